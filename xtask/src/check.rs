@@ -57,7 +57,7 @@ pub(crate) fn check(arguments: &[String]) -> Result<(), String> {
     let mut failed = Vec::new();
     for (name, step) in steps
         .iter()
-        .filter(|(name, _)| only.is_empty() || only.iter().any(|one| one == name))
+        .filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name))
     {
         eprintln!("== {name}");
         if let Err(why) = step() {

@@ -1,6 +1,6 @@
 //! Runs fio's own functional tests with this program in place of fio.
 //!
-//! The tests come from a checkout that the user names; nothing of it is built or stored.
+//! The tests come from a checkout that the user names; the checkout is neither built nor stored.
 //! `xtask/conformance.txt` lists the expected failures with their reasons, so that both a
 //! regression and a fix show up as a difference.
 

@@ -158,8 +158,8 @@ impl Campaign {
             run(&mut command)?;
         }
         fs::write(kept.join("kept.parm"), PARAMETERS).map_err(io)?;
-        let one = root().join("tests/data/iometer/v2006.icf");
-        let text = fs::read_to_string(one).map_err(io)?;
+        let config = root().join("tests/data/iometer/v2006.icf");
+        let text = fs::read_to_string(config).map_err(io)?;
         fs::write(kept.join("kept.icf"), text.replace("CYCLE_OUTSTANDING_IOS", "NORMAL")).map_err(io)
     }
 

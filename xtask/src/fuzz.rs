@@ -28,7 +28,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
     let known = output(&mut Command::new(&program))?;
     let targets = known
         .lines()
-        .filter(|name| wanted.is_empty() || wanted.iter().any(|one| one == name));
+        .filter(|name| wanted.is_empty() || wanted.iter().any(|wanted_name| wanted_name == name));
     let left = Mutex::new(targets);
     let folder = target_folder().join("fuzz");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;

@@ -240,7 +240,7 @@ fn next_path(text: &str, start: usize) -> Option<(usize, usize)> {
 
 /// The group of the option that a path reads, and the length of the path up to it.
 fn find_option_group(path: &str, behind: &str, fields: &HashMap<String, String>) -> Option<(String, usize)> {
-    // Names of aliases for groups, in addition to those of the groups themselves.
+    // Names of aliases for groups, in addition to the groups' names.
     const ALIASES: [&str; 2] = ["options", "own"];
     let mut before: Option<&str> = None;
     let mut at = 0;
@@ -295,8 +295,8 @@ mod tests {
             "options\n    .pace\n    .rate\n    .map(f)",
             &format!("{}\n    .map(f)", blank("options.pace.rate", "pace.rate")),
         );
-        for same in ["options.verify;", "found.bs", "verify: verify(options)", "job.verify()"] {
-            check(same, same);
+        for text in ["options.verify;", "found.bs", "verify: verify(options)", "job.verify()"] {
+            check(text, text);
         }
     }
 }

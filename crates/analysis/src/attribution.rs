@@ -10,7 +10,7 @@ use model::{Bytes, Nanos};
 
 use crate::requirement::Metric;
 
-/// A second is missed if fewer operations than this share of those due were completed.
+/// A second is missed if less than this share of the due operations completed.
 const MISSED_BELOW: f64 = 0.99;
 /// From this share on, all slots count as in use.
 const MIN_SHARE_IN_USE: f64 = 0.95;
@@ -234,7 +234,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
     let others_in_window = other_bytes_in_window(&observation.seconds);
     let chosen = observation.seconds.iter();
     let chosen = chosen.filter(|second| within(second.facts.start_ns.as_secs()));
-    let (mut cpus, mut cpu, mut own, mut stolen, mut bytes, mut length) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    let (mut cpus, mut cpu, mut own_cpu, mut stolen, mut bytes, mut length) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
     let (mut programs, mut sampled): (Vec<(String, f64)>, f64) = (Vec::new(), 0.0);
     let mut paused_secs = 0.0_f64;
     for second in chosen {
@@ -248,7 +248,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
         for host in &second.hosts {
             cpus += host.cpus_ns.as_secs();
             cpu += host.others_ns().as_secs();
-            own += host.own_ns.as_secs();
+            own_cpu += host.own_ns.as_secs();
             stolen += host.stolen_ns.as_secs();
             paused_secs = paused_secs.max(host.paused_ns.map_or(0.0, Nanos::as_secs));
             for process in &host.busiest_others {
@@ -268,7 +268,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
     OtherActivity {
         cpu_share: share(cpu),
         processors: cpus / sampled.max(1.0),
-        own_share: share(own),
+        own_share: share(own_cpu),
         stolen_share: share(stolen),
         paused_secs,
         bytes_per_sec: if length > 0.0 { bytes / length } else { 0.0 },
@@ -371,7 +371,7 @@ impl<'a> SecondView<'a> {
 
     /// Bytes that others moved on the device; `None` if it was not sampled. A sample begins a
     /// little earlier or later than its second, which shifts our own bytes between seconds. So the
-    /// result is at most that of the whole window.
+    /// result is at most the share of the whole window.
     fn other_bytes(&self) -> Option<f64> {
         let edges = 0.02 * self.second.moved.0 as f64;
         let excess = (device_excess(self.second)? - edges).max(0.0);
@@ -385,7 +385,7 @@ impl SecondView<'_> {
             return Fault::Generator;
         }
         let queue = &self.second.facts.queue;
-        let share = |part: Nanos, whole: Nanos| part.0 as f64 / whole.0.max(1) as f64;
+        let share = |part: Nanos, total: Nanos| part.0 as f64 / total.0.max(1) as f64;
         let waited = self.waited_share();
         let is_queue_full = share(queue.in_use_ns, queue.slots_ns) >= MIN_SHARE_IN_USE;
         if waited * due >= MIN_EXPLAINED_SHARE * missing && !(is_queue_full && self.storage_never_idles()) {
@@ -504,7 +504,7 @@ pub(crate) mod tests {
 
     /// A second of 4 KiB operations with 32 slots in one queue.
     pub(crate) fn second(number: u64, operations: u64, in_use: f64, full: f64) -> Second {
-        let part = |share: f64, whole: u64| Nanos((share * whole as f64) as u64);
+        let part = |share: f64, total: u64| Nanos((share * total as f64) as u64);
         Second {
             facts: IntervalFacts {
                 start_ns: Nanos::secs(number),

@@ -77,17 +77,17 @@ pub struct Comparison {
 /// Compares loads with a baseline.
 pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, loads: &[Observation]) -> Comparison {
     let mut unmatched: Vec<&Observation> = baseline.loads.iter().collect();
-    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+    let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
     for load in loads {
         let only = loads.len() == 1 && baseline.loads.len() == 1;
         let found = unmatched.iter().position(|base| has_same_load(base, load));
         let found = found.or_else(|| unmatched.iter().position(|base| base.name == load.name));
         match found.or(only.then_some(0)) {
             Some(index) => pairs.push(compare_load(unmatched.remove(index), load)),
-            None => alone.push(format!("{} has no counterpart in the baseline", load.name)),
+            None => unpaired.push(format!("{} has no counterpart in the baseline", load.name)),
         }
     }
-    alone.extend(
+    unpaired.extend(
         unmatched
             .iter()
             .map(|base| format!("{} of the baseline has no counterpart", base.name)),
@@ -95,7 +95,7 @@ pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, load
     Comparison {
         baseline: baseline.name.clone(),
         pairs,
-        alone,
+        alone: unpaired,
         fingerprint: fingerprint_differences(&baseline.fingerprint, fingerprint),
     }
 }
@@ -115,9 +115,9 @@ fn compare_load(base: &Observation, load: &Observation) -> LoadComparison {
     ];
     // A single direction equals the total.
     let mixed = load.directions.read.is_some() && load.directions.write.is_some();
-    for (prefix, base, now) in pairs.into_iter().take(if mixed { 3 } else { 1 }) {
-        if let (Some(base), Some(now)) = (base, now) {
-            rows.extend(figures(prefix, base, now));
+    for (prefix, base, current) in pairs.into_iter().take(if mixed { 3 } else { 1 }) {
+        if let (Some(base), Some(current)) = (base, current) {
+            rows.extend(figures(prefix, base, current));
         }
     }
     LoadComparison {
@@ -155,7 +155,7 @@ fn figures(prefix: &str, base: &Flow, now: &Flow) -> Vec<FigureComparison> {
 }
 
 fn differences(base: &Observation, load: &Observation) -> Vec<String> {
-    let (one, other) = (&base.load, &load.load);
+    let (base_load, current_load) = (&base.load, &load.load);
     let mut list = Vec::new();
     let mut compare = |what: &str, base: Option<String>, now: Option<String>| {
         if let (Some(base), Some(now)) = (base, now)
@@ -169,23 +169,27 @@ fn differences(base: &Observation, load: &Observation) -> Vec<String> {
     let flag = |value: Option<bool>, yes: &str, no: &str| value.map(|value| if value { yes } else { no }.to_owned());
     compare(
         "block size",
-        one.block.map(|size| size.to_string()),
-        other.block.map(|size| size.to_string()),
+        base_load.block.map(|size| size.to_string()),
+        current_load.block.map(|size| size.to_string()),
     );
-    compare("mix", percent(one.read_percent), percent(other.read_percent));
-    compare("operations in flight", text(one.depth), text(other.depth));
+    compare(
+        "mix",
+        percent(base_load.read_percent),
+        percent(current_load.read_percent),
+    );
+    compare("operations in flight", text(base_load.depth), text(current_load.depth));
     compare(
         "order",
-        flag(one.random, "random", "sequential"),
-        flag(other.random, "random", "sequential"),
+        flag(base_load.random, "random", "sequential"),
+        flag(current_load.random, "random", "sequential"),
     );
     compare(
         "the system's cache",
-        flag(one.direct, "bypassed", "in use"),
-        flag(other.direct, "bypassed", "in use"),
+        flag(base_load.direct, "bypassed", "in use"),
+        flag(current_load.direct, "bypassed", "in use"),
     );
     let rate = |value: Option<f64>| value.map(|value| format!("{value:.0} per second"));
-    compare("rate", rate(one.rate_iops), rate(other.rate_iops));
+    compare("rate", rate(base_load.rate_iops), rate(current_load.rate_iops));
     list
 }
 

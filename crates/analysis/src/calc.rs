@@ -93,13 +93,13 @@ pub fn samples(share: f64, iops: f64) -> Option<Samples> {
         return None;
     }
     // Round like `support`, so that the two never contradict each other.
-    let beyond = |count: f64| (count / (1.0 - share) - 1e-6 * count).ceil() as u64;
-    let good = beyond(100.0);
+    let operations_needed = |count: f64| (count / (1.0 - share) - 1e-6 * count).ceil() as u64;
+    let good = operations_needed(100.0);
     debug_assert_eq!(support(share, good), model::stats::Support::Good);
     Some(Samples {
         share,
         interval_exists: (0.025f64.ln() / share.ln()).ceil() as u64,
-        weak: beyond(10.0),
+        weak: operations_needed(10.0),
         good,
         good_after_sec: good as f64 / iops,
     })

@@ -30,7 +30,10 @@ pub fn demand(layer: &Layer, loads: &[&Observation]) -> Option<Demand> {
             });
             let counted = copies * layer.share.unwrap_or(1.0);
             total.iops += counted * iops;
-            total.bytes_per_sec = total.bytes_per_sec.zip(bytes).map(|(sum, one)| sum + counted * one);
+            total.bytes_per_sec = total
+                .bytes_per_sec
+                .zip(bytes)
+                .map(|(sum, per_job)| sum + counted * per_job);
             if !total.jobs.contains(&load.name) {
                 total.jobs.push(load.name.clone());
             }

@@ -17,7 +17,7 @@ pub(crate) fn format_rate(value: f64) -> String {
     out
 }
 
-/// Formats a load or a factor: from 100 on rounded; below that with one decimal unless it is 0.
+/// Formats a load or a factor: rounded from 100 on; below, with one decimal unless it is 0.
 pub(crate) fn format_number(value: f64) -> String {
     let text = match value {
         v if v >= 99.95 => format!("{}", v.round()),

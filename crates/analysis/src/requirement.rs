@@ -134,7 +134,7 @@ impl fmt::Display for Clause {
 pub struct RequirementError {
     /// The faulty clause.
     pub clause: String,
-    /// What is wrong with it.
+    /// The problem.
     pub why: String,
     /// The correct form.
     pub help: String,
@@ -354,8 +354,8 @@ fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHel
 
 /// Parses a number. Underscores can separate digits; commas cannot, because they separate clauses.
 fn parse_number(text: &str) -> Option<f64> {
-    let plain = text.trim().replace('_', "");
-    plain.parse::<f64>().ok().filter(|value| value.is_finite())
+    let compact = text.trim().replace('_', "");
+    compact.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
 fn parse_iops(text: &str) -> Result<f64, WhyAndHelp> {

@@ -127,8 +127,8 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
 pub(crate) fn combined_path_limits(loads: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
     let uses = |layer: &Layer| caps::demand(layer, loads).is_some();
     let sums = both_paths(loads, layers).into_iter();
-    sums.filter(|both| !(uses(both.cached) && uses(both.uncached)))
-        .map(|both| both.layer)
+    sums.filter(|sum| !(uses(sum.cached) && uses(sum.uncached)))
+        .map(|sum| sum.layer)
         .collect()
 }
 
@@ -144,8 +144,8 @@ fn sum_name(cached: &Layer, uncached: &Layer) -> String {
 /// Describes the table in sentences.
 fn sentences(loads: &[&Observation], layers: &[Layer]) -> Vec<String> {
     let mut sentences = Vec::new();
-    for both in both_paths(loads, layers) {
-        sentences.extend(describe_both_paths(loads, &both));
+    for paths in both_paths(loads, layers) {
+        sentences.extend(describe_both_paths(loads, &paths));
     }
     let replicated = loads
         .iter()
@@ -175,15 +175,15 @@ fn format_iops(value: f64) -> String {
 fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
     let percent = |used: f64, limit: f64| format!("{:.1} %", 100.0 * used / limit);
     let limit = |layer: &Layer| layer.iops.unwrap_or_default();
-    let (all, sum) = (both.demand.iops, limit(&both.layer));
+    let (demanded, sum) = (both.demand.iops, limit(&both.layer));
     let used = |layer: &Layer| caps::demand(layer, loads).map(|demand| demand.iops);
-    let together = |word: &str, path_limit: &Layer| {
+    let describe_sum = |word: &str, path_limit: &Layer| {
         format!(
             "All jobs together did {}: {} of the {word} limit alone ({}), {} of the cached and uncached limits together ({})",
-            format_iops(all),
-            percent(all, limit(path_limit).low),
+            format_iops(demanded),
+            percent(demanded, limit(path_limit).low),
             format_iops(limit(path_limit).low),
-            percent(all, sum.low),
+            percent(demanded, sum.low),
             format_iops(sum.low),
         )
     };
@@ -193,17 +193,17 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
             Some(_) => paths,
             None => [paths[1], paths[0]],
         };
-        let together = together(taken, layer);
-        return match all <= sum.high * (1.0 + caps::ABOVE) {
+        let describe_sum = describe_sum(taken, layer);
+        return match demanded <= sum.high * (1.0 + caps::ABOVE) {
             // Each path carries at most its own limit, so reaching the sum means reaching both.
-            true if sum.is_reached_by(all) => vec![format!(
-                "Both limits of the machine are reached. {together}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
+            true if sum.is_reached_by(demanded) => vec![format!(
+                "Both limits of the machine are reached. {describe_sum}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
             true => vec![format!(
-                "{together}. One path cannot carry that, so part of the load probably took the {other} path, although every job counts as {taken}: name the path of each job (--path JOB={other}, or `path` in a job file)."
+                "{describe_sum}. One path cannot carry that, so part of the load probably took the {other} path, although every job counts as {taken}: name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
             false => vec![format!(
-                "{together}. That exceeds both limits combined: another cache served part of the load, or other limits apply."
+                "{describe_sum}. That exceeds both limits combined: another cache served part of the load, or other limits apply."
             )],
         };
     };
@@ -235,7 +235,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
         format!("{conclusion}: {}.", shares.join(", ")),
         format!(
             "{}. The two paths have separate limits, so each is compared with its own jobs.",
-            together("cached", both.cached)
+            describe_sum("cached", both.cached)
         ),
     ]
 }
@@ -370,8 +370,8 @@ mod tests {
         assert_eq!(found.answer, Answer::Cap, "{found:?}");
         assert_eq!(found.layer.as_deref(), Some("VM Standard_D8ds_v4, uncached"));
         assert_contains(&found.sentence, "12800 IOPS (a + b together) reach its limit");
-        let alone = diagnose(&a, &layers, &Context::default());
-        assert_ne!(alone.answer, Answer::Cap, "half of a limit is not the limit");
+        let diagnosis = diagnose(&a, &layers, &Context::default());
+        assert_ne!(diagnosis.answer, Answer::Cap, "half of a limit is not the limit");
     }
 
     #[test]

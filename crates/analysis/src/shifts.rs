@@ -117,16 +117,21 @@ fn rate_change(observation: &Observation) -> Option<Shift> {
 /// 1978) decides. Segmentation often splits a drift into steps.
 fn is_linear(values: &[f64], levels: &[Segment]) -> bool {
     let n = values.len() as f64;
-    let (middle, level) = ((n - 1.0) / 2.0, mean(values));
+    let (middle, mean_value) = ((n - 1.0) / 2.0, mean(values));
     let spread: f64 = (0..values.len()).map(|index| (index as f64 - middle).powi(2)).sum();
     let slope = values
         .iter()
         .enumerate()
-        .map(|(index, value)| (index as f64 - middle) * (value - level))
+        .map(|(index, value)| (index as f64 - middle) * (value - mean_value))
         .sum::<f64>()
         / spread;
-    let line = |index: usize| level + slope * (index as f64 - middle);
-    let step = |index: usize| levels.iter().find(|one| index < one.end).map_or(level, |one| one.mean);
+    let line = |index: usize| mean_value + slope * (index as f64 - middle);
+    let step = |index: usize| {
+        levels
+            .iter()
+            .find(|mean_value| index < mean_value.end)
+            .map_or(mean_value, |mean_value| mean_value.mean)
+    };
     let criterion = |model: &dyn Fn(usize) -> f64, parameters: f64| {
         let squares = values
             .iter()
@@ -182,18 +187,18 @@ fn latency_batches(points: &[SeriesPoint]) -> Option<(Vec<f64>, Vec<f64>)> {
 /// The slope of the least-squares line through equally spaced values, in standard errors.
 fn slope_t_statistic(values: &[f64]) -> f64 {
     let n = values.len() as f64;
-    let (middle, level) = ((n - 1.0) / 2.0, mean(values));
+    let (middle, mean_value) = ((n - 1.0) / 2.0, mean(values));
     let offset = |index: usize| index as f64 - middle;
     let spread: f64 = (0..values.len()).map(|index| offset(index).powi(2)).sum();
     let numbered = || values.iter().enumerate();
     let slope = numbered()
-        .map(|(index, value)| offset(index) * (value - level))
+        .map(|(index, value)| offset(index) * (value - mean_value))
         .sum::<f64>()
         / spread;
     let residual = numbered()
-        .map(|(index, value)| (value - level - slope * offset(index)).powi(2))
+        .map(|(index, value)| (value - mean_value - slope * offset(index)).powi(2))
         .sum::<f64>();
-    let error = (residual / (n - 2.0) / spread).sqrt().max(1e-5 * level);
+    let error = (residual / (n - 2.0) / spread).sqrt().max(1e-5 * mean_value);
     slope.abs() / error
 }
 
@@ -237,8 +242,8 @@ fn rates_by_second(observation: &Observation) -> Vec<f64> {
         return Vec::new();
     };
     let length = first.length_ns;
-    let whole = observation.series.iter().take_while(|point| point.length_ns == length);
-    let rates: Vec<f64> = whole.map(|point| point.iops()).collect();
+    let full_points = observation.series.iter().take_while(|point| point.length_ns == length);
+    let rates: Vec<f64> = full_points.map(|point| point.iops()).collect();
     let per_second = ((1.0 / length.as_secs()).round() as usize).max(1);
     let chunks = rates.chunks_exact(per_second);
     chunks
@@ -312,12 +317,12 @@ mod tests {
         let mut found = 0;
         for seed in 0..200 {
             let mut draws = DrawsForm::Native { seed }.start();
-            let mut level = 0.0;
+            let mut previous = 0.0;
             let levels: Vec<f64> = (0..3000)
                 .map(|_| {
                     let bell = (0..12).map(|_| draws.unit(Purpose::Content)).sum::<f64>() - 6.0;
-                    level = 0.95 * level + bell;
-                    1e6 * (5.0 + level).max(0.5)
+                    previous = 0.95 * previous + bell;
+                    1e6 * (5.0 + previous).max(0.5)
                 })
                 .collect();
             found += usize::from(shift(&observed(300, |n| (100, levels[n]))).is_some());

@@ -13,7 +13,7 @@ use model::fleet::{Fleet, Gathering, Rank, RankFacts, Share};
 use model::plan::Plan;
 use model::results::Results;
 
-/// Operations that each rank has in addition to those of the saved result, in each direction.
+/// Operations that each rank adds to the saved result, in each direction.
 const ADDED_OPERATIONS: u64 = 500;
 
 fn main() -> Result<(), String> {

@@ -65,11 +65,11 @@ fn check_job(job: &JobResults) -> Result<(), String> {
     // The last interval may be shorter; also one of a worker that ended in it, if the other workers
     // joined theirs to the next.
     let held = job.histograms.len();
-    let whole = match job.lost_intervals {
+    let series_length = match job.lost_intervals {
         0 => held.saturating_sub(1),
         _ => 0,
     };
-    for (number, interval) in job.histograms.iter().enumerate().take(whole) {
+    for (number, interval) in job.histograms.iter().enumerate().take(series_length) {
         let checked = check_length(interval.length_ns, job.measured(), held);
         checked.map_err(|why| format!("histograms[{number}].{why}"))?;
     }

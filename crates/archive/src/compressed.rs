@@ -124,12 +124,12 @@ mod tests {
 
     #[test]
     fn lines_of_all_streams_are_read_back() {
-        let one = written(true, &["1, 2, 0, 4096, 0\n", "2, 3, 0, 4096, 0\n"]);
+        let single = written(true, &["1, 2, 0, 4096, 0\n", "2, 3, 0, 4096, 0\n"]);
         let other = written(true, &["3, 4, 1, 8192, 0\n"]);
-        assert_eq!(one[0], 0x78);
-        let both = [one, other].concat();
+        assert_eq!(single[0], 0x78);
+        let concatenated = [single, other].concat();
         assert_eq!(
-            inflated(&both).unwrap(),
+            inflated(&concatenated).unwrap(),
             "1, 2, 0, 4096, 0\n2, 3, 0, 4096, 0\n3, 4, 1, 8192, 0\n"
         );
     }
@@ -149,8 +149,8 @@ mod tests {
             assert!(error.to_string().starts_with(expected), "{error}");
         };
         check(b"500, 3, 0, 0, 0\n", "it is not a zlib stream");
-        let whole = written(true, &["1, 2, 0, 4096, 0\n"; 100]);
-        check(&whole[..whole.len() - 5], "it is not a zlib stream");
+        let complete = written(true, &["1, 2, 0, 4096, 0\n"; 100]);
+        check(&complete[..complete.len() - 5], "it is not a zlib stream");
         check(
             &written(true, &["\0\0\0\0\0\0\0\0records"]),
             "it holds fio's in-memory records",

@@ -46,7 +46,7 @@ pub fn write_fio_logs_with_suffix(
     folder: &Path,
     suffix: &str,
 ) -> Result<Vec<PathBuf>, ArchiveError> {
-    let mut files = logs::files(results, requests);
+    let mut files = logs::list_files(results, requests);
     files.iter_mut().for_each(|file| file.name += suffix);
     let mut written = Vec::new();
     // Files of one job are adjacent.
@@ -139,8 +139,8 @@ fn write_operations<'a>(
         }
     }
     let finished = files.iter().zip(parts).map(|(file, (part, path))| {
-        let whole = part.finish().map_err(failed("write", &path))?;
-        Ok((*file, whole))
+        let finished = part.finish().map_err(failed("write", &path))?;
+        Ok((*file, finished))
     });
     finished.collect()
 }
@@ -157,24 +157,24 @@ fn finish_all(written: Vec<(&LogFile, CompleteTempFile)>, folder: &Path) -> Resu
         }
     }
     for (path, parts) in appended {
-        let whole = append_to_copy(&path, &parts).map_err(failed("append to", &path))?;
-        ready.push((path, whole));
+        let appended = append_to_copy(&path, &parts).map_err(failed("append to", &path))?;
+        ready.push((path, appended));
     }
     rename_all(ready)
 }
 
 /// A copy of a file with the parts appended.
 fn append_to_copy(path: &Path, parts: &[CompleteTempFile]) -> io::Result<CompleteTempFile> {
-    let mut whole = TempFile::create_for(path)?;
+    let mut copy = TempFile::create_for(path)?;
     match File::open(path) {
         Ok(mut earlier) => {
-            io::copy(&mut earlier, whole.file())?;
+            io::copy(&mut earlier, copy.file())?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     for part in parts {
-        io::copy(&mut File::open(part.path())?, whole.file())?;
+        io::copy(&mut File::open(part.path())?, copy.file())?;
     }
-    whole.finish()
+    copy.finish()
 }

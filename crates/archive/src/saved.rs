@@ -48,7 +48,7 @@ pub enum ArchiveError {
     Foreign {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with its content.
+        /// The problem in its content.
         why: String,
     },
     /// It holds one run, but a study is needed.
@@ -195,7 +195,7 @@ pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
     parse(&fs::read(path).map_err(failed)?, path)
 }
 
-/// True if the first bytes look like those of a saved result or study.
+/// True if the first bytes look like a saved result or study.
 pub fn is_saved(bytes: &[u8]) -> bool {
     /// The version is the first key of the document.
     const HEAD_BYTES: usize = 200;

@@ -21,7 +21,7 @@ pub struct WarmMarker {
     pub target: String,
     /// Identity of the target, independent of its path.
     pub identity: String,
-    /// Boot ID at the time; absent if the system has none.
+    /// Boot ID at the time; absent if the system has no boot ID.
     pub boot_id: Option<String>,
     /// The ranges read since that boot, in order.
     pub ranges: Vec<WarmRange>,

@@ -113,7 +113,7 @@ fn a_large_result_is_exported_like_a_saved_file() {
 }
 
 /// The command line and the process ID change neither digest. Times and seeds change the digest of
-/// the plan, but not that of the test.
+/// the plan, but not the digest of the test.
 #[test]
 fn runs_of_the_same_test_have_the_same_digest() {
     let (place, mixed) = (TestHistory::new(), example("mixed.json"));

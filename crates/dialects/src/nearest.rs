@@ -8,14 +8,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         let candidate_length = candidate.chars().count();
         let allowed = (candidate_length / 3).max(1);
         // Those of another length need as many edits, and a word may be as long as its file.
-        (candidate_length.abs_diff(letters) <= allowed).then(|| (edits(word, candidate), candidate, allowed))
+        (candidate_length.abs_diff(letters) <= allowed).then(|| (count_edits(word, candidate), candidate, allowed))
     });
     let (distance, candidate, allowed) = scored.min()?;
     (distance <= allowed).then_some(candidate)
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
-fn edits(a: &str, b: &str) -> usize {
+fn count_edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
     for (i, row) in rows.iter_mut().enumerate() {
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(nearest("colour", known), None);
     }
 
-    /// Found by mutated job files: comparing such a word with every option took seconds.
+    /// Found by mutated job files: comparing a word that long with every option took seconds.
     #[test]
     fn a_word_as_long_as_its_file_is_not_compared() {
         let known = ["depth"; 1000];

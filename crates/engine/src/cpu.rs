@@ -62,7 +62,7 @@ impl Cpu {
         }
         self.numbers.sort_unstable();
         self.numbers.sort_unstable_by_key(|number| number.swap_bytes());
-        self.numbers.sort_unstable_by(|one, other| other.cmp(one));
+        self.numbers.sort_unstable_by(|a, b| b.cmp(a));
         std::hint::black_box(&self.numbers);
         let (end, percent) = (self.clock.now(), u64::from(percent.clamp(1, 100)));
         self.paused_until = end + Nanos(end.since(start).0 * (100 - percent) / percent);

@@ -51,10 +51,10 @@ mod tests {
 
     #[test]
     fn every_instruction_set_generates_the_same_bytes() {
-        let mut plain = vec![0u8; 10_000];
+        let mut filled = vec![0u8; 10_000];
         let mut fast = vec![0u8; 10_000];
-        WideRandom::new(7).fill(&mut plain);
+        WideRandom::new(7).fill(&mut filled);
         random_fill()(&mut WideRandom::new(7), &mut fast);
-        assert_eq!(plain, fast);
+        assert_eq!(filled, fast);
     }
 }

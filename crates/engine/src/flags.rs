@@ -23,10 +23,10 @@ impl CallFlags {
 
     pub(crate) fn new(choice: &EngineChoice) -> CallFlags {
         let set = |enabled: bool, flag: u32| if enabled { flag } else { 0 };
-        let both = set(choice.no_wait, Self::NO_WAIT) | set(choice.uncached, Self::UNCACHED);
+        let flags = set(choice.no_wait, Self::NO_WAIT) | set(choice.uncached, Self::UNCACHED);
         CallFlags {
-            read: both,
-            write: both | set(choice.atomic, Self::ATOMIC),
+            read: flags,
+            write: flags | set(choice.atomic, Self::ATOMIC),
             poll_percent: if choice.poll { choice.poll_percent.min(100) } else { 0 },
             accumulated_percent: 0,
         }

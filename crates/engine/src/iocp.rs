@@ -69,10 +69,10 @@ impl<Q: Queue> QueueEngine<Q> {
 
     /// Registers a file with the queue. Mapped files do not use the queue.
     fn register_file(&mut self, file: &File) -> Result<(), EngineError> {
-        let how = file.options();
-        match file.handle().filter(|_| how.cache.mapping.is_none()) {
+        let options = file.options();
+        match file.handle().filter(|_| options.cache.mapping.is_none()) {
             None => Ok(()),
-            Some(handle) if how.overlapped => self
+            Some(handle) if options.overlapped => self
                 .queue
                 .register_file(handle)
                 .map_err(|error| unavailable::<Q>(&error)),
@@ -478,8 +478,8 @@ pub(crate) mod tests {
             }
             // Data written now stays in the pipe until it is read.
             writing.write_all(b"0123456789abcdef").unwrap();
-            let mut again = on_pipe(other, 8);
-            again.turn(&reads(1), 1, Nanos::NEVER, &mut batch).unwrap();
+            let mut second_queue = on_pipe(other, 8);
+            second_queue.turn(&reads(1), 1, Nanos::NEVER, &mut batch).unwrap();
             assert_eq!(batch.done[0].result, 16);
         }
     }

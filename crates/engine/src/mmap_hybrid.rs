@@ -217,8 +217,8 @@ mod tests {
             mapping: Some(Mapping::default()),
             ..CacheMode::default()
         };
-        let how = OpenOptions::new(Access::ReadWrite, cache);
-        let mapped = File::open(&path, how).unwrap();
+        let options = OpenOptions::new(Access::ReadWrite, cache);
+        let mapped = File::open(&path, options).unwrap();
         MmapHybrid {
             inner: Box::new(SlowEngine {
                 simulated_now: Cell::new(Nanos(0)),
@@ -248,11 +248,13 @@ mod tests {
         for wait_nr in [0, 1, 2] {
             let mut batch = Batch::new(2);
             // The other operation completes at the second poll.
-            let both = [read(1, 0), read(0, 1)];
+            let operations = [read(1, 0), read(0, 1)];
             let mut engine = hybrid_engine(folder.path(), POLL_INTERVAL + TICK);
-            engine.turn(&both, 0, Nanos::NEVER, &mut batch).unwrap();
+            engine.turn(&operations, 0, Nanos::NEVER, &mut batch).unwrap();
             assert_eq!((batch.submitted, batch.done.len()), (1, 0));
-            engine.turn(&both[1..], wait_nr, Nanos::NEVER, &mut batch).unwrap();
+            engine
+                .turn(&operations[1..], wait_nr, Nanos::NEVER, &mut batch)
+                .unwrap();
             let slots: Vec<Slot> = batch.done.iter().map(|completion| completion.slot).collect();
             assert_eq!((batch.submitted, slots), (1, vec![Slot(1)]), "at least {wait_nr}");
             let latency = batch.reap_time.since(batch.submit_start);

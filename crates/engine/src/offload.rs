@@ -66,14 +66,14 @@ impl Offload {
             ));
         }
         let step = setup.buffer_alignment.max(Mapping::PAGE).next_power_of_two();
-        let each = setup.buffer_bytes.max(1);
-        let buffers = (0..setup.slots).map(|_| Mapping::new(each, step, setup.huge_page).map(Some));
+        let buffer_bytes = setup.buffer_bytes.max(1);
+        let buffers = (0..setup.slots).map(|_| Mapping::new(buffer_bytes, step, setup.huge_page).map(Some));
         let buffers = buffers
             .collect::<Result<Vec<_>, _>>()
             .map_err(|_| EngineError::Memory {
                 slots: setup.slots,
-                each: Bytes(each as u64),
-                needed: Bytes(each as u64 * u64::from(setup.slots)),
+                each: Bytes(buffer_bytes as u64),
+                needed: Bytes(buffer_bytes as u64 * u64::from(setup.slots)),
                 free: crate::probe::memory_free(),
             })?;
         let (tasks, queue) = sync_channel(setup.slots as usize);
@@ -91,7 +91,7 @@ impl Offload {
         Ok(Offload {
             kind,
             buffers,
-            buffer_bytes: each,
+            buffer_bytes: buffer_bytes,
             files: setup.files.into_iter().map(Arc::new).collect(),
             tasks: Some(tasks),
             results,
@@ -114,8 +114,8 @@ impl Offload {
     /// Waits for one completion until the deadline. False if the deadline passes first.
     fn wait(&mut self, until: Nanos, batch: &mut Batch) -> bool {
         loop {
-            let left = until.since(self.clock.now());
-            let wait = Duration::from_nanos(left.0).min(MAX_WAIT);
+            let time_left = until.since(self.clock.now());
+            let wait = Duration::from_nanos(time_left.0).min(MAX_WAIT);
             match self.results.recv_timeout(wait) {
                 Ok(result) => {
                     self.complete(result, batch);

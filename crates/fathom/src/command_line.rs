@@ -162,9 +162,9 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
         return;
     };
     let known = long_options(&command_for(arguments), arguments);
-    let same = dialects::native::option_called(word);
-    let is_fio_option = same.is_some_and(|option| option.other_tools.contains(word));
-    let found = same
+    let native_option = dialects::native::option_called(word);
+    let is_fio_option = native_option.is_some_and(|option| option.other_tools.contains(word));
+    let found = native_option
         .map(|option| option.name)
         .filter(|name| known.iter().any(|known| known == name))
         .or_else(|| {

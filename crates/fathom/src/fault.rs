@@ -129,10 +129,10 @@ impl Faults {
 
     /// Formats the faults.
     pub fn text(&self, colour: bool) -> String {
-        let (bold, plain) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+        let (bold, reset) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let mut text = String::new();
         for fault in &self.list {
-            text += &format!("{bold}error{plain}: {}\n", visible(&fault.what));
+            text += &format!("{bold}error{reset}: {}\n", visible(&fault.what));
             if let Some(at) = &fault.at {
                 text += &format!("  --> {}\n", visible(at));
             }

@@ -254,8 +254,8 @@ impl Storage {
     pub fn apply_to_loads(&self, loads: &mut [Observation]) -> Result<(), Faults> {
         self.check_jobs(loads.iter().map(|load| load.name.as_str()))?;
         for load in loads {
-            let own = self.for_job(&load.name);
-            load.load.storage = own.or(&load.load.storage).or(&self.common);
+            let job_limits = self.for_job(&load.name);
+            load.load.storage = job_limits.or(&load.load.storage).or(&self.common);
         }
         Ok(())
     }

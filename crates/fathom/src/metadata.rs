@@ -71,8 +71,8 @@ impl Service {
 
     /// Returns the time that is left; `None` if there is none.
     fn left(&self) -> Option<Duration> {
-        let left = self.deadline.checked_duration_since(Instant::now())?;
-        (!left.is_zero()).then_some(left)
+        let time_left = self.deadline.checked_duration_since(Instant::now())?;
+        (!time_left.is_zero()).then_some(time_left)
     }
 
     /// Sends a request, and returns the body of an answer with status 200.

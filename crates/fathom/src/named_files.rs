@@ -53,8 +53,8 @@ pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
     }));
     for (number, output) in files.iter().enumerate().filter(|(_, file)| file.is_output) {
         let mut others = files.iter().enumerate().filter(|(other, _)| *other != number);
-        let same = others.find(|(_, other)| is_same_file(&output.path, &other.path));
-        if let Some((_, other)) = same {
+        let duplicate = others.find(|(_, other)| is_same_file(&output.path, &other.path));
+        if let Some((_, other)) = duplicate {
             return Err(refuse(&output.role, &output.path, &other.role));
         }
     }
@@ -111,13 +111,13 @@ fn list_files(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
 
 /// True if two paths name the same regular file, or will once it is created. Two hard links are one
 /// file.
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let is_hard_link = || match (read_identity(one), read_identity(other)) {
-        (Some(one @ Identity::File { .. }), Some(other)) => one == other,
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let is_hard_link = || match (read_identity(a), read_identity(b)) {
+        (Some(a @ Identity::File { .. }), Some(b)) => a == b,
         _ => false,
     };
-    let place = resolve_path(one);
-    place.is_some() && (place == resolve_path(other) || is_hard_link())
+    let place = resolve_path(a);
+    place.is_some() && (place == resolve_path(b) || is_hard_link())
 }
 
 /// Resolves a path, if it is a regular file or will become one.

@@ -48,7 +48,7 @@ impl OutputSpec {
     /// Lists the formats with their files, as written on the command line.
     pub fn forms(&self) -> impl Iterator<Item = &str> {
         let forms = self.out.iter().flat_map(|text| text.split(','));
-        forms.filter(|one| !one.is_empty())
+        forms.filter(|form| !form.is_empty())
     }
 }
 
@@ -238,7 +238,7 @@ impl Outputs {
     /// # Errors
     /// [`Faults`] if it is a target, or cannot be written.
     pub fn check_file(&self, path: &Path, plan: &Plan) -> Result<(), Faults> {
-        let one = Outputs {
+        let outputs = Outputs {
             list: Vec::new(),
             save: Some(path.to_owned()),
             charts: false,
@@ -247,8 +247,8 @@ impl Outputs {
             announcement: None,
             live_server: None,
         };
-        one.check_not_target(plan)?;
-        one.check_writable()
+        outputs.check_not_target(plan)?;
+        outputs.check_writable()
     }
 
     fn files(&self) -> impl Iterator<Item = &Path> {
@@ -381,7 +381,7 @@ impl Outputs {
                 OutputKind::Page => PAGE,
                 OutputKind::Stream => continue,
             };
-            let args = replaced.iter().find(|(one, _)| *one == name);
+            let args = replaced.iter().find(|(option, _)| *option == name);
             let mut bytes = Vec::new();
             match (args, output.what) {
                 (Some((_, text)), _) => bytes.extend_from_slice(text.as_bytes()),
@@ -395,7 +395,7 @@ impl Outputs {
                 }
             }
             if self.charts && output.is_text() {
-                bytes.extend_from_slice(charts::text(results, terminal::has_unicode()).as_bytes());
+                bytes.extend_from_slice(charts::format_charts(results, terminal::has_unicode()).as_bytes());
             }
             let (outcome, path) = match &output.file {
                 None => {
@@ -495,8 +495,10 @@ pub(crate) fn refuse_block_device(path: &Path) -> Result<(), Faults> {
 /// Computes the connections that the server of a run may have: the file descriptors that the plan
 /// leaves, but at least one.
 fn max_connections(plan: &Plan) -> usize {
-    let left = free_descriptors().map(|free| free.saturating_sub(descriptors_needed(plan)));
-    left.map_or(MAX_CONNECTIONS, |left| (left as usize).clamp(1, MAX_CONNECTIONS))
+    let descriptors_left = free_descriptors().map(|free| free.saturating_sub(descriptors_needed(plan)));
+    descriptors_left.map_or(MAX_CONNECTIONS, |descriptors_left| {
+        (descriptors_left as usize).clamp(1, MAX_CONNECTIONS)
+    })
 }
 
 fn parse(text: &str) -> Result<Output, Fault> {

@@ -229,7 +229,7 @@ fn max_duration(plan: &Plan) -> Option<Nanos> {
         let phases = &job.phases;
         Some(phases.start_delay.high_ns + phases.warm_up_ns + job.stop.after_ns? + phases.cool_down_ns)
     });
-    lengths.try_fold(Nanos(0), |sum, one| Some(sum + one?))
+    lengths.try_fold(Nanos(0), |sum, length| Some(sum + length?))
 }
 
 impl Drop for Screen {

@@ -178,10 +178,10 @@ impl<'a> Execution<'a> {
         let mut outside: Vec<((u32, u32), PhaseInterval)> = Vec::new();
         let mut recording = |event: Event| {
             if let Event::Interval(interval) = &event
-                && let Some(one) =
+                && let Some(found) =
                     PhaseInterval::from_interval(interval).filter(|_| outside.len() < MAX_INTERVALS_OUTSIDE_WINDOW)
             {
-                outside.push(((interval.step, interval.job), one));
+                outside.push(((interval.step, interval.job), found));
             }
             watcher(event);
         };
@@ -194,10 +194,10 @@ impl<'a> Execution<'a> {
             }) => coordinator.execute(self.plan, context, journal, &mut recording)?,
             _ => run::execute(self.plan, context, &mut recording)?,
         };
-        for ((step, job), one) in outside {
+        for ((step, job), interval) in outside {
             let step = results.steps.get_mut(step as usize);
             if let Some(job) = step.and_then(|step| step.jobs.get_mut(job as usize)) {
-                job.around.push(one);
+                job.around.push(interval);
             }
         }
         results.equivalents = equivalents;

@@ -109,22 +109,22 @@ mod tests {
         let life = |state, trims, blocks| BlockLife { state, trims, blocks };
         let mut lifetimes = BlockLifetimes::default();
         assert_eq!(lifetimes.percentile(50.0), None);
-        for one in [
+        for block_lifetimes in [
             life(BlockState::TrimFailed, 2, 10),
             life(BlockState::Untouched, 0, 100),
             life(BlockState::Written, 3, 50),
             life(BlockState::Trimmed, 3, 20),
         ] {
-            lifetimes.add(one);
+            lifetimes.add(block_lifetimes);
         }
-        let mut both = lifetimes.clone();
-        both.merge(&lifetimes);
-        assert_eq!(both.count(BlockState::Written), 100);
-        assert_eq!(both.count(BlockState::WriteFailed), 0);
+        let mut merged = lifetimes.clone();
+        merged.merge(&lifetimes);
+        assert_eq!(merged.count(BlockState::Written), 100);
+        assert_eq!(merged.count(BlockState::WriteFailed), 0);
         // 70 of 80 are alive and were trimmed three times; the ten that failed were trimmed twice.
         for (percent, trims) in [(0.0, 3), (87.0, 3), (87.5, 2), (100.0, 2)] {
             assert_eq!(lifetimes.percentile(percent), Some(trims), "{percent}");
-            assert_eq!(both.percentile(percent), Some(trims), "{percent}");
+            assert_eq!(merged.percentile(percent), Some(trims), "{percent}");
         }
     }
 }

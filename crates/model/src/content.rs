@@ -375,13 +375,13 @@ fn make_constant(buffer: &mut [u8], percent: u8, chunk: usize, pattern: &[u8]) {
 /// than sixteen words remain, five draws yield sixteen words; each of the last takes one draw.
 fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
     let mut words = buffer.chunks_exact_mut(8);
-    let mut left = words.len();
+    let mut words_left = words.len();
     let mut put = |value: u64| {
         if let Some(word) = words.next() {
             word.copy_from_slice(&value.to_le_bytes());
         }
     };
-    while left > 16 {
+    while words_left > 16 {
         let seeds: [u64; 5] = std::array::from_fn(|_| draws.word(Purpose::Content));
         for index in 0..16u32 {
             let (first, second) = (
@@ -390,9 +390,9 @@ fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
             );
             put(first ^ second.rotate_left(1 + index * 3));
         }
-        left -= 16;
+        words_left -= 16;
     }
-    for _ in 0..left {
+    for _ in 0..words_left {
         put(draws.word(Purpose::Content));
     }
 }
@@ -542,11 +542,11 @@ mod tests {
             size: Bytes(size as u64),
             file: None,
         };
-        let mut whole = vec![0; size];
-        WideRandom::new(0).fill(&mut whole);
-        assert!(*source(&content, b"", WideRandom::fill, &|| false).unwrap() == whole);
-        repeat(b"abc", &mut whole);
-        assert!(*source(&content, b"abc", WideRandom::fill, &|| false).unwrap() == whole);
+        let mut complete = vec![0; size];
+        WideRandom::new(0).fill(&mut complete);
+        assert!(*source(&content, b"", WideRandom::fill, &|| false).unwrap() == complete);
+        repeat(b"abc", &mut complete);
+        assert!(*source(&content, b"abc", WideRandom::fill, &|| false).unwrap() == complete);
         assert!(source(&content, b"", WideRandom::fill, &|| true).is_none());
     }
 

@@ -256,11 +256,11 @@ impl RankFigures {
 impl Interval {
     /// The latency of all directions together.
     pub fn latency_of_all(&self) -> Histogram {
-        let mut all = Histogram::new();
+        let mut merged = Histogram::new();
         for (_, histogram) in self.latency.iter() {
-            histogram.iter().for_each(|histogram| all.merge(histogram));
+            histogram.iter().for_each(|histogram| merged.merge(histogram));
         }
-        all
+        merged
     }
 }
 

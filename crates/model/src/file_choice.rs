@@ -231,19 +231,25 @@ mod tests {
 
     /// Simulates the order in which files of `each` operations are served, on a device that
     /// completes immediately. Files are closed when they are done.
-    fn order(service: FileService, operations: u64, open_at_once: u32, count: usize, each: u32) -> Vec<usize> {
+    fn order(
+        service: FileService,
+        operations: u64,
+        open_at_once: u32,
+        count: usize,
+        operations_per_file: u32,
+    ) -> Vec<usize> {
         let (mut choice, mut draws) = choice(service, operations, open_at_once, count);
-        let (mut left, mut served) = (vec![each; count], Vec::new());
+        let (mut operations_left, mut served) = (vec![operations_per_file; count], Vec::new());
         loop {
             let (NextFile::Use(file) | NextFile::Open(file)) = choice.next(&mut draws) else {
                 return served;
             };
             assert!(choice.open().count() <= open_at_once as usize, "too many are open");
-            if left[file] == 0 {
+            if operations_left[file] == 0 {
                 choice.mark_done(file);
                 choice.mark_closed(file);
             } else {
-                left[file] -= 1;
+                operations_left[file] -= 1;
                 served.push(file);
             }
         }

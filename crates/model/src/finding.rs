@@ -1,4 +1,4 @@
-//! The result of a check: what was found, why it matters and what to do.
+//! The result of a check: the problem, why it matters and what to do.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

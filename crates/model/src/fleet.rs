@@ -53,10 +53,10 @@ impl Fleet {
         let mut hosts: Vec<&str> = self.ranks.iter().map(|rank| rank.host.as_str()).collect();
         hosts.sort_unstable();
         hosts.dedup();
-        let more = hosts.len().saturating_sub(MAX_NAMED);
+        let omitted = hosts.len().saturating_sub(MAX_NAMED);
         hosts.truncate(MAX_NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more")
+        let omitted = if omitted > 0 {
+            format!(" and {omitted} more")
         } else {
             String::new()
         };
@@ -64,7 +64,7 @@ impl Fleet {
             1 => "1 process".to_owned(),
             count => format!("{count} processes"),
         };
-        format!("{processes} on {}{more}", hosts.join(", "))
+        format!("{processes} on {}{omitted}", hosts.join(", "))
     }
 }
 
@@ -139,11 +139,11 @@ impl Share {
                 job.after = job
                     .after
                     .iter()
-                    .filter_map(|one| place(one.0))
+                    .filter_map(|target| place(target.0))
                     .map(crate::plan::Dependency)
                     .collect();
                 for list in [&mut job.ends_with.jobs, &mut job.ends_with.on_failure] {
-                    *list = list.iter().filter_map(|one| place(*one)).collect();
+                    *list = list.iter().filter_map(|target| place(*target)).collect();
                 }
                 for file in [&mut job.operation_log, &mut job.trace].into_iter().flatten() {
                     *file = absolute(&format!("{}.{}", expand_name(file, rank), rank.number), folder);
@@ -209,7 +209,7 @@ fn remove_unused_targets(plan: &Plan, mine: &mut Plan) {
         .uses_of_targets()
         .into_iter()
         .zip(mine.uses_of_targets())
-        .map(|(all, me)| me || !all)
+        .map(|(used, me)| me || !used)
         .collect();
     mine.keep_targets(&is_used);
 }
@@ -228,7 +228,7 @@ fn sharers(named: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
 /// True if the job is for this rank: a job without names is for all. A name is a host name or a
 /// rank number.
 fn is_for(named: &[String], number: u32, host: &str) -> bool {
-    named.is_empty() || named.iter().any(|one| one == host || *one == number.to_string())
+    named.is_empty() || named.iter().any(|name| name == host || *name == number.to_string())
 }
 
 /// Checks every name, because one that matches no host would silently skip a part of the job.
@@ -243,11 +243,11 @@ fn check_hosts_exist(job: &Job, hosts: &[String]) -> Result<(), String> {
     };
     let mut known = hosts.to_vec();
     known.dedup();
-    let more = known.len().saturating_sub(MAX_NAMED);
+    let omitted = known.len().saturating_sub(MAX_NAMED);
     known.truncate(MAX_NAMED);
     let known = known.join(", ")
-        + &if more > 0 {
-            format!(" and {more} more")
+        + &if omitted > 0 {
+            format!(" and {omitted} more")
         } else {
             String::new()
         };
@@ -328,21 +328,21 @@ fn part_of_region(region: &Region, (index, count): (u32, u32)) -> Result<Region,
 
 /// The parts are adjacent: every byte belongs to one part.
 fn part_of_bytes(region: &Region, length: Extent, index: u64, count: u64) -> Result<Region, String> {
-    let whole = length.resolve(0);
-    let unit = match whole / count {
+    let total = length.resolve(0);
+    let unit = match total / count {
         0..MIN_PART => {
             let part_min = Bytes(MIN_PART * count);
             return Err(format!(
                 "cannot divide a region of {} among {count} ranks; use at least {part_min}",
-                Bytes(whole)
+                Bytes(total)
             ));
         }
         MIN_PART..PART_ALIGNMENT => MIN_PART,
         _ => PART_ALIGNMENT,
     };
     let edge = |part: u64| match part == count {
-        true => whole,
-        false => (u128::from(whole) * u128::from(part) / u128::from(count)) as u64 / unit * unit,
+        true => total,
+        false => (u128::from(total) * u128::from(part) / u128::from(count)) as u64 / unit * unit,
     };
     let (from, to) = (edge(index), edge(index + 1));
     Ok(Region {
@@ -357,9 +357,9 @@ fn part_of_bytes(region: &Region, length: Extent, index: u64, count: u64) -> Res
 /// Divides by percent, because only each host knows the size of its target.
 fn part_of_percents(region: &Region, length: Extent, index: u64, count: u64) -> Region {
     let align = region.base.align.max(PART_ALIGNMENT);
-    let times = |extent: Extent, by: u64| Extent {
-        bytes: Bytes(extent.bytes.0 / count * by + extent.bytes.0 % count * by / count),
-        percent: extent.percent * by as f64 / count as f64,
+    let times = |extent: Extent, factor: u64| Extent {
+        bytes: Bytes(extent.bytes.0 / count * factor + extent.bytes.0 % count * factor / count),
+        percent: extent.percent * factor as f64 / count as f64,
         align,
         round_up: false,
     };
@@ -461,12 +461,12 @@ struct Counted {
 /// The index of each rank's first target in the merged plan.
 pub fn shifts(shares: &[Share]) -> Vec<u32> {
     let mut before = 0;
-    let one = |share: &Share| {
+    let rank_share = |share: &Share| {
         let shift = before;
         before += share.plan.targets.len() as u32;
         shift
     };
-    shares.iter().map(one).collect()
+    shares.iter().map(rank_share).collect()
 }
 
 impl<'a> Gathering<'a> {
@@ -555,8 +555,8 @@ impl<'a> Gathering<'a> {
     fn machine(&mut self, mut host: HostResults, shift: u32, targets: &[Target]) -> u32 {
         let mut facts = std::mem::take(&mut host.environment.targets);
         facts.resize(targets.len(), TargetFacts::default());
-        let of = &host.environment.host;
-        let key = (of.name.clone(), of.boot_id.clone());
+        let environment_host = &host.environment.host;
+        let key = (environment_host.name.clone(), environment_host.boot_id.clone());
         let hosts = &mut self.results.hosts;
         let machine = *self.machines.entry(key).or_insert(hosts.len() as u32);
         match hosts.get_mut(machine as usize) {
@@ -564,9 +564,9 @@ impl<'a> Gathering<'a> {
                 existing.started_unix_ns = existing.started_unix_ns.min(host.started_unix_ns);
                 existing.ended_unix_ns = existing.ended_unix_ns.max(host.ended_unix_ns);
                 // Of a lost rank only the machine name is known.
-                let own = host.system.iter().flat_map(|system| system.own_processes.clone());
+                let own_processes = host.system.iter().flat_map(|system| system.own_processes.clone());
                 let known = existing.system.iter_mut();
-                known.for_each(|known| known.own_processes.extend(own.clone()));
+                known.for_each(|known| known.own_processes.extend(own_processes.clone()));
                 if existing.environment.cpu.logical == 0 {
                     let mine = std::mem::replace(&mut existing.environment, host.environment);
                     (existing.environment.targets, existing.environment.target_numbers) =
@@ -590,9 +590,12 @@ impl<'a> Gathering<'a> {
 
 /// Adds targets to devices that are already counted.
 fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>) {
-    for one in theirs {
-        if let Some(mine) = mine.iter_mut().find(|mine| mine.counters.name == one.counters.name) {
-            mine.counters.targets.extend(one.counters.targets);
+    for theirs_entry in theirs {
+        if let Some(mine) = mine
+            .iter_mut()
+            .find(|mine| mine.counters.name == theirs_entry.counters.name)
+        {
+            mine.counters.targets.extend(theirs_entry.counters.targets);
         }
     }
 }

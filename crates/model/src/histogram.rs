@@ -27,7 +27,7 @@ const LIMIT: u64 = 1 << 40;
 #[schemars(with = "SavedHistogram")]
 pub struct Histogram {
     /// One counter per bucket, and one for all values beyond the last. Has no counters while the
-    /// histogram is empty or packed, so that counting needs no other check than that of the bucket.
+    /// histogram is empty or packed, so that counting needs to check only the bucket.
     counts: Box<[u64]>,
     /// The buckets in use, if packed.
     packed: PackedBuckets,
@@ -382,7 +382,7 @@ impl Histogram {
         count.unwrap_or_else(|| packed().map_or(0, |(_, count)| count))
     }
 
-    /// The number of values in buckets up to and including that of `value`.
+    /// The number of values in buckets up to and including the bucket of `value`.
     pub fn count_up_to(&self, value: u64) -> u64 {
         let last = bucket_index(value);
         let up_to = self.buckets().take_while(|(bucket, _)| *bucket <= last);
@@ -467,7 +467,7 @@ impl TryFrom<SavedHistogram> for Histogram {
             ));
         }
         let used: Vec<(usize, u64)> = counts.into_iter().enumerate().filter(|(_, count)| *count > 0).collect();
-        // Loops run from the bucket of the minimum to that of the maximum.
+        // Loops run from the minimum's bucket to the maximum's.
         if let (Some((first, _)), Some((last, _))) = (used.first(), used.last()) {
             let (min, max) = (saved.min_ns, saved.max_ns);
             if (bucket_index(min), bucket_index(max)) != (*first, *last) || min > max {

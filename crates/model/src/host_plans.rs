@@ -73,7 +73,7 @@ impl HostPlans {
                         .map(|dependency| Dependency(dependency.0 + before))
                         .collect();
                     for list in [&mut job.ends_with.jobs, &mut job.ends_with.on_failure] {
-                        list.iter_mut().for_each(|one| *one += before);
+                        list.iter_mut().for_each(|index| *index += before);
                     }
                     for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
                         match &mut stream.target {
@@ -139,7 +139,7 @@ impl HostPlans {
     /// Splits `results` of the merged plan by rank: what each host measured, with its own plan.
     pub fn split_results(&self, results: &Results) -> Vec<Results> {
         let mut shift = 0;
-        let mut all = Vec::new();
+        let mut devices = Vec::new();
         for (rank, plan) in self.plans.iter().enumerate() {
             let rank_facts = results.fleet.as_ref().and_then(|fleet| fleet.ranks.get(rank));
             let machine = rank_facts.and_then(|facts| facts.machine);
@@ -164,7 +164,7 @@ impl HostPlans {
                     &targets,
                 )
             };
-            all.push(Results {
+            devices.push(Results {
                 format_version: results.format_version,
                 kind: results.kind,
                 tool: results.tool.clone(),
@@ -179,7 +179,7 @@ impl HostPlans {
                 fleet: None,
             });
         }
-        all
+        devices
     }
 
     fn step_of_host(
@@ -196,10 +196,10 @@ impl HostPlans {
         let before = self.jobs_before(rank, number) as usize;
         let jobs = results_of_step.jobs.iter().skip(before).take(step.jobs.len()).cloned();
         let devices = |list: &[HostDeviceUse]| {
-            let mut devices = of_machine(list, machine, |one| &mut one.host);
+            let mut devices = of_machine(list, machine, |device| &mut device.host);
             for device in &mut devices {
-                let all = device.counters.targets.iter();
-                device.counters.targets = all.filter_map(|id| target_of_host(*id, targets)).collect();
+                let target_indices = device.counters.targets.iter();
+                device.counters.targets = target_indices.filter_map(|id| target_of_host(*id, targets)).collect();
             }
             devices
         };
@@ -207,11 +207,11 @@ impl HostPlans {
             jobs: jobs.map(|job| job_of_host(job, targets)).collect(),
             devices: devices(&results_of_step.devices),
             devices_measured: devices(&results_of_step.devices_measured),
-            cores: of_machine(&results_of_step.cores, machine, |one| &mut one.host),
-            volumes: of_machine(&results_of_step.volumes, machine, |one| &mut one.host),
-            network_mounts: of_machine(&results_of_step.network_mounts, machine, |one| &mut one.host),
+            cores: of_machine(&results_of_step.cores, machine, |core| &mut core.host),
+            volumes: of_machine(&results_of_step.volumes, machine, |volume| &mut volume.host),
+            network_mounts: of_machine(&results_of_step.network_mounts, machine, |mount| &mut mount.host),
             observed_ns: results_of_step.observed_ns,
-            samples: of_machine(&results_of_step.samples, machine, |one| &mut one.host),
+            samples: of_machine(&results_of_step.samples, machine, |sample| &mut sample.host),
         }
     }
 }
@@ -219,7 +219,7 @@ impl HostPlans {
 /// The entries of a machine, which becomes the first host.
 fn of_machine<T: Clone>(list: &[T], machine: Option<u32>, host: impl Fn(&mut T) -> &mut u32) -> Vec<T> {
     let mut list = list.to_vec();
-    list.retain_mut(|one| Some(std::mem::take(host(one))) == machine);
+    list.retain_mut(|entry| Some(std::mem::take(host(entry))) == machine);
     list
 }
 
@@ -283,7 +283,7 @@ mod tests {
             .iter()
             .map(|job| {
                 let target = job.workers[0].streams[0].target.ids()[0].0;
-                let after = job.after.iter().map(|one| one.0).collect();
+                let after = job.after.iter().map(|job_id| job_id.0).collect();
                 (job.name.as_str(), job.hosts[0].as_str(), target, after)
             })
             .collect();
@@ -297,8 +297,10 @@ mod tests {
         let groups: Vec<_> = merged.groups.iter().map(|group| group.jobs[0]).collect();
         assert_eq!(groups, [(0, 1), (0, 3)]);
         let other = |name: &str| {
-            let mut all = merged.origin.presentation.other.iter();
-            all.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+            let mut merged_options = merged.origin.presentation.other.iter();
+            merged_options
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value.as_str())
         };
         let results_of_step = ["pid", "thread.1", "thread.2", "thread.4"].map(other);
         assert_eq!(results_of_step, [Some("a"), Some("a"), Some("d"), None]);

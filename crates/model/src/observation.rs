@@ -308,7 +308,7 @@ impl Observation {
             return None;
         }
         let directions = job_results.directions();
-        let flows = directions.map(|of| of.as_ref().and_then(|of| flow(of, measured)));
+        let flows = directions.map(|results| results.as_ref().and_then(|results| flow(results, measured)));
         let total = sum_directions(directions);
         let usage = job_results.usage();
         let busiest = job_results.workers.iter().map(|worker| worker.usage.cpu().0).max();
@@ -443,13 +443,13 @@ fn is_random(stream: &Stream) -> bool {
     stream.pattern.access.iter().any(Access::jumps)
 }
 
-/// The target rate of a job over all its workers; absent if a stream has none.
+/// The target rate of a job over all its workers; absent if a stream has no target rate.
 pub fn rate_iops(job: &Job) -> Option<f64> {
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);
     streams.map(target_rate).sum()
 }
 
-/// The target rate of a stream; absent if it has none.
+/// The target rate of a stream; absent without a target rate.
 pub fn target_rate(stream: &Stream) -> Option<f64> {
     let operations = |rate: &crate::plan::Rate| match rate.unit {
         RateUnit::Operations => Some(rate.per_second()),
@@ -537,8 +537,8 @@ fn device(step: &StepResults) -> Option<DeviceView> {
 
 fn series(job: &JobResults) -> Vec<SeriesPoint> {
     const FINEST_GRID: Nanos = Nanos(100_000_000);
-    let whole = job.series.iter().filter(|series| series.source.is_none());
-    let Some(series) = whole
+    let job_series = job.series.iter().filter(|series| series.source.is_none());
+    let Some(series) = job_series
         .filter(|series| series.length_ns >= FINEST_GRID)
         .min_by_key(|series| series.length_ns)
     else {

@@ -372,12 +372,12 @@ fn length_by_place(
     direction: Direction,
     room: u64,
 ) -> u32 {
-    let (own, other) = match walks {
+    let (own_blocks, other_blocks) = match walks {
         true => (&sizes.read, &sizes.write),
         false => (&sizes.write, &sizes.read),
     };
-    match own.draw(draws, direction, room) {
-        0 => other.draw(draws, direction, room),
+    match own_blocks.draw(draws, direction, room) {
+        0 => other_blocks.draw(draws, direction, room),
         length => length,
     }
 }

@@ -113,7 +113,7 @@ impl Parameter {
         Parameter::Targets,
     ];
 
-    /// Its name, which is also that of the option it varies.
+    /// Its name: the option that it varies.
     pub fn name(self) -> &'static str {
         match self {
             Parameter::Depth => "depth",

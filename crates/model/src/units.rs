@@ -161,7 +161,7 @@ pub enum UnitError {
     /// The text does not start with a number.
     #[error("`{0}` does not start with a number")]
     NoNumber(String),
-    /// The unit is not one of those named.
+    /// The unit is not in the list.
     #[error("`{unit}` is not a unit here; use one of {known}")]
     UnknownUnit {
         /// The unit as written.

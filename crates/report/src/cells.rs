@@ -14,7 +14,7 @@ use crate::summary::{Figures, JobSummary, Percentile, PercentileSupport, Summary
 /// # Errors
 /// `out` cannot be written to.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
-    formats::head(summary, out)?;
+    formats::write_head(summary, out)?;
     let widest = summary
         .jobs
         .iter()
@@ -29,7 +29,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let mut weak = false;
     for job in &summary.jobs {
-        for (number, (direction, figures)) in directions(job).into_iter().enumerate() {
+        for (number, (direction, figures)) in figures_by_direction(job).into_iter().enumerate() {
             let title = match direction {
                 None => job.name.clone(),
                 Some(direction) => format!("{} ({direction})", job.name),
@@ -43,7 +43,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn directions(job: &JobSummary) -> Vec<(Option<&'static str>, &Figures)> {
+fn figures_by_direction(job: &JobSummary) -> Vec<(Option<&'static str>, &Figures)> {
     let kinds = job.kinds().into_iter();
     let present: Vec<(Option<&'static str>, &Figures)> = kinds.map(|(name, figures)| (Some(name), figures)).collect();
     match present[..] {

@@ -9,7 +9,7 @@ use model::results::{JobResults, Results};
 use model::stats::{Support, support};
 use model::{Nanos, visible};
 
-use crate::html::run::columns;
+use crate::html::run::merge_into_columns;
 use crate::numbers::{count, duration, rate, time};
 
 /// Width of a chart over time, without its scale.
@@ -25,7 +25,7 @@ const COARSE: &[f64] = &[1.0, 2.0, 5.0];
 const FINE: &[f64] = &[1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.4, 8.0];
 
 /// The charts of every job of a run. `unicode` permits characters beyond ASCII.
-pub fn text(results: &Results, unicode: bool) -> String {
+pub fn format_charts(results: &Results, unicode: bool) -> String {
     let mut text = String::new();
     let several = results.plan.jobs().count() > 1;
     for (step, found) in results.steps.iter().enumerate() {
@@ -34,10 +34,10 @@ pub fn text(results: &Results, unicode: bool) -> String {
                 let _ = writeln!(text, "\n{}", visible(&job.name));
             }
             if let Some(seen) = Observation::from_results(results, step, number) {
-                text += &iops_chart(&seen.series, unicode);
+                text += &draw_iops_chart(&seen.series, unicode);
             }
-            text += &p99_chart(job, unicode);
-            text += &histogram_chart(job.total().latency(), unicode);
+            text += &draw_p99_chart(job, unicode);
+            text += &draw_histogram(job.total().latency(), unicode);
         }
     }
     text
@@ -58,7 +58,7 @@ pub(crate) fn bar_chars(unicode: bool) -> (&'static str, &'static str) {
     if unicode { ("█", "░") } else { ("#", "-") }
 }
 
-fn iops_chart(points: &[SeriesPoint], unicode: bool) -> String {
+fn draw_iops_chart(points: &[SeriesPoint], unicode: bool) -> String {
     let points_per_column = points.len().div_ceil(CHART_WIDTH).max(1);
     let mean = |some: &[SeriesPoint]| {
         let operations: u64 = some.iter().flat_map(|point| point.operations).sum();
@@ -67,20 +67,29 @@ fn iops_chart(points: &[SeriesPoint], unicode: bool) -> String {
     };
     let values: Vec<Option<f64>> = points.chunks(points_per_column).map(mean).collect();
     let end = points.last().map_or(Nanos(0), |point| point.start_ns + point.length_ns);
-    chart_over_time("IOPS", &values, end, rate, unicode)
+    draw_chart_over_time("IOPS", &values, end, rate, unicode)
 }
 
-fn p99_chart(job: &JobResults, unicode: bool) -> String {
+fn draw_p99_chart(job: &JobResults, unicode: bool) -> String {
     let p99 = |(_, found): &(Nanos, Histogram)| {
         let is_supported = support(0.99, found.n()) != Support::None;
         is_supported.then(|| found.quantile(0.99) as f64)
     };
-    let values: Vec<Option<f64>> = columns(&job.histograms, CHART_WIDTH).iter().map(p99).collect();
-    chart_over_time("p99 of the latency", &values, job.measured(), time, unicode)
+    let values: Vec<Option<f64>> = merge_into_columns(&job.histograms, CHART_WIDTH)
+        .iter()
+        .map(p99)
+        .collect();
+    draw_chart_over_time("p99 of the latency", &values, job.measured(), time, unicode)
 }
 
 /// Draws values over time on a scale from 0. A column without a value stays empty.
-fn chart_over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f64) -> String, unicode: bool) -> String {
+fn draw_chart_over_time(
+    title: &str,
+    values: &[Option<f64>],
+    end: Nanos,
+    words: fn(f64) -> String,
+    unicode: bool,
+) -> String {
     if values.len() < 2 || values.iter().all(Option::is_none) {
         return String::new();
     }
@@ -119,10 +128,10 @@ fn chart_over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f6
 }
 
 /// Draws a row with a bar for each range of latencies.
-fn histogram_chart(latency: &Histogram, unicode: bool) -> String {
-    let coarse = rows(latency, COARSE);
+fn draw_histogram(latency: &Histogram, unicode: bool) -> String {
+    let coarse = histogram_rows(latency, COARSE);
     let rows = if coarse.len() < MIN_ROWS {
-        rows(latency, FINE)
+        histogram_rows(latency, FINE)
     } else {
         coarse
     };
@@ -149,7 +158,7 @@ fn histogram_chart(latency: &Histogram, unicode: bool) -> String {
 }
 
 /// Upper bounds in nanoseconds, ascending, with the number of operations up to each.
-fn rows(latency: &Histogram, mantissas: &[f64]) -> Vec<(f64, u64)> {
+fn histogram_rows(latency: &Histogram, mantissas: &[f64]) -> Vec<(f64, u64)> {
     let mut rows: Vec<(f64, u64)> = Vec::new();
     let mut below = 0;
     for power in 0..=12 {

@@ -11,9 +11,9 @@ use crate::numbers::{count, rough};
 /// # Errors
 /// `out` cannot be written to.
 pub fn write(diagnoses: &[JobDiagnosis], out: &mut dyn Write) -> io::Result<()> {
-    for one in diagnoses {
-        writeln!(out, "What limits {}", one.name)?;
-        write_diagnosis(&one.diagnosis, out)?;
+    for diagnosis in diagnoses {
+        writeln!(out, "What limits {}", diagnosis.name)?;
+        write_diagnosis(&diagnosis.diagnosis, out)?;
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ pub fn write_tables(tables: &[LimitTable], out: &mut dyn Write) -> io::Result<()
             writeln!(out)?;
         }
         writeln!(out, "{}", table_title(table))?;
-        write_rows(&job_rows(table), out)?;
+        write_rows(&format_job_rows(table), out)?;
         writeln!(out)?;
         write_rows(&limit_rows(table), out)?;
         if !table.sentences.is_empty() {
@@ -84,7 +84,7 @@ pub fn table_title(table: &LimitTable) -> &'static str {
 }
 
 /// Rows with the storage below each job, titles first.
-pub fn job_rows(table: &LimitTable) -> Vec<Vec<String>> {
+pub fn format_job_rows(table: &LimitTable) -> Vec<Vec<String>> {
     let titles = ["job", "path", "role", "copies", "hops", "measured"].map(str::to_owned);
     let row = |job: &JobPath| {
         let known = |number: Option<u32>| number.map_or_else(|| "-".into(), |number| number.to_string());
@@ -148,15 +148,19 @@ pub(crate) fn format_evidence(evidence: &Evidence) -> String {
         "" => String::new(),
         unit => format!(" {unit}"),
     };
-    let own = format!("{}: {}{unit}", evidence.what, format_number(evidence.value));
+    let measured = format!("{}: {}{unit}", evidence.what, format_number(evidence.value));
     match evidence.against {
-        Some(against) => format!("{own}, against {}{unit} ({})", format_number(against), evidence.which),
-        None => own,
+        Some(against) => format!(
+            "{measured}, against {}{unit} ({})",
+            format_number(against),
+            evidence.which
+        ),
+        None => measured,
     }
 }
 
 /// Capitalizes the first character and adds a full stop.
-pub fn sentence(words: &str) -> String {
+pub fn format_sentence(words: &str) -> String {
     let mut characters = words.chars();
     let first = characters.next().into_iter();
     // The name fio stays in lower case.
@@ -238,7 +242,7 @@ mod tests {
 
     #[test]
     fn text_contains_every_part() {
-        let one = JobDiagnosis {
+        let job_diagnosis = JobDiagnosis {
             name: "job".into(),
             diagnosis: Diagnosis {
                 answer: Answer::Cap,
@@ -272,7 +276,7 @@ mod tests {
             ..JobDiagnosis::default()
         };
         let mut text = Vec::new();
-        write(&[one], &mut text).unwrap();
+        write(&[job_diagnosis], &mut text).unwrap();
         let expected = "\
 What limits job
   D-CAP: VM: 1953 IOPS are 101.7 % of its limit of 1920 IOPS

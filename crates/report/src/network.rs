@@ -22,38 +22,38 @@ const OPTIONS: [&str; 3] = ["rsize", "wsize", "nconnect"];
 
 /// A row for each operation that occurred, those with the most total time first. Sizes and times
 /// are means per call.
-pub fn rows(mount: &NetworkMount) -> Vec<[String; 11]> {
-    let row = |one: &&RpcCounts| {
-        let calls = one.calls as f64;
+pub fn mount_rows(mount: &NetworkMount) -> Vec<[String; 11]> {
+    let row = |counts: &&RpcCounts| {
+        let calls = counts.calls as f64;
         let mean_ms = |time: Nanos| format!("{:.3}", time.0 as f64 / 1e6 / calls);
         let mean_kb = |bytes: Bytes| format!("{:.1}", bytes.0 as f64 / 1e3 / calls);
         [
-            one.name.clone(),
-            count(one.calls),
+            counts.name.clone(),
+            count(counts.calls),
             match mount.covers_ns {
                 Nanos(0) => "-".into(),
                 length => rate(calls / length.as_secs()),
             },
-            mean_kb(one.sent),
-            mean_kb(one.received),
-            mean_ms(one.queue_ns),
-            mean_ms(one.rtt_ns),
-            mean_ms(one.execute_ns),
-            count(one.retransmissions()),
-            count(one.timeouts),
-            count(one.errors),
+            mean_kb(counts.sent),
+            mean_kb(counts.received),
+            mean_ms(counts.queue_ns),
+            mean_ms(counts.rtt_ns),
+            mean_ms(counts.execute_ns),
+            count(counts.retransmissions()),
+            count(counts.timeouts),
+            count(counts.errors),
         ]
     };
     mount.by_time().iter().map(row).collect()
 }
 
 /// Adds counters. A damaged file can have counters whose sum exceeds 64 bits.
-fn total(counters: impl Iterator<Item = u64>) -> u64 {
+fn sum(counters: impl Iterator<Item = u64>) -> u64 {
     counters.fold(0, u64::saturating_add)
 }
 
 /// Sentences that explain the figures.
-pub fn sentences(mount: &NetworkMount) -> Vec<String> {
+pub fn mount_sentences(mount: &NetworkMount) -> Vec<String> {
     let bytes = &mount.bytes;
     let mut sentences: Vec<String> = describe_mount(mount).into_iter().collect();
     sentences.push(format!(
@@ -72,17 +72,17 @@ pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     if let Some(slowest) = mount.by_time().first() {
         sentences.extend(describe_time(slowest));
     }
-    let retransmitted: u64 = total(mount.operations.iter().map(RpcCounts::retransmissions));
+    let retransmitted: u64 = sum(mount.operations.iter().map(RpcCounts::retransmissions));
     if retransmitted > 0 {
-        let sent: u64 = total(mount.operations.iter().map(|one| one.transmissions));
+        let sent: u64 = sum(mount.operations.iter().map(|operation| operation.transmissions));
         let share = retransmitted as f64 / sent as f64 * 100.0;
         sentences.push(format!(
             "{} retransmitted ({share:.2} %): the network loses packets, or the server answers too slowly",
             pluralize(retransmitted, "request")
         ));
     }
-    sentences.extend(connections(mount));
-    let bad: u64 = mount.connections.iter().map(|one| one.bad_answers).sum();
+    sentences.extend(describe_connections(mount));
+    let bad: u64 = mount.connections.iter().map(|connection| connection.bad_answers).sum();
     if bad > 0 {
         sentences.push(format!(
             "{} to no known request (bad XIDs): the server answered requests that the client had given up or repeated",
@@ -108,60 +108,65 @@ fn describe_mount(mount: &NetworkMount) -> Option<String> {
 
 /// Names the part of a call that took most of its time: the client's queue, network and server, or
 /// the client's own work.
-fn describe_time(one: &RpcCounts) -> Option<String> {
-    let name = &one.name;
-    if one.execute_ns < MIN_TOTAL_TIME {
+fn describe_time(counts: &RpcCounts) -> Option<String> {
+    let name = &counts.name;
+    if counts.execute_ns < MIN_TOTAL_TIME {
         return Some(format!(
             "all {name} calls together took only {}, too little for a mean: the kernel counts whole milliseconds",
-            one.execute_ns
+            counts.execute_ns
         ));
     }
-    let part = |time: Nanos| time.0 as f64 / one.execute_ns.0 as f64;
+    let part = |time: Nanos| time.0 as f64 / counts.execute_ns.0 as f64;
     let percent = |time: Nanos| format!("{:.0} %", part(time) * 100.0);
-    Some(match (part(one.rtt_ns), part(one.queue_ns)) {
+    Some(match (part(counts.rtt_ns), part(counts.queue_ns)) {
         (rtt, _) if rtt >= DECISIVE_SHARE => format!(
             "{name} calls spent {} of their time between request and reply: in the network and the server",
-            percent(one.rtt_ns)
+            percent(counts.rtt_ns)
         ),
         (_, queue) if queue >= DECISIVE_SHARE => format!(
             "{name} calls spent {} of their time queued in this client: more connections (nconnect) or slots would help, \
              a faster server would not",
-            percent(one.queue_ns)
+            percent(counts.queue_ns)
         ),
         _ => format!(
             "{name} calls spent {} of their time queued in this client, {} between request and reply, and the rest in \
              the client's own work",
-            percent(one.queue_ns),
-            percent(one.rtt_ns)
+            percent(counts.queue_ns),
+            percent(counts.rtt_ns)
         ),
     })
 }
 
-fn connections(mount: &NetworkMount) -> Option<String> {
-    let sends: u64 = total(mount.connections.iter().map(|one| one.sends));
+fn describe_connections(mount: &NetworkMount) -> Option<String> {
+    let sends: u64 = sum(mount.connections.iter().map(|connection| connection.sends));
     if sends == 0 {
         return None;
     }
     let mean_per_send = |count: fn(&model::network_mount::ConnectionCounts) -> u64| {
-        total(mount.connections.iter().map(count)) as f64 / sends as f64
+        sum(mount.connections.iter().map(count)) as f64 / sends as f64
     };
     let mut words = format!(
         "{}: on average {:.1} requests in flight when one was sent",
         pluralize(mount.connections.len() as u64, "connection"),
-        mean_per_send(|one| one.in_flight_sum)
+        mean_per_send(|connection| connection.in_flight_sum)
     );
-    let backlog = mean_per_send(|one| one.backlog_sum);
+    let backlog = mean_per_send(|connection| connection.backlog_sum);
     if backlog >= 0.1 {
         words += &format!(", and {backlog:.1} waiting for a slot");
     }
-    let max_sends = mount.connections.iter().map(|one| one.sends).max().unwrap_or_default();
+    let max_sends = mount
+        .connections
+        .iter()
+        .map(|connection| connection.sends)
+        .max()
+        .unwrap_or_default();
     if mount.connections.len() > 1 {
         words += &format!(
             "; the busiest connection carried {:.0} % of the requests",
             max_sends as f64 / sends as f64 * 100.0
         );
     }
-    let made: u64 = total(mount.connections.iter().map(|one| one.connects));
+    let made: u64 = sum(mount.connections.iter().map(|connection| connection.connects));
     if made > 0 {
         words += &format!("; connected {} during this time", pluralize(made, "time"));
     }
@@ -179,11 +184,11 @@ pub fn write(mount: &NetworkMount, indent: &str, out: &mut dyn Write) -> io::Res
         length => duration(length),
     };
     writeln!(out, "{indent}{} {source} on {place}, over {length}:", mount.kind)?;
-    for sentence in sentences(mount) {
+    for sentence in mount_sentences(mount) {
         writeln!(out, "{indent}  {sentence}")?;
     }
     let mut table = vec![HEADERS.map(str::to_owned)];
-    table.extend(rows(mount));
+    table.extend(mount_rows(mount));
     if table.len() == 1 {
         return Ok(());
     }
@@ -247,8 +252,8 @@ mod tests {
 
     #[track_caller]
     fn assert_sentence(mount: &NetworkMount, part: &str) {
-        let all = sentences(mount).join("\n");
-        assert!(all.contains(part), "`{part}` is missing in {all}");
+        let joined = mount_sentences(mount).join("\n");
+        assert!(joined.contains(part), "`{part}` is missing in {joined}");
     }
 
     #[test]
@@ -278,7 +283,7 @@ mod tests {
         assert_sentence(&mount, "connected 2 times during this time");
         assert_sentence(&mount, "4 replies to no known request (bad XIDs)");
         assert_sentence(&mount, "NFS version 4.2, rsize=1048576, wsize=65536, nconnect=2");
-        let rows = rows(&mount);
+        let rows = mount_rows(&mount);
         assert_eq!(rows[0][8..], ["10", "3", "0"].map(str::to_owned));
         assert_eq!(rows[0][..3], ["READ", "1,000", "100"].map(str::to_owned));
         assert_eq!(rows[0][5..8], ["0.100", "0.800", "1.000"].map(str::to_owned));

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn group_thousands_skips_names_and_fractions() {
-        for (plain, grouped) in [
+        for (ungrouped, grouped) in [
             ("iops >= 60000", "iops >= 60,000"),
             (
                 "35306 (35293 to 35318) is below 60000 (>= 59400 passes)",
@@ -182,7 +182,7 @@ mod tests {
                 "repeat with --rate 2000, 4,000 are due",
             ),
         ] {
-            assert_eq!(group_thousands(plain), grouped);
+            assert_eq!(group_thousands(ungrouped), grouped);
         }
     }
 

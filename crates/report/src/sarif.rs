@@ -24,7 +24,7 @@ pub fn document(findings: &[Finding], artifact: Option<&str>) -> String {
             "ruleId": finding.rule,
             "ruleIndex": rules.iter().position(|known| known.rule == finding.rule),
             "level": finding.severity.word(),
-            "message": { "text": crate::diagnosis::sentence(&finding.what) },
+            "message": { "text": crate::diagnosis::format_sentence(&finding.what) },
         });
         let mut location = json!({});
         if let Some(file) = artifact {
@@ -85,7 +85,10 @@ mod tests {
         assert_eq!(rules.iter().map(|rule| &rule["id"]).collect::<Vec<_>>(), ["A", "B"]);
         assert_eq!(rules[0]["help"]["text"], "longer");
         let results = run["results"].as_array().unwrap();
-        let levels: Vec<_> = results.iter().map(|one| (&one["level"], &one["ruleIndex"])).collect();
+        let levels: Vec<_> = results
+            .iter()
+            .map(|result| (&result["level"], &result["ruleIndex"]))
+            .collect();
         assert_eq!(
             levels,
             [

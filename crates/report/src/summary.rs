@@ -362,11 +362,11 @@ impl Summary {
             .flat_map(|(step, (plan, results))| {
                 let jobs = plan.jobs.iter().zip(&results.jobs);
                 let findings = &all_results.findings;
-                jobs.map(move |(plan, results)| job(step as u32, plan, results, fleet, findings))
+                jobs.map(move |(plan, results)| summarize_job(step as u32, plan, results, fleet, findings))
             });
         let devices = results.steps.iter().enumerate().flat_map(|(number, step)| {
-            let each = step.devices.iter();
-            each.map(move |device| device_summary(results, number, step, device))
+            let devices = step.devices.iter();
+            devices.map(move |device| device_summary(results, number, step, device))
         });
         Summary {
             format_version: FORMAT_VERSION,
@@ -376,11 +376,11 @@ impl Summary {
             objective: plan.origin.objective.clone(),
             preset: plan.origin.preset.clone(),
             seed: plan.seed,
-            started: first.map_or_else(String::new, |host| date(host.started_unix_ns)),
-            ended: first.map_or_else(String::new, |host| date(host.ended_unix_ns)),
+            started: first.map_or_else(String::new, |host| format_date(host.started_unix_ns)),
+            ended: first.map_or_else(String::new, |host| format_date(host.ended_unix_ns)),
             interrupted: results.interrupted,
             transport: fleet.map(|fleet| fleet.transport.clone()),
-            hosts: results.hosts.iter().map(host).collect(),
+            hosts: results.hosts.iter().map(summarize_host).collect(),
             targets: first.map(|host| host.environment.targets.clone()).unwrap_or_default(),
             jobs: jobs.collect(),
             devices: devices.collect(),
@@ -393,12 +393,12 @@ impl Summary {
 }
 
 /// Formats a moment in UTC, to the second.
-fn date(unix_ns: u64) -> String {
+fn format_date(unix_ns: u64) -> String {
     let moment = Timestamp::from_second((unix_ns / 1_000_000_000) as i64);
     moment.map(|moment| moment.to_string()).unwrap_or_default()
 }
 
-fn host(host: &model::results::HostResults) -> HostSummary {
+fn summarize_host(host: &model::results::HostResults) -> HostSummary {
     let environment = &host.environment;
     HostSummary {
         name: environment.host.name.clone(),
@@ -411,7 +411,7 @@ fn host(host: &model::results::HostResults) -> HostSummary {
     }
 }
 
-fn job(
+fn summarize_job(
     step: u32,
     plan: &model::plan::Job,
     results: &JobResults,
@@ -420,7 +420,11 @@ fn job(
 ) -> JobSummary {
     let window = results.measured();
     let directions = results.directions();
-    let direction_figures = |direction: Direction| directions[direction].as_ref().map(|found| figures(found, window));
+    let direction_figures = |direction: Direction| {
+        directions[direction]
+            .as_ref()
+            .map(|found| summarize_direction(found, window))
+    };
     let total = results.total();
     let engine = results
         .workers
@@ -431,9 +435,9 @@ fn job(
     JobSummary {
         step,
         name: plan.name.clone(),
-        operations: words::operations(plan),
+        operations: words::describe_operations(plan),
         load: words::load(plan),
-        phases: words::phases(plan),
+        phases: words::describe_phases(plan),
         engine: engine.kind,
         engine_reason: engine.reason,
         workers: results.workers.len() as u32,
@@ -443,52 +447,53 @@ fn job(
         write: direction_figures(Direction::Write),
         trim: direction_figures(Direction::Trim),
         files: file_figures(results, window),
-        total: figures(&total, window),
-        flush: flushes(results),
+        total: summarize_direction(&total, window),
+        flush: summarize_flushes(results),
         iops_confidence_percent: iops_confidence(results),
         in_flight: in_flight.map(InFlight::within_depth),
         depth: in_flight.map_or_else(|| plan.depth(), |found| found.depth),
-        cpu: cpu(results, &total, window),
+        cpu: summarize_cpu(results, &total, window),
         control: results.control.clone(),
         ranks: fleet
             .filter(|fleet| fleet.ranks.len() > 1)
-            .map(|fleet| ranks(step, results, fleet, findings))
+            .map(|fleet| summarize_ranks(step, results, fleet, findings))
             .unwrap_or_default(),
     }
 }
 
 fn file_figures(results: &JobResults, window: Nanos) -> Vec<FileFigures> {
     let found = results.file_operations();
-    let one = |found: &FileOperationResults| FileFigures {
+    let summarize = |found: &FileOperationResults| FileFigures {
         operation: found.kind,
-        figures: figures(&found.results, window),
+        figures: summarize_direction(&found.results, window),
     };
-    found.iter().map(one).collect()
+    found.iter().map(summarize).collect()
 }
 
 impl JobSummary {
     /// The figures of each kind of file operation, or else of each direction, without their sum.
     pub fn kinds(&self) -> Vec<(&'static str, &Figures)> {
         if !self.files.is_empty() {
-            let each = self.files.iter();
-            return each.map(|found| (found.operation.name(), &found.figures)).collect();
+            let files = self.files.iter();
+            return files.map(|found| (found.operation.name(), &found.figures)).collect();
         }
-        let each = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
-        each.into_iter()
+        let directions = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
+        directions
+            .into_iter()
             .filter_map(|(name, figures)| Some((name, figures.as_ref()?)))
             .collect()
     }
 }
 
 /// The part of each process.
-fn ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -> Vec<RankSummary> {
+fn summarize_ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -> Vec<RankSummary> {
     let mut parts: BTreeMap<usize, Vec<WorkerResults>> = BTreeMap::new();
     for worker in &results.workers {
         parts.entry(worker.rank as usize).or_default().push(worker.clone());
     }
     let is_about_job = |found: &&Finding| found.rule == "STRAGGLER" && found.at.as_deref() == Some(&*results.name);
     let stragglers: Vec<&Finding> = findings.iter().filter(is_about_job).collect();
-    let one = |(number, facts): (usize, &RankFacts)| {
+    let summarize = |(number, facts): (usize, &RankFacts)| {
         let part = JobResults {
             workers: parts.remove(&number).unwrap_or_default(),
             ..JobResults::default()
@@ -500,7 +505,7 @@ fn ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -
         has_part.then(|| RankSummary {
             rank: number as u32,
             host: facts.host.clone(),
-            total: figures(&part.total(), part.measured()),
+            total: summarize_direction(&part.total(), part.measured()),
             start_ns: facts.starts_ns.get(step as usize).copied(),
             measured_ns: part.measured(),
             ended_ns: facts.ended_ns,
@@ -512,10 +517,10 @@ fn ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -
             lost: facts.lost.clone(),
         })
     };
-    fleet.ranks.iter().enumerate().filter_map(one).collect()
+    fleet.ranks.iter().enumerate().filter_map(summarize).collect()
 }
 
-fn figures(found: &DirectionResults, window: Nanos) -> Figures {
+fn summarize_direction(found: &DirectionResults, window: Nanos) -> Figures {
     let seconds = window.as_secs();
     let per_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
     let bytes_per_sec = per_second(found.bytes.0);
@@ -529,20 +534,20 @@ fn figures(found: &DirectionResults, window: Nanos) -> Figures {
         errors: found.errors,
         short: found.short,
         late: found.late,
-        latency: latency(found.latency()),
-        service: paced.then(|| latency(&found.total)),
-        schedule_delay: found.schedule_delay.as_ref().map(latency),
+        latency: summarize_latency(found.latency()),
+        service: paced.then(|| summarize_latency(&found.total)),
+        schedule_delay: found.schedule_delay.as_ref().map(summarize_latency),
         submission_mean_ns: found.submission.mean(),
         completion_mean_ns: found.completion.mean(),
     }
 }
 
-fn latency(histogram: &Histogram) -> LatencyFigures {
+fn summarize_latency(histogram: &Histogram) -> LatencyFigures {
     let n = histogram.n();
     if n == 0 {
         return LatencyFigures::default();
     }
-    let one = |percent: f64| {
+    let percentile_of = |percent: f64| {
         let fraction = percent / 100.0;
         let (low_ns, high_ns) = quantile_interval(histogram, fraction, 0.95);
         let support = match support(fraction, n) {
@@ -564,7 +569,7 @@ fn latency(histogram: &Histogram) -> LatencyFigures {
         deviation_ns: histogram.sample_deviation(),
         min_ns: histogram.min(),
         max_ns: histogram.max(),
-        percentiles: PERCENTILES.into_iter().map(one).collect(),
+        percentiles: PERCENTILES.into_iter().map(percentile_of).collect(),
     }
 }
 
@@ -575,7 +580,7 @@ impl LatencyFigures {
     }
 }
 
-fn flushes(results: &JobResults) -> Option<FlushFigures> {
+fn summarize_flushes(results: &JobResults) -> Option<FlushFigures> {
     let mut sum: Option<(u64, Histogram)> = None;
     for found in results
         .workers
@@ -588,14 +593,14 @@ fn flushes(results: &JobResults) -> Option<FlushFigures> {
         latency.merge(&found.latency);
     }
     let (operations, histogram) = sum?;
-    let latency = latency(&histogram);
+    let latency = summarize_latency(&histogram);
     Some(FlushFigures { operations, latency })
 }
 
 /// Uses the finest series of the whole job, without an incomplete last interval.
 fn iops_confidence(results: &JobResults) -> Option<f64> {
-    let whole = results.series.iter().filter(|series| series.source.is_none());
-    let series = whole.min_by_key(|series| series.length_ns)?;
+    let job_series = results.series.iter().filter(|series| series.source.is_none());
+    let series = job_series.min_by_key(|series| series.length_ns)?;
     let intervals = (results.measured().0 / series.length_ns.0.max(1)) as usize;
     let mut counts = vec![0.0; intervals];
     for (_, points) in series.points.iter() {
@@ -608,7 +613,7 @@ fn iops_confidence(results: &JobResults) -> Option<f64> {
     (found.mean > 0.0).then(|| 100.0 * found.half_width / found.mean)
 }
 
-fn cpu(results: &JobResults, total: &DirectionResults, window: Nanos) -> CpuFigures {
+fn summarize_cpu(results: &JobResults, total: &DirectionResults, window: Nanos) -> CpuFigures {
     let usage = results.usage();
     let operations = total.operations.max(1) as f64;
     CpuFigures {

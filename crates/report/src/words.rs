@@ -13,16 +13,16 @@ use crate::numbers::{pluralize, rate};
 pub const SIMULATION: &str = "SIMULATION: no real storage";
 
 /// Returns [`SIMULATION`] if a target of the plan is simulated.
-pub fn simulation(plan: &Plan) -> Option<&'static str> {
+pub fn describe_simulation(plan: &Plan) -> Option<&'static str> {
     let is_simulated = |target: &Target| matches!(target.kind, TargetKind::Simulated { .. });
     plan.targets.iter().any(is_simulated).then_some(SIMULATION)
 }
 
 /// The operations of a job: sizes, pattern, mix and caches.
-pub fn operations(job: &Job) -> String {
+pub fn describe_operations(job: &Job) -> String {
     let mut kinds: Vec<(String, u64)> = Vec::new();
     for stream in job.workers.iter().flat_map(|worker| &worker.streams) {
-        let kind = kind(stream);
+        let kind = describe_kind(stream);
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, weight)) => *weight += u64::from(stream.weight),
             None => kinds.push((kind, u64::from(stream.weight))),
@@ -39,16 +39,21 @@ pub fn operations(job: &Job) -> String {
     parts.collect::<Vec<_>>().join("; ")
 }
 
-fn kind(stream: &Stream) -> String {
+fn describe_kind(stream: &Stream) -> String {
     if let Some(work) = &stream.files {
-        let how = if work.in_sequence { "in sequence " } else { "" };
-        return format!("on files, {how}{work}");
+        let order = if work.in_sequence { "in sequence " } else { "" };
+        return format!("on files, {order}{work}");
     }
     let present = |direction: &Direction| stream.mix.includes(*direction);
     let first = Direction::ALL.into_iter().find(present).unwrap_or(Direction::Read);
-    let sizes = sizes(&stream.pattern.sizes[first]);
+    let sizes = describe_sizes(&stream.pattern.sizes[first]);
     let index = usize::from(stream.pattern.access_of[first]);
-    let pattern = stream.pattern.access.get(index).map(access).unwrap_or_default();
+    let pattern = stream
+        .pattern
+        .access
+        .get(index)
+        .map(describe_access)
+        .unwrap_or_default();
     let operations = match stream.mix {
         Mix::Only { direction } => format!("{}s", direction.word()),
         Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } => match write_percent {
@@ -58,21 +63,21 @@ fn kind(stream: &Stream) -> String {
         },
         _ => "trims, each followed by a write".into(),
     };
-    format!("{sizes} {pattern} {operations}, {}", cache(stream))
+    format!("{sizes} {pattern} {operations}, {}", describe_cache(stream))
 }
 
-fn sizes(sizes: &BlockSizes) -> String {
+fn describe_sizes(sizes: &BlockSizes) -> String {
     match sizes {
         BlockSizes::Fixed { size } => size.to_string(),
         BlockSizes::Range { low, high, .. } => format!("{low} to {high}"),
         BlockSizes::Split { entries } => {
-            let each = entries.iter().map(|entry| entry.size.to_string());
-            each.collect::<Vec<_>>().join(" / ")
+            let sizes = entries.iter().map(|entry| entry.size.to_string());
+            sizes.collect::<Vec<_>>().join(" / ")
         }
     }
 }
 
-fn access(access: &Access) -> String {
+fn describe_access(access: &Access) -> String {
     match access {
         Access::Sequential(_) => "sequential".into(),
         Access::Interlocked(_) => "interlocked sequential".into(),
@@ -102,7 +107,7 @@ fn describe_placement(placement: &Placement) -> String {
     }
 }
 
-fn cache(stream: &Stream) -> String {
+fn describe_cache(stream: &Stream) -> String {
     let cache = stream.cache;
     let path = match (cache.mapping, cache.direct) {
         (Some(_), _) => "memory-mapped",
@@ -127,14 +132,14 @@ pub fn load(job: &Job) -> String {
     let Some(first) = job.workers.first() else {
         return workers;
     };
-    let same = job.workers.iter().all(|worker| worker.slots() == first.slots());
-    let (operations, scope) = match (same, job.workers.len()) {
+    let has_equal_slots = job.workers.iter().all(|worker| worker.slots() == first.slots());
+    let (operations, scope) = match (has_equal_slots, job.workers.len()) {
         (true, 1) => (first.slots().into(), ""),
         (true, _) => (first.slots().into(), " each"),
         (false, _) => (job.depth(), " in all"),
     };
     let targets = match first.depth {
-        Depth::PerStream if same && first.streams.len() > 1 => format!(", {} targets", first.streams.len()),
+        Depth::PerStream if has_equal_slots && first.streams.len() > 1 => format!(", {} targets", first.streams.len()),
         Depth::PerStream | Depth::Shared { .. } | Depth::PerTarget { .. } => String::new(),
     };
     let operations = pluralize(operations, "operation");
@@ -171,7 +176,7 @@ fn describe_total_rate(job: &Job) -> Option<String> {
 }
 
 /// The phases of a job: `10 s after 2 s of warm-up`.
-pub fn phases(job: &Job) -> String {
+pub fn describe_phases(job: &Job) -> String {
     let stop = &job.stop;
     let mut ends: Vec<String> = Vec::new();
     ends.extend(stop.after_ns.map(|time| time.to_string()));
@@ -195,7 +200,7 @@ pub fn phases(job: &Job) -> String {
 }
 
 /// Describes a target on one line: path, kind, size, file system, device, preparation.
-pub fn target(target: &TargetFacts) -> String {
+pub fn describe_target(target: &TargetFacts) -> String {
     let kind = match target.kind.as_str() {
         "simulated" => "simulated disk",
         kind => kind,
@@ -219,7 +224,7 @@ pub fn target(target: &TargetFacts) -> String {
 }
 
 /// A preset with its changes: `oltp@1`, `oltp@1, changed: depth, time`.
-pub fn preset(used: &PresetUse) -> String {
+pub fn describe_preset(used: &PresetUse) -> String {
     match used.changed.is_empty() {
         true => used.name.clone(),
         false => format!("{}, changed: {}", used.name, used.changed.join(", ")),
@@ -239,7 +244,7 @@ fn raw_title(plan: &Plan) -> String {
     let mut jobs = plan.jobs().map(|(_, job)| job);
     match (jobs.next(), jobs.next()) {
         (Some(job), None) if DEFAULT_NAMES.contains(&&*plan.name) => {
-            let operations = operations(job);
+            let operations = describe_operations(job);
             let load = format!("{}, QD {}", operations.trim_end_matches(", direct"), job.depth());
             match &*plan.targets {
                 [target] => format!("{load} — {}", target.path),
@@ -254,7 +259,12 @@ fn raw_title(plan: &Plan) -> String {
 pub fn plan(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     let origin = &plan.origin;
-    lines.extend(origin.preset.as_ref().map(|used| format!("preset: {}", preset(used))));
+    lines.extend(
+        origin
+            .preset
+            .as_ref()
+            .map(|used| format!("preset: {}", describe_preset(used))),
+    );
     lines.extend(origin.objective.as_ref().map(|text| format!("objective: {text}")));
     for ((step, _), job) in plan.jobs() {
         let place = if plan.steps.len() > 1 {
@@ -262,8 +272,8 @@ pub fn plan(plan: &Plan) -> Vec<String> {
         } else {
             String::new()
         };
-        lines.push(format!("{place}{}: {}", job.name, operations(job)));
-        lines.push(format!("  {}; {}", load(job), phases(job)));
+        lines.push(format!("{place}{}: {}", job.name, describe_operations(job)));
+        lines.push(format!("  {}; {}", load(job), describe_phases(job)));
     }
     lines
 }

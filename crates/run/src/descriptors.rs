@@ -90,12 +90,12 @@ mod tests {
         descriptors_needed(&plan)
     }
 
-    /// The counts are those in `/proc/PID/fd` of runs. Each of 20 workers on one file has it open
+    /// The counts match `/proc/PID/fd` of runs. Each of 20 workers on one file has it open
     /// once, or twice with maps.
     #[test]
     fn the_step_with_the_most_open_files_decides() {
-        let one = || StreamTarget::One { target: TargetId(0) };
-        let workers_with = |kind, count: usize| (0..count).map(|_| worker(kind, one())).collect::<Vec<_>>();
+        let single_target = || StreamTarget::One { target: TargetId(0) };
+        let workers_with = |kind, count: usize| (0..count).map(|_| worker(kind, single_target())).collect::<Vec<_>>();
         let with_none = needed(vec![Vec::new()]);
         assert!(needed(vec![workers_with(EngineKind::IoUring, 20)]) >= with_none + 61);
         assert!(needed(vec![workers_with(EngineKind::Mmap, 20)]) >= with_none + 61);

@@ -68,26 +68,26 @@ mod tests {
     /// time, and the largest number while one of them was exclusive.
     fn count_max_holders(exclusive: fn(usize) -> bool) -> (i32, i32) {
         let lock = Arc::new(FileLock::default());
-        let (inside, exclusive_holders) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicI32::new(0)));
+        let (holder_count, exclusive_holders) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicI32::new(0)));
         let seen = Arc::new((AtomicI32::new(0), AtomicI32::new(0)));
         std::thread::scope(|scope| {
             for thread in 0..4 {
-                let (lock, inside, exclusive_holders) = (&lock, &inside, &exclusive_holders);
+                let (lock, holder_count, exclusive_holders) = (&lock, &holder_count, &exclusive_holders);
                 let seen = &seen;
                 scope.spawn(move || {
                     for round in 0..200 {
                         let exclusive = exclusive(thread + round);
                         lock.acquire(exclusive);
-                        let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
+                        let holders = holder_count.fetch_add(1, Ordering::SeqCst) + 1;
                         let exclusive_inside =
                             exclusive_holders.fetch_add(i32::from(exclusive), Ordering::SeqCst) + i32::from(exclusive);
-                        seen.0.fetch_max(now, Ordering::SeqCst);
+                        seen.0.fetch_max(holders, Ordering::SeqCst);
                         if exclusive_inside > 0 {
-                            seen.1.fetch_max(now, Ordering::SeqCst);
+                            seen.1.fetch_max(holders, Ordering::SeqCst);
                         }
                         std::thread::yield_now();
                         exclusive_holders.fetch_sub(i32::from(exclusive), Ordering::SeqCst);
-                        inside.fetch_sub(1, Ordering::SeqCst);
+                        holder_count.fetch_sub(1, Ordering::SeqCst);
                         lock.release(exclusive);
                     }
                 });

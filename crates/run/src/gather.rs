@@ -50,7 +50,7 @@ struct TargetGroups {
     of_streams: Vec<Vec<usize>>,
 }
 
-/// What was received from a worker.
+/// The data received from a worker.
 #[derive(Debug)]
 struct Received {
     inbox: Option<Inbox>,
@@ -309,11 +309,11 @@ impl Gather {
         for row in &recorder.rows {
             let key = self.workers[worker].keys[row.cell as usize];
             let CellKind::Moves(direction) = key.kind else { continue };
-            let of = match self.grids[row.grid as usize].scope {
+            let scope_keys = match self.grids[row.grid as usize].scope {
                 GridScope::Job => None,
                 GridScope::Stream => Some((worker as u32, key.stream)),
             };
-            let series = &mut self.series.entry((row.grid as usize, of)).or_default()[direction];
+            let series = &mut self.series.entry((row.grid as usize, scope_keys)).or_default()[direction];
             let index = row.interval as usize;
             if series.len() <= index {
                 series.resize(index + 1, Point::default());
@@ -413,7 +413,7 @@ impl Gather {
     /// Returns the intervals that every running worker has passed. With `all`, includes incomplete
     /// ones.
     pub(crate) fn finished_intervals(&mut self, step: u32, job: u32, plan: &Job, all: bool) -> Vec<Interval> {
-        let behind = self
+        let lagging = self
             .workers
             .iter()
             .filter(|worker| !worker.ended)
@@ -421,7 +421,7 @@ impl Gather {
             .min();
         let mut finished = Vec::new();
         while let Some((&key, _)) = self.open.first_key_value() {
-            if !all && behind.is_some_and(|next| key >= next) {
+            if !all && lagging.is_some_and(|next| key >= next) {
                 break;
             }
             let Some((_, slice)) = self.open.pop_first() else { break };
@@ -510,13 +510,13 @@ impl Gather {
                     .flat_map(|(w, worker)| (0..worker.streams.len()).map(move |s| Some((w as u32, s as u32))))
                     .collect(),
             };
-            for of in keys {
-                let mut points = all.remove(&(index, of)).unwrap_or_default();
+            for key in keys {
+                let mut points = all.remove(&(index, key)).unwrap_or_default();
                 for direction in Direction::ALL.into_iter().filter(|direction| occurs[*direction]) {
                     let of_direction = &mut points[direction];
                     of_direction.resize(intervals.max(of_direction.len()), Point::default());
                 }
-                series.push(Series::new(grid.length_ns, of, points));
+                series.push(Series::new(grid.length_ns, key, points));
             }
         }
         series

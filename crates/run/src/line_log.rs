@@ -1,7 +1,7 @@
 //! Logs of lines that workers produce during a job. Each worker has a bounded ring, allocated
 //! before the job starts; one thread per job writes the lines of all rings to the file. A log must
 //! not omit lines, so a worker waits for room in a full ring, and the wait is counted. Lines of one
-//! worker are in order; those of several workers are interleaved.
+//! worker are in order; lines of several workers are interleaved.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -41,14 +41,14 @@ impl Counters {
         }
     }
 
-    /// Bytes that devices transferred since an earlier moment, minus those of this process.
+    /// Bytes that devices transferred since an earlier moment, minus the bytes of this process.
     fn others_since(&self, earlier: &Counters, devices: &[String]) -> Option<u64> {
-        let own = self.own?.saturating_sub(earlier.own?);
+        let own_bytes = self.own?.saturating_sub(earlier.own?);
         let uses = devices
             .iter()
             .filter_map(|name| self.devices.since(&earlier.devices, name));
         let all: u64 = uses.map(|device| device.bytes[0] + device.bytes[1]).sum();
-        Some(all.saturating_sub(own))
+        Some(all.saturating_sub(own_bytes))
     }
 }
 

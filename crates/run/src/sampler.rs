@@ -56,10 +56,10 @@ impl GroupLimits {
 
     /// The limits, if they have changed.
     fn changed(&mut self) -> Option<Vec<DeviceLimit>> {
-        let now = self.reader.read(&System::live());
-        (now != self.known).then(|| {
-            self.known.clone_from(&now);
-            now
+        let reading = self.reader.read(&System::live());
+        (reading != self.known).then(|| {
+            self.known.clone_from(&reading);
+            reading
         })
     }
 }

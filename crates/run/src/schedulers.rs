@@ -83,7 +83,7 @@ impl Schedulers {
         let Ok(mut known) = self.before.lock() else {
             return Ok(());
         };
-        if let Some(before) = before.filter(|_| known.iter().all(|(of, _)| *of != file)) {
+        if let Some(before) = before.filter(|_| known.iter().all(|(known_file, _)| *known_file != file)) {
             known.push((file.clone(), before.to_owned()));
         }
         // Some kernels accept any name but ignore an unknown one.

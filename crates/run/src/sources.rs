@@ -49,7 +49,7 @@ impl Sources {
     }
 
     fn find(&self, content: &Content) -> Option<Source> {
-        let found = self.0.iter().find(|(of, _)| of == content);
+        let found = self.0.iter().find(|(known_content, _)| known_content == content);
         found.map(|(_, source)| Arc::clone(source))
     }
 }
@@ -110,11 +110,11 @@ mod tests {
             &running,
         );
         assert_eq!(**source.unwrap().unwrap(), *b"abcabcab");
-        let all = Content::Source {
+        let content = Content::Source {
             size: Bytes(u64::MAX),
             file: None,
         };
-        let too_much = create(&all, Bytes(u64::MAX), None, &running).unwrap_err();
+        let too_much = create(&content, Bytes(u64::MAX), None, &running).unwrap_err();
         assert!(
             matches!(too_much, SetupError::Engine(EngineError::Memory { .. })),
             "{too_much}"

@@ -127,11 +127,11 @@ fn read_all(mut feed: Feed<File>, mut ring: Producer<Entry>) -> Result<(), model
         has_more = feed.next(&mut entries, &mut remarks)?;
         remarks.clear();
         for mut entry in entries.drain(..) {
-            while let Err(rtrb::PushError::Full(again)) = ring.push(entry) {
+            while let Err(rtrb::PushError::Full(rejected)) = ring.push(entry) {
                 if ring.is_abandoned() {
                     return Ok(());
                 }
-                entry = again;
+                entry = rejected;
                 std::thread::sleep(READER_PAUSE);
             }
         }

@@ -256,7 +256,7 @@ fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -
         .into_iter()
         .collect();
     let contrary = compare::describe_contrary(found.word, &found.changes);
-    let contrary = contrary.map(|both| format!("Other figures differ: B is {both}."));
+    let contrary = contrary.map(|figures| format!("Other figures differ: B is {figures}."));
     sentences.extend(contrary.map(|text| Sentence::new(Topic::Contrary, text)));
     let ranks_text = found.p_of_ranks.map_or(String::new(), |p| {
         format!(" and Wilcoxon's signed ranks (p {})", format_p(p))

@@ -93,7 +93,9 @@ pub const ANTI_PATTERNS: [AntiPattern; 9] = [
 
 /// Finds an anti-pattern by name.
 pub fn find(name: &str) -> Option<&'static AntiPattern> {
-    ANTI_PATTERNS.iter().find(|one| one.name.eq_ignore_ascii_case(name))
+    ANTI_PATTERNS
+        .iter()
+        .find(|pattern| pattern.name.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -102,14 +104,14 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_found() {
-        assert_eq!(find("DD").map(|one| one.name), Some("dd"));
+        assert_eq!(find("DD").map(|pattern| pattern.name), Some("dd"));
         assert_eq!(find("fio"), None);
-        for (index, one) in ANTI_PATTERNS.iter().enumerate() {
-            assert!(ANTI_PATTERNS[..index].iter().all(|other| other.name != one.name));
+        for (index, pattern) in ANTI_PATTERNS.iter().enumerate() {
+            assert!(ANTI_PATTERNS[..index].iter().all(|other| other.name != pattern.name));
             assert!(
-                one.what.ends_with('.') && one.why.ends_with('.') && one.instead.ends_with('.'),
+                pattern.what.ends_with('.') && pattern.why.ends_with('.') && pattern.instead.ends_with('.'),
                 "{}",
-                one.name
+                pattern.name
             );
         }
     }

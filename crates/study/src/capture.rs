@@ -53,7 +53,7 @@ impl DirectionLoad {
             .into_iter()
             .enumerate()
             .filter(is_common)
-            .map(|(_, one)| one)
+            .map(|(_, operation)| operation)
             .collect();
         let sum: u64 = common.iter().map(|(_, count)| count).sum();
         let share = |count: u64| (count as f64 * 1000.0 / sum.max(1) as f64).round() as u32;
@@ -398,8 +398,8 @@ mod tests {
         recorder.record(BlockEvent::Issued(request(10, BlockAction::Read, 80, 8)));
         recorder.record(BlockEvent::Lost(7));
         for at in [1000u64, 2000] {
-            let one = request(at, BlockAction::Read, at, 8);
-            recorder.record(BlockEvent::Issued(one));
+            let create_request = request(at, BlockAction::Read, at, 8);
+            recorder.record(BlockEvent::Issued(create_request));
             recorder.record(BlockEvent::Completed(request(at + 50, BlockAction::Read, at, 8)));
         }
         let seen = recorder.finish(Nanos::millis(3));

@@ -54,7 +54,7 @@ pub fn repeated_steps(plan: &Plan) -> Vec<(usize, usize)> {
         let mut pairs = first.jobs.iter().zip(&second.jobs);
         first.jobs.len() == second.jobs.len()
             && !first.jobs.is_empty()
-            && pairs.all(|(one, other)| other.name.strip_suffix(TWICE_THE_DEPTH) == Some(&one.name))
+            && pairs.all(|(a, b)| b.name.strip_suffix(TWICE_THE_DEPTH) == Some(&a.name))
     };
     let repetition_of = |first: &Step| plan.steps.iter().position(|second| repeats(first, second));
     let steps = plan.steps.iter().enumerate();

@@ -90,7 +90,7 @@ pub fn best_rounds(results: &Results) -> Vec<BestRound> {
                 })
             };
             let rounds = rounds.flat_map(|(_, found)| &found.jobs).filter_map(round);
-            best.extend(rounds.max_by(|one, other| one.bytes_per_sec.total_cmp(&other.bytes_per_sec)));
+            best.extend(rounds.max_by(|a, b| a.bytes_per_sec.total_cmp(&b.bytes_per_sec)));
         }
     }
     best

@@ -123,8 +123,8 @@ fn diagnose_step(
 pub fn detect_cache_hits(results: &Results, known: &KnownLimits) -> Vec<Finding> {
     let seen = Observation::all(results);
     let known = known.with_plan(results);
-    let beyond = seen
+    let exceeded = seen
         .iter()
         .filter_map(|seen| checks::detect_cache_hit(seen, &known.layers, &known.bursts));
-    beyond.collect()
+    exceeded.collect()
 }

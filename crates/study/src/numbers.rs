@@ -11,19 +11,19 @@ pub(crate) fn format_number(value: f64) -> String {
         format!("{value:.1}")
     };
     // Thousands are grouped as in the tables.
-    let (whole, rest) = text
+    let (integer, decimals) = text
         .split_once('.')
         .map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
     let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+    for (index, digit) in integer.chars().enumerate() {
+        if index > 0 && (integer.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
     }
-    match rest {
+    match decimals {
         "" => grouped,
-        rest => format!("{grouped}.{rest}"),
+        decimals => format!("{grouped}.{decimals}"),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::crystal;
 use crate::figures::Figures;
 use crate::numbers::format_number;
 
-/// Maximum number of workers; in such a short time, more workers reveal nothing about one disk.
+/// Maximum number of workers; within this short time, more workers reveal nothing about one disk.
 const MAX_WORKERS: u32 = 8;
 /// Length of the measured window of each cell.
 pub const MEASURED_TIME: Nanos = Nanos::secs(4);
@@ -235,7 +235,7 @@ impl Screening {
     }
 }
 
-/// Explains the figures in sentences that claim only what was measured.
+/// Explains the figures in sentences that claim only measured facts.
 pub fn explain_figures(results: &Results) -> Vec<String> {
     let find = |name: &str| {
         let is_named = |step: &Step| step.jobs.first().is_some_and(|job| job.name.starts_with(name));
@@ -243,19 +243,19 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
         Figures::from_results(results, step)
     };
     let mut sentences = Vec::new();
-    let one = find(CELLS[0].name);
+    let depth_one = find(CELLS[0].name);
     let write = find(CELLS[1].name);
-    if let Some(one) = &one {
+    if let Some(depth_one) = &depth_one {
         sentences.push(format!(
             "With one 4 KiB read in flight the target reaches {} IOPS: the median read takes {}, and one in a \
              hundred takes more than {}.",
-            format_number(one.iops),
-            one.median,
-            one.p99
+            format_number(depth_one.iops),
+            depth_one.median,
+            depth_one.p99
         ));
     }
-    if let (Some(one), Some(write)) = (&one, &write)
-        && write.median.0 * 10 < one.median.0 * 8
+    if let (Some(depth_one), Some(write)) = (&depth_one, &write)
+        && write.median.0 * 10 < depth_one.median.0 * 8
     {
         sentences.push(format!(
             "A single write ({}) is faster than a single read: a cache of the device or the host accepts it, not the \
@@ -263,8 +263,8 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
             write.median
         ));
     }
-    if let (Some(one), Some(many)) = (&one, find(CELLS[2].name)) {
-        sentences.push(explain_depth(&one.clone(), &many, planned_depth(results, 2)));
+    if let (Some(depth_one), Some(many)) = (&depth_one, find(CELLS[2].name)) {
+        sentences.push(explain_depth(&depth_one.clone(), &many, planned_depth(results, 2)));
     }
     if let (Some(read), Some(write)) = (find(CELLS[4].name), find(CELLS[5].name)) {
         sentences.push(format!(
@@ -286,9 +286,9 @@ fn planned_depth(results: &Results, cell: usize) -> u32 {
         .map_or(0, |job| job.workers.iter().map(|worker| worker.slots()).sum())
 }
 
-fn explain_depth(one: &Figures, many: &Figures, depth: u32) -> String {
-    let gain = many.iops / one.iops.max(1.0);
-    let slower = many.median.0 as f64 / one.median.0.max(1) as f64;
+fn explain_depth(depth_one: &Figures, many: &Figures, depth: u32) -> String {
+    let gain = many.iops / depth_one.iops.max(1.0);
+    let slower = many.median.0 as f64 / depth_one.median.0.max(1) as f64;
     let figures = format!(
         "With {depth} reads in flight the target reaches {} IOPS, {gain:.1} times as many as with one, and each read takes {slower:.1} times as long ({} median)",
         format_number(many.iops),
@@ -474,8 +474,8 @@ mod tests {
             cpu_per_operation: Nanos(0),
         };
         let check = |many: Figures, expected: &str| {
-            let said = explain_depth(&figures(10_000.0, 100_000), &many, 32);
-            assert!(said.ends_with(expected), "{said}");
+            let sentence = explain_depth(&figures(10_000.0, 100_000), &many, 32);
+            assert!(sentence.ends_with(expected), "{sentence}");
         };
         check(figures(11_000.0, 2_900_000), "gains almost nothing here.");
         check(figures(40_000.0, 800_000), "waiting in a queue.");

@@ -131,12 +131,12 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
     for workload in &report.workloads {
         let words = workload.verdict.as_ref().map(Verdict::describe).unwrap_or_default();
         let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
-        for (number, (one, (reason, _))) in judged.zip(&words.clauses).enumerate() {
+        for (number, (judged_clause, (reason, _))) in judged.zip(&words.clauses).enumerate() {
             let called = if number == 0 { &*workload.name } else { "" };
             let row = format!(
                 "  {called:<name$}  {:<12}  {:<clause$}  {reason}",
-                one.outcome.word(),
-                one.clause.to_string(),
+                judged_clause.outcome.word(),
+                judged_clause.clause.to_string(),
             );
             lines.push(row);
         }
@@ -180,8 +180,8 @@ pub fn sign_off(report: &SuiteReport) -> String {
              | --- | --- | --- | --- | --- |\n";
     for workload in &report.workloads {
         let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
-        for one in judged {
-            page += &row(&workload.name, one);
+        for clause in judged {
+            page += &row(&workload.name, clause);
         }
         if workload.verdict.is_none() {
             page += &format!(
@@ -276,20 +276,20 @@ mod tests {
     #[test]
     fn the_worst_outcome_is_fail_then_inconclusive() {
         use Outcome::{Consistent, Fail, Inconclusive, Pass};
-        for (all, whole) in [
+        for (times, expected) in [
             (vec![Pass, Fail, Inconclusive], Fail),
             (vec![Pass, Inconclusive], Inconclusive),
             (vec![Pass, Consistent], Pass),
             (vec![Consistent], Consistent),
             (vec![], Inconclusive),
         ] {
-            assert_eq!(worst(all.clone()), whole, "{all:?}");
+            assert_eq!(worst(times.clone()), expected, "{times:?}");
         }
     }
 
     #[test]
     fn the_scope_names_the_measured_and_the_full_time() {
-        let secs = |all: &[u64]| describe_times(&all.iter().copied().map(Nanos::secs).collect::<Vec<_>>());
+        let secs = |seconds: &[u64]| describe_times(&seconds.iter().copied().map(Nanos::secs).collect::<Vec<_>>());
         assert_eq!(
             secs(&[30, 30]).as_deref(),
             Some("each workload was measured for 30 s instead of the 300 s of a full test")

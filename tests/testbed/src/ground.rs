@@ -261,7 +261,7 @@ fn mounted_below(folder: &Path) -> bool {
 pub(crate) enum Remedy {
     /// Something is mounted here.
     Unmount(PathBuf),
-    /// A loop device over a file of ours: its number may have been reused since.
+    /// A loop device over a file of this testbed: its number may have been reused since.
     DetachLoop { device: PathBuf, backing: PathBuf },
     /// A zram device.
     RemoveZram(u32),

@@ -3,7 +3,7 @@
 //!
 //! A test creates each of them, and dropping its handle undoes it, also in a panic. What a killed
 //! process leaves behind is undone by the next one that creates something ([`sweep`]). Nothing that
-//! already exists is ever touched. This crate knows nothing of engines, plans or results, and is
+//! already exists is ever touched. This crate does not depend on engines, plans or results, and is
 //! never part of the program.
 //!
 //! Making devices needs root and tools. A test that lacks them says so and ends:

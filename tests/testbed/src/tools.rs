@@ -1,4 +1,4 @@
-//! Runs the system's tools and reads what it reports about devices.
+//! Runs the system's tools and reads their reports about devices.
 
 use std::fs;
 use std::io;

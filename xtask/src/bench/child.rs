@@ -27,7 +27,7 @@ pub(crate) struct Usage {
     pub(crate) user_secs: f64,
     /// Processor time in the kernel on its behalf.
     pub(crate) system_secs: f64,
-    /// Peak memory; at least that of this program, about 3 MB.
+    /// Peak memory; at least the memory of this program, about 3 MB.
     pub(crate) memory_bytes: u64,
 }
 

@@ -139,9 +139,9 @@ impl Bench {
         }
         for round in 0..self.options.pairs {
             for place in 0..contenders.len() {
-                let which = (place + round) % contenders.len();
-                if is_here(&contenders[which]) {
-                    rounds[which].outcomes.push(self.run_once(&contenders[which])?);
+                let index = (place + round) % contenders.len();
+                if is_here(&contenders[index]) {
+                    rounds[index].outcomes.push(self.run_once(&contenders[index])?);
                 }
             }
         }
@@ -150,13 +150,13 @@ impl Bench {
 
     /// Processor time of a run that does one operation per worker.
     fn start_up(&self, contender: &Contender) -> Result<f64, BenchError> {
-        let one = contender
+        let figure = contender
             .work
             .clone()
             .until(Until::Operations(u64::from(contender.work.workers)));
         let mut taken = Vec::new();
         for _ in 0..if self.options.smoke { 1 } else { 3 } {
-            taken.push(self.tools.run(contender.tool, &one)?.usage.cpu_secs());
+            taken.push(self.tools.run(contender.tool, &figure)?.usage.cpu_secs());
         }
         Ok(median(&taken).unwrap_or_default())
     }

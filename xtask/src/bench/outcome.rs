@@ -34,7 +34,7 @@ impl Outcome {
             mean_ns: number(&latency["mean_ns"])?,
             max_ns: number(&latency["max_ns"])?,
             percentiles: percentiles
-                .filter_map(|one| Some((one["percent"].as_f64()?, one["ns"].as_f64()?)))
+                .filter_map(|percentile| Some((percentile["percent"].as_f64()?, percentile["ns"].as_f64()?)))
                 .collect(),
             usage: finished.usage,
             json,

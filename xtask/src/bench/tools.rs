@@ -66,7 +66,7 @@ impl Tools {
     pub(crate) fn own(&self, arguments: &[&str]) -> Vec<String> {
         let program = self.fathom.display().to_string();
         std::iter::once(program)
-            .chain(arguments.iter().map(|one| (*one).to_owned()))
+            .chain(arguments.iter().map(|argument| (*argument).to_owned()))
             .collect()
     }
 

@@ -171,7 +171,7 @@ impl Work {
             say("rwmixread", self.read_percent.to_string());
         }
         if self.read_percent < 100 {
-            // New content for each write, as with fathom.
+            // New content for each write, as in fathom.
             say("refill_buffers", "1".to_owned());
         }
         if self.access == Access::Random {

@@ -297,7 +297,7 @@ fn expect_equal(what: &str, there: &str, expected: &str) -> Result<(), String> {
     if there == expected {
         return Ok(());
     }
-    let differs = there.lines().zip(expected.lines()).find(|(one, other)| one != other);
+    let differs = there.lines().zip(expected.lines()).find(|(a, b)| a != b);
     let (one, other) = differs.unwrap_or((there, expected));
     Err(format!("{what} differs on ARM64:\n{one}\nand should be\n{other}"))
 }

@@ -86,7 +86,7 @@ fn fault(package: &Package, rules: &Rules) -> Option<String> {
     if rules.bans.deny.contains(name) {
         return Some(format!("{name} {version} is banned"));
     }
-    let allowed = |one: &str| rules.licenses.allow.iter().any(|known| known == one);
+    let allowed = |license: &str| rules.licenses.allow.iter().any(|known| known == license);
     (!permits(licence, &allowed)).then(|| format!("{name} {version} has the licence {licence}"))
 }
 

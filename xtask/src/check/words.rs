@@ -82,7 +82,7 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Numbers of the lines of prose that are too wide and could be broken: not those of code, tables
+/// Numbers of the lines of prose that are too wide and could be broken: not lines of code, tables
 /// and headings.
 fn wide_lines(file: &str, text: &str) -> Vec<usize> {
     let is_rust = file.ends_with(".rs");

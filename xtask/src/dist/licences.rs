@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::command::metadata;
 
-/// Libraries that no manifest lists: those of the compiler or inside crates.
+/// Libraries that no manifest lists: libraries of the compiler or inside crates.
 const BESIDE: &str = "\
 Beside the crates below, the program holds:
 

@@ -63,23 +63,28 @@ impl Artefact {
 
 /// Builds the named artefacts, or all.
 pub(crate) fn dist(names: &[String]) -> Result<(), String> {
-    let known = |name: &String| ARTEFACTS.iter().find(|(known, _)| known == name).map(|(_, one)| *one);
+    let known = |name: &String| {
+        ARTEFACTS
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, artefact)| *artefact)
+    };
     let mut wanted = Vec::new();
     for name in names {
         wanted.push(known(name).ok_or_else(|| format!("there is no `{name}`\n{USAGE}"))?);
     }
     if wanted.is_empty() {
-        wanted = ARTEFACTS.map(|(_, one)| one).to_vec();
+        wanted = ARTEFACTS.map(|(_, artefact)| artefact).to_vec();
     }
     let folder = root().join("target/dist");
     fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
     let pages = pages(&folder)?;
-    for one in wanted {
-        let program = one.build()?;
-        let licences = licences::text_for(one.target())?;
-        let made = match one {
+    for artefact in wanted {
+        let program = artefact.build()?;
+        let licences = licences::text_for(artefact.target())?;
+        let made = match artefact {
             Artefact::Deb => package::deb(&folder, &program, &licences, &pages)?,
-            _ => package::archive(&folder, one.target(), &program, &licences, &pages)?,
+            _ => package::archive(&folder, artefact.target(), &program, &licences, &pages)?,
         };
         let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
         eprintln!(

@@ -12,7 +12,7 @@ use crate::zig::Zig;
 
 const GNU: &str = "x86_64-unknown-linux-gnu";
 const MUSL: &str = "x86_64-unknown-linux-musl";
-/// The C library of CentOS 7, older than that of every system that is still supported.
+/// The C library of CentOS 7, older than the C library of every supported system.
 const OLDEST_GLIBC: [u32; 2] = [2, 17];
 /// DLLs of every Windows.
 const DLLS: &[&str] = &[

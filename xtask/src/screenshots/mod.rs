@@ -73,7 +73,7 @@ pub(crate) fn screenshots(words: &[String]) -> Result<(), String> {
     };
     for (name, draw) in PICTURES
         .iter()
-        .filter(|(name, _)| only.is_empty() || only.iter().any(|one| one == name))
+        .filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name))
     {
         let path: PathBuf = root().join("docs/pictures").join(name);
         std::fs::write(&path, draw(&program)?).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -165,9 +165,9 @@ fn compare(program: &Path) -> Result<Vec<u8>, String> {
         ]
     };
     let names = ["monday.fathom", "tuesday.fathom", "today.fathom"];
-    let [one, two, three] = names.map(run);
+    let [first, second, third] = names.map(run);
     let compare = [&["compare"][..], &names[..], &["--report", "page.html"][..]].concat();
-    page(program, "", &[&one, &two, &three, &compare], &Shot::new(1280, 800))
+    page(program, "", &[&first, &second, &third, &compare], &Shot::new(1280, 800))
 }
 
 /// A suite of two loads, one of which breaks its promise.

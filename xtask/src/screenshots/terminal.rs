@@ -97,16 +97,16 @@ fn cells(screen: &str) -> Vec<Vec<(char, Style)>> {
     let mut lines = Vec::new();
     for line in screen.lines() {
         let (mut cells, mut rest) = (Vec::new(), line.chars());
-        while let Some(one) = rest.next() {
-            if one != '\x1b' {
-                cells.push((one, style));
+        while let Some(next_letter) = rest.next() {
+            if next_letter != '\x1b' {
+                cells.push((next_letter, style));
                 continue;
             }
             // `[`, numbers, and the letter that identifies the sequence.
             let sequence: String = rest
                 .by_ref()
                 .skip(1)
-                .take_while(|one| !one.is_ascii_alphabetic())
+                .take_while(|letter| !letter.is_ascii_alphabetic())
                 .collect();
             style.change(&sequence);
         }
@@ -129,7 +129,7 @@ fn svg(screen: &str, columns: u32, lines: u32) -> String {
     for (row, cells) in cells(screen).iter().enumerate() {
         let top = MARGIN + row as f64 * CELL.1;
         let mut column = 0;
-        for part in cells.chunk_by(|one, other| one.1 == other.1 && is_block(one.0) == is_block(other.0)) {
+        for part in cells.chunk_by(|a, b| a.1 == b.1 && is_block(a.0) == is_block(b.0)) {
             let left = MARGIN + column as f64 * CELL.0;
             column += part.len();
             if is_block(part[0].0) {
@@ -147,9 +147,9 @@ fn text(part: &[(char, Style)], left: f64, top: f64) -> String {
     let (mut svg, style) = (String::new(), part[0].1);
     let mut column = 0;
     // Two or more blanks separate texts with their own positions.
-    let line: String = part.iter().map(|(one, _)| *one).collect();
+    let line: String = part.iter().map(|(letter, _)| *letter).collect();
     for piece in line.split_inclusive("  ") {
-        let begin = column + piece.chars().take_while(|one| *one == ' ').count();
+        let begin = column + piece.chars().take_while(|letter| *letter == ' ').count();
         column += piece.chars().count();
         let words = piece.trim();
         if words.is_empty() {
@@ -169,29 +169,29 @@ fn text(part: &[(char, Style)], left: f64, top: f64) -> String {
 }
 
 /// Eighths of a cell that a character fills from below.
-fn eighths(one: char) -> Option<u32> {
-    match one {
-        '▁'..='█' => Some(one as u32 - '▁' as u32 + 1),
+fn eighths(letter: char) -> Option<u32> {
+    match letter {
+        '▁'..='█' => Some(letter as u32 - '▁' as u32 + 1),
         '░' => Some(8),
         _ => None,
     }
 }
 
-fn is_block(one: char) -> bool {
-    eighths(one).is_some()
+fn is_block(letter: char) -> bool {
+    eighths(letter).is_some()
 }
 
 fn blocks(part: &[(char, Style)], left: f64, top: f64) -> String {
     let mut svg = String::new();
     let mut column = 0;
-    for same in part.chunk_by(|one, other| one.0 == other.0) {
-        let height = f64::from(eighths(same[0].0).unwrap_or_default()) / 8.0 * (CELL.1 - 3.0);
+    for run in part.chunk_by(|a, b| a.0 == b.0) {
+        let height = f64::from(eighths(run[0].0).unwrap_or_default()) / 8.0 * (CELL.1 - 3.0);
         let (x, y) = (left + column as f64 * CELL.0, top + CELL.1 - 2.0 - height);
-        column += same.len();
-        let fill = if same[0].0 == '░' { "#343a55" } else { "#7aa2f7" };
+        column += run.len();
+        let fill = if run[0].0 == '░' { "#343a55" } else { "#7aa2f7" };
         svg += &format!(
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{height:.1}\" fill=\"{fill}\"/>\n",
-            same.len() as f64 * CELL.0
+            run.len() as f64 * CELL.0
         );
     }
     svg

@@ -18,11 +18,11 @@ pub(super) const AFFINITY_WIDENED: Check = Check {
         if restricted.is_empty() {
             return;
         }
-        let more = restricted.len().saturating_sub(MAX_LISTED);
+        let omitted = restricted.len().saturating_sub(MAX_LISTED);
         restricted.truncate(MAX_LISTED);
         let mut text = restricted.join(", ");
-        if more > 0 {
-            text += &format!(", and {more} more");
+        if omitted > 0 {
+            text += &format!(", and {omitted} more");
         }
         let found = Finding::new(
             "AFFINITY-WIDENED",

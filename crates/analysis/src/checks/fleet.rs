@@ -103,9 +103,9 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
             return;
         };
         for other in others {
-            let (one, two) = (&first.environment, &other.environment);
+            let (first_environment, other_environment) = (&first.environment, &other.environment);
             // A lost host reported no environment.
-            if two.cpu.logical == 0 {
+            if other_environment.cpu.logical == 0 {
                 continue;
             }
             let mut differences = Vec::new();
@@ -114,22 +114,26 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
                     differences.push(format!("{what} {theirs} instead of {mine}"));
                 }
             };
-            compare("kernel", &one.host.kernel, &two.host.kernel);
-            compare("system", &one.host.system, &two.host.system);
-            compare("processor", &one.cpu.model, &two.cpu.model);
+            compare("kernel", &first_environment.host.kernel, &other_environment.host.kernel);
+            compare("system", &first_environment.host.system, &other_environment.host.system);
+            compare("processor", &first_environment.cpu.model, &other_environment.cpu.model);
             compare(
                 "usable processors",
-                &one.cpu.usable.to_string(),
-                &two.cpu.usable.to_string(),
+                &first_environment.cpu.usable.to_string(),
+                &other_environment.cpu.usable.to_string(),
             );
             let governor =
                 |environment: &model::environment::Environment| environment.cpu.governor.clone().unwrap_or_default();
-            compare("governor", &governor(one), &governor(two));
-            let (mine, theirs) = (one.memory.0 as f64, two.memory.0 as f64);
+            compare("governor", &governor(first_environment), &governor(other_environment));
+            let (mine, theirs) = (first_environment.memory.0 as f64, other_environment.memory.0 as f64);
             if (mine - theirs).abs() > MEMORY_TOLERANCE * mine {
-                compare("memory", &one.memory.to_string(), &two.memory.to_string());
+                compare(
+                    "memory",
+                    &first_environment.memory.to_string(),
+                    &other_environment.memory.to_string(),
+                );
             }
-            for (mine, theirs) in one.targets.iter().zip(&two.targets) {
+            for (mine, theirs) in first_environment.targets.iter().zip(&other_environment.targets) {
                 for ((what, mine), (_, theirs)) in comparable_facts(mine).into_iter().zip(comparable_facts(theirs)) {
                     if mine != theirs {
                         let words = format!("{what} {theirs} instead of {mine}");
@@ -148,7 +152,7 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
                 first.environment.host.name,
                 differences.join(", ")
             );
-            let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*two.host.name);
+            let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*other_environment.host.name);
             let found = found.why("different results of these hosts may come from the hosts instead of the storage");
             findings.push(found.help("use identical hosts, or expect different figures from this host"));
         }
@@ -208,7 +212,7 @@ pub(super) const STRAGGLERS: Check = Check {
             if rates.len() < 2 {
                 continue;
             }
-            rates.sort_by(|one, other| one.1.total_cmp(&other.1));
+            rates.sort_by(|a, b| a.1.total_cmp(&b.1));
             // With two hosts, the faster one is the reference.
             let median = rates[rates.len() / 2].1;
             for (rank, rate) in rates.iter().filter(|(_, rate)| *rate < STRAGGLER_SHARE * median) {
@@ -239,7 +243,7 @@ fn rates_by_rank(workers: &[WorkerResults]) -> Vec<(u32, f64)> {
         let (longest, operations) = by_rank.entry(worker.rank).or_default();
         *longest = worker.measured_ns.max(*longest);
         for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
-            *operations += direction.as_ref().map_or(0, |one| one.operations);
+            *operations += direction.as_ref().map_or(0, |results| results.operations);
         }
     }
     let measured = by_rank.into_iter().filter(|(_, (longest, _))| longest.0 > 0);
@@ -274,8 +278,8 @@ mod tests {
                 worker
             })
             .collect();
-        let one = results.plan.steps[0].jobs[0].workers[0].clone();
-        results.plan.steps[0].jobs[0].workers = vec![one; operations.len()];
+        let worker = results.plan.steps[0].jobs[0].workers[0].clone();
+        results.plan.steps[0].jobs[0].workers = vec![worker; operations.len()];
         results.fleet = Some(Fleet {
             continues_on_loss: false,
             transport: "pipes".into(),

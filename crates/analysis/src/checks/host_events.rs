@@ -29,8 +29,8 @@ pub(super) const PACKET_LOSS: Check = Check {
                     )
                 })
                 .collect();
-            if let Some([sent, again]) = system.tcp_segments.filter(|[_, again]| *again > 0) {
-                lost.push(format!("{again} of {sent} TCP segments were retransmitted"));
+            if let Some([sent, retransmitted]) = system.tcp_segments.filter(|[_, again]| *again > 0) {
+                lost.push(format!("{retransmitted} of {sent} TCP segments were retransmitted"));
             }
             // Local storage needs no network.
             let remote = host.environment.targets.iter().any(is_remote);
@@ -143,11 +143,11 @@ fn find_limit_changes(device: &str, before: &[DeviceLimit], samples: &[&HostSamp
         let mut text = format!("{what}: {} at the start", show(last));
         let mut has_changed = false;
         for sample in samples {
-            let now = find(sample.changed_limits.as_deref().unwrap_or_default());
-            if now != last {
+            let current = find(sample.changed_limits.as_deref().unwrap_or_default());
+            if current != last {
                 let at = (sample.start_ns + sample.length_ns).as_secs();
-                text += &format!(", {} from {at:.0} s on", show(now));
-                (last, has_changed) = (now, true);
+                text += &format!(", {} from {at:.0} s on", show(current));
+                (last, has_changed) = (current, true);
             }
         }
         has_changed.then_some(text)
@@ -170,7 +170,7 @@ fn find_health_change(device: &Device) -> Option<Finding> {
     let link_errors = |health: &Health| health.link_errors;
     if let Some(more) = link_errors(after)
         .zip(link_errors(before))
-        .and_then(|(now, then)| now.checked_sub(then))
+        .and_then(|(after, before)| after.checked_sub(before))
         && more > 0
     {
         complaints.push(format!("{more} transfers to the device were corrupted and repeated"));
@@ -234,11 +234,11 @@ mod tests {
             check_system_use(lost, "ext4"),
             [("NET-LOSS".to_owned(), Severity::Note)]
         );
-        let whole = SystemUse {
+        let system_use = SystemUse {
             tcp_segments: Some([1000, 0]),
             ..SystemUse::default()
         };
-        assert_eq!(check_system_use(whole, "nfs4"), []);
+        assert_eq!(check_system_use(system_use, "nfs4"), []);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) const KERNEL: Check = Check {
 };
 
 /// The other programs with the most I/O on a host. `None` if a process of the test was lost there,
-/// because its I/O would count as that of another program.
+/// because its I/O would count as another program's I/O.
 fn other_programs(results: &Results, host: u32) -> Option<Vec<BusyProgram>> {
     let mut ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     if ranks.any(|rank| rank.lost.is_some() && rank.machine.is_none_or(|machine| machine == host)) {
@@ -52,8 +52,8 @@ fn other_programs(results: &Results, host: u32) -> Option<Vec<BusyProgram>> {
     }
     let system = results.hosts.get(host as usize).and_then(|host| host.system.as_ref());
     let list = system.map(|system| &system.programs[..]).unwrap_or_default();
-    let own = system.map(|system| &system.own_processes[..]).unwrap_or_default();
-    let others = list.iter().filter(|program| !own.contains(&program.process));
+    let own_processes = system.map(|system| &system.own_processes[..]).unwrap_or_default();
+    let others = list.iter().filter(|program| !own_processes.contains(&program.process));
     Some(others.cloned().collect())
 }
 
@@ -63,7 +63,7 @@ fn check_device(
     (at, programs): (&str, Option<&[BusyProgram]>),
     findings: &mut Vec<Finding>,
 ) {
-    let all = device.counters.bytes.iter().sum::<u64>();
+    let device_bytes = device.counters.bytes.iter().sum::<u64>();
     let mut others = Vec::new();
     for direction in [Direction::Read, Direction::Write] {
         let (ours, kernels) = (
@@ -83,7 +83,7 @@ fn check_device(
             (Direction::Write, false, true) | (_, true, true) => continue,
             (_, true, false) if less => not_on_device(direction, ours, kernels),
             // A small share of the bytes has no noticeable effect.
-            _ if difference as f64 <= TOLERANCE * all as f64 => continue,
+            _ if difference as f64 <= TOLERANCE * device_bytes as f64 => continue,
             _ => {
                 others.push((direction, difference));
                 continue;
@@ -91,7 +91,7 @@ fn check_device(
         };
         findings.push(finding.at(at));
     }
-    let other_load = programs.and_then(|programs| other_load(&device.counters.name, &others, all, programs));
+    let other_load = programs.and_then(|programs| other_load(&device.counters.name, &others, device_bytes, programs));
     findings.extend(other_load.map(|finding| finding.at(at)));
 }
 

@@ -70,11 +70,11 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
     }
     let finding = |short: &[String], (why, help): (&str, &str)| {
         let named = short[..short.len().min(MAX_NAMED)].join("; ");
-        let more = match short.len().saturating_sub(MAX_NAMED) {
+        let omitted = match short.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let what = format!("operations in flight on average: {named}{more}");
+        let what = format!("operations in flight on average: {named}{omitted}");
         let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*job.plan.name);
         finding.why(why).help(help)
     };
@@ -130,8 +130,7 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
         FLUSHING
     } else if has_one_operation_per_worker(&found, job) {
         (
-            "each operation completed inside the submitting call, as on targets in memory and on file systems \
-             without asynchronous I/O, so a worker has only one in flight",
+            "each operation completed inside the submitting call, as on targets in memory and on file systems without asynchronous I/O, so a worker has only one in flight",
             "the rate is right for this many workers; raise `--workers` to have more in flight",
         )
     } else if found.depth <= job.results.workers.len() as u64 {
@@ -141,8 +140,7 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
         )
     } else {
         (
-            "the queue was not kept full: fathom could not submit fast enough, so the results are \
-            lower than the target's capacity at this depth",
+            "the queue was not kept full: fathom could not submit fast enough, so the results are lower than the target's capacity at this depth",
             "use more workers, each with a smaller queue depth (`--workers 4 --depth 8`), and leave `engine` at `auto`",
         )
     };
@@ -209,7 +207,7 @@ mod tests {
         assert!(!rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
     }
 
-    /// Advice for a depth of one was once to use less of it.
+    /// Regression: the advice for depth 1 was to use a smaller depth.
     #[test]
     fn advice_for_one_operation_at_a_time_does_not_suggest_less_depth() {
         let help = |depth: u32| {
@@ -314,10 +312,10 @@ mod tests {
     /// flushes of 1 s do not.
     #[test]
     fn flushes_of_one_host_explain_its_slots() {
-        let found = |each: Nanos| {
+        let found = |interval: Nanos| {
             let mut results = one_starved_host();
             let mut sync = SyncResults::default();
-            (0..30).for_each(|_| sync.latency.record(each.0));
+            (0..30).for_each(|_| sync.latency.record(interval.0));
             sync.operations = 30;
             results.steps[0].jobs[0].workers[3].streams[0].sync = Some(sync);
             let mut found = warnings(&split_into_hosts(results));

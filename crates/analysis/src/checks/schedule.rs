@@ -56,9 +56,9 @@ fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit, bool)> {
         }
     }
     let unit = rates.first()?.unit;
-    let same = rates.iter().all(|rate| rate.unit == unit);
+    let has_one_unit = rates.iter().all(|rate| rate.unit == unit);
     let is_drawn = rates.iter().any(|rate| rate.process != Process::Linear);
-    same.then(|| (rates.iter().map(Rate::per_second).sum(), unit, is_drawn))
+    has_one_unit.then(|| (rates.iter().map(Rate::per_second).sum(), unit, is_drawn))
 }
 
 /// True if every slot was in use when operations were due; `None` if the per-second facts do not
@@ -124,13 +124,11 @@ fn find_missed_rate(job: &JobView<'_>, is_simulated: bool) -> Option<Finding> {
         ),
         Some(true) => (
             "every slot was in use when operations were due; the response time shows how long they waited",
-            "compare with the limit and the burst credits of the volume that you bought; a greater --depth helps only \
-             if the target serves more operations in parallel",
+            "compare with the limit and the burst credits of the volume that you bought; a greater --depth helps only if the target serves more operations in parallel",
         ),
         None => (
             "operations waited for a free slot; the response time shows how long",
-            "compare with the limit and the burst credits of the volume that you bought; if they are not the cause, \
-             use more depth or workers",
+            "compare with the limit and the burst credits of the volume that you bought; if they are not the cause, use more depth or workers",
         ),
     };
     Some(finding.why(why).help(help))
@@ -198,13 +196,7 @@ pub(super) const MIX: Check = Check {
                 let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were requested");
                 let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
                 let has_file_operations = job.streams().any(|stream| stream.files.is_some());
-                findings.push(finding.why(match has_file_operations {
-                    true => {
-                        "operations without a suitable file, such as `create` when all files exist, were replaced by \
-                         others"
-                    }
-                    false => "one direction is slower and fills the queue",
-                }));
+                findings. push ( finding. why ( match has_file_operations { true => { "operations without a suitable file, such as `create` when all files exist, were replaced by others" } false => "one direction is slower and fills the queue", }));
             }
         }
     },
@@ -266,7 +258,15 @@ mod tests {
             (second.queue.issued, second.queue.blocked) = (9_000, blocked);
             results.steps[0].jobs[0].seconds = vec![second];
             let found = super::super::check(&results);
-            let help_of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
+            let help_of = |rule: &str| {
+                found
+                    .iter()
+                    .find(|finding| finding.rule == rule)
+                    .unwrap()
+                    .help
+                    .clone()
+                    .unwrap()
+            };
             [help_of("RATE-NOT-KEPT"), help_of("SCHED-LAG")]
         };
         // A target that slows down halfway blocks fewer than half of the operations.
@@ -287,7 +287,7 @@ mod tests {
         (second.queue.issued, second.queue.blocked) = (9_000, 0);
         results.steps[0].jobs[0].seconds = vec![second];
         let found = super::super::check(&results);
-        let missed = found.iter().find(|one| one.rule == "RATE-NOT-KEPT").unwrap();
+        let missed = found.iter().find(|finding| finding.rule == "RATE-NOT-KEPT").unwrap();
         assert_starts_with(missed.why.as_ref().unwrap(), "every slot was in use");
     }
 

@@ -108,12 +108,12 @@ fn detect_level_change(observation: &Observation) -> Option<Finding> {
             format!("from {from} to {to} at {} s", change.at_secs)
         })
         .collect();
-    let more = match changes.len().saturating_sub(MAX_LISTED_CHANGES) {
+    let omitted = match changes.len().saturating_sub(MAX_LISTED_CHANGES) {
         0 => String::new(),
         1 => ", and once more".into(),
         more => format!(", and {more} more times"),
     };
-    let what = format!("operations per second changed {}{more}", levels.join(", "));
+    let what = format!("operations per second changed {}{omitted}", levels.join(", "));
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the mean is between the levels: the device never ran at that rate");
     Some(finding.help(
@@ -183,7 +183,7 @@ fn largest_change(observation: &Observation) -> Option<LevelChange> {
     let change_size = |step: &LevelChange| (step.to - step.from).abs();
     level_changes(observation)
         .into_iter()
-        .max_by(|one, other| change_size(one).total_cmp(&change_size(other)))
+        .max_by(|a, b| change_size(a).total_cmp(&change_size(b)))
 }
 
 /// Describes a change of rate: `fell from 6,000 to 3,000 (-50 %)`.
@@ -260,8 +260,8 @@ struct Gap {
 fn was_stopped(observation: &Observation, gap: Gap) -> bool {
     let end = gap.start_ns + gap.length_ns;
     let hosts = observation.seconds.iter().flat_map(|second| &second.hosts);
-    let mut around = hosts.filter(|host| host.start_ns < end && gap.start_ns < host.start_ns + host.length_ns);
-    around.any(|host| host.paused_ns.is_some_and(|pause| 2 * pause.0 > gap.length_ns.0))
+    let mut overlapping = hosts.filter(|host| host.start_ns < end && gap.start_ns < host.start_ns + host.length_ns);
+    overlapping.any(|host| host.paused_ns.is_some_and(|pause| 2 * pause.0 > gap.length_ns.0))
 }
 
 fn find_gaps(observation: &Observation) -> Vec<Gap> {
@@ -271,7 +271,9 @@ fn find_gaps(observation: &Observation) -> Vec<Gap> {
         return Vec::new();
     }
     let is_empty = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
-    let runs = observation.series.chunk_by(|one, next| is_empty(one) == is_empty(next));
+    let runs = observation
+        .series
+        .chunk_by(|series, next| is_empty(series) == is_empty(next));
     let gap = |run: &[SeriesPoint]| Gap {
         start_ns: run[0].start_ns,
         length_ns: Nanos(run.iter().map(|point| point.length_ns.0).sum()),

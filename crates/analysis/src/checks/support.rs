@@ -33,8 +33,9 @@ pub(super) const PERCENTILES: Check = Check {
                     continue;
                 };
                 let (word, operations) = (direction.word(), found.operations);
-                let beyond = (operations as f64 * (1.0 - fraction)).floor();
-                let what = format!("{name} of {word}s: only {beyond:.0} of {operations} operations lie beyond it");
+                let operations_beyond = (operations as f64 * (1.0 - fraction)).floor();
+                let what =
+                    format!("{name} of {word}s: only {operations_beyond:.0} of {operations} operations lie beyond it");
                 let needed = (10.0 / (1.0 - fraction)).ceil();
                 let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
                 let finding = finding

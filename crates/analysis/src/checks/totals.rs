@@ -33,7 +33,8 @@ fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults
     for (direction, found) in results.directions.iter() {
         let Some(found) = found else { continue };
         let word = direction.word();
-        let operations_by_kind = || { results.files.iter() }.filter(|each| each.kind.direction() == direction);
+        let operations_by_kind =
+            || { results.files.iter() }.filter(|operation| operation.kind.direction() == direction);
         let (min_bytes, max_bytes) = match (engine.transfers_no_data(), &plan.files) {
             (true, _) => (0, 0),
             (false, None) => possible_bytes(plan, direction, found),

@@ -79,7 +79,7 @@ pub struct Change {
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
-    /// Probability of such a change by chance, adjusted for the number of compared figures.
+    /// Probability that chance causes this change, adjusted for the number of compared figures.
     pub p: Option<f64>,
     /// Better, worse, the same or undecided.
     pub word: Judgement,
@@ -195,8 +195,8 @@ struct Bounds {
 fn relative_error(observation: &Observation, value: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<(f64, f64)> {
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
     // The last interval may be shorter and then varies more than the others.
-    let whole = observation.series.iter().filter(|point| point.length_ns == longest);
-    let found = batch_means(&whole.filter_map(value).collect::<Vec<f64>>(), LEVEL)?;
+    let longest_points = observation.series.iter().filter(|point| point.length_ns == longest);
+    let found = batch_means(&longest_points.filter_map(value).collect::<Vec<f64>>(), LEVEL)?;
     let degrees = found.batches - 1;
     let quantile = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees);
     (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
@@ -299,9 +299,9 @@ impl Change {
 /// The deciding figure: operations per second if all are closed loops, otherwise the mean response,
 /// because the rate is fixed. `None` without results.
 pub fn primary(observations: &[&Observation]) -> Option<Figure> {
-    let closed = |one: &&&Observation| one.load.closed_loop.unwrap_or(true);
+    let closed = |observation: &&&Observation| observation.load.closed_loop.unwrap_or(true);
     observations.first()?;
-    Some(match observations.iter().all(|one| closed(&one)) {
+    Some(match observations.iter().all(|observation| closed(&observation)) {
         true => Figure::Iops,
         false => Figure::Mean,
     })
@@ -330,7 +330,7 @@ pub fn describe_contrary(word: Judgement, changes: &[Change]) -> Option<String> 
     let list_changes = |wanted: Judgement| {
         let named = changes.iter().filter(|change| change.word == wanted);
         let named: Vec<String> = named
-            .map(|one| format!("{} {}", one.figure.name(), format_change(one.ratio)))
+            .map(|change| format!("{} {}", change.figure.name(), format_change(change.ratio)))
             .collect();
         (!named.is_empty()).then(|| named.join(", "))
     };

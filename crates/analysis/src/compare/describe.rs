@@ -20,10 +20,10 @@ fn bytes(count: Bytes) -> String {
 /// A time without rounding.
 fn time(length: Nanos) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let whole = units
+    let exact_unit = units
         .iter()
         .find(|(unit, _)| length.0 > 0 && length.0.is_multiple_of(*unit));
-    match whole {
+    match exact_unit {
         Some((unit, name)) => format!("{} {name}", length.0 / unit),
         None => format!("{} ns", length.0),
     }
@@ -95,10 +95,10 @@ pub(super) fn sizes(sizes: &PerDirection<BlockSizes>) -> String {
             format!("{} to {}{form}", bytes(*low), bytes(*high))
         }
         BlockSizes::Split { entries } => {
-            let each = entries
+            let described = entries
                 .iter()
                 .map(|entry| format!("{} % {}", entry.percent, bytes(entry.size)));
-            each.collect::<Vec<_>>().join(" / ")
+            described.collect::<Vec<_>>().join(" / ")
         }
     })
 }

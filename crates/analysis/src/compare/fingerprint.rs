@@ -162,17 +162,17 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
 /// The limits of the control group. A missing limit has the value `none`, because an unknown value
 /// would hide that a limit was added.
 fn limit_facts(limits: &Limits) -> [Fact; 2] {
-    let describe_device_limit = |one: &DeviceLimit| {
-        let each = [
-            (one.read_iops, "reads/s"),
-            (one.write_iops, "writes/s"),
-            (one.read_bytes, "bytes read/s"),
-            (one.write_bytes, "bytes written/s"),
+    let describe_device_limit = |device: &DeviceLimit| {
+        let limits = [
+            (device.read_iops, "reads/s"),
+            (device.write_iops, "writes/s"),
+            (device.read_bytes, "bytes read/s"),
+            (device.write_bytes, "bytes written/s"),
         ];
-        let known = each
+        let known = limits
             .into_iter()
             .filter_map(|(limit, unit)| Some(format!("{} {unit}", limit?)));
-        format!("device {}: {}", one.device, known.collect::<Vec<_>>().join(", "))
+        format!("device {}: {}", device.device, known.collect::<Vec<_>>().join(", "))
     };
     let devices: Vec<String> = limits.devices.iter().map(describe_device_limit).collect();
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".into());

@@ -21,7 +21,7 @@ pub struct InterleavedComparison {
     /// Wilcoxon's probability for the deciding figure; absent if all pairs are equal.
     pub p_of_ranks: Option<f64>,
     /// The smallest relative change that this number of pairs detects in four of five attempts.
-    /// Absent if such a small number of pairs cannot detect any change.
+    /// Absent if the pairs are too few to detect any change.
     pub detectable: Option<f64>,
 }
 

@@ -67,7 +67,7 @@ pub fn rank(observations: &[&Observation], margin: f64) -> Vec<RankedResult> {
     let mut order: Vec<(usize, f64)> = observations
         .iter()
         .enumerate()
-        .filter_map(|(index, one)| Some((index, figure.value_in(one)?)))
+        .filter_map(|(index, observation)| Some((index, figure.value_in(observation)?)))
         .collect();
     let sign = if figure.higher_is_better() { -1.0 } else { 1.0 };
     order.sort_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1)));
@@ -83,16 +83,16 @@ pub fn rank(observations: &[&Observation], margin: f64) -> Vec<RankedResult> {
             to_best: (place > 0).then(|| figure.change(best, observations[*index])).flatten(),
         })
         .collect();
-    let p_value = |one: &RankedResult| one.to_best.as_ref().and_then(|change| change.p);
+    let p_value = |result: &RankedResult| result.to_best.as_ref().and_then(|change| change.p);
     let raised = adjust_by_holm(&ranked.iter().filter_map(p_value).collect::<Vec<_>>());
     let with_p = ranked
         .iter_mut()
-        .filter_map(|one| one.to_best.as_mut())
+        .filter_map(|result| result.to_best.as_mut())
         .filter(|change| change.p.is_some());
     for (change, p) in with_p.zip(raised) {
         change.p = Some(p);
     }
-    for change in ranked.iter_mut().filter_map(|one| one.to_best.as_mut()) {
+    for change in ranked.iter_mut().filter_map(|result| result.to_best.as_mut()) {
         change.judge(margin);
     }
     ranked

@@ -220,7 +220,7 @@ fn paced_loads_are_judged_by_latency() {
     a.load.closed_loop = Some(false);
     assert_eq!(primary(&[&a, &b]), Some(Figure::Mean));
     let ranked = rank(&[&a, &b], MARGIN);
-    assert_eq!(ranked.iter().map(|one| one.index).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(ranked.iter().map(|result| result.index).collect::<Vec<_>>(), [1, 0]);
     assert_eq!(ranked[1].to_best.as_ref().unwrap().word, Judgement::Worse);
     assert_eq!(primary(&[]), None);
 }
@@ -234,7 +234,7 @@ fn a_ranking_compares_each_result_with_the_best() {
     assert_eq!(ranked[3].index, 0);
     let words: Vec<Option<Judgement>> = ranked
         .iter()
-        .map(|one| one.to_best.as_ref().map(|change| change.word))
+        .map(|result| result.to_best.as_ref().map(|change| change.word))
         .collect();
     assert!(
         matches!(words[1], Some(Judgement::Same | Judgement::Undecided)),

@@ -59,7 +59,7 @@ pub(super) fn find_step_down(input: &Input<'_>) -> Option<StepDown> {
     })
 }
 
-/// Finds a level of the warm-up above that of the whole window.
+/// Finds a level of the warm-up above the level of the whole window.
 fn find_step_in_warm_up(input: &Input<'_>) -> Option<StepDown> {
     let warm_up = &input.context.warm_up_rates;
     let after = input.levels.first().filter(|_| input.has_one_level())?;
@@ -69,13 +69,13 @@ fn find_step_in_warm_up(input: &Input<'_>) -> Option<StepDown> {
         return None;
     }
     // The last second may have parts of both levels.
-    let whole = length - 1;
-    let before = Segment::new(warm_up, 0, whole);
-    let rest = (warm_up[whole] - after.mean) / (before.mean - after.mean);
+    let full_seconds = length - 1;
+    let before = Segment::new(warm_up, 0, full_seconds);
+    let rest = (warm_up[full_seconds] - after.mean) / (before.mean - after.mean);
     Some(StepDown {
         before,
         after: *after,
-        at: whole as f64 + rest.min(1.0),
+        at: full_seconds as f64 + rest.min(1.0),
     })
 }
 
@@ -157,7 +157,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         symptom = symptom.with_evidence(figure("full again after, without load", refill_secs, "s"));
         symptom.layer = Some(burst.layer.clone());
     }
-    let which = if burst.is_some() {
+    let limit_name = if burst.is_some() {
         "credits"
     } else {
         "credits, if this is the cause,"
@@ -165,7 +165,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     Some(
         symptom
             .with_advice(format!(
-                "{which} are full again after about {} without load",
+                "{limit_name} are full again after about {} without load",
                 format_duration(refill_secs)
             ))
             .with_advice(format!(

@@ -17,7 +17,7 @@ use crate::figures::three_digits;
 const MIN_SECONDS: f64 = 10.0;
 /// Minimum share of the seconds at a limit that counts as reached, even if stalls lower the mean.
 const MIN_SHARE_AT_LIMIT: f64 = 0.75;
-/// Maximum share of the seconds above such a limit: the rate overshoots after a stall.
+/// Maximum share of the seconds above a limit: the rate overshoots after a stall.
 const MAX_SHARE_ABOVE: f64 = 0.1;
 
 /// A rate that reaches this share of its target has no backlog.
@@ -67,26 +67,26 @@ fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let (used, limit) = (format_figure(bound.used, unit), format_figure(bound.limit.low, unit));
     let sentence = match bound.kind {
         LayerKind::Application => {
-            let of = match bound.is_reached() {
+            let relation = match bound.is_reached() {
                 true => String::new(),
                 false => format!(" of {limit} ({percent:.1} %)"),
             };
-            format!("no limit except {}: {used}{of}", bound.layer)
+            format!("no limit except {}: {used}{relation}", bound.layer)
         }
         LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
-            let all = match bound.jobs.len() {
+            let job_names = match bound.jobs.len() {
                 0 | 1 => String::new(),
                 _ => format!(" ({} together)", bound.jobs.join(" + ")),
             };
             match bound.is_variable() {
                 true => format!(
-                    "{}: {used}{all}; its limit changed during the test, between {limit} and {}",
+                    "{}: {used}{job_names}; its limit changed during the test, between {limit} and {}",
                     bound.layer,
                     format_figure(bound.limit.high, unit)
                 ),
-                false if bound.is_reached() => format!("{}: {used}{all} reach its limit of {limit}", bound.layer),
+                false if bound.is_reached() => format!("{}: {used}{job_names} reach its limit of {limit}", bound.layer),
                 false => format!(
-                    "{}: {used}{all} are {percent:.1} % of its limit of {limit}",
+                    "{}: {used}{job_names} are {percent:.1} % of its limit of {limit}",
                     bound.layer
                 ),
             }
@@ -197,7 +197,7 @@ fn is_requested(input: &Input<'_>, bound: &Bound) -> bool {
 
 /// Limits that the load exceeded, which therefore do not apply.
 pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
-    let beyond = input.bounds.iter().filter(|bound| bound.is_exceeded());
+    let exceeded = input.bounds.iter().filter(|bound| bound.is_exceeded());
     let remark_for = |bound: &Bound| {
         let why = match bound.kind {
             LayerKind::ControlGroup => "the limit was changed during the test, or does not apply to this process",
@@ -211,7 +211,7 @@ pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
         );
         remark("D-ABOVE-LIMIT", what)
     };
-    let others = beyond.filter(|bound| bound.kind != LayerKind::Application);
+    let others = exceeded.filter(|bound| bound.kind != LayerKind::Application);
     others.map(remark_for).collect()
 }
 

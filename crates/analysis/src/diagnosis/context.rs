@@ -133,7 +133,7 @@ impl Context<'_> {
 /// Operations per second in each whole second of the warm-up.
 fn warm_up_rates(job: &JobResults) -> Vec<f64> {
     let (mut rates, mut operations, mut length) = (Vec::new(), 0.0, 0.0);
-    for interval in job.around.iter().filter(|one| one.phase == Phase::WarmUp) {
+    for interval in job.around.iter().filter(|interval| interval.phase == Phase::WarmUp) {
         operations += interval
             .counts
             .iter()

@@ -38,13 +38,21 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
             Severity::Warning
         }
         Answer::Stall => {
-            let longest = diagnosis.evidence.iter().find(|one| one.what == "longest stall");
+            let longest = diagnosis
+                .evidence
+                .iter()
+                .find(|evidence| evidence.what == "longest stall");
             longest.filter(|longest| longest.value >= MIN_STALL_SECS)?;
             Severity::Warning
         }
         Answer::Noisy => Severity::Note,
         // GEN-CPU reports processors that fathom itself kept busy.
-        Answer::Processor if diagnosis.evidence.iter().any(|one| one.what == OTHER_PROGRAMS_FIGURE) => {
+        Answer::Processor
+            if diagnosis
+                .evidence
+                .iter()
+                .any(|evidence| evidence.what == OTHER_PROGRAMS_FIGURE) =>
+        {
             Severity::Warning
         }
         // Other checks report these causes, or they are not a problem.

@@ -145,9 +145,9 @@ impl<'a> Input<'a> {
 
     /// Adds the figures that every answer shows, unless they are present.
     pub(super) fn add_basic_evidence(&self, evidence: &mut Vec<Evidence>) {
-        let mut add = |one: Evidence| {
-            if !evidence.iter().any(|there| there.what == one.what) {
-                evidence.push(one);
+        let mut add = |item: Evidence| {
+            if !evidence.iter().any(|there| there.what == item.what) {
+                evidence.push(item);
             }
         };
         if let Some(rate) = self.rate() {
@@ -234,8 +234,8 @@ fn interval_rates(observation: &Observation) -> (Vec<f64>, f64) {
         return (Vec::new(), 0.0);
     };
     let length = first.length_ns;
-    let whole = observation.series.iter().take_while(|point| point.length_ns == length);
-    (whole.map(|point| point.iops()).collect(), length.as_secs())
+    let full_points = observation.series.iter().take_while(|point| point.length_ns == length);
+    (full_points.map(|point| point.iops()).collect(), length.as_secs())
 }
 
 /// Means per second. A series with longer intervals stays unchanged.
@@ -255,7 +255,10 @@ fn find_levels(seconds: &[f64]) -> Vec<Segment> {
     if seconds.len() < 2 * MIN_LEVEL_SECONDS {
         return Vec::new();
     }
-    let mut ends: Vec<usize> = segments(seconds, MIN_LEVEL_SECONDS).iter().map(|one| one.end).collect();
+    let mut ends: Vec<usize> = segments(seconds, MIN_LEVEL_SECONDS)
+        .iter()
+        .map(|segment| segment.end)
+        .collect();
     loop {
         let starts = std::iter::once(&0).chain(&ends);
         let parts: Vec<Segment> = starts

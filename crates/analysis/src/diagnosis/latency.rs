@@ -25,14 +25,14 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let depth = input.observation.load.depth?;
     let symptom = match (input.comparison(), input.context.unloaded_ns) {
         (Some(comparison), _) => {
-            let [same, grown] = comparison.evidence();
+            let [rate_evidence, latency_evidence] = comparison.evidence();
             (comparison.verdict == Verdict::Latency)
                 .then(|| Symptom {
                     confirmed: Some(true),
                     ..Symptom::default()
                 })?
-                .with_evidence(same)
-                .with_evidence(grown)
+                .with_evidence(rate_evidence)
+                .with_evidence(latency_evidence)
         }
         (None, Some(alone)) => {
             let latency = input.mean_latency()?;

@@ -76,9 +76,9 @@ fn level_without_dips(seconds: &[f64]) -> (f64, f64) {
         .copied()
         .filter(|value| *value >= DIP_BELOW * first)
         .collect();
-    let level = median(&calm);
-    let distances: Vec<f64> = calm.iter().map(|value| (value - level).abs()).collect();
-    (level, 1.4826 * median(&distances))
+    let calm_median = median(&calm);
+    let distances: Vec<f64> = calm.iter().map(|value| (value - calm_median).abs()).collect();
+    (calm_median, 1.4826 * median(&distances))
 }
 
 /// True if the seconds without dips become slower too. Then the device itself is the cause.

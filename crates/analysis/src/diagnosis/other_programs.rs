@@ -28,7 +28,7 @@ pub(super) const OTHER_IO: Signature = Signature {
 };
 
 fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
-    let (seconds, of, share) = match input.context.question {
+    let (seconds, total, share) = match input.context.question {
         Question::MissedLatency => disturbed_seconds(input, fault)?,
         Question::Limit | Question::MissedRate => missed_seconds(input, fault)?,
     };
@@ -44,7 +44,7 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
         ),
     };
     let sentence = format!(
-        "in {} of {of} seconds {}{effect}",
+        "in {} of {total} seconds {}{effect}",
         seconds.len(),
         describe_fault(fault, &activity)
     );

@@ -55,8 +55,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let full = |core: &&CoreShare| core.busy() > FULL_SHARE;
     let in_kernel = cores.iter().filter(full).find(|core| core.kernel >= MIN_KERNEL_SHARE);
     let busiest = cores.iter().max_by(|a, b| a.busy().total_cmp(&b.busy()))?;
-    let all = cores.iter().all(|core| full(&core));
-    if let Some(symptom) = detect_other_programs(input, busiest.busy(), all || in_kernel.is_some()) {
+    let all_full = cores.iter().all(|core| full(&core));
+    if let Some(symptom) = detect_other_programs(input, busiest.busy(), all_full || in_kernel.is_some()) {
         return Some(symptom);
     }
     if !may_have_waited(input) {
@@ -72,7 +72,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 100.0 * core.kernel
             ),
         ),
-        None if all => (busiest, "every processor of this machine was fully busy".to_owned()),
+        None if all_full => (busiest, "every processor of this machine was fully busy".to_owned()),
         None => return None,
     };
     Some(

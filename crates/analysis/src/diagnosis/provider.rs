@@ -31,10 +31,10 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             (LayerKind::Disk, "operations", volume.volume_iops_exceeded_ns),
             (LayerKind::Disk, "throughput", volume.volume_throughput_exceeded_ns),
         ]
-        .map(|(kind, of, time)| (kind, of, time.0 as f64 / window.0 as f64, volume.provider.clone()))
+        .map(|(kind, limit, time)| (kind, limit, time.0 as f64 / window.0 as f64, volume.provider.clone()))
     };
-    let all = input.context.volumes.iter().flat_map(exceeded_limits);
-    let (kind, of, share, provider) = all
+    let exceeded = input.context.volumes.iter().flat_map(exceeded_limits);
+    let (kind, limit, share, provider) = exceeded
         .filter(|found| found.2 > MIN_EXCEEDED_SHARE)
         .max_by(|a, b| a.2.total_cmp(&b.2))?;
     let what = match kind {
@@ -48,14 +48,14 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let layer = reached_bound.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
     let percent = 100.0 * share.min(1.0);
     let evidence: Evidence = figure_vs(
-        &format!("time in which the {what}'s limit of {of} was exceeded"),
+        &format!("time in which the {what}'s limit of {limit} was exceeded"),
         percent,
         "%",
         100.0 * MIN_EXCEEDED_SHARE,
         "maximum of random bursts",
     );
     let sentence = format!(
-        "the limit of {of} of the {what} was exceeded for {percent:.0} % of the time, according to \
+        "the limit of {limit} of the {what} was exceeded for {percent:.0} % of the time, according to \
          {provider}'s own counters"
     );
     let help = match kind {

@@ -30,14 +30,14 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         // Waiting operations prove a limit, even if flushes emptied the queue at times, or the
         // report does not state whether the loop was closed.
         (Some(comparison), _) => {
-            let [same, grown] = comparison.evidence();
+            let [rate_evidence, latency_evidence] = comparison.evidence();
             matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)
                 .then(|| Symptom {
                     confirmed: Some(true),
                     ..Symptom::default()
                 })?
-                .with_evidence(same)
-                .with_evidence(grown)
+                .with_evidence(rate_evidence)
+                .with_evidence(latency_evidence)
         }
         (None, Some(alone)) if input.is_closed_loop() && input.is_queue_full()? => {
             let latency = input.mean_latency()?;
@@ -96,8 +96,12 @@ mod tests {
             deeper: Some(&deeper),
             ..Context::default()
         };
-        let alone = diagnose(&shallow, &[], &context);
-        assert!(alone.sentence.starts_with("the device delivers"), "{}", alone.sentence);
+        let diagnosis = diagnose(&shallow, &[], &context);
+        assert!(
+            diagnosis.sentence.starts_with("the device delivers"),
+            "{}",
+            diagnosis.sentence
+        );
         context.others = vec![&other];
         let with_other_job = diagnose(&shallow, &[], &context);
         assert_eq!(with_other_job.answer, Answer::Saturated);

@@ -31,9 +31,9 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let longest = stalls.iter().map(|stall| stall.1).max_by(f64::total_cmp)?;
     let all: f64 = stalls.iter().map(|stall| stall.1).sum();
     let times: Vec<String> = stalls.iter().take(5).map(|stall| format!("{:.1} s", stall.0)).collect();
-    let more = if stalls.len() > 5 { " and later" } else { "" };
+    let suffix = if stalls.len() > 5 { " and later" } else { "" };
     let sentence = format!(
-        "nothing completed for {all:.1} s in total, at {}{more}; the longest stall was {longest:.1} s",
+        "nothing completed for {all:.1} s in total, at {}{suffix}; the longest stall was {longest:.1} s",
         times.join(", ")
     );
     let span = input.interval_rates.len() as f64 * input.interval_secs;

@@ -51,7 +51,7 @@ pub(super) fn figure_vs(what: &str, value: f64, unit: &str, against: f64, which:
     }
 }
 
-/// Evidence that compares the mean latency with that of one operation at a time (`alone`), both in
+/// Evidence that compares the mean latency with the latency at depth 1 (`alone`), both in
 /// nanoseconds.
 pub(super) fn latency_vs_alone(latency: f64, alone: f64) -> Evidence {
     figure_vs(

@@ -97,20 +97,20 @@ fn layers_of_targets(
 /// The share of a job's operations on some of its targets. `None` if there were no operations, or
 /// if a stream also used other targets.
 fn share_of_targets(job: &JobResults, direction: Direction, targets: &BTreeSet<u32>) -> Option<f64> {
-    let (mut theirs, mut all) = (0, 0);
+    let (mut theirs, mut total) = (0, 0);
     for stream in job.workers.iter().flat_map(|worker| &worker.streams) {
         let operations = stream.directions[direction]
             .as_ref()
             .map_or(0, |counted| counted.operations);
         let is_limited = |target: &u32| targets.contains(target);
-        all += operations;
+        total += operations;
         if stream.targets.iter().all(is_limited) {
             theirs += operations;
         } else if stream.targets.iter().any(is_limited) {
             return None;
         }
     }
-    (all > 0).then(|| theirs as f64 / all as f64)
+    (total > 0).then(|| theirs as f64 / total as f64)
 }
 
 fn layers_of_limit((low, high): &LimitRange) -> Vec<(Direction, Layer)> {
@@ -244,7 +244,7 @@ mod tests {
             stream
         };
         let found = |devices: &[DeviceLimit], targets: &[TargetFacts], streams: &[(Vec<u32>, u64)]| {
-            let all = (0..targets.len() as u32).collect();
+            let target_ids = (0..targets.len() as u32).collect();
             let environment = Environment {
                 limits: Limits {
                     devices: devices.to_vec(),
@@ -262,7 +262,7 @@ mod tests {
                 ..JobResults::default()
             };
             let limits = limit_ranges(&environment, &[]);
-            let layers = layers_of_targets(&environment, &limits, &all, &job).into_iter();
+            let layers = layers_of_targets(&environment, &limits, &target_ids, &job).into_iter();
             let shown = layers.map(|layer| {
                 let device = layer
                     .name
@@ -276,9 +276,9 @@ mod tests {
         let (a, b) = (limit("7:1", Some(500)), limit("7:2", Some(700)));
         let evenly = [(vec![0], 500), (vec![1], 500)];
         let row = |device: &str, limit: f64, share: f64| (device.to_owned(), limit, share);
-        let both = [row("7:1", 500.0, 0.5), row("7:2", 700.0, 0.5)];
+        let rows = [row("7:1", 500.0, 0.5), row("7:2", 700.0, 0.5)];
         let apart = [target_on(&["7:1"]), target_on(&["7:2"])];
-        assert_eq!(found(&[a.clone(), b.clone()], &apart, &evenly), both);
+        assert_eq!(found(&[a.clone(), b.clone()], &apart, &evenly), rows);
         let first = [a.clone()];
         assert_eq!(
             found(&first, &[target_on(&["7:1"]), target_on(&["7:1"])], &evenly),

@@ -65,7 +65,7 @@ pub fn percentiles(load: &Observation) -> Vec<PercentileRow> {
         }
     }
     shares.sort_by(f64::total_cmp);
-    shares.dedup_by(|one, other| (*one - *other).abs() < 1e-12);
+    shares.dedup_by(|a, b| (*a - *b).abs() < 1e-12);
     let row = |share: f64| PercentileRow {
         share,
         name: percentile_name(share),

@@ -110,11 +110,11 @@ pub(super) const PARTS: Rule = Rule {
 };
 
 /// Describes a sum that does not match the total.
-fn describe_sum_mismatch(each: &[&Flow], total: &Flow, parts_name: &str) -> Option<String> {
-    let operations: Option<u64> = each
+fn describe_sum_mismatch(flows: &[&Flow], total: &Flow, parts_name: &str) -> Option<String> {
+    let operations: Option<u64> = flows
         .iter()
         .map(|flow| flow.operations)
-        .try_fold(0u64, |sum, one| sum.checked_add(one?));
+        .try_fold(0u64, |sum, count| sum.checked_add(count?));
     if let (Some(sum), Some(total)) = (operations, total.operations)
         && sum != total
     {
@@ -122,17 +122,17 @@ fn describe_sum_mismatch(each: &[&Flow], total: &Flow, parts_name: &str) -> Opti
             "{parts_name} add up to {sum} operations, but the report states {total}"
         ));
     }
-    let iops: Option<f64> = each.iter().map(|flow| flow.iops).sum();
+    let iops: Option<f64> = flows.iter().map(|flow| flow.iops).sum();
     let (sum, total) = iops.zip(total.iops)?;
     // Each row is rounded separately, and fio's clones end at different times.
-    let rounding = 0.01 * (each.len() as f64 + 1.0);
+    let rounding = 0.01 * (flows.len() as f64 + 1.0);
     ((sum - total).abs() > rounding && relative_difference(sum, total) > RATE_ROUNDING)
         .then(|| format!("{parts_name} add up to {sum:.2} operations per second, but the report states {total:.2}"))
 }
 
 /// The total and each direction, with their names.
 fn flows(load: &Observation) -> impl Iterator<Item = (&'static str, &Flow)> {
-    let each = load.directions.iter().filter_map(|(direction, flow)| {
+    let flows = load.directions.iter().filter_map(|(direction, flow)| {
         let name = match direction {
             model::Direction::Read => "reads",
             model::Direction::Write => "writes",
@@ -140,7 +140,7 @@ fn flows(load: &Observation) -> impl Iterator<Item = (&'static str, &Flow)> {
         };
         Some((name, flow.as_ref()?))
     });
-    std::iter::once(("operations", &load.total)).chain(each)
+    std::iter::once(("operations", &load.total)).chain(flows)
 }
 
 fn to_mib(bytes: f64) -> f64 {
@@ -148,13 +148,9 @@ fn to_mib(bytes: f64) -> f64 {
 }
 
 /// Difference of two figures as a share of the larger.
-fn relative_difference(one: f64, other: f64) -> f64 {
-    let largest = one.abs().max(other.abs());
-    if largest > 0.0 {
-        (one - other).abs() / largest
-    } else {
-        0.0
-    }
+fn relative_difference(a: f64, b: f64) -> f64 {
+    let largest = a.abs().max(b.abs());
+    if largest > 0.0 { (a - b).abs() / largest } else { 0.0 }
 }
 
 fn disagreement(rule: &str, what: String, load: &Observation) -> Finding {

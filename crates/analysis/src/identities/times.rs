@@ -168,11 +168,14 @@ pub(super) const LARGEST: Rule = Rule {
         if let (Some(max), Some(samples)) = (latency.max_ns, latency.samples)
             && samples > 1
         {
-            let which = match load.total.response {
+            let latency_kind = match load.total.response {
                 Some(_) => "response time",
                 None => "latency",
             };
-            let what = format!("the largest {which} ({}) is one operation of {samples}", to_nanos(max));
+            let what = format!(
+                "the largest {latency_kind} ({}) is one operation of {samples}",
+                to_nanos(max)
+            );
             let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, what).at(&*load.name);
             findings.push(finding.why("it grows with the length of a test and does not predict the next run"));
         }
@@ -215,7 +218,7 @@ mod tests {
         let found = super::super::examine(&load, super::super::Purpose::default());
         let largest = found
             .iter()
-            .find(|one| one.rule == "MAX-ONE-SAMPLE")
+            .find(|finding| finding.rule == "MAX-ONE-SAMPLE")
             .expect("the finding is always present");
         assert_eq!(
             largest.what,

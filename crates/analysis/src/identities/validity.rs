@@ -68,8 +68,8 @@ pub(super) const SIZE: Rule = Rule {
     detect: |load, _, findings| {
         let Some(size) = load.load.size else { return };
         let files = load.load.targets.len().max(1) as u64;
-        let all = size.0.saturating_mul(files);
-        if all < MIN_TARGET_BYTES {
+        let total_size = size.0.saturating_mul(files);
+        if total_size < MIN_TARGET_BYTES {
             let what = match files {
                 1 => format!("the file has only {size}"),
                 _ => format!("the {files} files have only {size} each"),
@@ -95,9 +95,7 @@ pub(super) const PROCESSORS: Rule = Rule {
         kernel.sort_by(f64::total_cmp);
         let (Some(median), Some(busiest)) = (
             kernel.get(kernel.len() / 2),
-            load.cores
-                .iter()
-                .max_by(|one, other| one.kernel.total_cmp(&other.kernel)),
+            load.cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel)),
         ) else {
             return;
         };

@@ -404,8 +404,8 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
             one if one == "1" => "as".to_owned(),
             times => format!("{times} times that"),
         };
-        let (latency, alone) = (format_time(here.mean_ns), format_load(axis, bounds.alone_at));
-        sentence += &format!(" The latency is {latency}, {times} at {alone}.");
+        let (latency, load_at_one) = (format_time(here.mean_ns), format_load(axis, bounds.alone_at));
+        sentence += &format!(" The latency is {latency}, {times} at {load_at_one}.");
     }
     if let (Some(below), Some(above)) = (below, above) {
         sentence += &format!(
@@ -438,7 +438,7 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     }
 }
 
-/// Advice for a curve that bends between two distant points. `index` is that of the first point at
+/// Advice for a curve that bends between two distant points. `index` is the first point at
 /// which operations wait.
 fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);

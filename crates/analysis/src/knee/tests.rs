@@ -255,7 +255,7 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     // 39,000 is 2.5 % less.
     let less = advice(&[point(12.0, 39_000.0), point(24.0, 40_000.0)]);
     assert_eq!(less.load, Some(24.0));
-    // The rate falls again: the highest within the limit counts, not that of the largest load.
+    // The rate falls again: the highest rate within the limit counts, not the last one.
     let falling = advice(&[point(6.0, 37_000.0), point(12.0, 40_000.0), point(24.0, 37_000.0)]);
     assert_eq!(falling.load, Some(12.0));
 }

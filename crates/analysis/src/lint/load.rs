@@ -228,8 +228,8 @@ pub(super) const RULES: &[Rule] = &[
         detect: |rule, test, findings| {
             for job in test.jobs() {
                 let has_separate_rates = |stream: &&Stream| {
-                    let both = stream.mix.includes(Direction::Read) && stream.mix.includes(Direction::Write);
-                    both && matches!(stream.pacing, Pacing::PerDirection { .. })
+                    let is_mixed = stream.mix.includes(Direction::Read) && stream.mix.includes(Direction::Write);
+                    is_mixed && matches!(stream.pacing, Pacing::PerDirection { .. })
                 };
                 if let Some(stream) = all_streams(job).find(has_separate_rates) {
                     let word = if changes_mix(stream) {

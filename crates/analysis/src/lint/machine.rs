@@ -123,9 +123,9 @@ pub(super) const RULES: &[Rule] = &[
             for device in &before.devices {
                 let iops = device.operations.iter().sum::<u64>() as f64 / seconds;
                 if iops > max_iops {
-                    let by = name_programs(&before.programs, Bytes(device.bytes.iter().sum()));
+                    let programs = name_programs(&before.programs, Bytes(device.bytes.iter().sum()));
                     let what = format!(
-                        "before the test, for {}, other programs did {iops:.0} operations per second on {}{by}",
+                        "before the test, for {}, other programs did {iops:.0} operations per second on {}{programs}",
                         before.watched_ns, device.name
                     );
                     findings.push(rule.finding(what, &device.name));

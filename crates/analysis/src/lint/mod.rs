@@ -108,7 +108,7 @@ pub struct Purpose {
 /// The ranges of a target that were read to warm the cache in front of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warmed {
-    /// The `boot_id` at that time; absent if the system reports none.
+    /// The `boot_id` at that time; absent if the system reports no boot ID.
     pub boot: Option<String>,
     /// First byte, first byte beyond the range, and whether it was read through the page cache.
     pub ranges: Vec<(u64, u64, bool)>,
@@ -304,8 +304,8 @@ impl TargetUse<'_> {
 
     /// The planned size, otherwise the current one.
     fn size(&self) -> Option<Bytes> {
-        let now = self.facts.map(|facts| facts.size).filter(|size| size.0 > 0);
-        self.planned_size().or(now)
+        let known_size = self.facts.map(|facts| facts.size).filter(|size| size.0 > 0);
+        self.planned_size().or(known_size)
     }
 
     /// True if it is on a rotating disk.

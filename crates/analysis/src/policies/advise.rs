@@ -13,7 +13,7 @@ use crate::requirement::Metric;
 /// Default block size for IOPS: so small that no throughput limit binds first.
 const DEFAULT_BLOCK: Bytes = Bytes::kib(4);
 
-/// Upper bound of the search if an entry has none: no vendor has larger disks.
+/// Upper bound of the search if an entry has no bound: no vendor has larger disks.
 const MAX_DISK_SIZE: Bytes = Bytes::gib(64 << 10);
 
 /// The inputs to order; others have defaults.
@@ -97,7 +97,8 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     // GiB as vendors sell them.
     let gib = Bytes::gib(1).0 as f64;
     let (mut low, mut high) = ((smallest / gib).ceil() as u64, (largest / gib).floor() as u64);
-    let satisfies = |count: u64| found(count as f64 * gib).is_ok_and(|one| unmet_needs(&one, need).is_empty());
+    let satisfies =
+        |count: u64| found(count as f64 * gib).is_ok_and(|resolved| unmet_needs(&resolved, need).is_empty());
     while low < high {
         let middle = low + (high - low) / 2;
         match satisfies(middle) {
@@ -164,12 +165,12 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<ResolvedPolic
     let (mut low, mut high) = (1.0, f64::from(1 << 20));
     for _ in 0..30 {
         let middle = f64::sqrt(low * high);
-        let more = raised(middle)?;
-        if lacks_bytes(&more) || lacks_iops(&more) {
+        let larger = raised(middle)?;
+        if lacks_bytes(&larger) || lacks_iops(&larger) {
             low = middle;
         } else {
             high = middle;
-            best = Some(more);
+            best = Some(larger);
         }
     }
     Ok(best.unwrap_or(first))
@@ -245,9 +246,10 @@ fn build_advice(policy: &Policy, resolved: &ResolvedPolicy, need: &Need) -> Advi
 
 /// Bytes per second with blocks that are long enough.
 fn max_throughput(resolved: &ResolvedPolicy) -> Option<f64> {
-    let all = resolved.layers.iter().filter(|layer| layer.applies == Applies::All);
+    let general_limits = resolved.layers.iter().filter(|layer| layer.applies == Applies::All);
     let limit = |layer: &Layer| layer.bytes_per_sec.map(|limit| limit.low);
-    all.filter_map(limit)
+    general_limits
+        .filter_map(limit)
         .chain(
             resolved
                 .layers

@@ -55,7 +55,7 @@ pub struct ExpressionError {
     pub text: String,
     /// Position of the error in characters, counted from 1.
     pub position: usize,
-    /// What is wrong there.
+    /// The problem at this position.
     pub why: String,
 }
 

@@ -26,7 +26,7 @@ const DEFAULT_DURATION: f64 = 300.0;
 /// The default warm-up in seconds.
 const DEFAULT_WARM_UP: f64 = 30.0;
 
-/// Settings of the user that replace those of the policy.
+/// User settings that replace the policy's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// Bytes per operation.
@@ -297,7 +297,7 @@ impl Policy {
         Ok(inputs)
     }
 
-    /// The maximum size in bytes; `None` if the policy has none.
+    /// The maximum size in bytes; `None` without a maximum.
     pub(super) fn largest_size(&self) -> Option<f64> {
         let values = Values {
             known: BTreeMap::new(),
@@ -629,10 +629,10 @@ fn read_input(input: &Input, text: &str) -> Result<f64, PolicyError> {
             (bytes, "expected a size with a unit, for example 500GiB or 500GB")
         }
         InputKind::Number => {
-            let plain = text.trim().replace('_', "");
-            let (digits, factor) = match plain.strip_suffix(['k', 'K']) {
+            let compact = text.trim().replace('_', "");
+            let (digits, factor) = match compact.strip_suffix(['k', 'K']) {
                 Some(digits) => (digits, 1000.0),
-                None => (plain.as_str(), 1.0),
+                None => (compact.as_str(), 1.0),
             };
             let value = digits.parse::<f64>().ok().map(|value| value * factor);
             (value, "expected a number, for example 6000")

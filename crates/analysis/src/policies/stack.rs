@@ -62,12 +62,12 @@ pub struct StrandedCapacity {
 /// The rate that a mix of operations of one size can reach through all layers; `None` if none
 /// limits it. Disks write each block `replicas` times.
 pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64, replicas: u32) -> Option<Reach> {
-    let each = layers
+    let limits = layers
         .iter()
         .filter_map(|layer| allowed_iops(layer, block, read_percent, replicas));
-    let each: Vec<(&Layer, Limit, Bound)> = each.collect();
-    let (layer, iops, bound) = each.iter().min_by(|a, b| a.1.low.total_cmp(&b.1.low)).copied()?;
-    let others = each.iter().filter(|(other, ..)| !std::ptr::eq(*other, layer));
+    let limits: Vec<(&Layer, Limit, Bound)> = limits.collect();
+    let (layer, iops, bound) = limits.iter().min_by(|a, b| a.1.low.total_cmp(&b.1.low)).copied()?;
+    let others = limits.iter().filter(|(other, ..)| !std::ptr::eq(*other, layer));
     let stranded = others
         .filter(|(_, allowed, _)| allowed.low > iops.low * 1.001)
         .map(|(other, allowed, _)| StrandedCapacity {
@@ -106,9 +106,9 @@ fn allowed_iops(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -
     }
     // A long operation counts as several units, rounded up.
     let units = layer.unit.map_or(1, |unit| block.0.div_ceil(unit.0.max(1)).max(1)) as f64;
-    let scaled = |limit: Limit, by: f64| Limit {
-        low: limit.low / by,
-        high: limit.high / by,
+    let scaled = |limit: Limit, factor: f64| Limit {
+        low: limit.low / factor,
+        high: limit.high / factor,
     };
     let by_iops = layer.iops.map(|limit| scaled(limit, units * share));
     let by_bytes = layer

@@ -112,7 +112,9 @@ impl Case<'_> {
 /// True if the figures of a second meet a clause.
 fn meets_clause(clause: &Clause, second: &Second) -> bool {
     let reaches_target = |counted: [f64; 3], edge: f64| {
-        let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);
+        let sum = clause
+            .direction
+            .map_or(counted.iter().sum(), |direction| counted[direction as usize]);
         // One operation at the edge of a second does not make a miss.
         sum + edge >= clause.target * (1.0 - clause.tolerance) * second.length
     };
@@ -155,9 +157,9 @@ fn join_seconds(series: &[SeriesPoint]) -> Vec<Second> {
     for point in series {
         length += point.length_ns.as_secs();
         let all = point.operations.iter().sum::<u64>();
-        for of in 0..3 {
-            operations[of] += point.operations[of] as f64;
-            bytes[of] += point.bytes[of] as f64;
+        for direction in 0..3 {
+            operations[direction] += point.operations[direction] as f64;
+            bytes[direction] += point.bytes[direction] as f64;
         }
         is_known &= point.mean_ns.is_some() || all == 0;
         latency_sum += point.mean_ns.unwrap_or(0.0) * all as f64;

@@ -120,9 +120,10 @@ impl Case<'_> {
         match clause.metric {
             Metric::Mean => intervals
                 .iter()
-                .all(|one| one.n == 0.0 || one.sum > FAR_BEYOND_MEAN * clause.target * one.n),
+                .all(|interval| interval.n == 0.0 || interval.sum > FAR_BEYOND_MEAN * clause.target * interval.n),
             Metric::Quantile { share } => {
-                let is_far_beyond_in = |one: &&IntervalSums| one.beyond > FAR_BEYOND_QUANTILE * (1.0 - share) * one.n;
+                let is_far_beyond_in =
+                    |sums: &&IntervalSums| sums.beyond > FAR_BEYOND_QUANTILE * (1.0 - share) * sums.n;
                 self.has_full_time() && 2 * intervals.iter().filter(is_far_beyond_in).count() > intervals.len()
             }
             Metric::Iops | Metric::Throughput | Metric::Availability => false,
@@ -219,7 +220,7 @@ impl Case<'_> {
         Some(slump)
     }
 
-    /// Operations in each second, of the clause's direction; `None` if those of a direction are
+    /// Operations in each second, of the clause's direction; `None` if a direction's operations are
     /// unknown.
     fn served_by_second(&self, clause: &Clause) -> Option<Vec<f64>> {
         let seconds = self.observation.seconds.iter().map(|second| &second.facts);
@@ -252,7 +253,7 @@ impl Case<'_> {
     /// Operations per second of the whole load that a rate clause requires.
     pub(super) fn target_iops(&self, clause: &Clause) -> Option<f64> {
         // All directions share the queue, so the generator must be able to issue the whole load.
-        let whole = clause.direction.and_then(|_| self.promised_iops());
-        whole.or_else(|| self.clause_iops(clause))
+        let promised_total = clause.direction.and_then(|_| self.promised_iops());
+        promised_total.or_else(|| self.clause_iops(clause))
     }
 }

@@ -238,15 +238,15 @@ impl Case<'_> {
     /// Waits in the program are the storage's fault there.
     fn excess_share_in_stalls(&self, clause: &Clause) -> f64 {
         let stalls = self.stalls_with_backlog();
-        let (mut stalled, mut all) = (0.0, 0.0);
+        let (mut stalled, mut total) = (0.0, 0.0);
         for interval in self.interval_sums(clause) {
             let excess = interval.excess(clause);
-            all += excess;
+            total += excess;
             if stalls.iter().any(|stall| overlaps(&interval, *stall)) {
                 stalled += excess;
             }
         }
-        if all > 0.0 { stalled / all } else { 0.0 }
+        if total > 0.0 { stalled / total } else { 0.0 }
     }
 
     /// Start and length of each stall of the storage. Stalls that overlap a second missed for
@@ -321,23 +321,23 @@ impl Case<'_> {
     /// The largest cause other than the storage. Also returns the share of the excess over a
     /// latency limit that is due to all such causes.
     pub(super) fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
-        let (mut all, mut by_fault) = (
+        let (mut total, mut by_fault) = (
             0.0,
             [(Fault::Generator, 0.0), (Fault::OtherIo, 0.0), (Fault::OtherCpu, 0.0)],
         );
         let backlogs = attribution::backlogs(self.observation);
         for interval in self.interval_sums(clause) {
             let excess = interval.excess(clause);
-            all += excess;
+            total += excess;
             if let Some(fault) = self.fault_in(clause, &interval, &backlogs)
-                && let Some(known) = by_fault.iter_mut().find(|(of, _)| *of == fault)
+                && let Some(known) = by_fault.iter_mut().find(|(known_fault, _)| *known_fault == fault)
             {
                 known.1 += excess;
             }
         }
         let sum: f64 = by_fault.iter().map(|(_, excess)| excess).sum();
         let (fault, _) = by_fault.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (all > 0.0).then_some((fault, sum / all))
+        (total > 0.0).then_some((fault, sum / total))
     }
 
     /// Doubts a short test whose only stall broke a clause that would otherwise be met.
@@ -369,14 +369,14 @@ impl Case<'_> {
         let in_stall = |missed: &&MissedSecond| missed.at + 1.0 > at && missed.at < at + length;
         let missing =
             |missed: &mut dyn Iterator<Item = &MissedSecond>| missed.map(|missed| missed.operations).sum::<f64>();
-        let (stalled, all) = (
+        let (stalled, total) = (
             missing(&mut missed.iter().filter(in_stall)),
             missing(&mut missed.iter()),
         );
         let measured = self.observation.measured_ns?.as_secs();
         let allowed = |secs: f64| clause.tolerance * target * secs;
         let decides =
-            !self.has_full_time() && all - stalled <= allowed(measured) && all <= allowed(self.full_time_secs());
+            !self.has_full_time() && total - stalled <= allowed(measured) && total <= allowed(self.full_time_secs());
         decides.then(|| self.stall_doubt(at, length))
     }
 
@@ -402,12 +402,12 @@ impl Case<'_> {
     fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
         let observed = self.describe_seconds(Some(found), fault);
         let (missed, of_fault) = (found.missed.len(), found.seconds(fault));
-        let which = match of_fault == missed {
+        let relation = match of_fault == missed {
             true => String::new(),
             false => format!(", {of_fault} of them"),
         };
-        let all = self.observation.seconds.len();
-        let why = format!("{missed} of {all} seconds missed the rate{which}{WHILE}{observed}");
+        let seconds = self.observation.seconds.len();
+        let why = format!("{missed} of {seconds} seconds missed the rate{relation}{WHILE}{observed}");
         self.adjust_action_for_stops(Doubt::new(fault_cause(fault), why).with_shared(observed))
     }
 

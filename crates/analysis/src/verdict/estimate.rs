@@ -79,7 +79,7 @@ impl Estimate {
         }
     }
 
-    /// Upper bound of the probability of such a large figure if the true one were at most `limit`.
+    /// Upper bound of the probability of this or a larger figure if the true one were ≤ `limit`.
     pub(super) fn p_if_at_most(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => {
@@ -101,7 +101,7 @@ impl Estimate {
         }
     }
 
-    /// Upper bound of the probability of such a small figure if the true one were at least `limit`.
+    /// Upper bound of the probability of this or a smaller figure if the true one were ≥ `limit`.
     pub(super) fn p_if_at_least(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => student_cdf(in_standard_errors(self.value - limit, *error), *degrees),
@@ -193,15 +193,15 @@ pub(super) fn rate(
 
 /// The spread of a rate that was met. The generator determined that rate, so only the operations in
 /// flight at the window's edges are uncertain.
-fn met_schedule_spread(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
+fn met_schedule_spread(observation: &Observation, value: f64, batch_length: f64) -> Option<Spread> {
     let requested_iops = observation.load.rate_iops?;
     let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth? as f64);
     // The mean plus three deviations of a Poisson distribution.
     let under_way = observation.in_flight().map(|mean| 1.0 + mean + 3.0 * mean.sqrt());
     let edges = under_way.map_or(depth, |count| count.min(depth)) / seconds;
     (observation.total.iops? + edges >= requested_iops * MIN_MET_SHARE).then_some(Spread::Between {
-        low: value - edges * each,
-        high: value + edges * each,
+        low: value - edges * batch_length,
+        high: value + edges * batch_length,
     })
 }
 
@@ -242,11 +242,11 @@ fn mean_spread(values: &[f64]) -> Option<Spread> {
 }
 
 /// Spread from the deviation between seconds that other tools state.
-fn deviation_spread(observation: &Observation, flow: &Flow, each: f64) -> Option<Spread> {
+fn deviation_spread(observation: &Observation, flow: &Flow, batch_length: f64) -> Option<Spread> {
     let deviation = flow.iops_deviation?;
     let seconds = observation.measured_ns?.as_secs();
     (seconds >= 10.0).then(|| Spread::Student {
-        error: UNKNOWN_CORRELATION_FACTOR * deviation * each / seconds.sqrt(),
+        error: UNKNOWN_CORRELATION_FACTOR * deviation * batch_length / seconds.sqrt(),
         degrees: seconds as u32 - 1,
     })
 }
@@ -414,18 +414,18 @@ fn quantile_of_directions(
 ) -> Option<Estimate> {
     let issued = observation.directions.iter();
     let issued = issued.filter(|(_, flow)| flow.as_ref().is_some_and(|flow| flow.operations != Some(0)));
-    let each = issued.map(|(direction, _)| quantile(observation, Some(direction), figure, intervals).ok());
-    let each: Vec<Estimate> = each.collect::<Option<_>>()?;
-    let bounds: Vec<(f64, f64)> = each
+    let estimates = issued.map(|(direction, _)| quantile(observation, Some(direction), figure, intervals).ok());
+    let estimates: Vec<Estimate> = estimates.collect::<Option<_>>()?;
+    let bounds: Vec<(f64, f64)> = estimates
         .iter()
-        .map(|one| match one.interval() {
+        .map(|estimate| match estimate.interval() {
             (Some(low), Some(high)) => Some((low, high)),
             _ => None,
         })
         .collect::<Option<_>>()?;
     let ends = |pick: fn(f64, f64) -> f64, ends: &mut dyn Iterator<Item = f64>| ends.reduce(pick);
     Some(Estimate {
-        value: ends(f64::max, &mut each.iter().map(|one| one.value))?,
+        value: ends(f64::max, &mut estimates.iter().map(|estimate| estimate.value))?,
         spread: Spread::Between {
             low: ends(f64::min, &mut bounds.iter().map(|bound| bound.0))?,
             high: ends(f64::max, &mut bounds.iter().map(|bound| bound.1))?,
@@ -448,7 +448,7 @@ fn cluster_by_interval(
     let counts: Vec<(f64, f64)> = intervals.iter().map(count).collect();
     let (beyond, n) = counts
         .iter()
-        .fold((0.0, 0.0), |sum: (f64, f64), one| (sum.0 + one.0, sum.1 + one.1));
+        .fold((0.0, 0.0), |sum: (f64, f64), pair| (sum.0 + pair.0, sum.1 + pair.1));
     if n == 0.0 {
         return None;
     }

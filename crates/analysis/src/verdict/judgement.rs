@@ -113,7 +113,7 @@ fn probability(clause: &Clause, estimate: &Estimate, if_met: bool) -> f64 {
 }
 
 /// Adjusts probabilities by Holm's method (1979). It limits the probability of any false alarm
-/// among several tests to that of one. Clauses without a figure do not count.
+/// among several tests to the level of one test. Clauses without a figure do not count.
 fn adjust_by_holm(probabilities: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len())
         .filter(|index| probabilities[*index].is_some())

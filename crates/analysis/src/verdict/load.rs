@@ -72,7 +72,7 @@ impl Case<'_> {
         reasons
     }
 
-    /// Differences between the load and that of the promise.
+    /// Differences between the load and the promised load.
     fn find_load_differences(&self) -> Vec<Reason> {
         let Some(wanted) = self.context.workload else {
             return Vec::new();
@@ -382,7 +382,7 @@ impl Case<'_> {
     }
 }
 
-/// Describes the burst credits of the storage in one sentence; `None` if it has none.
+/// Describes the burst credits of the storage in one sentence; `None` without credits.
 fn describe_credits(bursts: &[Burst]) -> Option<String> {
     let mut rates: Vec<String> = Vec::new();
     for burst in bursts {

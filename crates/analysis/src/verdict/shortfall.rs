@@ -29,7 +29,7 @@ pub enum Shortfall {
     /// By the distance from the limit.
     #[default]
     Distance,
-    /// By the rate that remained after it fell, in operations per second.
+    /// By the rate that remained after the fall, in operations per second.
     Sustained(f64),
     /// Not at all: operations queued up, so the figure depends on the length of the test.
     Queued,
@@ -146,7 +146,7 @@ impl Case<'_> {
             .context
             .findings
             .iter()
-            .any(|one| one.rule == "OTHER-LOAD" && one.what.contains(PROGRAMS));
+            .any(|finding| finding.rule == "OTHER-LOAD" && finding.what.contains(PROGRAMS));
         let is_of_others = |fault: Fault| matches!(fault, Fault::OtherIo | Fault::OtherCpu);
         let disturbance = match is_rate(clause) {
             true => Attribution::new(self.observation, None).map(|found| {

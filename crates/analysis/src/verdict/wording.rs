@@ -214,11 +214,11 @@ mod tests {
             notes: Vec::new(),
             untested: None,
         };
-        let both = verdict(vec![
+        let verdict_of_two = verdict(vec![
             clause("p99<=1ms", "80 % occurred while ", busy),
             clause("mean<=1ms", "45 % occurred while ", busy),
         ]);
-        let words = both.describe();
+        let words = verdict_of_two.describe();
         assert_eq!(
             words.clauses,
             [
@@ -231,9 +231,9 @@ mod tests {
         );
         assert_eq!(words.shared, [format!("in the disturbed seconds {busy}")]);
         // A single clause contains the statement itself.
-        let one = verdict(vec![clause("p99<=1ms", "80 % occurred while ", busy)]);
-        assert_eq!(one.describe().clauses[0].0, format!("80 % occurred while {busy}"));
-        assert!(one.describe().shared.is_empty());
+        let single = verdict(vec![clause("p99<=1ms", "80 % occurred while ", busy)]);
+        assert_eq!(single.describe().clauses[0].0, format!("80 % occurred while {busy}"));
+        assert!(single.describe().shared.is_empty());
         // Reasons of the whole test are printed separately.
         let mut of_test = verdict(vec![clause("p99<=1ms", "measured 2 ms; ", "the test was stopped")]);
         of_test.reasons.push(Reason {

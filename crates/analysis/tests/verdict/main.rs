@@ -349,7 +349,7 @@ fn a_latency_is_judged_only_at_the_promised_rate() {
     assert_inconclusive(&verdict, Cause::Load, "are promised");
 }
 
-/// The latency alone would look like that of a slow device.
+/// Judged by its latency alone, the device would look slow.
 #[test]
 fn a_latency_at_a_rate_beyond_the_capacity_names_the_backlog() {
     let reason = |iops: f64| {
@@ -386,7 +386,7 @@ fn percentiles_need_samples_beyond_them() {
         Cause::Spread,
         "this range includes the limit",
     );
-    // fio reports percentiles of reads and of writes; that of all operations is between them.
+    // fio reports percentiles of reads and of writes; the total's percentile is between them.
     let direction_observation = |p90: f64| {
         let waited = Latency {
             quantiles: vec![(0.9, p90)],

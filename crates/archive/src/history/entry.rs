@@ -99,7 +99,7 @@ pub struct Recording<'a> {
     pub subject: Subject<'a>,
     /// The command that created it.
     pub kind: EntryKind,
-    /// Its name, unless it is that of the plan or study.
+    /// Its name, unless the plan or study has the same name.
     pub name: Option<&'a str>,
     /// The outcome of the promise or requirement.
     pub verdict: Option<&'a str>,
@@ -388,8 +388,8 @@ fn remove_seeds(value: &mut Value) {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    let whole = Sha256::digest(bytes);
-    whole[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(bytes);
+    digest[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads the entries that match a filter, the latest first.

@@ -91,7 +91,9 @@ impl Connections {
                 if list.len() < self.max {
                     return;
                 }
-                let idle = list.iter().filter_map(|one| Some((one.state().idle_since()?, one)));
+                let idle = list
+                    .iter()
+                    .filter_map(|connection| Some((connection.state().idle_since()?, connection)));
                 if let Some((_, longest)) = idle.min_by_key(|(since, _)| *since) {
                     longest.close();
                 }
@@ -284,7 +286,7 @@ impl Drop for LimitedStream {
     fn drop(&mut self) {
         self.connections
             .list()
-            .retain(|one| !Arc::ptr_eq(one, &self.connection));
+            .retain(|connection| !Arc::ptr_eq(connection, &self.connection));
         self.connections.closed.notify_one();
     }
 }
@@ -337,8 +339,8 @@ mod tests {
     #[test]
     fn the_state_of_a_connection_decides_its_timeout() {
         let check = |state: &State, limit: Option<u64>| {
-            let left = state.deadline().map(|deadline| (deadline - state.since).as_secs());
-            assert_eq!(left, limit, "{state:?}");
+            let seconds_left = state.deadline().map(|deadline| (deadline - state.since).as_secs());
+            assert_eq!(seconds_left, limit, "{state:?}");
         };
         let mut state = State::new();
         check(&state, Some(5));

@@ -46,7 +46,7 @@ pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Respon
         None => Vec::new(),
         Some(history) => history.list(&filter).map_err(|error| browse.error_page(&error))?,
     };
-    let more = entries.len() > ENTRIES_PER_PAGE;
+    let has_next_page = entries.len() > ENTRIES_PER_PAGE;
     entries.truncate(ENTRIES_PER_PAGE);
     let mut body = running_section(browse);
     body += &filter_form(pairs);
@@ -57,7 +57,7 @@ pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Respon
         true => body += "<p>No entry matches. <a href=\"/\">Show all</a></p>\n",
         false => body += &table(browse, &entries),
     }
-    if let Some(last) = entries.last().filter(|_| more) {
+    if let Some(last) = entries.last().filter(|_| has_next_page) {
         body += &format!(
             "<p><a href=\"/?{}\">Older entries</a></p>\n",
             text(&older_query(pairs, last.id))
@@ -142,11 +142,11 @@ fn filter_form(pairs: &[(String, String)]) -> String {
 
 /// The query with the same filters, for entries before `before`.
 fn older_query(pairs: &[(String, String)], before: u64) -> String {
-    let plain = |byte: u8| match byte {
+    let is_unreserved = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),
     };
-    let encoded = |value: &str| value.bytes().map(plain).collect::<String>();
+    let encoded = |value: &str| value.bytes().map(is_unreserved).collect::<String>();
     let names = FIELDS.map(|(name, ..)| name);
     let filters = pairs.iter().filter(|(key, value)| {
         !value.is_empty() && ([&names[..], &["kind", "verdict"]].concat().contains(&key.as_str()))

@@ -66,8 +66,8 @@ impl ErrorPage {
     fn into_response(self) -> Response<Body> {
         let mut body = format!("<p>{}</p>\n", escape::text(&self.what));
         if !self.why.is_empty() {
-            let each = self.why.iter().map(|why| format!("<li>{}</li>", escape::text(why)));
-            body += &format!("<ul>{}</ul>\n", each.collect::<String>());
+            let items = self.why.iter().map(|why| format!("<li>{}</li>", escape::text(why)));
+            body += &format!("<ul>{}</ul>\n", items.collect::<String>());
         }
         if let Some(help) = &self.help {
             body += &format!("<p><em>What to do:</em> {}</p>\n", escape::text(help));

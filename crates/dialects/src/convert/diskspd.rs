@@ -26,9 +26,9 @@ const DEFAULT_DURATION: u32 = 30;
 
 /// Converts a plan to DiskSpd.
 pub fn to_diskspd(plan: &Plan) -> Conversion {
-    let profile = profile(plan);
+    let profile = create_profile(plan);
     let profile = choose_precreation(plan, profile);
-    let line = diskspd_line::line(&profile);
+    let line = diskspd_line::format_line(&profile);
     let (form, text) = match line {
         Some(line) => (Form::CommandLine, format!("{line}\n")),
         None => (Form::Xml, xml::lines(&profile).join("\n") + "\n"),
@@ -125,7 +125,7 @@ fn choose_precreation(plan: &Plan, profile: Profile) -> Profile {
 }
 
 /// The profile that is closest to the plan.
-fn profile(plan: &Plan) -> Profile {
+fn create_profile(plan: &Plan) -> Profile {
     let presentation = &plan.origin.presentation;
     let native = plan.origin.dialect == Dialect::Diskspd;
     Profile {
@@ -275,7 +275,7 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
                     .find(|other| is_equal_except_start(other, &stream))
             })
             .collect();
-        let mut target = target(plan, id, &stream, &starts, count);
+        let mut target = create_target(plan, id, &stream, &starts, count);
         target.weight = threads[0].weight;
         target.requests = match first.depth {
             Depth::Shared { operations } if !free => (operations / expand_targets(first).len() as u32).max(1),
@@ -312,7 +312,7 @@ fn expand_targets(worker: &Worker) -> Vec<(TargetId, Stream)> {
 }
 
 /// True if two streams are the same except for start position and weight.
-fn is_equal_except_start(one: &Stream, other: &Stream) -> bool {
+fn is_equal_except_start(a: &Stream, b: &Stream) -> bool {
     let neutral = |stream: &Stream| {
         let mut neutral = stream.clone();
         neutral.weight = 1;
@@ -324,7 +324,7 @@ fn is_equal_except_start(one: &Stream, other: &Stream) -> bool {
         }
         neutral
     };
-    neutral(one) == neutral(other)
+    neutral(a) == neutral(b)
 }
 
 /// Targets with their own threads, one for each stream of each worker group.
@@ -344,7 +344,7 @@ fn targets_with_threads(plan: &Plan, step: &Step) -> Vec<Target> {
                 .iter()
                 .filter_map(|worker| worker.streams.get(number.min(worker.streams.len() - 1)))
                 .collect();
-            let mut target = target(plan, *id, stream, &starts, count);
+            let mut target = create_target(plan, *id, stream, &starts, count);
             target.threads = count;
             target.requests = match workers[0].depth {
                 Depth::Shared { operations } => (operations / of_first.len() as u32).max(1),
@@ -359,7 +359,7 @@ fn targets_with_threads(plan: &Plan, step: &Step) -> Vec<Target> {
 
 /// Converts a stream to a target. `starts` holds the stream of each of its threads, for the start
 /// positions.
-fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], threads: u32) -> Target {
+fn create_target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], threads: u32) -> Target {
     let mix = words::resulting_mix(stream);
     let direction = mix.directions().next().unwrap_or(Direction::Read);
     let entry = plan.target(id);
@@ -447,9 +447,7 @@ fn most_frequent_size(sizes: &BlockSizes) -> u64 {
         BlockSizes::Fixed { size } => size.0,
         BlockSizes::Range { low, .. } => low.0,
         BlockSizes::Split { entries } => {
-            let most_frequent = entries
-                .iter()
-                .max_by(|one, other| one.percent.total_cmp(&other.percent));
+            let most_frequent = entries.iter().max_by(|a, b| a.percent.total_cmp(&b.percent));
             most_frequent.map_or(4096, |entry| entry.size.0)
         }
     }
@@ -496,7 +494,7 @@ fn set_contents(plan: &Plan, stream: &Stream, target: &mut Target) {
 fn set_positions(stream: &Stream, direction: Direction, starts: &[&Stream], threads: u32, target: &mut Target) {
     let random = |target: &mut Target, share: u8, placement: &Placement| {
         target.random_percent = share;
-        target.distribution = distribution(placement, direction);
+        target.distribution = create_distribution(placement, direction);
     };
     match stream.access(direction) {
         Access::Sequential(walk) => {
@@ -505,12 +503,12 @@ fn set_positions(stream: &Stream, direction: Direction, starts: &[&Stream], thre
                 (Advance::Length { .. }, _) => u64::from(target.block),
                 (Advance::Stride, _) => target.alignment,
             };
-            target.thread_stride = stride(starts, threads);
+            target.thread_stride = common_stride(starts, threads);
         }
         Access::Interlocked(_) => target.interlocked = true,
         Access::Parallel(_) => {
             target.parallel = true;
-            target.thread_stride = stride(starts, threads);
+            target.thread_stride = common_stride(starts, threads);
         }
         Access::Random { placement } => random(target, 100, placement),
         Access::Mixed(mixed) => match mixed.random_percent[direction] {
@@ -533,7 +531,7 @@ fn set_positions(stream: &Stream, direction: Direction, starts: &[&Stream], thre
 }
 
 /// The distance between the start positions of threads, if it is always the same.
-fn stride(starts: &[&Stream], threads: u32) -> u64 {
+fn common_stride(starts: &[&Stream], threads: u32) -> u64 {
     let start = |stream: &&Stream| match &stream.pattern.access[0] {
         Access::Sequential(walk) => walk.start.0,
         Access::Parallel(walk) => walk.start.0,
@@ -551,14 +549,14 @@ fn stride(starts: &[&Stream], threads: u32) -> u64 {
 }
 
 /// A distribution in whole percent or in bytes.
-fn distribution(placement: &Placement, direction: Direction) -> Option<Distribution> {
+fn create_distribution(placement: &Placement, direction: Direction) -> Option<Distribution> {
     let Placement::Ranges(ranges) = placement else {
         return None;
     };
     let absolute = ranges.basis == RangeBasis::Bytes;
     let shares = words::direction_ranges(&ranges.shares, direction);
-    let whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
-    let fit = |share: &model::access::RangeShare| whole(share.operations_percent) && whole(share.span);
+    let is_whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
+    let fit = |share: &model::access::RangeShare| is_whole(share.operations_percent) && is_whole(share.span);
     let range = |share: &model::access::RangeShare| Range {
         io_percent: share.operations_percent as u32,
         length: share.span as u64,
@@ -580,10 +578,10 @@ fn set_limits(stream: &Stream, target: &mut Target) {
             .sum();
         // A file set has one schedule for all its targets.
         let per_second = per_second / stream.target.ids().len().max(1) as f64;
-        let whole = |value: f64| value.round().clamp(1.0, f64::from(u32::MAX)) as u32;
+        let to_count = |value: f64| value.round().clamp(1.0, f64::from(u32::MAX)) as u32;
         (target.throughput, target.throughput_unit) = match first.unit {
-            RateUnit::Operations => (whole(per_second), ThroughputUnit::Iops),
-            RateUnit::Bytes => (whole(per_second / 1000.0), ThroughputUnit::BytesPerMs),
+            RateUnit::Operations => (to_count(per_second), ThroughputUnit::Iops),
+            RateUnit::Bytes => (to_count(per_second / 1000.0), ThroughputUnit::BytesPerMs),
         };
     }
     if let Some(think) = stream.think {

@@ -7,7 +7,7 @@ use model::plan::BypassIo;
 use model::shell_word;
 
 /// The command line; `None` if parsing it does not give the same profile.
-pub(super) fn line(profile: &Profile) -> Option<String> {
+pub(super) fn format_line(profile: &Profile) -> Option<String> {
     let [span] = &profile.time_spans[..] else {
         return None;
     };
@@ -23,17 +23,17 @@ pub(super) fn line(profile: &Profile) -> Option<String> {
         return None;
     }
     let mut words = vec!["diskspd".to_owned()];
-    words.extend(switches(span, first));
+    words.extend(format_switches(span, first));
     if profile.verbose_stats {
         words.push("-vs".into());
     }
     words.extend(span.targets.iter().map(|target| target.path.clone()));
-    let again = match read("diskspd", &words[1..], &mut NullEnv) {
+    let reread = match read("diskspd", &words[1..], &mut NullEnv) {
         Reading::Run(request) | Reading::Print(request) => request.profile,
         Reading::End(_) => return None,
     };
-    let same = normalize(&again) == normalize(profile);
-    same.then(|| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
+    let is_same_profile = normalize(&reread) == normalize(profile);
+    is_same_profile.then(|| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
 }
 
 /// The profile with effective alignments and without redundant settings, for comparison.
@@ -50,7 +50,7 @@ fn normalize(profile: &Profile) -> Profile {
     profile
 }
 
-fn switches(span: &TimeSpan, target: &Target) -> Vec<String> {
+fn format_switches(span: &TimeSpan, target: &Target) -> Vec<String> {
     let defaults = Target::default();
     let mut words = Vec::new();
     if target.block != defaults.block {
@@ -63,7 +63,7 @@ fn switches(span: &TimeSpan, target: &Target) -> Vec<String> {
     words.extend((span.cool_down > 0).then(|| format!("-C{}", span.cool_down)));
     words.extend((target.base > 0).then(|| format!("-B{}", uppercase_size(target.base))));
     words.extend((target.end > 0).then(|| format!("-f{}", uppercase_size(target.end))));
-    pattern(target, &mut words);
+    add_pattern_switches(target, &mut words);
     if span.threads > 0 {
         words.push(format!("-F{}", span.threads));
     } else if target.threads > 1 {
@@ -79,9 +79,9 @@ fn switches(span: &TimeSpan, target: &Target) -> Vec<String> {
     }
     words.extend(target.burst.map(|burst| format!("-i{burst}")));
     words.extend(target.think_ms.map(|pause| format!("-j{pause}")));
-    caches(target, &mut words);
-    data(span, target, &mut words);
-    threads(span, &mut words);
+    add_cache_switches(target, &mut words);
+    add_data_switches(span, target, &mut words);
+    add_thread_switches(span, &mut words);
     words.extend((span.seed > 0).then(|| format!("-z{}", span.seed)));
     words.extend(span.latency.then(|| "-L".into()));
     if span.iops_deviation {
@@ -93,7 +93,7 @@ fn switches(span: &TimeSpan, target: &Target) -> Vec<String> {
     words
 }
 
-fn pattern(target: &Target, words: &mut Vec<String>) {
+fn add_pattern_switches(target: &Target, words: &mut Vec<String>) {
     let step = match target.step() {
         step if step == u64::from(target.block) => String::new(),
         step => uppercase_size(step),
@@ -137,7 +137,7 @@ fn pattern(target: &Target, words: &mut Vec<String>) {
     words.extend((!hints.is_empty()).then(|| format!("-f{hints}")));
 }
 
-fn caches(target: &Target, words: &mut Vec<String>) {
+fn add_cache_switches(target: &Target, words: &mut Vec<String>) {
     let mapped = if target.memory_mapped { "m" } else { "" };
     let cache = match (target.cache, target.write_through, target.memory_mapped) {
         (Cache::Unbuffered, true, false) => "h",
@@ -158,7 +158,7 @@ fn caches(target: &Target, words: &mut Vec<String>) {
     words.extend((target.priority != Target::default().priority).then(|| format!("-I{}", target.priority)));
 }
 
-fn data(span: &TimeSpan, target: &Target, words: &mut Vec<String>) {
+fn add_data_switches(span: &TimeSpan, target: &Target, words: &mut Vec<String>) {
     words.extend(target.zero_buffers.then(|| "-Z".into()));
     words.extend(span.random_write_data.then(|| "-Zr".into()));
     if let Some(source) = &target.source {
@@ -167,7 +167,7 @@ fn data(span: &TimeSpan, target: &Target, words: &mut Vec<String>) {
     }
 }
 
-fn threads(span: &TimeSpan, words: &mut Vec<String>) {
+fn add_thread_switches(span: &TimeSpan, words: &mut Vec<String>) {
     words.extend(span.no_affinity.then(|| "-n".into()));
     if !span.affinity.is_empty() {
         let mut group = 0;

@@ -103,8 +103,8 @@ fn without_writer(dialect: Dialect, what: &str) -> Conversion {
 
 /// Converts a plan to the other dialects.
 pub fn equivalents(plan: &Plan) -> Vec<Conversion> {
-    let all = [Dialect::Native, Dialect::Fio, Dialect::Diskspd];
-    let others = all.into_iter().filter(|dialect| *dialect != plan.origin.dialect);
+    let dialects = [Dialect::Native, Dialect::Fio, Dialect::Diskspd];
+    let others = dialects.into_iter().filter(|dialect| *dialect != plan.origin.dialect);
     others.map(|dialect| to(dialect, plan)).collect()
 }
 

@@ -71,7 +71,7 @@ pub(super) fn weights(streams: &[Stream]) -> Vec<u32> {
     let total: f64 = amounts.iter().sum();
     let weights: Vec<u32> = streams.iter().map(|stream| stream.weight).collect();
     let sum: f64 = weights.iter().copied().map(f64::from).sum();
-    let is_near = |one: f64, other: f64| (one - other).abs() < 1e-9;
+    let is_near = |a: f64, b: f64| (a - b).abs() < 1e-9;
     let mut pairs = amounts.iter().zip(&weights);
     if pairs.all(|(amount, weight)| is_near(amount / total, f64::from(*weight) / sum)) {
         return weights;

@@ -86,7 +86,7 @@ impl VdbenchEnv for OneFile<'_> {
     }
 
     fn read_size(&self, path: &str) -> Option<u64> {
-        let lun = format!(",lun={},", quoted(path));
+        let lun = format!(",lun={},", quote(path));
         let is_whole = |line: &str| line.contains(&lun) && !line.contains(",size=");
         self.0.lines().any(is_whole).then_some(ANY_SIZE)
     }
@@ -106,7 +106,7 @@ struct Disk {
 }
 
 const SD: &[Row<Disk>] = &[
-    ("lun", |disk| Some(quoted(&disk.target.path))),
+    ("lun", |disk| Some(quote(&disk.target.path))),
     ("size", |disk| disk.size().map(size)),
     ("threads", |disk| Some(disk.threads.to_string())),
     ("openflags", |disk| {
@@ -174,10 +174,10 @@ const WD: &[Row<Load>] = &[
             BlockSizes::Fixed { size: one } => size(one.0),
             BlockSizes::Range { low, high, .. } => format!("({},{},{})", size(low.0), size(high.0), size(low.0)),
             BlockSizes::Split { entries } => {
-                let each = entries
+                let described = entries
                     .iter()
                     .map(|entry| format!("{},{}", size(entry.size.0), entry.percent));
-                format!("({})", each.collect::<Vec<_>>().join(","))
+                format!("({})", described.collect::<Vec<_>>().join(","))
             }
         })
     }),
@@ -278,7 +278,7 @@ impl Lines {
             ..AllowedDifferences::default()
         };
         let groups: Vec<WorkerGroup<'_>> = step.jobs.iter().flat_map(|job| worker_groups(job, allowed)).collect();
-        let disks = disks(plan, &groups);
+        let disks = group_disks(plan, &groups);
         let names: Vec<String> = disks.iter().map(|disk| define(&mut self.sds, "sd", SD, disk)).collect();
         let mut loads: Vec<Load> = Vec::new();
         let mut all_rates = Vec::new();
@@ -298,7 +298,9 @@ impl Lines {
                     skew: None,
                     share: share(stream) * group.workers.len() as f64,
                 };
-                let has_same_wd = |known: &&mut Load| line("wd", "", WD, *known) == line("wd", "", WD, &load);
+                let has_same_wd = |known: &&mut Load| {
+                    format_definition("wd", "", WD, *known) == format_definition("wd", "", WD, &load)
+                };
                 match loads.iter_mut().find(has_same_wd) {
                     Some(known) => known.share += load.share,
                     None => loads.push(load),
@@ -325,13 +327,13 @@ impl Lines {
                 rates: all_rates,
             };
             let name = format!("run{}", self.rds.len() + 1);
-            self.rds.push(line("rd", &name, RD, &run));
+            self.rds.push(format_definition("rd", &name, RD, &run));
         }
     }
 }
 
 /// The SDs of a step, with the slots of all workers on each.
-fn disks(plan: &Plan, groups: &[WorkerGroup<'_>]) -> Vec<Disk> {
+fn group_disks(plan: &Plan, groups: &[WorkerGroup<'_>]) -> Vec<Disk> {
     let mut disks: Vec<Disk> = Vec::new();
     for group in groups {
         let mut own: Vec<Disk> = Vec::new();
@@ -368,7 +370,7 @@ fn new_disk(plan: &Plan, stream: &Stream, id: TargetId) -> Disk {
 
 /// The name of the definition with these parameters, which is added if there is none.
 fn define<T>(lines: &mut Vec<String>, kind: &'static str, rows: &[Row<T>], definition: &T) -> String {
-    let written = |name: &str| line(kind, name, rows, definition);
+    let written = |name: &str| format_definition(kind, name, rows, definition);
     let name = |index: usize| format!("{kind}{}", index + 1);
     let known = (0..lines.len()).find(|index| lines[*index] == written(&name(*index)));
     let index = known.unwrap_or(lines.len());
@@ -378,7 +380,7 @@ fn define<T>(lines: &mut Vec<String>, kind: &'static str, rows: &[Row<T>], defin
     name(index)
 }
 
-fn line<T>(kind: &str, name: &str, rows: &[Row<T>], definition: &T) -> String {
+fn format_definition<T>(kind: &str, name: &str, rows: &[Row<T>], definition: &T) -> String {
     let parameters = rows
         .iter()
         .filter_map(|(key, value)| Some(format!(",{key}={}", value(definition)?)));
@@ -411,7 +413,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// A path, in quotes if it has what ends a value. A quote in it cannot be written.
-fn quoted(path: &str) -> String {
+fn quote(path: &str) -> String {
     let path = path.replace('"', "");
     match path.contains([' ', ',', '=', '-', '(', ')']) {
         true => format!("\"{path}\""),

@@ -24,12 +24,12 @@ pub(super) fn divided_resources(what: Divide) -> String {
 }
 
 /// Limits in the syntax of `cap`, without their sources.
-pub(super) fn limits(limits: &[Layer]) -> String {
+pub(super) fn describe_limits(limits: &[Layer]) -> String {
     limits.iter().map(cap_text).collect::<Vec<_>>().join("; ")
 }
 
 /// The storage, such as `path=cached, role=log, replicas=3, hops=2`; empty if unknown.
-pub(super) fn storage(storage: &StoragePath) -> String {
+pub(super) fn describe_storage(storage: &StoragePath) -> String {
     let StoragePath {
         cache,
         role,
@@ -98,15 +98,15 @@ pub(super) fn format_sizes(sizes: &BlockSizes) -> String {
 }
 
 /// Describes each direction that occurs; directions with equal descriptions share one.
-pub(super) fn by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> String {
-    let words: Vec<(Direction, String)> = mix.directions().map(|of| (of, word(of))).collect();
+pub(super) fn describe_by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> String {
+    let words: Vec<(Direction, String)> = mix.directions().map(|direction| (direction, word(direction))).collect();
     match words.first() {
         Some((_, first)) if words.iter().all(|(_, other)| other == first) => first.clone(),
         _ => {
-            let each = words
+            let described = words
                 .iter()
                 .map(|(direction, word)| format!("{}s {word}", direction.word()));
-            each.collect::<Vec<_>>().join(", ")
+            described.collect::<Vec<_>>().join(", ")
         }
     }
 }
@@ -124,7 +124,7 @@ fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
     }
 }
 
-pub(super) fn access(stream: &Stream, direction: Direction) -> String {
+pub(super) fn describe_access(stream: &Stream, direction: Direction) -> String {
     match stream.access(direction) {
         Access::Sequential(walk) => {
             // `passes` covers whether a walk stops at the end.
@@ -143,13 +143,15 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
             advance(stream, direction, Advance::Stride),
             format_size(walk.start.0)
         ),
-        Access::Random { placement: of } => placement(of, direction),
+        Access::Random { placement: of } => describe_placement(of, direction),
         Access::Mixed(mixed) if mixed.random_percent[direction] == 0 => "sequential".into(),
-        Access::Mixed(mixed) if mixed.random_percent[direction] == 100 => placement(&mixed.placement, direction),
+        Access::Mixed(mixed) if mixed.random_percent[direction] == 100 => {
+            describe_placement(&mixed.placement, direction)
+        }
         Access::Mixed(mixed) => format!(
             "{} % random ({}), the others sequential",
             mixed.random_percent[direction],
-            placement(&mixed.placement, direction)
+            describe_placement(&mixed.placement, direction)
         ),
         Access::Every(every) => {
             let between = match every.between {
@@ -159,28 +161,28 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
             format!(
                 "every {}th {}, {between}",
                 every.operations,
-                placement(&every.placement, direction)
+                describe_placement(&every.placement, direction)
             )
         }
         Access::Zones(zones) => {
-            let within = match &zones.within {
+            let placement = match &zones.within {
                 None => "sequential".to_owned(),
-                Some(of) => placement(of, direction),
+                Some(of) => describe_placement(of, direction),
             };
             format!(
-                "windows of {}, {} apart, {} in each, {within}",
+                "windows of {}, {} apart, {} in each, {placement}",
                 format_size(zones.range.0),
                 format_size(zones.skip.0),
                 format_size(zones.work.0)
             )
         }
         Access::WritePointers(zones) => {
-            let within = match &zones.within {
+            let placement = match &zones.within {
                 None => "sequential".to_owned(),
-                Some(of) => placement(of, direction),
+                Some(of) => describe_placement(of, direction),
             };
             format!(
-                "along write pointers of zones of {}, {within}",
+                "along write pointers of zones of {}, {placement}",
                 format_size(zones.zone.0)
             )
         }
@@ -199,7 +201,7 @@ pub(super) fn separate_positions(access: &Access) -> bool {
     }
 }
 
-pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
+pub(super) fn describe_placement(placement: &Placement, direction: Direction) -> String {
     let center = |center: Option<f64>| center.map(|at| format!(", centre {at}")).unwrap_or_default();
     match placement {
         Placement::Uniform(_) => "random".into(),
@@ -210,10 +212,10 @@ pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
                 RangeBasis::Percent => format!("{span} %"),
                 RangeBasis::Bytes => format_size(span as u64),
             };
-            let each = shares
+            let described = shares
                 .iter()
                 .map(|share| format!("{} % to {}", share.operations_percent, unit(share.span)));
-            format!("random: {}", each.collect::<Vec<_>>().join(", "))
+            format!("random: {}", described.collect::<Vec<_>>().join(", "))
         }
         Placement::Zipf(zipf) => format!("zipf {}{}", zipf.theta, center(zipf.center)),
         Placement::Pareto(pareto) => format!("pareto {}{}", pareto.h, center(pareto.center)),
@@ -229,12 +231,12 @@ pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
 
 /// The ranges of a direction, or else the first ranges of any.
 pub(super) fn direction_ranges(shares: &PerDirection<Vec<RangeShare>>, direction: Direction) -> &[RangeShare] {
-    let own = &shares[direction];
-    let mut lists = std::iter::once(own).chain(shares.iter().map(|(_, list)| list));
-    lists.find(|list| !list.is_empty()).unwrap_or(own)
+    let own_shares = &shares[direction];
+    let mut lists = std::iter::once(own_shares).chain(shares.iter().map(|(_, list)| list));
+    lists.find(|list| !list.is_empty()).unwrap_or(own_shares)
 }
 
-pub(super) fn content(content: &Content) -> String {
+pub(super) fn describe_content(content: &Content) -> String {
     match content {
         Content::Fresh | Content::Drawn => "new random data for each write".into(),
         Content::Stamped => "random data, stamped at each write".into(),
@@ -264,7 +266,7 @@ pub(super) fn content(content: &Content) -> String {
             shared_working_set: shared,
             constant,
         } => {
-            let of = match (working_set, shared) {
+            let source = match (working_set, shared) {
                 (0, _) => "the previous write".into(),
                 (set, false) => format!("{set} buffers"),
                 (set, true) => format!("{set} buffers shared by jobs"),
@@ -275,14 +277,14 @@ pub(super) fn content(content: &Content) -> String {
                     chunk,
                     pattern,
                 } = part.clone();
-                let alone = Content::Compressible {
+                let standalone = Content::Compressible {
                     percent,
                     chunk,
                     pattern,
                 };
-                format!(", {}", self::content(&alone))
+                format!(", {}", describe_content(&standalone))
             });
-            format!("{percent} % repeats of {of}{}", part.unwrap_or_default())
+            format!("{percent} % repeats of {source}{}", part.unwrap_or_default())
         }
         Content::Source { size: of, file } => match file {
             None => format!("pieces of {} of random data", format_size(of.0)),
@@ -296,7 +298,7 @@ pub(super) fn counting() -> Vec<u8> {
     (0..=255).collect()
 }
 
-pub(super) fn mapping(mapping: Option<Mapping>) -> String {
+pub(super) fn describe_mapping(mapping: Option<Mapping>) -> String {
     let Some(Mapping { flush, non_temporal }) = mapping else {
         return "no memory map".into();
     };
@@ -312,7 +314,7 @@ pub(super) fn mapping(mapping: Option<Mapping>) -> String {
     )
 }
 
-pub(super) fn flushes(sync: &SyncRule) -> String {
+pub(super) fn describe_flushes(sync: &SyncRule) -> String {
     let SyncRule {
         every_writes,
         kind,
@@ -354,7 +356,7 @@ pub(super) fn flushes(sync: &SyncRule) -> String {
 }
 
 /// Pauses between operations.
-pub(super) fn pauses(think: Option<Think>) -> String {
+pub(super) fn describe_pauses(think: Option<Think>) -> String {
     let Some(Think {
         pause_ns,
         spin_ns,
@@ -389,8 +391,8 @@ pub(super) fn pauses(think: Option<Think>) -> String {
 }
 
 /// Priority rules for parts of the operations.
-pub(super) fn priority_rules(rules: &[PriorityRule]) -> String {
-    let words: Vec<String> = rules.iter().map(priority_rule).collect();
+pub(super) fn describe_priority_rules(rules: &[PriorityRule]) -> String {
+    let words: Vec<String> = rules.iter().map(describe_priority_rule).collect();
     match words.is_empty() {
         true => "no part has its own".into(),
         false => words.join("; "),
@@ -398,7 +400,7 @@ pub(super) fn priority_rules(rules: &[PriorityRule]) -> String {
 }
 
 /// A priority rule for a part of the operations.
-fn priority_rule(rule: &PriorityRule) -> String {
+fn describe_priority_rule(rule: &PriorityRule) -> String {
     let PriorityRule {
         direction,
         length,
@@ -407,17 +409,17 @@ fn priority_rule(rule: &PriorityRule) -> String {
         level,
         hint,
     } = *rule;
-    let of = length.map_or(String::new(), |length| format!(" of {length}"));
+    let length_text = length.map_or(String::new(), |length| format!(" of {length}"));
     let given = Priority {
         class,
         level,
         hint,
         percent,
     };
-    format!("{}s{of}: {}", direction.word(), priority(Some(given)))
+    format!("{}s{length_text}: {}", direction.word(), describe_priority(Some(given)))
 }
 
-pub(super) fn file_lock(lock: FileLock) -> String {
+pub(super) fn describe_file_lock(lock: FileLock) -> String {
     let words = match lock {
         FileLock::None => "files are not locked",
         FileLock::Exclusive => "one worker at a time uses a file",
@@ -426,7 +428,7 @@ pub(super) fn file_lock(lock: FileLock) -> String {
     words.into()
 }
 
-pub(super) fn flow(flow: &Flow) -> String {
+pub(super) fn describe_flow(flow: &Flow) -> String {
     let Flow { id, weight, pause_ns } = flow;
     let pause = if pause_ns.0 > 0 {
         format!(", checked every {pause_ns}")
@@ -437,7 +439,7 @@ pub(super) fn flow(flow: &Flow) -> String {
 }
 
 /// Operations on files.
-pub(super) fn file_work(work: &FileWork) -> String {
+pub(super) fn describe_file_work(work: &FileWork) -> String {
     let FileWork {
         in_sequence,
         in_order,
@@ -469,9 +471,9 @@ pub(super) fn file_work(work: &FileWork) -> String {
                 transfers.write_percent
             ),
         });
-    let once = if *once { ", each once" } else { "" };
+    let once_text = if *once { ", each once" } else { "" };
     let set = working_set.map_or(String::new(), |set| format!(", {} of them", set.files));
-    format!("operations on files, {how}: {work}{to}{sessions}; {order}{shared}{once}{set}, blocks of {block}")
+    format!("operations on files, {how}: {work}{to}{sessions}; {order}{shared}{once_text}{set}, blocks of {block}")
 }
 
 pub(super) fn replay(replay: &Replay) -> String {
@@ -515,7 +517,7 @@ pub(super) fn replay(replay: &Replay) -> String {
     words.join(", ")
 }
 
-pub(super) fn priority(priority: Option<Priority>) -> String {
+pub(super) fn describe_priority(priority: Option<Priority>) -> String {
     let Some(Priority {
         class,
         level,
@@ -544,7 +546,7 @@ pub(super) fn priority(priority: Option<Priority>) -> String {
 }
 
 /// A control group, with its weight.
-pub(super) fn control_group(group: &ControlGroup) -> String {
+pub(super) fn describe_control_group(group: &ControlGroup) -> String {
     let ControlGroup { path, weight, keep } = group;
     let weight = weight
         .map(|weight| format!(" with the weight {weight}"))
@@ -554,7 +556,7 @@ pub(super) fn control_group(group: &ControlGroup) -> String {
 }
 
 /// Tolerated errors.
-pub(super) fn errors(policy: &ErrorPolicy) -> String {
+pub(super) fn describe_errors(policy: &ErrorPolicy) -> String {
     let ErrorPolicy {
         tolerate_read,
         tolerate_write,
@@ -571,7 +573,7 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         ("checks", tolerate_verify),
     ];
     let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
-    let words = lists.map(|(of, list)| format!("{of} tolerate {list:?}"));
+    let words = lists.map(|(direction, list)| format!("{direction} tolerate {list:?}"));
     let limit = errors_max.map(|max| format!("it ends after {max} errors"));
     let words: Vec<String> = words.chain(limit).collect();
     match words.is_empty() {
@@ -588,7 +590,7 @@ fn tracked_word(metric: TrackedMetric) -> &'static str {
     }
 }
 
-pub(super) fn control(control: &Control) -> String {
+pub(super) fn describe_control(control: &Control) -> String {
     match control {
         Control::Precision(rule) => {
             format!(

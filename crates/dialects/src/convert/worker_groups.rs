@@ -11,7 +11,7 @@ pub(super) struct WorkerGroup<'a> {
     pub(super) workers: Vec<&'a Worker>,
 }
 
-/// Differences that workers of a group may have, besides seed, CPU and position in a shared
+/// Differences that workers of a group may have, in addition to seed, CPU and position in a shared
 /// schedule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AllowedDifferences {
@@ -78,11 +78,11 @@ impl<'a> WorkerGroup<'a> {
 
     /// A group for each single worker.
     pub(super) fn allowed(&self) -> Vec<WorkerGroup<'a>> {
-        let one = |worker: &&'a Worker| WorkerGroup {
+        let group_of = |worker: &&'a Worker| WorkerGroup {
             job: self.job,
             workers: vec![*worker],
         };
-        self.workers.iter().map(one).collect()
+        self.workers.iter().map(group_of).collect()
     }
 
     /// The distinct targets of the worker's streams, in order.
@@ -96,7 +96,7 @@ impl<'a> WorkerGroup<'a> {
         ids
     }
 
-    /// The CPUs of all workers if each has one CPU, else those of the first worker.
+    /// The CPUs of all workers if each has one CPU, else the CPUs of the first worker.
     pub(super) fn cpus(&self) -> Vec<u32> {
         let lists = || self.workers.iter().map(|worker| &worker.placement.cpus);
         match lists().all(|list| list.len() == 1) {

@@ -57,7 +57,7 @@ struct Reader {
     number: u64,
     /// There is a number. A group does not clear this, so `-ag0,` means processor 0 of group 0.
     have_number: bool,
-    /// The number is that of a group. Digits before the `g` are kept, so `-a1g2,3` names group 12.
+    /// The number is a group number. Digits before the `g` are kept, so `-a1g2,3` names group 12.
     in_group: bool,
 }
 

@@ -44,7 +44,10 @@ pub fn complete(distribution: &mut Distribution) {
     let shares: u64 = ranges.iter().map(|range| u64::from(range.io_percent)).sum();
     let covered = ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.length));
     // The remainder fits into 32 bits.
-    let Some(io_percent @ 1..) = 100u64.checked_sub(shares).and_then(|left| u32::try_from(left).ok()) else {
+    let Some(io_percent @ 1..) = 100u64
+        .checked_sub(shares)
+        .and_then(|remaining| u32::try_from(remaining).ok())
+    else {
         return;
     };
     let length = if distribution.absolute {
@@ -57,11 +60,11 @@ pub fn complete(distribution: &mut Distribution) {
 
 /// Parses the share of the operations and the `/` after it. A share of 0 leaves a gap.
 fn parse_io_share<'a>(text: &'a str, before: &[Range]) -> Result<(u32, &'a str), String> {
-    let left = remaining_percent(before.iter().map(|range| range.io_percent));
+    let remaining = remaining_percent(before.iter().map(|range| range.io_percent));
     let (share, after) =
-        parse_percent(text).ok_or_else(|| format!("Invalid integer IO%: must be > 0 and <= {left}"))?;
+        parse_percent(text).ok_or_else(|| format!("Invalid integer IO%: must be > 0 and <= {remaining}"))?;
     if share > 100 {
-        return Err(format!("Invalid IO% {share}: must be >= 0 and <= {left}"));
+        return Err(format!("Invalid IO% {share}: must be >= 0 and <= {remaining}"));
     }
     let after = after
         .strip_prefix('/')
@@ -70,11 +73,11 @@ fn parse_io_share<'a>(text: &'a str, before: &[Range]) -> Result<(u32, &'a str),
 }
 
 fn parse_target_share<'a>(text: &'a str, before: &[Range]) -> Result<(u64, &'a str), String> {
-    let left = remaining_percent(before.iter().map(|range| range.length as u32));
+    let remaining = remaining_percent(before.iter().map(|range| range.length as u32));
     let (share, after) =
-        parse_percent(text).ok_or_else(|| format!("Invalid integer Target%: must be > 0 and <= {left}"))?;
+        parse_percent(text).ok_or_else(|| format!("Invalid integer Target%: must be > 0 and <= {remaining}"))?;
     if share == 0 || share > 100 {
-        return Err(format!("Invalid Target% {share}: must be > 0 and <= {left}"));
+        return Err(format!("Invalid Target% {share}: must be > 0 and <= {remaining}"));
     }
     Ok((u64::from(share), after))
 }

@@ -29,8 +29,8 @@ pub fn lines(program: &str) -> Vec<String> {
             for form in switch.forms {
                 entry(&mut lines, form);
             }
-            let more = format!("Default: {}. {}", switch.default, switch.detail);
-            wrap(&mut lines, String::new(), &more);
+            let explanation = format!("Default: {}. {}", switch.default, switch.detail);
+            wrap(&mut lines, String::new(), &explanation);
         }
     }
     lines.push(String::new());

@@ -57,7 +57,7 @@ pub struct LowerEnv<'a> {
 /// # Errors
 /// A [`Diagnostic`] for each unsupported feature.
 pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>> {
-    let mut complaints = paths::complaints(profile, env.windows);
+    let mut complaints = paths::check_paths(profile, env.windows);
     complaints.extend(
         profile
             .time_spans
@@ -85,7 +85,7 @@ pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagno
         prepare_once: lowering.prepare_once,
         steps,
         groups: Vec::new(),
-        grids: grids(profile),
+        grids: bucket_grids(profile),
         limits: Vec::new(),
         target_rules: TargetRules {
             consent: Consent::Implied,
@@ -156,7 +156,7 @@ fn precreated_paths(profile: &Profile) -> Vec<(String, u64)> {
 }
 
 /// One interval series for each interval length of the time spans.
-fn grids(profile: &Profile) -> Vec<Grid> {
+fn bucket_grids(profile: &Profile) -> Vec<Grid> {
     let mut lengths: Vec<u32> = profile
         .time_spans
         .iter()
@@ -215,7 +215,7 @@ pub fn origin(profile: &Profile, env: LowerEnv<'_>) -> Origin {
 pub struct Use {
     /// Index of the target in its time span.
     pub target: usize,
-    /// The number of the thread among those of the target, or in the pool.
+    /// The number of the thread, within its target or in the pool.
     pub relative: u32,
     /// Weight of the target for this thread.
     pub weight: u32,
@@ -223,19 +223,19 @@ pub struct Use {
 
 /// The threads of a time span in DiskSpd's order: those of the first target, those of the second,
 /// …; or those of the pool.
-pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
+pub fn assign_threads(span: &TimeSpan) -> Vec<Vec<Use>> {
     let targets = || span.targets.iter().enumerate();
     if span.threads == 0 {
         let target_use = |(number, target): (usize, &Target)| {
             let weight = target.weight;
-            let one = move |relative| {
+            let create_affinity = move |relative| {
                 vec![Use {
                     target: number,
                     relative,
                     weight,
                 }]
             };
-            (0..target.threads).map(one)
+            (0..target.threads).map(create_affinity)
         };
         return targets().flat_map(target_use).collect();
     }
@@ -284,7 +284,7 @@ impl Lowering<'_> {
                 plan: true,
                 ..EndsWith::default()
             },
-            workers: threads(span)
+            workers: assign_threads(span)
                 .iter()
                 .enumerate()
                 .map(|(number, uses)| self.worker(span, number as u32, uses, &ids))

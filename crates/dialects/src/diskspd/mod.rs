@@ -24,7 +24,7 @@ mod validate;
 
 pub use help::{VERSION, VERSION_DATE, lines as help_lines};
 pub use line::{EventRole, Events, ParseEnv};
-pub use lower::{LowerEnv, Lowered, Use, lower, origin, threads};
+pub use lower::{LowerEnv, Lowered, Use, assign_threads, lower, origin};
 pub use newer::Version;
 pub use options::{Form, Group, Scope, Status, Switch, Value, find, switches};
 pub use profile::Profile;

@@ -317,8 +317,8 @@ mod tests {
         assert!(order.read(letters), "{letters}");
         assert_eq!(order.arrange(&cpus, &topology), expected, "-a{letters}");
         // Without a topology all processors are equal.
-        let plain = order.arrange(&cpus[..6], &[]);
-        assert_eq!(plain, [0, 1, 2, 3, 4, 5], "-a{letters}");
+        let arranged = order.arrange(&cpus[..6], &[]);
+        assert_eq!(arranged, [0, 1, 2, 3, 4, 5], "-a{letters}");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) fn parse_size(text: &str, block: u32) -> Result<u64, String> {
     let Some(letter) = after.chars().next() else {
         return Ok(number);
     };
-    let unit = unit(letter, block).ok_or_else(|| invalid_unit(letter))?;
+    let unit = unit_factor(letter, block).ok_or_else(|| invalid_unit(letter))?;
     if after.len() > letter.len_utf8() {
         return Err("Unrecognized characters after size specification".into());
     }
@@ -66,7 +66,7 @@ pub(super) fn parse_size(text: &str, block: u32) -> Result<u64, String> {
 pub(super) fn parse_leading_size(text: &str, block: u32) -> Result<(u64, &str), String> {
     let (number, after) = parse_leading_digits(text)?;
     match after.chars().next() {
-        Some(letter) => match unit(letter, block) {
+        Some(letter) => match unit_factor(letter, block) {
             Some(unit) => Ok((apply_unit(number, letter, unit)?, &after[1..])),
             // A letter is an invalid unit; anything else is a separator.
             None if letter.is_alphabetic() => Err(invalid_unit(letter)),
@@ -83,7 +83,7 @@ pub(super) fn parse_leading_digits(text: &str) -> Result<(u64, &str), String> {
     Ok((number, &text[end..]))
 }
 
-fn unit(letter: char, block: u32) -> Option<u64> {
+fn unit_factor(letter: char, block: u32) -> Option<u64> {
     Some(match letter.to_ascii_uppercase() {
         'K' => 1 << 10,
         'M' => 1 << 20,

@@ -6,13 +6,13 @@ use super::profile::{Profile, Target};
 use crate::Diagnostic;
 
 /// The diagnostics for the paths of a profile, one for each path.
-pub(super) fn complaints(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
+pub(super) fn check_paths(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
     let mut complaints: Vec<Diagnostic> = Vec::new();
     if windows {
         return complaints;
     }
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
-        let diagnostic = complaint(target);
+        let diagnostic = check_path(target);
         complaints.extend(diagnostic.filter(|diagnostic| !complaints.contains(diagnostic)));
     }
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
@@ -33,11 +33,11 @@ pub(super) fn is_device(path: &str) -> bool {
     drive_number || path.starts_with(r"\\.\") || (drive_letter(path).is_some() && path.len() == 2)
 }
 
-fn complaint(target: &Target) -> Option<Diagnostic> {
+fn check_path(target: &Target) -> Option<Diagnostic> {
     let path = target.path.as_str();
     if let Some(number) = path.strip_prefix('#') {
-        let all = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        return all.then(|| {
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        return is_number.then(|| {
             Diagnostic::new(format!("Error opening file: {path} [2]")).help(
                 "`#n` is a Windows physical drive; name a device of this system, such as \
                     /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)",
@@ -62,7 +62,7 @@ fn complaint(target: &Target) -> Option<Diagnostic> {
             (`fathom targets` lists them), or a file on it"
         )));
     }
-    equivalent_path(path).map(|instead| not_a_path_here(path, &instead))
+    equivalent_path(path).map(|equivalent| not_a_path_here(path, &equivalent))
 }
 
 fn not_a_path_here(path: &str, instead: &str) -> Diagnostic {
@@ -147,7 +147,7 @@ mod tests {
             time_spans: vec![span],
             ..Profile::default()
         };
-        let diagnostic = complaints(&profile, false);
+        let diagnostic = check_paths(&profile, false);
         let lines: Vec<&str> = diagnostic.iter().map(|complaint| complaint.what.as_str()).collect();
         assert_eq!(
             lines,
@@ -162,6 +162,6 @@ mod tests {
                 .iter()
                 .all(|complaint| complaint.help.as_deref().is_some_and(|help| help.contains('/')))
         );
-        assert!(complaints(&profile, true).is_empty());
+        assert!(check_paths(&profile, true).is_empty());
     }
 }

@@ -29,7 +29,7 @@ pub struct End {
     pub stdout: Vec<String>,
     /// Lines for stderr, as DiskSpd writes them.
     pub stderr: Vec<String>,
-    /// Suggestions, for lines `hint: …` after those of stderr.
+    /// Suggestions, for lines `hint: …` after the lines of stderr.
     pub hints: Vec<String>,
     /// Notes on corrected arguments, such as a typographic dash for `-`.
     pub notes: Vec<String>,

@@ -73,11 +73,15 @@ fn check_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     let (mut operations, mut bytes) = (0u64, 0u64);
     span.targets.iter().find_map(|target| {
         let threads = u64::from(if span.threads > 0 { span.threads } else { target.threads });
-        let each = u64::from(if common { span.requests } else { target.requests });
+        let requests_per_thread = u64::from(if common { span.requests } else { target.requests });
         // In a pool with common requests, a thread has its requests once, not per target.
-        let all = threads * each;
-        operations = if common { all } else { operations.saturating_add(all) };
-        let needed = all.saturating_mul(u64::from(target.block).next_multiple_of(4096));
+        let requests_in_total = threads * requests_per_thread;
+        operations = if common {
+            requests_in_total
+        } else {
+            operations.saturating_add(requests_in_total)
+        };
+        let needed = requests_in_total.saturating_mul(u64::from(target.block).next_multiple_of(4096));
         bytes = if common {
             bytes.max(needed)
         } else {
@@ -85,7 +89,7 @@ fn check_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
         };
         let memory = env.memory.unwrap_or(u64::MAX);
         let why = match (
-            each > bounds::WORKER_OPERATIONS,
+            requests_per_thread > bounds::WORKER_OPERATIONS,
             operations > bounds::OPERATIONS,
             bytes > memory,
         ) {
@@ -126,7 +130,9 @@ mod tests {
         };
         let refuses = |span: TimeSpan| {
             let complaints = reject_impossible_values(&span, false);
-            complaints.iter().any(|one| one.what.contains("without threads"))
+            complaints
+                .iter()
+                .any(|complaint| complaint.what.contains("without threads"))
         };
         assert!(refuses(span(0, 0)));
         assert!(!refuses(span(0, 1)) && !refuses(span(2, 0)));

@@ -35,8 +35,8 @@ pub fn lines(profile: &Profile, form: TextForm) -> Vec<String> {
         lines.extend(time_span_lines(span, form).into_iter().map(|line| format!("\t{line}")));
         for target in &span.targets {
             lines.push(format!("\t{}", path_line(target)));
-            let inside = target_lines(target, span, form);
-            lines.extend(inside.into_iter().map(|line| format!("\t\t{line}")));
+            let nested_lines = target_lines(target, span, form);
+            lines.extend(nested_lines.into_iter().map(|line| format!("\t\t{line}")));
         }
         lines.push(String::new());
     }

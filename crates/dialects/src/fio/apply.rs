@@ -75,8 +75,8 @@ impl Reader<'_> {
                 return Err(OptionError::Failed);
             }
         }
-        if let Some(then) = row.then {
-            then(self.job);
+        if let Some(follow_up) = row.then {
+            follow_up(self.job);
         }
         if self.job.queue.ioengine != before {
             // Options of the previous engine no longer count.
@@ -285,13 +285,13 @@ impl Reader<'_> {
         tail: Option<fn(&mut Reader<'_>, &str) -> ParseResult>,
         text: &str,
     ) -> ParseResult {
-        let given = text.split([',', ':']).next().unwrap_or_default();
-        let Some(word) = words.iter().find(|word| word.text == given) else {
+        let first_value = text.split([',', ':']).next().unwrap_or_default();
+        let Some(word) = words.iter().find(|word| word.text == first_value) else {
             return Err(self.report_unknown_word(row));
         };
         (word.set)(self.job);
         match tail {
-            Some(read) => read(self, &text[given.len()..]),
+            Some(read) => read(self, &text[first_value.len()..]),
             None => Ok(()),
         }
     }

@@ -90,11 +90,11 @@ fn check_group(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let Some(above) = session.read.jobs.last() else {
         return Ok(());
     };
-    let together = above.options.report.group_reporting
+    let is_grouped = above.options.report.group_reporting
         && job.options.report.group_reporting
         && !job.options.job.new_group
         && !job.waits();
-    if together && above.options.report.lat_percentiles != job.options.report.lat_percentiles {
+    if is_grouped && above.options.report.lat_percentiles != job.options.report.lat_percentiles {
         let line = format!("fio: lat_percentiles in job: {} differs from group", job.name());
         return Err(session.halt(line));
     }

@@ -52,13 +52,13 @@ pub fn split_by_host(arguments: &[String]) -> Option<Vec<HostArgs>> {
         }
     }
     for part in &mut parts {
-        let own = std::mem::take(&mut part.arguments);
+        let own_arguments = std::mem::take(&mut part.arguments);
         part.arguments.clone_from(&flags);
-        match own.is_empty() {
+        match own_arguments.is_empty() {
             true => part.arguments.extend(common.iter().cloned()),
             // Options without a job are defaults for all hosts.
-            false if !has_common_jobs => part.arguments.extend(common.iter().cloned().chain(own)),
-            false => part.arguments.extend(own),
+            false if !has_common_jobs => part.arguments.extend(common.iter().cloned().chain(own_arguments)),
+            false => part.arguments.extend(own_arguments),
         }
     }
     (!parts.is_empty()).then_some(parts)
@@ -193,10 +193,7 @@ mod tests {
                 .into_iter()
                 .map(|part| (part.hosts.join(" "), part.arguments.join(" ")))
                 .collect();
-            let found: Vec<(&str, &str)> = found
-                .iter()
-                .map(|(one, other)| (one.as_str(), other.as_str()))
-                .collect();
+            let found: Vec<(&str, &str)> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
             assert_eq!(found, expected, "{line}");
         };
         check("a.fio --output x", &[]);

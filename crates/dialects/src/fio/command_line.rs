@@ -159,8 +159,8 @@ impl CommandLine<'_, '_> {
         if let Some(option) = of_profile.into_iter().find(|option| option.name == short) {
             return Ok((Resolved::Profile(*option), option.name));
         }
-        let all = self.visible_names();
-        let begins: Vec<_> = all.iter().filter(|(_, name)| name.starts_with(short)).collect();
+        let names = self.visible_names();
+        let begins: Vec<_> = names.iter().filter(|(_, name)| name.starts_with(short)).collect();
         if let Some(exact) = begins.iter().find(|(_, name)| *name == short) {
             return Ok(**exact);
         }

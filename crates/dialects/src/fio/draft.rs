@@ -62,7 +62,10 @@ impl Draft<'_> {
 }
 
 pub(super) fn is_option_set(job: &Job, globals: &[(String, String)], name: &str) -> bool {
-    job.given.iter().chain(globals).any(|(given, _)| given == name)
+    job.given
+        .iter()
+        .chain(globals)
+        .any(|(given_name, _)| given_name == name)
 }
 
 pub(super) fn complain(complaints: &mut Vec<Diagnostic>, what: impl Into<String>) {

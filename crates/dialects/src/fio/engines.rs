@@ -131,7 +131,7 @@ pub const ALTERNATIVES: &[(&[&str], &str)] = &[
 /// The alternative to an engine that fathom lacks.
 pub(super) fn alternative_to(name: &str) -> Option<&'static str> {
     let row = ALTERNATIVES.iter().find(|(engines, _)| engines.contains(&name));
-    row.map(|(_, instead)| *instead)
+    row.map(|(_, alternative)| *alternative)
 }
 
 /// The engine of a name, if it can be loaded here.

@@ -165,7 +165,7 @@ impl Flag {
 /// Whether a flag has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// It has none.
+    /// It has no value.
     None,
     /// It may have one after an equals sign.
     Optional,

@@ -158,7 +158,7 @@ fn add(
     Ok(())
 }
 
-/// Adds the option of a line, or those of an included file.
+/// Adds the option of a line, or the options of an included file.
 fn add_line(
     session: &mut Session<'_>,
     path: &str,

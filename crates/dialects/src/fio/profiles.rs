@@ -155,8 +155,8 @@ impl ChosenProfile {
     }
 
     fn expand(&self, option: &str) -> String {
-        let all = self.options().iter();
-        all.fold(option.to_owned(), |text, option| {
+        let options = self.options().iter();
+        options.fold(option.to_owned(), |text, option| {
             let mut values = self.values.iter().rev();
             let value = values
                 .find(|(name, _)| *name == option.name)

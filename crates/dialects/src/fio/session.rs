@@ -160,8 +160,8 @@ impl<'a> Session<'a> {
         }
         self.push_stdout(out);
         errors.into_iter().for_each(|line| self.push_stderr(line));
-        let hint =
-            engines::alternative_to(name).map(|instead| Notice::Hint(format!("{name} is not available: {instead}")));
+        let hint = engines::alternative_to(name)
+            .map(|alternative| Notice::Hint(format!("{name} is not available: {alternative}")));
         self.read.notices.extend(hint);
         Err(ExitCode(1))
     }

@@ -6,7 +6,7 @@ use super::table;
 
 /// The suggestion for a name in a job file.
 pub(super) fn similar_option(name: &str) -> Option<&'static str> {
-    closest(
+    find_closest(
         name,
         table::common_rows()
             .filter(|row| row.engines.is_empty())
@@ -16,29 +16,29 @@ pub(super) fn similar_option(name: &str) -> Option<&'static str> {
 
 /// The option to explain instead of an unknown one. It must be more similar than a suggestion.
 pub(super) fn similar_help_topic(name: &str) -> Option<&'static str> {
-    similar_option(name).filter(|candidate| distance(name, candidate) < 3)
+    similar_option(name).filter(|candidate| edit_distance(name, candidate) < 3)
 }
 
 /// The suggestion for an argument without its dashes.
 pub(super) fn similar_argument(typed: &str) -> Option<&'static str> {
     let flags = FLAGS.iter().map(|flag| flag.name);
-    closest(typed, flags.chain(table::common_rows().flat_map(|row| row.names())))
+    find_closest(typed, flags.chain(table::common_rows().flat_map(|row| row.names())))
 }
 
 /// The first of the closest names, if at most half of its characters differ.
-fn closest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+fn find_closest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let allowed = name.len().div_ceil(2);
     // The edit distance is at least the difference in length. This check matters because a
     // malformed name may be as long as its file.
     let scored = known
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed)
-        .map(|candidate| (distance(name, candidate), candidate));
+        .map(|candidate| (edit_distance(name, candidate), candidate));
     let (edits, candidate) = scored.min_by_key(|(edits, _)| *edits)?;
     (edits <= allowed).then_some(candidate)
 }
 
 /// The edit distance: insertions, deletions and substitutions.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, letter) in a.iter().enumerate() {

@@ -36,8 +36,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
             version = rest.split_whitespace().next().map(str::to_owned);
         }
         // `fathom quick --cdm` prints the same rows.
-        if let Some((own, _)) = line.strip_prefix("fathom ").and_then(|rest| rest.split_once(',')) {
-            (tool, version) = ("fathom", Some(own.to_owned()));
+        if let Some((fathom_version, _)) = line.strip_prefix("fathom ").and_then(|rest| rest.split_once(',')) {
+            (tool, version) = ("fathom", Some(fathom_version.to_owned()));
         }
         imported.loads.extend(parse_row(line, section).map(|load| Observation {
             tool: tool.into(),
@@ -52,7 +52,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     let help = "measure with `fathom verify`, which uses the profile of the SLA; see `fathom \
         explain anti-patterns crystaldiskmark`";
     imported.remarks.push(finding.why(why).help(help));
-    super::finished(imported, file)
+    super::finish_import(imported, file)
 }
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3543.109 MB/s [   3379.0 IOPS] <  2365.90 us>`,

@@ -38,10 +38,10 @@ pub(super) fn find_diskspd_xml(text: &str) -> Option<Range<usize>> {
     const END: &str = "</Results>";
     let start = text.find("<Results>")?;
     // A page about DiskSpd may mention the element. In a report, one of these elements follows.
-    let behind = text[start + "<Results>".len()..].trim_start();
+    let results_text = text[start + "<Results>".len()..].trim_start();
     if !["<System>", "<Profile>", "<TimeSpan>"]
         .iter()
-        .any(|tag| behind.starts_with(tag))
+        .any(|tag| results_text.starts_with(tag))
     {
         return None;
     }

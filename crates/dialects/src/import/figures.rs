@@ -23,7 +23,7 @@ const DIRECTION_KEYS: [&str; 10] = [
     "operations", "bytes", "iops", "mib_per_sec", "mb_per_sec", "iops_deviation", "mean", "deviation", "min", "max",
 ];
 
-/// True if the text is such a TOML document or CSV table.
+/// True if the text is a TOML document or CSV table of figures.
 pub(super) fn is_report(text: &str) -> bool {
     has_rate(text) || parse_titles(text).is_some()
 }
@@ -96,7 +96,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
         _ => reader.read_rows(),
     }
     match reader.complaints.is_empty() {
-        true => super::finished(reader.imported, file),
+        true => super::finish_import(reader.imported, file),
         false => Err(reader.complaints),
     }
 }
@@ -281,7 +281,7 @@ impl Reader<'_> {
                 quantiles.push((share, value));
             }
         }
-        quantiles.sort_by(|one, other| one.0.total_cmp(&other.0));
+        quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
         let latency = Latency {
             samples: operations,
             mean_ns: self.value(table, "mean", parse_latency),

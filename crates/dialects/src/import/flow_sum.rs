@@ -9,18 +9,18 @@ pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
     if let [only] = flows {
         return Some((*only).clone());
     }
-    let all = |value: fn(&Flow) -> Option<f64>| flows.iter().map(|flow| value(flow)).sum::<Option<f64>>();
+    let sum_of = |value: fn(&Flow) -> Option<f64>| flows.iter().map(|flow| value(flow)).sum::<Option<f64>>();
     let counts = |value: fn(&Flow) -> Option<u64>| {
         flows
             .iter()
             .map(|flow| value(flow))
-            .try_fold(0u64, |sum, one| sum.checked_add(one?))
+            .try_fold(0u64, |sum, count| sum.checked_add(count?))
     };
     (!flows.is_empty()).then(|| Flow {
         operations: counts(|flow| flow.operations),
         bytes: counts(|flow| flow.bytes.map(|bytes| bytes.0)).map(Bytes),
-        iops: all(|flow| flow.iops),
-        bytes_per_sec: all(|flow| flow.bytes_per_sec),
+        iops: sum_of(|flow| flow.iops),
+        bytes_per_sec: sum_of(|flow| flow.bytes_per_sec),
         iops_deviation: None,
         latency: pool_latency(flows),
         response: None,
@@ -28,7 +28,7 @@ pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
     })
 }
 
-/// Computes the common mean and deviation from those of the parts and their counts.
+/// Computes the common mean and deviation from the parts' means, deviations and counts.
 fn pool_latency(flows: &[&Flow]) -> Option<Latency> {
     let mut samples = 0u64;
     let (mut sum, mut squares) = (0.0, Some(0.0));
@@ -59,10 +59,10 @@ fn pool_latency(flows: &[&Flow]) -> Option<Latency> {
     })
 }
 
-fn choose_known(one: Option<f64>, other: Option<f64>, choose: fn(f64, f64) -> f64) -> Option<f64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(choose(one, other)),
-        (one, other) => one.or(other),
+fn choose_known(a: Option<f64>, b: Option<f64>, choose: fn(f64, f64) -> f64) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(choose(a, b)),
+        (a, b) => a.or(b),
     }
 }
 

@@ -166,7 +166,7 @@ pub fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
 /// # Errors
 /// What was expected and where.
 pub fn diskspd_text(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finished(diskspd::text::read(file, text), file)
+    finish_import(diskspd::text::read(file, text), file)
 }
 
 /// Reads DiskSpd's XML report of 2.0 to 2.2.
@@ -174,7 +174,7 @@ pub fn diskspd_text(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>>
 /// # Errors
 /// What was expected and where.
 pub fn diskspd_xml(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finished(diskspd::xml::read(file, text)?, file)
+    finish_import(diskspd::xml::read(file, text)?, file)
 }
 
 /// Reads fio's JSON of 3.x.
@@ -182,7 +182,7 @@ pub fn diskspd_xml(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
 /// # Errors
 /// What was expected and where.
 pub fn fio_json(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finished(fio::json::read(file, text)?, file)
+    finish_import(fio::json::read(file, text)?, file)
 }
 
 /// Reads fio's normal report of 2.x and 3.x.
@@ -190,7 +190,7 @@ pub fn fio_json(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
 /// # Errors
 /// What was expected and where.
 pub fn fio_normal(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finished(fio::normal::read(file, text), file)
+    finish_import(fio::normal::read(file, text), file)
 }
 
 /// Reads Vdbench's `summary.html` of 5.03 to 5.04.07.
@@ -198,7 +198,7 @@ pub fn fio_normal(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
 /// # Errors
 /// What was expected and where.
 pub fn vdbench_summary(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finished(vdbench::summary::read(file, text)?, file)
+    finish_import(vdbench::summary::read(file, text)?, file)
 }
 
 /// Reads Vdbench's `flatfile.html` of 5.03 to 5.04.07.
@@ -206,7 +206,7 @@ pub fn vdbench_summary(file: &str, text: &str) -> Result<Imported, Vec<Diagnosti
 /// # Errors
 /// What was expected and where.
 pub fn vdbench_flat(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finished(vdbench::flat::read(file, text)?, file)
+    finish_import(vdbench::flat::read(file, text)?, file)
 }
 
 /// Reads Iometer's results of 2003 to 1.1.
@@ -214,11 +214,11 @@ pub fn vdbench_flat(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>>
 /// # Errors
 /// What was expected and where.
 pub fn iometer(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    finished(iometer::read(file, text)?, file)
+    finish_import(iometer::read(file, text)?, file)
 }
 
 /// Refuses a report without any load.
-fn finished(imported: Imported, file: &str) -> Result<Imported, Vec<Diagnostic>> {
+fn finish_import(imported: Imported, file: &str) -> Result<Imported, Vec<Diagnostic>> {
     if !imported.loads.is_empty() {
         return Ok(imported);
     }

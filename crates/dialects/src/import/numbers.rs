@@ -8,18 +8,18 @@ pub(super) fn parse_integer(text: &str) -> Option<u64> {
 
 /// Parses digits with at most one point. Reports print no sign and no exponent.
 pub(super) fn parse_decimal(text: &str) -> Option<f64> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let some = text.bytes().any(|byte| byte.is_ascii_digit());
-    (plain && some).then(|| text.parse().ok()).flatten()
+    (is_decimal && some).then(|| text.parse().ok()).flatten()
 }
 
 /// Parses a number with a decimal comma, which a spreadsheet or an editor put there. It must have
 /// `decimals` digits after the comma, as the tool prints: otherwise the comma could separate
 /// thousands.
 pub(super) fn parse_decimal_comma(text: &str, decimals: usize) -> Option<f64> {
-    let (before, behind) = text.split_once(',')?;
-    let sound = behind.len() == decimals && parse_integer(behind).is_some() && parse_integer(before).is_some();
-    sound.then(|| parse_decimal(&format!("{before}.{behind}"))).flatten()
+    let (before, after) = text.split_once(',')?;
+    let sound = after.len() == decimals && parse_integer(after).is_some() && parse_integer(before).is_some();
+    sound.then(|| parse_decimal(&format!("{before}.{after}"))).flatten()
 }
 
 /// Parses a number from fio's report with a decimal prefix: `85717k`, `12.3k`, `1363`.

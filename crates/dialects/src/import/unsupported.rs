@@ -58,7 +58,13 @@ fn begins_line(text: &str, words: &str) -> bool {
 /// Detects text that is not read.
 pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
     let has = |part: &str| text.contains(part);
-    let unsupported = |name, why, instead| Some(UnsupportedForm { name, why, instead });
+    let unsupported = |name, why, help| {
+        Some(UnsupportedForm {
+            name,
+            why,
+            instead: help,
+        })
+    };
     if has("Vdbench distribution") {
         let why = "only summary.html and flatfile.html have the averages of each run";
         unsupported(

@@ -23,13 +23,13 @@ pub struct Arguments {
     pub config: String,
     /// Absent: Iometer would open its window.
     pub results: Option<String>,
-    /// Targets and managers of the file, mapped to those of this machine.
+    /// Targets and managers of the file, mapped to targets of this machine.
     pub maps: Vec<(String, String)>,
     /// Targets of workers for which the file lists none.
     pub targets: Vec<String>,
     /// Size of created files.
     pub size: Option<Bytes>,
-    /// The layout of the results, if not that of the configuration.
+    /// The layout of the results, if it differs from the configuration.
     pub layout: Option<Layout>,
 }
 
@@ -149,7 +149,7 @@ fn parse(words: &[String], windows: bool) -> Result<Option<Arguments>, String> {
             None => (positional.next().ok_or("Too many parameters.")?, word.clone()),
         };
         if seen.contains(&id)
-            && let Some((_, name)) = TWICE.iter().find(|(one, _)| *one == id)
+            && let Some((_, name)) = TWICE.iter().find(|(twice_id, _)| *twice_id == id)
         {
             return Err(format!("{name} parameter was specified more than once."));
         }

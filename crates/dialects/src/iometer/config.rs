@@ -105,7 +105,10 @@ impl TestType {
 
     /// Its number in results.
     pub fn number(self) -> usize {
-        Self::WORDS.iter().position(|(_, one)| *one == self).unwrap_or_default()
+        Self::WORDS
+            .iter()
+            .position(|(_, value)| *value == self)
+            .unwrap_or_default()
     }
 }
 

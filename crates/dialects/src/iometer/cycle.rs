@@ -13,18 +13,18 @@ pub(super) const MAX_RUNS: usize = 4096;
 pub(super) struct Run {
     /// How many of its targets each worker uses, from the first on; 0: it is idle.
     pub(super) targets: Counts,
-    /// The queue depth, which replaces that of the workers.
+    /// The queue depth, which replaces the workers' depth.
     pub(super) depth: Option<u32>,
 }
 
 /// The tests of a specification index, in order. `all` has the targets of the participating
 /// workers.
-pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
+pub(super) fn expand_runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
     let per_worker = |runs: &Counts| runs.iter().flatten().copied().max().unwrap_or_default();
-    let depths = depths(setup.depth);
+    let depths = cycle_depths(setup.depth);
     let run_with = |targets: Counts, depth| Run { targets, depth };
     let cycled = |base: &Counts| -> Vec<Counts> {
-        let counts = counts(setup.targets, per_worker(base));
+        let counts = target_counts(setup.targets, per_worker(base));
         counts.into_iter().map(|count| limit_each(base, count)).collect()
     };
     let with_workers = |count: usize| -> Counts {
@@ -43,14 +43,14 @@ pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
         TestType::Normal => vec![run_with(all.clone(), None)],
         TestType::CycleTargets => cycled(all).into_iter().map(|targets| run_with(targets, None)).collect(),
         TestType::CycleWorkers => {
-            let counts = counts(setup.workers, most_workers);
+            let counts = target_counts(setup.workers, most_workers);
             counts
                 .into_iter()
                 .map(|count| run_with(with_workers(count), None))
                 .collect()
         }
         TestType::IncrementTargetsParallel => {
-            let counts = counts(setup.targets, per_manager());
+            let counts = target_counts(setup.targets, per_manager());
             let parallel = |count| all.iter().map(|workers| take(workers, &mut { count })).collect();
             counts
                 .into_iter()
@@ -58,14 +58,17 @@ pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
                 .collect()
         }
         TestType::IncrementTargetsSerial => {
-            let counts = counts(setup.targets, all.iter().flatten().sum());
+            let counts = target_counts(setup.targets, all.iter().flatten().sum());
             let serial = |mut count| all.iter().map(|workers| take(workers, &mut count)).collect();
             counts.into_iter().map(|count| run_with(serial(count), None)).collect()
         }
         TestType::CycleWorkersAndTargets => {
-            let counts = counts(setup.workers, most_workers);
-            let both = counts.into_iter().flat_map(|count| cycled(&with_workers(count)));
-            both.take(MAX_RUNS + 1).map(|targets| run_with(targets, None)).collect()
+            let counts = target_counts(setup.workers, most_workers);
+            let variants = counts.into_iter().flat_map(|count| cycled(&with_workers(count)));
+            variants
+                .take(MAX_RUNS + 1)
+                .map(|targets| run_with(targets, None))
+                .collect()
         }
         TestType::CycleOutstandingIos => depths.iter().map(|depth| run_with(all.clone(), Some(*depth))).collect(),
         TestType::CycleOutstandingIosAndTargets => {
@@ -89,18 +92,18 @@ fn limit_each(targets: &Counts, count: usize) -> Counts {
 
 /// Assigns the first `left` targets, in the order of workers.
 fn take(workers: &[usize], left: &mut usize) -> Vec<usize> {
-    let one = |targets: &usize| {
+    let take_targets = |targets: &usize| {
         let taken = (*targets).min(*left);
         *left -= taken;
         taken
     };
-    workers.iter().map(one).collect()
+    workers.iter().map(take_targets).collect()
 }
 
 /// The series up to the first number that reaches `max`, which is then `max` itself.
-fn counts(steps: Steps, max: usize) -> Vec<usize> {
+fn target_counts(steps: Steps, max: usize) -> Vec<usize> {
     let mut counts = Vec::new();
-    for count in series(steps).take(MAX_RUNS + 1) {
+    for count in step_values(steps).take(MAX_RUNS + 1) {
         counts.push((count as usize).min(max));
         if count as usize >= max {
             break;
@@ -110,15 +113,15 @@ fn counts(steps: Steps, max: usize) -> Vec<usize> {
 }
 
 /// Queue depths: one beyond the end is not used.
-pub(crate) fn depths(steps: Steps) -> Vec<u32> {
-    let depths = series(steps)
+pub(crate) fn cycle_depths(steps: Steps) -> Vec<u32> {
+    let depths = step_values(steps)
         .take_while(|depth| *depth <= steps.end.into())
         .take(MAX_RUNS + 1);
     depths.map(|depth| depth as u32).collect()
 }
 
 /// Start, then further by the step; a step that does not increase ends the series.
-fn series(steps: Steps) -> impl Iterator<Item = u64> {
+fn step_values(steps: Steps) -> impl Iterator<Item = u64> {
     let (start, step) = (u64::from(steps.start.max(1)), u64::from(steps.step));
     // A factor of 1 counts as linear.
     let grows_by_factor = steps.exponential && step != 1;
@@ -147,7 +150,7 @@ mod tests {
     #[test]
     fn numbers_grow_until_all_are_in_use() {
         let check = |(start, step, exponential), max, expected: &[usize]| {
-            assert_eq!(counts(steps(start, step, exponential), max), expected);
+            assert_eq!(target_counts(steps(start, step, exponential), max), expected);
         };
         check((1, 2, false), 3, &[1, 3]);
         check((1, 2, false), 4, &[1, 3, 4]);
@@ -155,8 +158,8 @@ mod tests {
         check((1, 1, true), 3, &[1, 2, 3]);
         check((1, 0, false), 3, &[1]);
         check((7, 1, false), 3, &[3]);
-        assert_eq!(depths(steps(1, 2, true)), [1, 2, 4, 8, 16, 32]);
-        assert_eq!(depths(steps(1, 10, false)), [1, 11, 21, 31]);
+        assert_eq!(cycle_depths(steps(1, 2, true)), [1, 2, 4, 8, 16, 32]);
+        assert_eq!(cycle_depths(steps(1, 10, false)), [1, 11, 21, 31]);
     }
 
     #[test]
@@ -171,7 +174,7 @@ mod tests {
                 },
                 ..TestSetup::default()
             };
-            let runs = runs(&setup, &all);
+            let runs = expand_runs(&setup, &all);
             let shown: Vec<String> = runs
                 .iter()
                 .map(|run| format!("{:?} {:?}", run.targets, run.depth.unwrap_or(0)))

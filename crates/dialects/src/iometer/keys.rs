@@ -44,7 +44,7 @@ impl Section {
     pub fn heading(self) -> &'static str {
         Self::ALL
             .iter()
-            .find(|(one, _)| *one == self)
+            .find(|(key, _)| *key == self)
             .map_or("", |(_, words)| words)
     }
 }

@@ -11,8 +11,8 @@ use super::command_line::{Arguments, Layout};
 use super::config::{AccessSpec, Assignment, Config, Manager, SpecLine, Worker};
 use super::cycle::{self, Counts, Run};
 use super::spec::IDLE;
-use super::streams::{Shape, streams};
-use super::targets::{Finder, Machine, ResolvedTarget, content};
+use super::streams::{Shape, create_streams};
+use super::targets::{Finder, Machine, ResolvedTarget, create_content};
 use super::write::format_line;
 use crate::{Diagnostic, bounds};
 
@@ -92,7 +92,7 @@ pub fn lower(
             short_device_names: true,
             ..TargetRules::default()
         },
-        origin: origin(&config, arguments, jobs),
+        origin: create_origin(&config, arguments, jobs),
         ..Plan::default()
     };
     // A target that only idle workers have is not opened.
@@ -222,12 +222,12 @@ fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
         }
     }
     causes.into_iter().map(|(cause, help, names)| {
-        let more = match names.len().saturating_sub(MAX_NAMES) {
+        let omitted = match names.len().saturating_sub(MAX_NAMES) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let names = names[..names.len().min(MAX_NAMES)].join(", ");
-        Diagnostic::new(format!("cannot run {names}{more}: {cause}")).help(help)
+        Diagnostic::new(format!("cannot run {names}{omitted}: {cause}")).help(help)
     })
 }
 
@@ -296,7 +296,7 @@ impl<'a> Lowering<'a> {
     /// would be opened and closed as one.
     fn refuse_shared(&mut self, target: &ResolvedTarget, worker: &Worker) {
         let found = worker.targets.iter().filter_map(|name| self.finder.find(name).ok());
-        if worker.connection.is_some() && found.filter(|one| one.path == target.path).count() > 1 {
+        if worker.connection.is_some() && found.filter(|other_target| other_target.path == target.path).count() > 1 {
             let (name, path) = (&worker.name, &target.path);
             let what = format!("cannot test the connection rate of worker \"{name}\": two of its targets are {path}");
             let complaint = Diagnostic::new(what).help("map each target to a separate file or device");
@@ -335,7 +335,7 @@ impl<'a> Lowering<'a> {
                     .collect()
             };
             let all: Counts = self.config.managers.iter().map(targets).collect();
-            let runs = cycle::runs(&self.config.setup, &all);
+            let runs = cycle::expand_runs(&self.config.setup, &all);
             tests += runs.len();
             let refusal = match tests > cycle::MAX_RUNS {
                 true => {
@@ -429,7 +429,7 @@ impl<'a> Lowering<'a> {
                 let depth = run.depth.unwrap_or(worker.outstanding);
                 echo.add_worker(worker, spec, depth, *count);
                 let number = workers.len() as u64;
-                let worker = self.worker(worker, spec, (depth, *count), number);
+                let worker = self.lower_worker(worker, spec, (depth, *count), number);
                 workers.push(worker);
             }
         }
@@ -460,13 +460,19 @@ impl<'a> Lowering<'a> {
         (step, JobEcho { name, options })
     }
 
-    fn worker(&self, worker: &Worker, spec: &AccessSpec, (depth, count): (u32, usize), number: u64) -> PlanWorker {
+    fn lower_worker(
+        &self,
+        worker: &Worker,
+        spec: &AccessSpec,
+        (depth, count): (u32, usize),
+        number: u64,
+    ) -> PlanWorker {
         let seed = match worker.seed {
             Some(seed) => u64::from(seed),
             None => worker_seed(self.seed, number),
         };
         let mut alternatives = 1;
-        let mut all = Vec::new();
+        let mut targets = Vec::new();
         for name in &worker.targets[..count] {
             let Ok(target) = self.finder.find(name) else { continue };
             let Some(id) = self.targets.iter().position(|known| known.path == target.path) else {
@@ -476,14 +482,14 @@ impl<'a> Lowering<'a> {
                 lines: &spec.lines,
                 sector: target.sector as u32,
             };
-            let shaped = streams(shape);
+            let shaped = create_streams(shape);
             alternatives = shaped.len();
-            all.extend(shaped.into_iter().map(|stream| Stream {
+            targets.extend(shaped.into_iter().map(|stream| Stream {
                 target: StreamTarget::One {
                     target: TargetId(id as u32),
                 },
-                region: region(worker, &target, &spec.lines),
-                content: content(worker.pattern, seed),
+                region: target_region(worker, &target, &spec.lines),
+                content: create_content(worker.pattern, seed),
                 cache: CacheMode::DIRECT,
                 depth,
                 on_error: ErrorPolicy {
@@ -495,7 +501,7 @@ impl<'a> Lowering<'a> {
                 ..stream
             }));
         }
-        let has_bursts = alternatives > 1 || all.len() > 1 && all.iter().any(|stream| stream.think.is_some());
+        let has_bursts = alternatives > 1 || targets.len() > 1 && targets.iter().any(|stream| stream.think.is_some());
         PlanWorker {
             depth: match has_bursts {
                 true => Depth::PerTarget {
@@ -504,7 +510,7 @@ impl<'a> Lowering<'a> {
                 false => Depth::PerStream,
             },
             draws: model::draws::DrawsForm::Native { seed },
-            streams: all,
+            streams: targets,
             ..PlanWorker::default()
         }
     }
@@ -516,7 +522,7 @@ pub(crate) fn worker_seed(seed: u64, number: u64) -> u64 {
 }
 
 /// The part of a target that a worker uses; its first byte is rounded up to the alignment.
-fn region(worker: &Worker, target: &ResolvedTarget, lines: &[SpecLine]) -> Region {
+fn target_region(worker: &Worker, target: &ResolvedTarget, lines: &[SpecLine]) -> Region {
     let used = lines.iter().filter(|line| line.percent > 0);
     let align = used.map(|line| u64::from(line.align)).max().unwrap_or_default();
     let bytes = |sectors: u64| Extent::bytes(sectors.saturating_mul(target.sector));
@@ -558,7 +564,9 @@ impl Echo {
 
 /// A specification in the form of results: its name and assignment, then its lines.
 fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
-    let assignment = Assignment::WORDS.iter().position(|(_, one)| *one == spec.assignment);
+    let assignment = Assignment::WORDS
+        .iter()
+        .position(|(_, value)| *value == spec.assignment);
     let head = format!("{},{}", spec.name, assignment.unwrap_or_default());
     let line = |line: &SpecLine| ("access_line".to_owned(), format_line(line));
     std::iter::once(("access".to_owned(), head))
@@ -566,7 +574,7 @@ fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
         .collect()
 }
 
-fn origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> Origin {
+fn create_origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> Origin {
     // Versions were dates until 1.0; 2008.06.18 has the layout of 2006.07.27.
     let is_old = config.version.starts_with("20") && config.version.as_str() >= V2006;
     let layout = arguments.layout.unwrap_or(match is_old {
@@ -575,11 +583,11 @@ fn origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> Origin 
     });
     let version = Layout::ALL
         .iter()
-        .find(|(one, _)| *one == layout)
+        .find(|(value, _)| *value == layout)
         .map_or("", |(_, version)| version);
     let record = super::config::Record::WORDS
         .iter()
-        .position(|(_, one)| *one == config.setup.record);
+        .position(|(_, value)| *value == config.setup.record);
     let other = [
         ("version", version.to_owned()),
         ("test_type", config.setup.test_type.number().to_string()),

@@ -109,7 +109,7 @@ pub(crate) fn usual_name(line: &SpecLine) -> String {
     format!("{}; {reads}% Read; {random}% random", format_size(line.size))
 }
 
-/// A name made from the values, because the old form has none.
+/// A name made from the values, because the old form has no names.
 fn old_name(lines: &[SpecLine]) -> String {
     let [line] = lines else {
         let first = lines.first().map_or(0, |line| line.size);

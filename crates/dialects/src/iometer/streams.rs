@@ -21,31 +21,32 @@ pub(super) struct Shape<'a> {
 }
 
 /// One stream, or one for each line. The caller sets target, depth and contents.
-pub(super) fn streams(shape: Shape<'_>) -> Vec<Stream> {
+pub(super) fn create_streams(shape: Shape<'_>) -> Vec<Stream> {
     let lines: Vec<SpecLine> = shape.lines.iter().filter(|line| line.percent > 0).copied().collect();
-    match are_one(&lines) {
+    match fit_one_stream(&lines) {
         true => vec![stream(&lines, shape.sector)],
         false => {
-            let one = |line: &SpecLine| Stream {
+            let create_stream = |line: &SpecLine| Stream {
                 weight: line.percent,
-                think: Some(think(line)),
+                think: Some(create_think(line)),
                 ..stream(&[*line], shape.sector)
             };
-            lines.iter().map(one).collect()
+            lines.iter().map(create_stream).collect()
         }
     }
 }
 
 /// True if the order of draws does not matter: each transfer is drawn independently, and its
 /// direction determines its position.
-fn are_one(lines: &[SpecLine]) -> bool {
+fn fit_one_stream(lines: &[SpecLine]) -> bool {
     let [first, rest @ ..] = lines else { return true };
-    let alone = |line: &SpecLine| line.burst == 1 && line.delay == 0 && line.align == first.align;
-    rest.is_empty() || lines.iter().all(alone) && random(lines).iter().all(|(_, share)| share.is_some())
+    let can_share_stream = |line: &SpecLine| line.burst == 1 && line.delay == 0 && line.align == first.align;
+    rest.is_empty()
+        || lines.iter().all(can_share_stream) && random_shares(lines).iter().all(|(_, share)| share.is_some())
 }
 
 /// The share of random transfers of each direction, if its lines agree.
-fn random(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
+fn random_shares(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
     let random_share_where = |has: fn(&&SpecLine) -> bool| {
         let mut shares = lines.iter().filter(has).map(|line| line.random as u8);
         let first = shares.next();
@@ -56,7 +57,7 @@ fn random(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
         random_share_where(|line| line.reads > 0),
         random_share_where(|line| line.reads < 100),
     );
-    let share = |one: (Option<u8>, bool), other: (Option<u8>, bool)| match one {
+    let share = |a: (Option<u8>, bool), other: (Option<u8>, bool)| match a {
         (_, false) => None,
         (Some(share), true) => Some(share),
         // There is no such transfer.
@@ -84,13 +85,16 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
         percent if percent >= 100.0 => Mix::WRITES,
         write_percent => Mix::drawn(write_percent, MixRule::Independent),
     };
-    let (reads, writes) = (sizes(lines, |line| line.reads), sizes(lines, |line| 100 - line.reads));
+    let (reads, writes) = (
+        block_sizes(lines, |line| line.reads),
+        block_sizes(lines, |line| 100 - line.reads),
+    );
     let sizes = PerDirection {
         read: reads.clone().or(writes.clone()).unwrap_or_default(),
         write: writes.or(reads).unwrap_or_default(),
         trim: BlockSizes::default(),
     };
-    let random = random(lines);
+    let random = random_shares(lines);
     let jumps = [random.read.unwrap_or(0), random.write.unwrap_or(0)];
     let one_size = match (&sizes.read, &sizes.write) {
         (BlockSizes::Fixed { size }, other) if *other == (BlockSizes::Fixed { size: *size }) => Some(size.0),
@@ -118,13 +122,13 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
             alignment: PerDirection::all(Bytes(alignment)),
             ..Pattern::default()
         },
-        think: first.as_ref().filter(|line| delays(line)).map(think),
+        think: first.as_ref().filter(|line| delays(line)).map(create_think),
         ..Stream::default()
     }
 }
 
 /// The sizes of a direction with their shares; absent if there is no such transfer.
-fn sizes(lines: &[SpecLine], value: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
+fn block_sizes(lines: &[SpecLine], value: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
     let mut entries: Vec<SizeShare> = Vec::new();
     for line in lines {
         let (size, weight) = (Bytes(u64::from(line.size)), line.percent * value(line));
@@ -144,6 +148,6 @@ fn sizes(lines: &[SpecLine], value: fn(&SpecLine) -> u32) -> Option<BlockSizes> 
 }
 
 /// The pause and the length of a burst.
-fn think(line: &SpecLine) -> Think {
+fn create_think(line: &SpecLine) -> Think {
     Think::new(Nanos::millis(u64::from(line.delay)), line.burst, ThinkCount::Issued)
 }

@@ -167,7 +167,7 @@ fn is_device_name(name: &str) -> bool {
 }
 
 /// The plan's buffer contents for Iometer's data patterns.
-pub(super) fn content(pattern: super::config::DataPattern, seed: u64) -> Content {
+pub(super) fn create_content(pattern: super::config::DataPattern, seed: u64) -> Content {
     use super::config::DataPattern;
     match pattern {
         DataPattern::Repeating => Content::Pattern {
@@ -187,7 +187,7 @@ fn missing_target_error(name: &str) -> Diagnostic {
 /// True if the left side of a map matches a target: its whole name, its drive, or its mount point.
 fn is_meant(from: &str, name: &str) -> bool {
     let drives = drive_prefix(from).zip(drive_prefix(name));
-    let is_drive = drives.is_some_and(|(one, other)| one.eq_ignore_ascii_case(other));
+    let is_drive = drives.is_some_and(|(a, b)| a.eq_ignore_ascii_case(b));
     let point = name.rsplit_once(" [").map(|(point, _)| point);
     from.eq_ignore_ascii_case(name) || is_drive || Some(from) == point
 }

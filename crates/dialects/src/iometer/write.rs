@@ -16,22 +16,25 @@ const STEPS_WITH_END: [&str; 4] = ["start", "end", "step", "step type"];
 /// Writes a configuration.
 pub(crate) fn write(config: &Config) -> String {
     let mut file = File(String::new());
-    file.line(VERSION);
-    file.section(Section::TestSetup, |file| file.setup(&config.setup));
-    file.section(Section::AccessSpecifications, |file| {
-        config.specs.iter().for_each(|spec| file.spec(spec));
+    file.write_line(VERSION);
+    file.write_section(Section::TestSetup, |file| file.write_setup(&config.setup));
+    file.write_section(Section::AccessSpecifications, |file| {
+        config.specs.iter().for_each(|spec| file.write_spec(spec));
     });
-    file.section(Section::ManagerList, |file| {
+    file.write_section(Section::ManagerList, |file| {
         let numbered = (1..).zip(&config.managers);
-        numbered.for_each(|(number, manager)| file.manager(number, manager));
+        numbered.for_each(|(number, manager)| file.write_manager(number, manager));
     });
-    file.line(VERSION);
+    file.write_line(VERSION);
     file.0
 }
 
 /// The keyword of a value.
 fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
-    words.iter().find(|(_, one)| one == value).map_or("", |(word, _)| word)
+    words
+        .iter()
+        .find(|(_, candidate)| candidate == value)
+        .map_or("", |(word, _)| word)
 }
 
 fn flag(is_on: bool) -> &'static str {
@@ -42,42 +45,42 @@ fn flag(is_on: bool) -> &'static str {
 struct File(String);
 
 impl File {
-    fn line(&mut self, text: &str) {
+    fn write_line(&mut self, text: &str) {
         self.0 += text;
         self.0.push('\n');
     }
 
-    fn section(&mut self, section: Section, body: impl FnOnce(&mut File)) {
+    fn write_section(&mut self, section: Section, body: impl FnOnce(&mut File)) {
         let words = section.heading();
-        self.line(&format!("{:=<HEAD_WIDTH$}", format!("'{words} ")));
+        self.write_line(&format!("{:=<HEAD_WIDTH$}", format!("'{words} ")));
         body(self);
-        self.line(&format!("'END {}", words.to_lowercase()));
+        self.write_line(&format!("'END {}", words.to_lowercase()));
     }
 
-    fn key(&mut self, id: Id) {
+    fn write_key(&mut self, id: Id) {
         if let Some(Key { name, rest, .. }) = Key::with_id(id) {
-            self.line(&format!("'{name}{rest}"));
+            self.write_line(&format!("'{name}{rest}"));
         }
     }
 
-    fn value(&mut self, text: &str) {
-        self.line(&format!("\t{text}"));
+    fn write_value(&mut self, text: &str) {
+        self.write_line(&format!("\t{text}"));
     }
 
-    fn key_value(&mut self, id: Id, text: &str) {
-        self.key(id);
-        self.value(text);
+    fn write_key_value(&mut self, id: Id, text: &str) {
+        self.write_key(id);
+        self.write_value(text);
     }
 
     /// A value in columns, with their titles.
     fn columns<const N: usize>(&mut self, id: Id, titles: [&str; N], values: [&str; N]) {
         let padded = |cells: [&str; N]| cells.map(|cell| format!("{cell:<11}")).concat();
-        self.key(id);
-        self.line(&format!("'\t{}", padded(titles).trim_end()));
-        self.value(padded(values).trim_end());
+        self.write_key(id);
+        self.write_line(&format!("'\t{}", padded(titles).trim_end()));
+        self.write_value(padded(values).trim_end());
     }
 
-    fn steps(&mut self, id: Id, steps: Steps, has_end: bool) {
+    fn write_steps(&mut self, id: Id, steps: Steps, has_end: bool) {
         let [start, end, step] = [steps.start, steps.end, steps.step].map(|number| number.to_string());
         let growth = if steps.exponential { "EXPONENTIAL" } else { "LINEAR" };
         match has_end {
@@ -86,7 +89,7 @@ impl File {
         }
     }
 
-    fn setup(&mut self, setup: &TestSetup) {
+    fn write_setup(&mut self, setup: &TestSetup) {
         let TestSetup {
             description,
             run_seconds,
@@ -98,39 +101,39 @@ impl File {
             depth,
             test_type,
         } = setup;
-        self.key_value(Id::Description, description);
+        self.write_key_value(Id::Description, description);
         let time = [run_seconds / 3600, run_seconds / 60 % 60, run_seconds % 60].map(|part| part.to_string());
         self.columns(
             Id::RunTime,
             ["hours", "minutes", "seconds"],
             time.each_ref().map(|part| &**part),
         );
-        self.key_value(Id::RampUp, &ramp_up_seconds.to_string());
+        self.write_key_value(Id::RampUp, &ramp_up_seconds.to_string());
         let count = disk_workers.map_or("NUMBER_OF_CPUS".to_owned(), |count| count.to_string());
-        self.key_value(Id::DiskWorkers, &count);
-        self.key_value(Id::NetworkWorkers, "0");
-        self.key_value(Id::Record, word(&Record::WORDS, record));
-        self.steps(Id::WorkerCycling, *workers, false);
-        self.steps(Id::TargetCycling, *targets, false);
-        self.steps(Id::DepthCycling, *depth, true);
-        self.key_value(Id::TestType, word(&TestType::WORDS, test_type));
+        self.write_key_value(Id::DiskWorkers, &count);
+        self.write_key_value(Id::NetworkWorkers, "0");
+        self.write_key_value(Id::Record, word(&Record::WORDS, record));
+        self.write_steps(Id::WorkerCycling, *workers, false);
+        self.write_steps(Id::TargetCycling, *targets, false);
+        self.write_steps(Id::DepthCycling, *depth, true);
+        self.write_key_value(Id::TestType, word(&TestType::WORDS, test_type));
     }
 
-    fn spec(&mut self, spec: &AccessSpec) {
+    fn write_spec(&mut self, spec: &AccessSpec) {
         let assignment = word(&Assignment::WORDS, &spec.assignment);
-        self.key_value(Id::AccessName, &format!("{},{assignment}", spec.name));
-        self.key(Id::AccessLines);
-        spec.lines.iter().for_each(|line| self.value(&format_line(line)));
+        self.write_key_value(Id::AccessName, &format!("{},{assignment}", spec.name));
+        self.write_key(Id::AccessLines);
+        spec.lines.iter().for_each(|line| self.write_value(&format_line(line)));
     }
 
-    fn manager(&mut self, number: usize, manager: &Manager) {
-        self.key_value(Id::Manager, &format!("{number},{}", manager.name));
-        self.key_value(Id::Address, &manager.address);
-        manager.workers.iter().for_each(|worker| self.worker(worker));
-        self.line("'End manager");
+    fn write_manager(&mut self, number: usize, manager: &Manager) {
+        self.write_key_value(Id::Manager, &format!("{number},{}", manager.name));
+        self.write_key_value(Id::Address, &manager.address);
+        manager.workers.iter().for_each(|worker| self.write_worker(worker));
+        self.write_line("'End manager");
     }
 
-    fn worker(&mut self, worker: &Worker) {
+    fn write_worker(&mut self, worker: &Worker) {
         let Worker {
             name,
             network: _,
@@ -149,22 +152,22 @@ impl File {
             DataPattern::Once => 1,
             DataPattern::Random => 2,
         };
-        self.key_value(Id::Worker, name);
-        self.key_value(Id::WorkerType, "DISK");
-        self.key(Id::SettingsBegin);
+        self.write_key_value(Id::Worker, name);
+        self.write_key_value(Id::WorkerType, "DISK");
+        self.write_key(Id::SettingsBegin);
         let (tests, transactions) = (flag(connection.is_some()), connection.unwrap_or(1));
         let (is_fixed, seed) = (flag(seed.is_some()), seed.unwrap_or(0));
         let outstanding = format!("{outstanding},{tests},{transactions},{is_fixed},{seed}");
-        self.key_value(Id::Outstanding, &outstanding);
-        self.key_value(Id::Disk, &format!("{maximum_size},{starting_sector},{pattern}"));
+        self.write_key_value(Id::Outstanding, &outstanding);
+        self.write_key_value(Id::Disk, &format!("{maximum_size},{starting_sector},{pattern}"));
         self.end(Id::SettingsBegin);
-        self.key(Id::AssignedSpecs);
-        specs.iter().for_each(|spec| self.value(spec));
+        self.write_key(Id::AssignedSpecs);
+        specs.iter().for_each(|spec| self.write_value(spec));
         self.end(Id::AssignedSpecs);
-        self.key(Id::TargetsBegin);
+        self.write_key(Id::TargetsBegin);
         for target in targets {
-            self.key_value(Id::Target, target);
-            self.key_value(Id::TargetType, "DISK");
+            self.write_key_value(Id::Target, target);
+            self.write_key_value(Id::TargetType, "DISK");
             self.end(Id::Target);
         }
         self.end(Id::TargetsBegin);
@@ -176,7 +179,7 @@ impl File {
         if let Some(key) = Key::with_id(id) {
             let mut name = key.name.to_owned();
             name[..1].make_ascii_lowercase();
-            self.line(&format!("'End {name}"));
+            self.write_line(&format!("'End {name}"));
         }
     }
 }

@@ -137,9 +137,9 @@ mod tests {
             (vm.iops, vm.bytes_per_sec),
             (Some(Limit::exactly(1920.0)), Some(Limit::exactly(22.5e6)))
         );
-        let plain = parse_cap("iops=4000,unit=256KiB,for=writes").unwrap();
-        assert_eq!(plain.name, "iops=4000,unit=256KiB,for=writes");
-        assert_eq!((plain.unit, plain.applies), (Some(Bytes::kib(256)), Applies::Writes));
+        let parsed = parse_cap("iops=4000,unit=256KiB,for=writes").unwrap();
+        assert_eq!(parsed.name, "iops=4000,unit=256KiB,for=writes");
+        assert_eq!((parsed.unit, parsed.applies), (Some(Bytes::kib(256)), Applies::Writes));
         let binary = parse_cap("mibps=100").unwrap();
         assert_eq!(binary.bytes_per_sec, Some(Limit::exactly(104_857_600.0)));
     }

@@ -305,8 +305,8 @@ mod tests {
         let later =
             |tree: &str| format!("\n[[job]]\ntarget = \"/data\"\nstep = 2\nkind = \"files\"\nmix = \"stat\"\n{tree}");
         let first = "kind = \"files\"\nmix = \"create\"\ntree = \"files=7,sizes=0\"";
-        let both = plan(&format!("{first}{}", later(""))).unwrap();
-        assert_eq!((both.targets.len(), both.steps.len()), (1, 2));
+        let combined = plan(&format!("{first}{}", later(""))).unwrap();
+        assert_eq!((combined.targets.len(), combined.steps.len()), (1, 2));
         assert!(plan(&format!("{first}{}", later("tree = \"files=7,sizes=0\""))).is_ok());
         let other = plan(&format!("{first}{}", later("tree = \"files=8\""))).unwrap_err();
         assert!(other.contains("a different tree"), "{other}");

@@ -185,7 +185,7 @@ impl Reader<'_> {
                 }
             }
         }
-        // The objective of the file takes precedence over that of its preset.
+        // The objective of the file takes precedence over the preset's objective.
         if document.objective.is_none() {
             document.objective = document.about.as_ref().and_then(|about| about.objective.clone());
         }
@@ -233,8 +233,8 @@ impl Reader<'_> {
     fn refuse_exclusive_keys(&mut self, table: &DeTable<'_>) {
         let named = |name: &str| table.keys().find(|key| key.get_ref().as_ref() == name);
         for (first, second, help) in EXCLUSIVE_KEYS {
-            if let (Some(one), Some(other)) = (named(first), named(second)) {
-                let later = one.span().start.max(other.span().start);
+            if let (Some(first_name), Some(second_name)) = (named(first), named(second)) {
+                let later = first_name.span().start.max(second_name.span().start);
                 self.add_fault(later, format!("`{first}` and `{second}` exclude each other"), help);
             }
         }
@@ -460,9 +460,9 @@ mod tests {
     #[test]
     fn all_mistakes_are_reported_together_with_their_lines() {
         let text = "[[job]]\ntarget = \"null\"\nblok = \"4k\"\ndepth = 0\nread = 101\n[[jobb]]\n";
-        let all = complaints(text);
-        assert_eq!(all.len(), 4, "{all:#?}");
-        let has = |part: &str| assert!(all.iter().any(|c| c.contains(part)), "{part} in {all:#?}");
+        let found = complaints(text);
+        assert_eq!(found.len(), 4, "{found:#?}");
+        let has = |part: &str| assert!(found.iter().any(|c| c.contains(part)), "{part} in {found:#?}");
         has("test.toml:3  blok = \"4k\"");
         has("did you mean `block`?");
         has("`depth`: must be 1 to");
@@ -486,8 +486,8 @@ mod tests {
     #[test]
     fn mistakes_are_explained() {
         let check = |text: &str, part: &str| {
-            let all = complaints(text).join("\n");
-            assert!(all.contains(part), "`{part}` in:\n{all}");
+            let joined = complaints(text).join("\n");
+            assert!(joined.contains(part), "`{part}` in:\n{joined}");
         };
         check("", "there is no job");
         check("x = [", "invalid TOML");
@@ -558,8 +558,8 @@ mod tests {
         ];
         assert_eq!(limits, expected);
         let check = |text: &str, part: &str| {
-            let all = complaints(text).join("\n");
-            assert!(all.contains(part), "`{part}` in:\n{all}");
+            let joined = complaints(text).join("\n");
+            assert!(joined.contains(part), "`{part}` in:\n{joined}");
         };
         let job = |rest: &str| format!("[[job]]\ntarget = \"null\"\n{rest}");
         check(&job("path = \"/mnt\""), "`/mnt` is not one of cached, uncached");

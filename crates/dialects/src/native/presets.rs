@@ -58,7 +58,7 @@ pub struct About {
     pub why: String,
     /// Source of its values.
     pub from: String,
-    /// The question that it answers.
+    /// The question that the preset answers.
     pub objective: Option<String>,
     /// The requirement that its results are judged by.
     pub judged_by: Option<String>,
@@ -119,15 +119,15 @@ pub fn all() -> Vec<Preset> {
 /// # Errors
 /// No preset has that name; the help suggests one.
 pub fn find(name: &str) -> Result<Preset, Diagnostic> {
-    let all = all();
+    let presets = all();
     let (id, version) = match name.split_once('@') {
         Some((id, version)) => (id, Some(version)),
         None => (name, None),
     };
-    let named_presets: Vec<&Preset> = all.iter().filter(|preset| preset.about.id == id).collect();
+    let named_presets: Vec<&Preset> = presets.iter().filter(|preset| preset.about.id == id).collect();
     let Some(newest) = named_presets.iter().max_by_key(|preset| preset.about.version) else {
         let complaint = Diagnostic::new(format!("unknown preset `{id}`"));
-        return Err(match nearest(id, all.iter().map(|preset| &*preset.about.id)) {
+        return Err(match nearest(id, presets.iter().map(|preset| &*preset.about.id)) {
             Some(known) => complaint.help(format!("did you mean `{known}`? `fathom presets` lists them")),
             None => complaint.help("`fathom presets` lists them"),
         });
@@ -211,13 +211,13 @@ mod tests {
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
-        let all = all();
-        let names = all
+        let presets = all();
+        let names = presets
             .iter()
             .map(|preset| format!("{}-{}.toml", preset.about.id, preset.about.version));
         assert_eq!(names.collect::<BTreeSet<_>>(), files);
-        assert_eq!(all.len(), files.len(), "two have one name");
-        for Preset { about, document, .. } in &all {
+        assert_eq!(presets.len(), files.len(), "two have one name");
+        for Preset { about, document, .. } in &presets {
             let texts = [&about.id, &about.title, &about.why, &about.from];
             assert!(texts.iter().all(|text| !text.is_empty()), "{about:?}");
             assert!(about.version > 0 && about.objective.is_some(), "{about:?}");
@@ -248,11 +248,15 @@ mod tests {
     #[test]
     fn names_are_found_with_and_without_version() {
         assert_eq!(find("oltp").unwrap(), find("oltp@1").unwrap());
-        let said = |name: &str| find(name).unwrap_err().to_string();
-        assert!(said("oltpp").contains("did you mean `oltp`?"), "{}", said("oltpp"));
-        assert!(said("oltp@7").contains("no version `7`") && said("oltp@7").contains("`oltp@1`"));
-        assert!(said("oltp@").contains("no version ``"));
-        assert!(said("colours").contains("`fathom presets` lists them"));
+        let message = |name: &str| find(name).unwrap_err().to_string();
+        assert!(
+            message("oltpp").contains("did you mean `oltp`?"),
+            "{}",
+            message("oltpp")
+        );
+        assert!(message("oltp@7").contains("no version `7`") && message("oltp@7").contains("`oltp@1`"));
+        assert!(message("oltp@").contains("no version ``"));
+        assert!(message("colours").contains("`fathom presets` lists them"));
         assert_eq!(find("powerstore-16").unwrap().about.targets, Some(16));
     }
 

@@ -100,7 +100,7 @@ fn parse_service(text: &str) -> Result<SimulatedService, String> {
 }
 
 /// `iops 1000`, followed by any of `burst 3000`, `bucket 5400000`, `every 250ms`, `unit 256KiB`,
-/// `reads`, `writes`, `trims` and `before-cache`; `bandwidth 100MiB` likewise.
+/// `reads`, `writes`, `trims` and `before-cache`; the same for `bandwidth 100MiB`.
 fn parse_layer(text: &str) -> Result<SimulatedLayer, String> {
     const SHAPE: &str = "a layer is written as `iops RATE` or `bandwidth RATE`, with `burst RATE`, `bucket AMOUNT`, \
                          `every TIME`, `unit SIZE`, `reads`, `writes`, `trims`, `before-cache` behind it";
@@ -320,14 +320,14 @@ mod tests {
         for (key, text) in texts {
             set_simulated(&mut device, key, text).unwrap();
         }
-        let mut again = SimulatedDevice::default();
+        let mut reparsed = SimulatedDevice::default();
         for (key, text) in disturbance_options(&device) {
-            set_simulated(&mut again, key, &text).unwrap();
+            set_simulated(&mut reparsed, key, &text).unwrap();
         }
-        assert_eq!(again, device);
+        assert_eq!(reparsed, device);
         assert_eq!(device.layers[0].quantum_ns, Nanos::millis(250));
-        set_simulated(&mut again, "cache", "share 0.9 50us").unwrap();
-        assert_eq!(again.cache.unwrap().holds, CacheContents::Share { hits: 0.9 });
+        set_simulated(&mut reparsed, "cache", "share 0.9 50us").unwrap();
+        assert_eq!(reparsed.cache.unwrap().holds, CacheContents::Share { hits: 0.9 });
     }
 
     #[test]

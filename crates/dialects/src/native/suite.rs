@@ -43,15 +43,15 @@ pub struct Workload {
     pub name: String,
     /// The base that its options change.
     pub base: Base,
-    /// The question that it answers; absent: that of its preset or file.
+    /// The question that it answers; absent: the question of its preset or file.
     pub objective: Option<String>,
-    /// The requirement; absent: that of its preset.
+    /// The requirement; absent: the preset's requirement.
     pub require: Option<String>,
     /// Whether to issue the required rate; absent: if a rate and a latency are required together.
     pub pace: Option<bool>,
     /// Its location in the file.
     pub at: Location,
-    /// Options in the order of their effect: those of `[defaults]`, then its own.
+    /// Options in the order of their effect: `[defaults]`, then its own.
     options: Vec<(String, Vec<String>, Location)>,
 }
 
@@ -168,17 +168,18 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                 None => reader.add_fault(at, "the objective is empty", OBJECTIVE),
             },
             ("workload", DeValue::Array(workloads)) => {
-                for one in workloads {
-                    match one.get_ref() {
+                for entry in workloads {
+                    match entry.get_ref() {
                         DeValue::Table(table) => {
-                            let one = workload(reader, one.span().start, table, &defaults, suite.workloads.len() + 1);
-                            if suite.workloads.iter().any(|other| other.name == one.name) {
-                                let what = format!("two workloads have the name `{}`", one.name);
-                                reader.add_fault_at(one.at.clone(), what, "use different names");
+                            let entry =
+                                workload(reader, entry.span().start, table, &defaults, suite.workloads.len() + 1);
+                            if suite.workloads.iter().any(|other| other.name == entry.name) {
+                                let what = format!("two workloads have the name `{}`", entry.name);
+                                reader.add_fault_at(entry.at.clone(), what, "use different names");
                             }
-                            suite.workloads.push(one);
+                            suite.workloads.push(entry);
                         }
-                        _ => reader.add_fault(one.span().start, "a workload must be a table", "write `[[workload]]`"),
+                        _ => reader.add_fault(entry.span().start, "a workload must be a table", "write `[[workload]]`"),
                     }
                 }
             }
@@ -372,7 +373,7 @@ mod tests {
     fn all_mistakes_are_reported_together_with_their_lines() {
         let text = "nmae = \"x\"\n[defaults]\nblok = \"4k\"\n[[workload]]\npreset = \"olpt\"\njob = \"x.toml\"\nrequire = 3\npace = \"yes\"\n\
                     depth = 0\nreqire = \"iops>=3\"\n[[workload]]\nname = \"a\"\n[[workload]]\nname = \"a\"\n";
-        let all = complaints(text);
+        let found = complaints(text);
         for part in [
             "did you mean `name`?",
             "suite.toml:3  blok",
@@ -385,7 +386,7 @@ mod tests {
             "did you mean `require`?",
             "two workloads have the name `a`",
         ] {
-            assert!(all.contains(part), "`{part}` in:\n{all}");
+            assert!(found.contains(part), "`{part}` in:\n{found}");
         }
         assert!(complaints("").contains("has no workload"));
         assert!(complaints("x = [").contains("invalid TOML"));

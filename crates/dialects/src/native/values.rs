@@ -38,10 +38,10 @@ pub(super) fn parse_time(text: &str) -> Result<Nanos, String> {
 }
 
 pub(super) fn parse_count(text: &str, min: u64, max: u64) -> Result<u64, String> {
-    let plain = text.trim().replace('_', "");
-    let (digits, factor) = match plain.to_ascii_lowercase().strip_suffix('k') {
+    let compact = text.trim().replace('_', "");
+    let (digits, factor) = match compact.to_ascii_lowercase().strip_suffix('k') {
         Some(digits) => (digits.to_owned(), 1000),
-        None => (plain, 1),
+        None => (compact, 1),
     };
     let value: u64 = digits.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
     let value = value

@@ -44,12 +44,12 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
         if let Some(section) = begins {
             let name = item.single_value();
             if let Some(before) = blocks.last().filter(|block| block.name == "default") {
-                defaults.retain(|(of, _)| *of != before.section);
+                defaults.retain(|(default_section, _)| *default_section != before.section);
                 defaults.push((before.section, before.params.clone()));
             }
             let params = defaults
                 .iter()
-                .find(|(of, _)| *of == section)
+                .find(|(default_section, _)| *default_section == section)
                 .map_or(Vec::new(), |(_, params)| params.clone());
             blocks.push(Block {
                 section,

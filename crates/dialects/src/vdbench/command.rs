@@ -119,7 +119,7 @@ fn read_option(
     value: &str,
     temporary: &str,
 ) -> Result<(), Diagnostic> {
-    let whole = |name: &str| {
+    let parse_seconds = |name: &str| {
         let what = format!("Invalid execution parameter: '{word}'");
         value
             .parse::<u64>()
@@ -130,9 +130,9 @@ fn read_option(
         'f' => command.files.push(value.to_owned()),
         'o' => command.output = Some(value.to_owned()),
         's' if value.is_empty() => command.simulate = true,
-        'e' => command.elapsed = Some(whole("elapsed time")?),
-        'i' => command.interval = Some(whole("the interval")?),
-        'w' => command.warmup = Some(whole("the warm-up")?),
+        'e' => command.elapsed = Some(parse_seconds("elapsed time")?),
+        'i' => command.interval = Some(parse_seconds("the interval")?),
+        'w' => command.warmup = Some(parse_seconds("the warm-up")?),
         'm' if value == "b" => command.decimal = true,
         // The port, the debug switches, and the number of slaves: there is only this process.
         'm' | 'p' | 'd' if value.parse::<u32>().is_ok() => {}

@@ -39,20 +39,21 @@ impl Commands {
     /// Reads the commands of a definition.
     pub(super) fn read(block: &Block) -> Result<Commands, Diagnostic> {
         Ok(Commands {
-            start: command(block, "startcmd")?,
-            end: command(block, "endcmd")?,
+            start: parse_command(block, "startcmd")?,
+            end: parse_command(block, "endcmd")?,
         })
     }
 
     /// The commands, each with the name of its parameter.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &UserCommand)> {
-        let both = [("startcmd", &self.start), ("endcmd", &self.end)];
-        both.into_iter()
+        let commands = [("startcmd", &self.start), ("endcmd", &self.end)];
+        commands
+            .into_iter()
             .filter_map(|(name, command)| Some((name, command.as_ref()?)))
     }
 }
 
-fn command(block: &Block, name: &str) -> Result<Option<UserCommand>, Diagnostic> {
+fn parse_command(block: &Block, name: &str) -> Result<Option<UserCommand>, Diagnostic> {
     let words = block.expanded_values(name);
     let Some((text, words)) = words.split_first() else {
         return Ok(None);

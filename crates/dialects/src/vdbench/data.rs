@@ -21,7 +21,7 @@ pub struct Dedup {
     pub across: bool,
 }
 
-pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
+pub(super) fn parse_dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
     let ratio = block.number("dedupratio")?.unwrap_or(1.0);
     let unit = block.number("dedupunit")?;
     match unit {
@@ -41,7 +41,7 @@ pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
 }
 
 /// The bytes of the file named by `pattern=`.
-pub(super) fn pattern(block: &Block, env: &mut dyn VdbenchEnv) -> Result<Option<Vec<u8>>, Diagnostic> {
+pub(super) fn parse_pattern(block: &Block, env: &mut dyn VdbenchEnv) -> Result<Option<Vec<u8>>, Diagnostic> {
     const MAX_BYTES: usize = 64 << 10;
     let Some(item) = block.item("pattern") else {
         return Ok(None);
@@ -98,7 +98,7 @@ pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> O
         share if share < 0.0 => -share / 100.0 * surplus * transfers,
         sets => sets,
     };
-    // The sets of all SDs are data in addition to that of each SD; otherwise the first transfers of
+    // The sets of all SDs add to the data of each SD; otherwise the first transfers of
     // an SD are its sets.
     let part = if dedup.across {
         surplus + sets / transfers

@@ -4,15 +4,15 @@ use model::plan::ErrorPolicy;
 
 use super::blocks::{Block, group, refuse};
 use super::commands::Commands;
-use super::data::{Dedup, dedup, pattern};
+use super::data::{Dedup, parse_dedup, parse_pattern};
 use super::files::{self, FormatWords, Fsd, Fwd};
-use super::hosts::{Host, hosts, repeat_for_hosts, selected_labels};
-use super::runs::{MaxData, max_data};
+use super::hosts::{Host, parse_hosts, parse_selected_labels, repeat_for_hosts};
+use super::runs::{MaxData, parse_max_data};
 use super::scan::{Item, scan};
 use super::table::{Kind, Section};
 use super::validation::Validation;
 use super::values::{MAX_RATE, append_number};
-use super::workloads::wd;
+use super::workloads::parse_wd;
 use super::{Command, CopiedLines, VdbenchEnv};
 use crate::{Diagnostic, Location};
 
@@ -244,40 +244,40 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
     for block in &blocks {
         match block.section {
             Section::General => {
-                parameters.general = general(block)?;
-                parameters.general.pattern = pattern(block, env)?;
+                parameters.general = parse_general(block)?;
+                parameters.general.pattern = parse_pattern(block, env)?;
                 parameters.validation = Validation::with_parameters(command.validation.as_ref(), block)?;
             }
             Section::Host => {
-                for host in hosts(block, env)? {
+                for host in parse_hosts(block, env)? {
                     if parameters.hosts.iter().any(|other| other.label == host.label) {
                         return Err(block.error(format!("An HD can only be defined once: hd={}", host.label)));
                     }
                     parameters.hosts.push(host);
                 }
             }
-            Section::Sd => sds(block, &mut parameters)?,
+            Section::Sd => parse_sds(block, &mut parameters)?,
             Section::Wd => {
-                let wd = wd(block, &parameters)?;
+                let wd = parse_wd(block, &parameters)?;
                 match block.name == "default" {
                     true => parameters.default_wd = wd,
                     false => parameters.wds.push(wd),
                 }
             }
             Section::Rd if block.name != "default" => {
-                let rd = rd(block, command)?;
+                let rd = parse_rd(block, command)?;
                 if parameters.rds.iter().any(|other| other.name == rd.name) {
                     return Err(block.error(format!("Duplicate RD names not allowed: {}", rd.name)));
                 }
                 parameters.rds.push(rd);
             }
-            Section::Fsd => files::fsds(block, &mut parameters.fsds)?,
+            Section::Fsd => files::parse_fsds(block, &mut parameters.fsds)?,
             Section::Fwd if block.name == "format" => parameters.format_fwd = files::format_fwd(block)?,
             Section::Fwd if block.name != "default" => {
-                let hosts = selected_labels(block, &parameters)?;
+                let hosts = parse_selected_labels(block, &parameters)?;
                 parameters.fwds.push(Fwd {
                     hosts,
-                    ..files::fwd(block)?
+                    ..files::parse_fwd(block)?
                 });
             }
             Section::Replay => parameters.refusals.push(
@@ -307,7 +307,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
     Ok(parameters)
 }
 
-fn general(block: &Block) -> Result<General, Diagnostic> {
+fn parse_general(block: &Block) -> Result<General, Diagnostic> {
     let repeat = block.item("loop").map(Item::single_value);
     let (digits, unit) = repeat.as_ref().map_or(("", ""), |text| {
         text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len())
@@ -324,11 +324,11 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
     Ok(General {
         format: block.item("formatsds").map(|item| item.single_value().starts_with('y')),
         format_block: block.number("formatxfersize")?.map(|bytes| bytes as u64),
-        histogram: histogram(block)?,
+        histogram: parse_histogram(block)?,
         compratio: block.number("compratio")?.unwrap_or(1.0).max(1.0),
-        dedup: dedup(block)?,
+        dedup: parse_dedup(block)?,
         pattern: None,
-        data_errors: data_errors(block)?,
+        data_errors: parse_data_errors(block)?,
         commands: Commands::read(block)?,
         create_anchors: block
             .item("create_anchors")
@@ -339,7 +339,7 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
 }
 
 /// The number of `data_errors=`. The refusals already list words, which are commands.
-fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
+fn parse_data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
     let Some(item) = block.item("data_errors") else {
         return Ok(None);
     };
@@ -356,7 +356,7 @@ fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
 }
 
 /// The limits of `histogram=`: a number that does not exceed the one before is a step.
-fn histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
+fn parse_histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
     const MAX_LIMITS: usize = 64;
     let words = block.expanded_values("histogram");
     let mut limits: Vec<u64> = Vec::new();
@@ -394,11 +394,11 @@ fn histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
 }
 
 /// An SD, or those that `count=` makes from it.
-fn sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
+fn parse_sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
     if block.name == "default" {
         return Ok(());
     }
-    let hosts = selected_labels(block, parameters)?;
+    let hosts = parse_selected_labels(block, parameters)?;
     let count = |field: &str| {
         block
             .params
@@ -414,7 +414,7 @@ fn sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
     for number in block.counted()? {
         let sd = Sd {
             hosts: hosts.clone(),
-            ..sd(block, number)?
+            ..parse_sd(block, number)?
         };
         if parameters.sds.iter().any(|other| other.name == sd.name) {
             return Err(block.error(format!("An SD can only be defined once: sd={}", sd.name)));
@@ -424,7 +424,7 @@ fn sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
+fn parse_sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     let name = append_number(&block.name, number);
     let lun = block.item("lun").map(Item::single_value).unwrap_or_default();
     if lun.is_empty() {
@@ -432,7 +432,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
             .error(format!("No lun name specified for sd={name}"))
             .help("set `lun=` to a file or device"));
     }
-    let flags = flags(block)?;
+    let flags = parse_flags(block)?;
     let is_direct = flags
         .iter()
         .any(|flag| ["o_direct", "directio"].contains(&flag.as_str()));
@@ -463,7 +463,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
         size: block.part("size")?.map(|size| size as u64),
         threads: threads as u32,
         flags,
-        range: range(block, "range")?,
+        range: parse_range(block, "range")?,
         offset,
         align,
         journal: block.item("journal").map(Item::single_value),
@@ -473,7 +473,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
 }
 
 /// `range=` or `hotband=`.
-pub(super) fn range(block: &Block, field: &str) -> Result<Option<(f64, f64)>, Diagnostic> {
+pub(super) fn parse_range(block: &Block, field: &str) -> Result<Option<(f64, f64)>, Diagnostic> {
     match block.numbers(field)?[..] {
         [] => Ok(None),
         [low, high, ..] if high > low => Ok(Some((low, high))),
@@ -486,7 +486,7 @@ pub(super) fn range(block: &Block, field: &str) -> Result<Option<(f64, f64)>, Di
     }
 }
 
-pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
+pub(super) fn parse_flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
     const KNOWN: &[&str] = &["none", "o_direct", "directio", "o_sync", "o_dsync", "o_rsync", "fsync"];
     let mut flags = Vec::new();
     for word in block.expanded_values("openflags") {
@@ -528,7 +528,7 @@ fn flags_of_number(digits: &str) -> Option<Vec<&'static str>> {
 /// Vdbench's times are Java `int`s.
 const MAX_SECONDS: u64 = i32::MAX as u64;
 
-fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
+fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     let seconds = |field: &str, typed: Option<u64>, default: f64| {
         let seconds = match typed {
             Some(seconds) => seconds,
@@ -576,8 +576,8 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
                 .help("use one word, or a pair such as `(variable,uniform)`"));
         }
     };
-    let rates = rates(block)?;
-    let mut loops = loops(block)?;
+    let rates = parse_rates(block)?;
+    let mut loops = parse_loops(block)?;
     let has_list = rates.len() > 1 && !["variable", "spike"].contains(distribution);
     let named = ["iorate", "fwdrate"].into_iter();
     let named = named.filter(|field| has_list && block.item(field).is_some());
@@ -586,7 +586,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         name: block.name.clone(),
         wds: block.expanded_values("wd"),
         format: files::format_words(block, command.format.as_ref())?,
-        operations: files::operations(block, &block.expanded_values("operations"))?,
+        operations: files::parse_operations(block, &block.expanded_values("operations"))?,
         fwds: block.expanded_values("fwd"),
         sds: block.expanded_values("sd"),
         fsds: block.expanded_values("fsd"),
@@ -601,8 +601,8 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         pause: seconds("pause", None, 0.0)?,
         distribution: (*distribution).to_owned(),
         base,
-        maxdata: max_data(block)?,
-        flags: flags(block)?,
+        maxdata: parse_max_data(block)?,
+        flags: parse_flags(block)?,
         loops,
         commands: Commands::read(block)?,
         at: Some(block.at.clone()),
@@ -611,7 +611,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
 
 /// The lists of values for which a run definition is repeated, by field; of several lists of a
 /// field, the last takes effect.
-fn loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
+fn parse_loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
     let mut loops: Vec<(&'static str, Vec<f64>)> = Vec::new();
     for (row, item) in &block.params {
         let is_loop = row.name.starts_with("for") && row.name != "format" && row.kind == Kind::Numbers
@@ -619,7 +619,7 @@ fn loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
         let is_of_operations = row.name == "foroperations";
         if is_loop || is_of_operations {
             let values = match is_of_operations {
-                true => files::operations(block, &item.expanded_values())?
+                true => files::parse_operations(block, &item.expanded_values())?
                     .into_iter()
                     .map(|number| number as f64)
                     .collect(),
@@ -649,7 +649,7 @@ const LOOPS: &[&str] = &[
     "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio",
 ];
 
-fn rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
+fn parse_rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
     let Some(item) = block.item("iorate").or(block.item("fwdrate")) else {
         return Ok(Vec::new());
     };

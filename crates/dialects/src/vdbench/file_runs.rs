@@ -18,13 +18,13 @@ use model::{Bytes, Nanos, PerDirection};
 use super::data::content;
 use super::definitions::{Parameters, Rd, Transfer};
 use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation};
-use super::lower::{JobPart, Lowering, cannot, end_on_failure, host_names, mixed_seed, path_on};
+use super::lower::{JobPart, Lowering, end_on_failure, host_names, mixed_seed, path_on, unsupported_run};
 use super::runs::{Run, RunRate};
 use super::streams::{gcd, pacing};
 use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
 
-/// A format that has not ended by then never will.
+/// A format that still runs then will never end.
 const MAX_FORMAT_SECONDS: u64 = 100 * 24 * 3600;
 
 /// How long a thread ahead of its share sleeps. Polling threads would take the processors from
@@ -81,8 +81,8 @@ impl FileRun {
         let used = |fsd: &&Fsd| fwds.iter().any(|fwd| fwd.uses(fsd));
         let fixed: f64 = fwds.iter().filter_map(|fwd| fwd.skew).sum();
         let open = fwds.iter().filter(|fwd| fwd.skew.is_none()).count();
-        let each = (100.0 - fixed).max(0.0) / open.max(1) as f64;
-        let total = fixed + each * open as f64;
+        let share_per_open = (100.0 - fixed).max(0.0) / open.max(1) as f64;
+        let total = fixed + share_per_open * open as f64;
         if (total - 100.0).abs() > 0.0001 {
             return Err(format!("Total skew must add up to 100: {total:?}"));
         }
@@ -107,7 +107,7 @@ impl FileRun {
             recovers: false,
             fwds: fwds
                 .into_iter()
-                .map(|fwd| (fwd.skew.unwrap_or(each), fwd))
+                .map(|fwd| (fwd.skew.unwrap_or(share_per_open), fwd))
                 .map(|(share, fwd)| (fwd, share))
                 .collect(),
         }))
@@ -119,10 +119,10 @@ impl FileRun {
         for (number, (fwd, share)) in self.fwds.iter().enumerate() {
             let is_selected = |fsd: &&Fsd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));
             let fsds: Vec<&Fsd> = self.fsds.iter().filter(is_selected).collect();
-            let own = [fwd.operation];
+            let own_operation = [fwd.operation];
             // Percentages of reads replace operations.
             let operations = if self.operations.is_empty() || fwd.rdpct.is_some() {
-                &own[..]
+                &own_operation[..]
             } else {
                 &self.operations
             };
@@ -157,14 +157,14 @@ impl FileRun {
                 1
             };
         if self.fsds.iter().any(|fsd| fsd.rank() != load.fsd.rank()) {
-            return Err(cannot(
+            return Err(unsupported_run(
                 run,
                 "`skew=` under `fwdrate=max` or `curve` on several hosts",
                 "set a rate for the run",
             ));
         }
         if !load.shares_files(None) && files <= all {
-            return Err(cannot(
+            return Err(unsupported_run(
                 run,
                 "`skew=` under `fwdrate=max` or `curve` with few files",
                 &format!(
@@ -310,8 +310,8 @@ impl FileLoad<'_> {
 
     /// The open flags in effect.
     fn flags<'a>(&'a self, run: &'a Run) -> &'a [String] {
-        let given = [&run.flags, &self.fwd.flags, &self.fsd.flags].into_iter();
-        given
+        let flag_lists = [&run.flags, &self.fwd.flags, &self.fsd.flags].into_iter();
+        flag_lists
             .into_iter()
             .find(|flags| !flags.is_empty())
             .map_or(&[], Vec::as_slice)
@@ -387,7 +387,7 @@ impl FileLoad<'_> {
             Transfer::One(size) => vec![(*size, 100.0)],
             Transfer::Shares(shares) => shares.clone(),
             Transfer::Steps(..) => {
-                return Err(cannot(
+                return Err(unsupported_run(
                     run,
                     "an `xfersize=` of three numbers on files",
                     "list sizes with percentages",
@@ -517,13 +517,17 @@ impl Lowering<'_> {
         let named = load.fwd.target.as_ref();
         let Some(to) = files.fsds.iter().find(|fsd| Some(&fsd.name) == named) else {
             let what = format!("`operation={operation}` without `target=`");
-            return Err(cannot(run, &what, &format!("set `target=` in fwd={}", load.fwd.name)));
+            return Err(unsupported_run(
+                run,
+                &what,
+                &format!("set `target=` in fwd={}", load.fwd.name),
+            ));
         };
         if to.anchor == load.fsd.anchor || to.tree() != load.fsd.tree() || to.ranks != load.fsd.ranks {
             let what = format!("`operation={operation}` from fsd={} to fsd={}", load.fsd.name, to.name);
             let help = "use separate anchors, the same host, and the same `depth=`, `width=`, `files=`, \
                         `sizes=` and `totalsize=`";
-            return Err(cannot(run, &what, help));
+            return Err(unsupported_run(run, &what, help));
         }
         self.tree_target(run, to, None).map(Some)
     }
@@ -552,7 +556,7 @@ impl Lowering<'_> {
             };
             return match &self.targets[number].kind {
                 TargetKind::Tree { tree: known } if is_same(known) => Ok(TargetId(number as u32)),
-                _ => Err(cannot(
+                _ => Err(unsupported_run(
                     run,
                     &format!("two trees in {}", fsd.anchor),
                     "use a separate anchor for each FSD",
@@ -561,7 +565,11 @@ impl Lowering<'_> {
         }
         if tree.file_count() == 0 || tree.file_count() > FileTree::MAX_FILES {
             let what = format!("a tree of {} files (fsd={})", tree.file_count(), fsd.name);
-            return Err(cannot(run, &what, &format!("it can have 1 to {}", FileTree::MAX_FILES)));
+            return Err(unsupported_run(
+                run,
+                &what,
+                &format!("it can have 1 to {}", FileTree::MAX_FILES),
+            ));
         }
         self.lun_bytes = self.lun_bytes.saturating_add(tree.total_size().0);
         Ok(self.add_target(
@@ -616,7 +624,7 @@ fn file_stream(
 
 fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
     if let Some(fsd) = files.fsds.iter().find(|fsd| fsd.ranks.len() > 1) {
-        return Err(cannot(
+        return Err(unsupported_run(
             run,
             &format!("fsd={} on several hosts: trees are not shared", fsd.name),
             "define an FSD and an FWD for each host: `fsd=fsd_$host,anchor=/dir/$host`, \
@@ -628,7 +636,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
         .iter()
         .find_map(|(fwd, _)| Some((fwd.refusal.as_ref()?, &fwd.name)))
     {
-        return Err(cannot(
+        return Err(unsupported_run(
             run,
             &format!("{what} of fwd={fwd}"),
             "`fileio=` can be `sequential`, `random`, `(random,shared)` with `fileselect=sequential`, and \
@@ -644,7 +652,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
     if let Some(dedup) = run.dedup
         && !loads.iter().all(|load| is_multiple(load, dedup.unit))
     {
-        return Err(cannot(
+        return Err(unsupported_run(
             run,
             "transfers that are not multiples of `dedupunit=`",
             "set `dedupunit=` to a size that divides every `xfersize=`, also the 128k of `fwd=format`",
@@ -652,23 +660,24 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
     }
     let is_odd = |load: &FileLoad<'_>| {
         let sizes = load.fsd.sizes.iter().map(|(size, _)| *size);
-        let one = match load.fwd.xfersize {
+        let transfer = match load.fwd.xfersize {
             Transfer::One(size) => size,
             _ => 512,
         };
-        load.is_direct(run) && { sizes }.chain([one]).any(|size| !size.is_multiple_of(512))
+        load.is_direct(run) && { sizes }.chain([transfer]).any(|size| !size.is_multiple_of(512))
     };
     if loads.iter().any(is_odd) {
-        return Err(cannot(
+        return Err(unsupported_run(
             run,
             "`openflags=o_direct` with sizes that are not multiples of 512 bytes",
             "change `sizes=` or `xfersize=`, or leave the flag out",
         ));
     }
     let transfers = [operation("read"), operation("write")];
-    let is_replaced = files.operations.len() < 2 && files.operations.iter().all(|one| transfers.contains(one));
+    let is_replaced =
+        files.operations.len() < 2 && files.operations.iter().all(|operation| transfers.contains(operation));
     if files.fwds.iter().any(|(fwd, _)| fwd.rdpct.is_some()) && !is_replaced {
-        return Err(cannot(
+        return Err(unsupported_run(
             run,
             "`operations=` with FWDs that have `rdpct=`",
             "remove one of them",

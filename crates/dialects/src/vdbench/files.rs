@@ -3,11 +3,11 @@
 use model::plan::FileOperationKind;
 
 use super::blocks::Block;
-use super::definitions::{Transfer, flags};
+use super::definitions::{Transfer, parse_flags};
 use super::scan::Item;
 use super::table::Section;
 use super::values::append_number;
-use super::workloads::{matches_name, percent, poisson, transfer};
+use super::workloads::{matches_name, parse_percent, parse_poisson, transfer};
 use crate::Diagnostic;
 
 /// A file system definition.
@@ -75,7 +75,7 @@ with_defaults! {
         pub skew: Option<f64>,
         /// `target=`: the FSD to which files are copied or moved.
         pub target: Option<String>,
-        /// `openflags=`; empty: those of its FSDs.
+        /// `openflags=`; empty: the flags of its FSDs.
         pub flags: Vec<String>,
         /// The labels of `host=`; empty: all.
         pub hosts: Vec<String>,
@@ -154,9 +154,9 @@ pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
         }
         anchors.push((fsd.name.clone(), anchor));
     }
-    let inside = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
+    let is_inside = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
     if let Some((outer, inner)) = anchors.iter().find_map(|outer| {
-        let inner = anchors.iter().find(|inner| inside(&outer.1, &inner.1))?;
+        let inner = anchors.iter().find(|inner| is_inside(&outer.1, &inner.1))?;
         Some((outer, inner))
     }) {
         let what = "Directory (anchor) names used in fsd parameters may not be parents or children of each other: ";
@@ -216,7 +216,7 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
     }
 }
 
-fn threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
+fn parse_threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
     let threads = block.number("threads")?.unwrap_or(default);
     match (1.0..=65_536.0).contains(&threads) {
         true => Ok(threads as u32),
@@ -227,12 +227,12 @@ fn threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
 }
 
 /// An FSD, or those that `count=` makes from it.
-pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> {
+pub(super) fn parse_fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> {
     if block.name == "default" {
         return Ok(());
     }
     let anchor = block.expanded_values("anchor").into_iter().next().unwrap_or_default();
-    let whole = |field: &str, default: f64, max: f64| match block.number(field)?.unwrap_or(default) {
+    let whole_number = |field: &str, default: f64, max: f64| match block.number(field)?.unwrap_or(default) {
         value if (0.0..=max).contains(&value) && value.fract() == 0.0 => Ok(value as u32),
         value => Err(block.error(format!("Invalid contents for '{field}=': {value}"))),
     };
@@ -273,11 +273,11 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
             fills_all_levels: distribution == "all",
             name: append_number(&block.name, number),
             anchor: append_number(&anchor, number).trim_end_matches('/').to_owned(),
-            depth: whole("depth", 1.0, 32.0)?,
-            width: whole("width", 1.0, 1_000_000.0)?,
-            files: whole("files", 10.0, 268_435_456.0)?,
+            depth: whole_number("depth", 1.0, 32.0)?,
+            width: whole_number("width", 1.0, 1_000_000.0)?,
+            files: whole_number("files", 10.0, 268_435_456.0)?,
             sizes: sizes.clone(),
-            flags: flags(block)?,
+            flags: parse_flags(block)?,
             journal: block.item("journal").map(Item::single_value),
             is_shared: block
                 .item("shared")
@@ -309,7 +309,7 @@ fn sizes_around(mean: u64) -> Vec<(u64, f64)> {
 }
 
 /// An FWD.
-pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
+pub(super) fn parse_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     let words = |field: &str| -> Vec<String> {
         block
             .expanded_values(field)
@@ -322,7 +322,7 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     let fileio = |order: &str, how: &str| matches!(&words("fileio")[..], [first, second] if is_abbreviation(first, order) && second == how);
     let (shares_files, deletes_first) = (fileio("random", "shared"), fileio("sequential", "delete"));
     let once = words("fileselect")[..] == ["once"];
-    let poisson = poisson(block, "fileselect")?;
+    let poisson = parse_poisson(block, "fileselect")?;
     let mut order = |field: &'static str| {
         let mut words = words(field);
         if (shares_files || deletes_first) && field == "fileio" {
@@ -358,12 +358,12 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     Ok(Fwd {
         name: block.name.clone(),
         fsds: block.expanded_values("fsd"),
-        operation: operations(block, &block.expanded_values("operation"))?
+        operation: parse_operations(block, &block.expanded_values("operation"))?
             .first()
             .copied()
             .unwrap_or(0),
         rdpct: match block.item("rdpct") {
-            Some(item) if item.numbers("rdpct")?.is_some() => Some(percent(block, "rdpct", 0.0)? as u8),
+            Some(item) if item.numbers("rdpct")?.is_some() => Some(parse_percent(block, "rdpct", 0.0)? as u8),
             _ => None,
         },
         is_random,
@@ -373,11 +373,11 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         poisson,
         once,
         xfersize: transfer(block, "xfersizes")?,
-        threads: threads(block, 1.0)?,
+        threads: parse_threads(block, 1.0)?,
         stopafter,
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
         target: block.expanded_values("target").into_iter().next(),
-        flags: flags(block)?,
+        flags: parse_flags(block)?,
         hosts: Vec::new(),
         refusal,
     })
@@ -401,14 +401,14 @@ pub(super) fn format_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
             Some(_) => transfer(block, "xfersizes")?,
             None => default.xfersize.clone(),
         },
-        threads: threads(block, 8.0)?,
-        flags: flags(block)?,
+        threads: parse_threads(block, 8.0)?,
+        flags: parse_flags(block)?,
         ..default
     })
 }
 
 /// The numbers of these operations.
-pub(super) fn operations(block: &Block, words: &[String]) -> Result<Vec<usize>, Diagnostic> {
+pub(super) fn parse_operations(block: &Block, words: &[String]) -> Result<Vec<usize>, Diagnostic> {
     let number = |word: &String| {
         let found = find_operation(word);
         found.ok_or_else(|| block.error(format!("Unknown operation: {word}")))

@@ -4,7 +4,7 @@ use super::VdbenchEnv;
 use super::blocks::Block;
 use super::commands::Commands;
 use super::definitions::{Parameters, Sd, Wd};
-use super::lower::cannot;
+use super::lower::unsupported_run;
 use super::runs::Run;
 use super::scan::{Item, Value};
 use super::table::Section;
@@ -32,7 +32,7 @@ pub struct Host {
 }
 
 /// The hosts of a definition: one, or those that `clients=` makes from it.
-pub(super) fn hosts(block: &Block, env: &dyn VdbenchEnv) -> Result<Vec<Host>, Diagnostic> {
+pub(super) fn parse_hosts(block: &Block, env: &dyn VdbenchEnv) -> Result<Vec<Host>, Diagnostic> {
     if block.name == "default" {
         return Ok(Vec::new());
     }
@@ -85,7 +85,7 @@ fn expand_client_labels(block: &Block) -> Result<Vec<String>, Diagnostic> {
 }
 
 /// The labels that `host=` of a definition selects: all without it.
-pub(super) fn selected_labels(block: &Block, parameters: &Parameters) -> Result<Vec<String>, Diagnostic> {
+pub(super) fn parse_selected_labels(block: &Block, parameters: &Parameters) -> Result<Vec<String>, Diagnostic> {
     let labels = parameters.labels();
     let wanted = block.expanded_values("host");
     let is_wanted = |wanted: &String, label: &String| matches_name(wanted, label);
@@ -111,13 +111,13 @@ pub(super) fn repeat_for_hosts(blocks: Vec<Block>) -> Result<Vec<Block>, Diagnos
     if labels.is_empty() {
         labels.push(LOCAL.to_owned());
     }
-    let mut all = Vec::new();
+    let mut hosts = Vec::new();
     for block in blocks {
         let is_repeated = [Section::Sd, Section::Fsd, Section::Wd, Section::Fwd].contains(&block.section);
         let values = block.params.iter().flat_map(|(_, item)| &item.values);
         let mentions = has_host_word(&block.name) || { values }.any(|value| has_host_word(&value.text));
         if !is_repeated || !mentions || block.name == "default" {
-            all.push(block);
+            hosts.push(block);
             continue;
         }
         for (number, label) in labels.iter().enumerate() {
@@ -131,10 +131,10 @@ pub(super) fn repeat_for_hosts(blocks: Vec<Block>) -> Result<Vec<Block>, Diagnos
             copy.name = text(&copy.name);
             let values = copy.params.iter_mut().flat_map(|(_, item)| &mut item.values);
             values.for_each(|value: &mut Value| value.text = text(&value.text));
-            all.push(copy);
+            hosts.push(copy);
         }
     }
-    Ok(all)
+    Ok(hosts)
 }
 
 /// True if a value depends on the host.
@@ -236,7 +236,7 @@ impl Parameters {
         }
         let is_ordered = |wd: &&Wd| wd.stride.is_some() || wd.streams.is_some();
         if let Some(wd) = wds_on_sd().find(|wd| count(wd) > 1 && is_ordered(wd)) {
-            return Err(cannot(
+            return Err(unsupported_run(
                 run,
                 &format!(
                     "`stride=` or `streams=` of wd={} on sd={} from several hosts",
@@ -248,7 +248,7 @@ impl Parameters {
         }
         if (sd.threads as usize) < places.len() {
             let (name, threads, hosts) = (&sd.name, sd.threads, places.len());
-            return Err(cannot(
+            return Err(unsupported_run(
                 run,
                 &format!("threads={threads} of sd={name}, which are divided among {hosts} hosts"),
                 &format!("set at least {hosts} threads for sd={name}, or use fewer hosts"),

@@ -47,7 +47,7 @@ pub struct JobPart {
 /// Lowers one run. SDs that are too small must have been laid out before.
 ///
 /// # Errors
-/// What is not supported.
+/// The unsupported setting.
 pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering::new(parameters, env, seed);
     lowering.step(run)?;
@@ -64,7 +64,7 @@ pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64
 /// left out, with a sentence for each.
 ///
 /// # Errors
-/// What is not supported.
+/// The unsupported setting.
 pub fn lower_all(
     runs: &[Run],
     parameters: &Parameters,
@@ -116,7 +116,7 @@ pub(super) fn mixed_seed(seed: u64, number: u64) -> u64 {
     seed.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-pub(super) fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
+pub(super) fn create_worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
     Worker {
         engine: EngineChoice {
             kind: if depth == 1 {
@@ -244,7 +244,7 @@ impl<'a> Lowering<'a> {
         let ends = |job: &Job| job.stop.passes.is_some();
         let has_several_hosts = parts.iter().any(|(_, rank)| *rank != parts[0].1);
         if has_several_hosts && jobs.iter().any(ends) && !jobs.iter().all(ends) {
-            return Err(cannot(
+            return Err(unsupported_run(
                 run,
                 "`seekpct=eof` together with other work on several hosts",
                 "move it to a separate run",
@@ -252,10 +252,10 @@ impl<'a> Lowering<'a> {
         }
         if jobs.iter().any(|job| !ends(job)) {
             let ending: Vec<usize> = (0..jobs.len()).filter(|job| ends(&jobs[*job])).collect();
-            if let [one] = ending[..] {
-                jobs[one].ends_with.jobs = (0..jobs.len() as u32).filter(|job| *job != one as u32).collect();
+            if let [single] = ending[..] {
+                jobs[single].ends_with.jobs = (0..jobs.len() as u32).filter(|job| *job != single as u32).collect();
             } else if !ending.is_empty() {
-                return Err(cannot(
+                return Err(unsupported_run(
                     run,
                     "several SDs with `seekpct=eof` together with others",
                     "move them to a separate run",
@@ -282,7 +282,7 @@ impl<'a> Lowering<'a> {
                 workloads_on_sd().all(|(wd, _)| wd.seekpct < 0) || workloads_on_sd().all(|(wd, _)| wd.seekpct >= 0)
             });
             if !separate {
-                return Err(cannot(
+                return Err(unsupported_run(
                     run,
                     "workloads with and without `seekpct=eof` on one SD",
                     "use separate SDs",
@@ -314,7 +314,7 @@ impl<'a> Lowering<'a> {
 
     /// The number of an SD's target. A file that is too short is laid out, unless an earlier step
     /// has done so.
-    fn target(&mut self, sd: &Sd, size: u64, rank: Option<usize>) -> TargetId {
+    fn prepare_target(&mut self, sd: &Sd, size: u64, rank: Option<usize>) -> TargetId {
         let path = path_on(rank, &sd.lun);
         if let Some(known) = self.known_target(rank, &path) {
             return TargetId(known as u32);
@@ -352,7 +352,7 @@ impl<'a> Lowering<'a> {
     /// The number of a target of a host, if it has one with this path.
     pub(super) fn known_target(&self, rank: Option<usize>, path: &str) -> Option<usize> {
         let mut known = self.targets.iter().zip(&self.target_ranks);
-        known.position(|(target, of)| target.path == path && *of == rank)
+        known.position(|(target, target_rank)| target.path == path && *target_rank == rank)
     }
 
     pub(super) fn add_target(&mut self, rank: Option<usize>, target: Target) -> TargetId {
@@ -370,7 +370,7 @@ impl<'a> Lowering<'a> {
         generators: &[usize],
     ) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
         let size = self.size(sd)?;
-        let target = self.target(sd, size, rank);
+        let target = self.prepare_target(sd, size, rank);
         let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + number) as u64);
         let workloads = run.workloads.iter().enumerate();
         let on_sd: Vec<(usize, Wd, f64)> = workloads
@@ -400,7 +400,7 @@ impl<'a> Lowering<'a> {
             }
         }
         streams.iter_mut().for_each(|stream| stream.depth = sd.threads);
-        Ok((vec![worker(streams, sd.threads, seed)], vec![workloads]))
+        Ok((vec![create_worker(streams, sd.threads, seed)], vec![workloads]))
     }
 
     /// A worker for each of a workload's `streams=`, with its part of the SD and of the threads.
@@ -415,7 +415,7 @@ impl<'a> Lowering<'a> {
     ) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
         let streams = wd.streams.unwrap_or(1);
         if run.workloads.len() > 1 {
-            return Err(cannot(
+            return Err(unsupported_run(
                 run,
                 "`streams=` together with other workloads",
                 "move it to a separate run",
@@ -432,7 +432,7 @@ impl<'a> Lowering<'a> {
             return Err(Diagnostic::new(what));
         }
         let Transfer::One(block) = wd.xfersize else {
-            return Err(cannot(
+            return Err(unsupported_run(
                 run,
                 "`streams=` with several transfer sizes",
                 "set `xfersize=` to a single size",
@@ -458,7 +458,7 @@ impl<'a> Lowering<'a> {
             let depth = sd.threads / streams;
             let mut stream = stream(run, sd, wd, target, 100.0, 0, piece);
             stream.depth = depth;
-            worker(vec![stream], depth, mixed_seed(seed, u64::from(number)))
+            create_worker(vec![stream], depth, mixed_seed(seed, u64::from(number)))
         });
         Ok((workers.collect(), vec![vec![index]; streams as usize]))
     }
@@ -524,7 +524,7 @@ impl<'a> Lowering<'a> {
         let access = access(run, wd)?;
         let is_random = wd.seekpct == 100 && wd.stride.is_none();
         if regions.len() > 1 && (!is_random || wd.poisson.is_some()) {
-            return Err(cannot(
+            return Err(unsupported_run(
                 run,
                 "a `range=` or `hotband=` beyond 100 % with sequential work or `poisson`",
                 "use two SDs",
@@ -585,7 +585,7 @@ fn share_over_sds(run: &Run, jobs: &mut [Job], has_several_hosts: bool) -> Resul
         return Ok(());
     }
     if has_several_hosts {
-        return Err(cannot(
+        return Err(unsupported_run(
             run,
             "`skew=` under `iorate=max` on several hosts",
             "set a rate for the run",
@@ -603,7 +603,7 @@ fn share_over_sds(run: &Run, jobs: &mut [Job], has_several_hosts: bool) -> Resul
     Ok(())
 }
 
-pub(super) fn cannot(run: &Run, what: &str, help: &str) -> Diagnostic {
+pub(super) fn unsupported_run(run: &Run, what: &str, help: &str) -> Diagnostic {
     Diagnostic::new(format!("rd={}: not supported: {what}", run.name)).help(help.to_owned())
 }
 
@@ -626,7 +626,7 @@ fn unsupported_priorities(run: &Run) -> Option<&'static str> {
 
 fn refuse(run: &Run) -> Result<(), Diagnostic> {
     if let Some(priorities) = unsupported_priorities(run) {
-        return Err(cannot(
+        return Err(unsupported_run(
             run,
             priorities,
             "set a rate in the RD, and shares (`skew=`) in its WDs",
@@ -634,10 +634,14 @@ fn refuse(run: &Run) -> Result<(), Diagnostic> {
     }
     if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) {
         let what = "transfers that are not multiples of `dedupunit=`";
-        return Err(cannot(run, what, "set `dedupunit=` to a size that divides them"));
+        return Err(unsupported_run(
+            run,
+            what,
+            "set `dedupunit=` to a size that divides them",
+        ));
     }
     if run.elapsed.is_none() && run.files.is_none() {
-        return Err(cannot(run, "a run that would not end", "set `elapsed=`"));
+        return Err(unsupported_run(run, "a run that would not end", "set `elapsed=`"));
     }
     Ok(())
 }

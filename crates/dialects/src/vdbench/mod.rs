@@ -60,8 +60,8 @@ pub trait VdbenchEnv {
     fn read_size(&self, path: &str) -> Option<u64>;
 
     /// True if the names lead to one file or device, which need not exist yet.
-    fn is_same_file(&self, one: &str, other: &str) -> bool {
-        one == other
+    fn is_same_file(&self, a: &str, b: &str) -> bool {
+        a == b
     }
 
     /// True for names of this machine.

@@ -9,7 +9,7 @@ use super::data::Dedup;
 use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
 use super::file_runs::{FileLoad, FileRun};
 use super::files::{FormatWords, OPERATIONS};
-use super::lower::cannot;
+use super::lower::unsupported_run;
 use super::values::{MAX_RATE, format_loop_value, format_rate};
 use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
@@ -21,7 +21,7 @@ pub struct Run {
     pub name: String,
     /// Operations per second.
     pub rate: RunRate,
-    /// The rate that a simulation shows: that of the first turn of a list.
+    /// The rate that a simulation shows: the first rate of a list.
     pub first_rate: RunRate,
     /// Seconds; `None` for the lay-out.
     pub elapsed: Option<u64>,
@@ -77,7 +77,7 @@ fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
         return Ok(Vec::new());
     }
     let highest = rd.rates.iter().step_by(2).copied().fold(0.0, f64::max);
-    let resolve_percent = |value: f64, whole: f64| if value < 0.0 { -value / 100.0 * whole } else { value };
+    let resolve_percent = |value: f64, total: f64| if value < 0.0 { -value / 100.0 * total } else { value };
     let pairs = rd.rates.chunks_exact(2);
     let pairs: Vec<(f64, u64)> = pairs
         .map(|pair| {
@@ -114,7 +114,7 @@ pub struct MaxData {
     pub bytes: f64,
 }
 
-pub(super) fn max_data(block: &Block) -> Result<Option<MaxData>, Diagnostic> {
+pub(super) fn parse_max_data(block: &Block) -> Result<Option<MaxData>, Diagnostic> {
     let mut found = None;
     for name in ["maxdata", "maxdataread", "maxdatawritten"] {
         let Some(bytes) = block.number(name)? else { continue };
@@ -170,13 +170,13 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
             false => vec![(rd.name.clone(), rd.sds.clone())],
             // All SDs of the file, even if no workload names them.
             true => {
-                let each = parameters.sds.iter();
-                each.map(|sd| (format!("{}_{}", rd.name, sd.name), vec![sd.name.clone()]))
+                let sds = parameters.sds.iter();
+                sds.map(|sd| (format!("{}_{}", rd.name, sd.name), vec![sd.name.clone()]))
                     .collect()
             }
         };
         for (name, sds) in copies {
-            let run = base(rd, name, &sds, &wds, parameters).map_err(fail)?;
+            let run = base_run(rd, name, &sds, &wds, parameters).map_err(fail)?;
             turns(rd, run, &mut runs).map_err(fail)?;
         }
     }
@@ -199,7 +199,7 @@ fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
 }
 
 /// A run before its loops.
-fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Parameters) -> Result<Run, String> {
+fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Parameters) -> Result<Run, String> {
     let mut wds = wds.to_vec();
     if !sds.is_empty() {
         let mut names = Vec::new();
@@ -220,12 +220,12 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
     check_priorities(rd, &wds)?;
     let fixed: f64 = wds.iter().filter_map(|wd| wd.skew).sum();
     let open = wds.iter().filter(|wd| wd.skew.is_none()).count();
-    let each = if open > 0 {
+    let share_per_open = if open > 0 {
         (100.0 - fixed).max(0.0) / open as f64
     } else {
         0.0
     };
-    let total = fixed + each * open as f64;
+    let total = fixed + share_per_open * open as f64;
     if rd.fwds.is_empty() && (total - 100.0).abs() > 0.0001 {
         return Err(format!("rd={}: Total skew must add up to 100: {total:.2}", rd.name));
     }
@@ -259,7 +259,7 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
         sds: used.cloned().collect(),
         workloads: wds
             .into_iter()
-            .map(|wd| (wd.skew.unwrap_or(each), wd))
+            .map(|wd| (wd.skew.unwrap_or(share_per_open), wd))
             .map(|(share, wd)| (wd, share))
             .collect(),
         compratio: parameters.general.compratio,
@@ -479,7 +479,7 @@ impl Run {
         }
     }
 
-    /// The number of bytes that ends it. SDs have `size` bytes together.
+    /// The number of bytes that ends the run. All SDs together have `size` bytes.
     pub(super) fn byte_limit(&self, size: Option<u64>) -> Result<Option<u64>, Diagnostic> {
         let Some(MaxData { name, bytes }) = self.maxdata else {
             return Ok(None);
@@ -488,19 +488,23 @@ impl Run {
             None => self.workloads.iter().map(|(wd, _)| f64::from(wd.rdpct)).collect(),
             Some(files) => files.loads().iter().map(FileLoad::read_percent).collect(),
         };
-        let all = |percent: f64| reads.iter().all(|reads| *reads == percent);
+        let all_read = |percent: f64| reads.iter().all(|reads| *reads == percent);
         match (name, bytes.abs(), size) {
             // None of these bytes are ever transferred.
-            ("maxdataread", ..) if all(0.0) => Ok(None),
-            ("maxdatawritten", ..) if all(100.0) => Ok(None),
-            ("maxdataread", ..) if !all(100.0) => {
-                Err(cannot(self, "`maxdataread=` together with writes", "use `maxdata=`"))
-            }
-            ("maxdatawritten", ..) if !all(0.0) => {
-                Err(cannot(self, "`maxdatawritten=` together with reads", "use `maxdata=`"))
-            }
+            ("maxdataread", ..) if all_read(0.0) => Ok(None),
+            ("maxdatawritten", ..) if all_read(100.0) => Ok(None),
+            ("maxdataread", ..) if !all_read(100.0) => Err(unsupported_run(
+                self,
+                "`maxdataread=` together with writes",
+                "use `maxdata=`",
+            )),
+            ("maxdatawritten", ..) if !all_read(0.0) => Err(unsupported_run(
+                self,
+                "`maxdatawritten=` together with reads",
+                "use `maxdata=`",
+            )),
             (_, times, Some(size)) if times <= 100.0 => Ok(Some((size as f64 * times) as u64)),
-            (_, times, None) if times <= 100.0 => Err(cannot(
+            (_, times, None) if times <= 100.0 => Err(unsupported_run(
                 self,
                 &format!("`{name}={times}` on files"),
                 "specify a number of bytes above 100",

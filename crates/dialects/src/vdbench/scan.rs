@@ -115,7 +115,7 @@ fn with_includes(
 ) -> Result<Vec<Line>, Diagnostic> {
     let mut copy = copied("Contents of parameter file", file);
     let mut lines = Vec::new();
-    for line in numbered(file, text) {
+    for line in numbered_lines(file, text) {
         let Some(line) = expand_parameters(line, variables, &mut copy.lines)? else {
             continue;
         };
@@ -137,7 +137,7 @@ fn with_includes(
         };
         copies.push(copy);
         copy = copied("Contents of include file", &name);
-        for inner in numbered(&name, &text) {
+        for inner in numbered_lines(&name, &text) {
             let Some(inner) = expand_parameters(inner, variables, &mut copy.lines)? else {
                 continue;
             };
@@ -172,7 +172,7 @@ fn include_path(line: &str) -> Option<&str> {
     (keyword.len() >= 2 && "include".starts_with(&keyword.to_ascii_lowercase())).then_some(path)
 }
 
-fn numbered(file: &str, text: &str) -> Vec<Line> {
+fn numbered_lines(file: &str, text: &str) -> Vec<Line> {
     let line = |(index, text): (usize, &str)| Line {
         text: text.trim().to_owned(),
         at: Location {

@@ -15,7 +15,7 @@ use model::{Bytes, Nanos, PerDirection};
 
 use super::data::content;
 use super::definitions::{Sd, Transfer, Wd};
-use super::lower::cannot;
+use super::lower::unsupported_run;
 use super::runs::{Run, RunRate};
 use crate::Diagnostic;
 
@@ -56,7 +56,11 @@ pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
     Ok(match (wd.stride, wd.seekpct) {
         (Some((min, max)), 1..) if min == max => sequential(min as i64, AtEnd::Wrap),
         (Some(_), 1..) => {
-            return Err(cannot(run, "a `stride=` of varying length", "use two equal values"));
+            return Err(unsupported_run(
+                run,
+                "a `stride=` of varying length",
+                "use two equal values",
+            ));
         }
         (_, ..0) => sequential(0, AtEnd::Finish),
         (_, 0) => sequential(0, AtEnd::Wrap),
@@ -138,7 +142,7 @@ pub(super) fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<
             }
             let count = (max - min) / align.max(&512) + 1;
             if count > MAX_SIZES {
-                return Err(cannot(
+                return Err(unsupported_run(
                     run,
                     "an `xfersize=` of more than 4096 sizes",
                     "use a larger step",

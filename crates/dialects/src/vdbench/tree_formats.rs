@@ -7,19 +7,19 @@ use super::file_runs::{FileRun, operation};
 use super::files::{FormatWords, Fsd, Fwd, TreeFormat};
 use super::runs::{Run, RunRate};
 
-/// All runs, each preceded by those that create or remove its trees.
+/// All runs, each preceded by the runs that create or remove its trees.
 pub fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Run> {
-    let mut all = Vec::new();
+    let mut formats = Vec::new();
     if parameters.cleans {
-        all.extend(clean(runs, &parameters.format_fwd));
+        formats.extend(clean(runs, &parameters.format_fwd));
     }
     for run in runs {
-        all.extend(run.tree_format(&parameters.format_fwd));
+        formats.extend(run.tree_format(&parameters.format_fwd));
         if !run.files.as_ref().is_some_and(|files| files.format.only) {
-            all.push(run.clone());
+            formats.push(run.clone());
         }
     }
-    all
+    formats
 }
 
 /// The run of `-c`, which removes all trees; `None` without trees.
@@ -45,7 +45,7 @@ fn clean(runs: &[Run], format: &Fwd) -> Option<Run> {
 }
 
 impl Run {
-    /// The run that creates the trees of this one before it.
+    /// The run that creates this run's trees, directly before it.
     pub fn tree_format(&self, format: &Fwd) -> Option<Run> {
         let files = self.files.as_ref()?;
         Some(self.on_trees(files.format.tree?, &files.fsds, files.format.limited, format))
@@ -106,7 +106,7 @@ impl Run {
             xfersize: Transfer::One((MAX_BLOCK / length(fsd)).max(1) * length(fsd)),
             ..Fwd::default()
         };
-        let whole = |fsd: &Fsd| Fsd {
+        let complete_tree = |fsd: &Fsd| Fsd {
             working_set: None,
             ..fsd.clone()
         };
@@ -116,7 +116,7 @@ impl Run {
             files: Some(FileRun {
                 format: FormatWords::default(),
                 fwds: fsds.iter().map(|fsd| (fwd(fsd), share)).collect(),
-                fsds: fsds.iter().map(whole).collect(),
+                fsds: fsds.iter().map(complete_tree).collect(),
                 operations: Vec::new(),
                 makes: None,
                 recovers: true,

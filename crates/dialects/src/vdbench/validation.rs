@@ -187,12 +187,12 @@ impl Validation {
         for sd in &parameters.sds {
             let is_other = |other: &&Sd| other.name != sd.name && self.maps.contains_key(&other.name);
             let mut others = parameters.sds.iter().filter(is_other);
-            let same = others.find(|other| env.is_same_file(&other.lun, &sd.lun));
-            let same = same.map(|other| (other.name.clone(), other.lun.clone()));
+            let duplicate = others.find(|other| env.is_same_file(&other.lun, &sd.lun));
+            let duplicate = duplicate.map(|other| (other.name.clone(), other.lun.clone()));
             let Some(map) = self.maps.get_mut(&sd.name) else {
                 continue;
             };
-            if let Some((name, lun)) = same {
+            if let Some((name, lun)) = duplicate {
                 let what = format!("one lun in two SDs, sd={} and sd={name}", sd.name);
                 let help = match lun == sd.lun {
                     true => "let the workloads use one SD".to_owned(),

@@ -65,8 +65,8 @@ pub fn expand_range(first: f64, last: f64, step: &str) -> Option<Vec<f64>> {
     let mut values = Vec::new();
     let mut value = first;
     let doubling = step.eq_ignore_ascii_case("d");
-    let by = if doubling { 0.0 } else { parse_number(step, false)? };
-    if doubling && first <= 0.0 || !doubling && by <= 0.0 {
+    let increment = if doubling { 0.0 } else { parse_number(step, false)? };
+    if doubling && first <= 0.0 || !doubling && increment <= 0.0 {
         return None;
     }
     let falls = last < first;
@@ -75,8 +75,8 @@ pub fn expand_range(first: f64, last: f64, step: &str) -> Option<Vec<f64>> {
         value = match (doubling, falls) {
             (true, true) => value / 2.0,
             (true, false) => value * 2.0,
-            (false, true) => value - by,
-            (false, false) => value + by,
+            (false, true) => value - increment,
+            (false, false) => value + increment,
         };
     }
     (!values.is_empty() && values.len() < MAX_VALUES).then_some(values)

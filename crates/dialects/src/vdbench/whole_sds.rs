@@ -14,7 +14,7 @@ use super::VdbenchEnv;
 use super::commands::Commands;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
-use super::lower::{JobPart, Lowered, end_on_failure, grids, mixed_seed, origin, rules, worker};
+use super::lower::{JobPart, Lowered, create_worker, end_on_failure, grids, mixed_seed, origin, rules};
 use super::runs::{Run, RunRate};
 use super::streams::gcd;
 
@@ -36,21 +36,21 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
     if parameters.general.format == Some(false) || parameters.uses_fleet() {
         return Vec::new();
     }
-    let again = parameters.general.format == Some(true);
+    let recreates_all = parameters.general.format == Some(true);
     let mut found: Vec<Format> = Vec::new();
     for sd in runs.iter().flat_map(|run| &run.sds) {
         let present = env.read_size(&sd.lun);
         let wanted = sd.size.or(present).unwrap_or(0);
         let is_short = present.unwrap_or(0) < wanted;
         let known = found.iter().any(|other| env.is_same_file(&other.sd.lun, &sd.lun));
-        if !known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || again) {
+        if !known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || recreates_all) {
             let sd = Sd {
                 size: Some(wanted),
                 ..sd.clone()
             };
             found.push(Format {
                 sd,
-                present: if again { 0 } else { present.unwrap_or(0) },
+                present: if recreates_all { 0 } else { present.unwrap_or(0) },
             });
         }
     }
@@ -95,7 +95,7 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
             depth: pass.depth,
             ..Stream::default()
         };
-        let mut workers = vec![worker(vec![stream], pass.depth, mixed_seed(seed, number as u64))];
+        let mut workers = vec![create_worker(vec![stream], pass.depth, mixed_seed(seed, number as u64))];
         let reads = !pass.mix.includes(Direction::Write);
         parameters.validate(&pass.sd.name, &mut workers, reads);
         Job {
@@ -159,10 +159,10 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
             .map_or(SECTOR, |validation| validation.key_block(&format.sd));
         let from = format.present.next_multiple_of(SECTOR).next_multiple_of(key).min(size);
         // Smaller blocks if whole ones would leave a remainder at the end of the missing part.
-        let whole = block.next_multiple_of(key);
-        let block = match gcd(size - from, whole) {
+        let rounded_block = block.next_multiple_of(key);
+        let block = match gcd(size - from, rounded_block) {
             divisor if from > 0 && divisor >= key.max(SECTOR) => divisor,
-            _ => whole,
+            _ => rounded_block,
         };
         WholeSd {
             sd: format.sd.clone(),

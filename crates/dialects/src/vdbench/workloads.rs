@@ -1,8 +1,8 @@
 //! Workload definitions: `wd=`.
 
 use super::blocks::Block;
-use super::definitions::{Parameters, Sd, Transfer, Wd, flags, range};
-use super::hosts::selected_labels;
+use super::definitions::{Parameters, Sd, Transfer, Wd, parse_flags, parse_range};
+use super::hosts::parse_selected_labels;
 use super::values::MAX_RATE;
 use crate::Diagnostic;
 
@@ -12,11 +12,11 @@ pub(super) const DEFAULT_MIDPOINT: f64 = 3.0;
 const MAX_SUM_ERROR: f64 = 0.05;
 
 /// A workload definition, or the defaults of those that follow.
-pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnostic> {
+pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnostic> {
     if parameters.wds.iter().any(|other| other.name == block.name) {
         return Err(block.error(format!("duplicate WD names not allowed: {}", block.name)));
     }
-    let hosts = selected_labels(block, parameters)?;
+    let hosts = parse_selected_labels(block, parameters)?;
     let has_host = |sd: &&Sd| sd.hosts.iter().any(|host| hosts.contains(host));
     let mut sds: Vec<String> = Vec::new();
     for wanted in block.expanded_values("sd") {
@@ -35,8 +35,8 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
         sds.extend(found);
     }
     let rdpct = match block.item("wrpct") {
-        Some(_) => 100.0 - percent(block, "wrpct", 0.0)?,
-        None => percent(block, "rdpct", 100.0)?,
+        Some(_) => 100.0 - parse_percent(block, "wrpct", 0.0)?,
+        None => parse_percent(block, "rdpct", 100.0)?,
     };
     let stride = match block.numbers("stride")?[..] {
         [] => None,
@@ -48,7 +48,7 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
         return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
     }
     let (seekpct, poisson) = seek(block)?;
-    let hotband = range(block, "hotband")?;
+    let hotband = parse_range(block, "hotband")?;
     let (rate, priority) = (block.number("iorate")?, block.number("priority")?);
     let is_count = |number: f64| (1.0..=1e6).contains(&number) && number.fract() == 0.0;
     match (rate, priority) {
@@ -83,10 +83,10 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
         poisson: poisson.or(hotband.map(|_| DEFAULT_MIDPOINT)),
         stride,
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
-        hits: (percent(block, "rhpct", 0.0)?, percent(block, "whpct", 0.0)?),
+        hits: (parse_percent(block, "rhpct", 0.0)?, parse_percent(block, "whpct", 0.0)?),
         has_hotband: hotband.is_some(),
-        range: hotband.or(range(block, "range")?),
-        flags: flags(block)?,
+        range: hotband.or(parse_range(block, "range")?),
+        flags: parse_flags(block)?,
         streams,
         rate,
         priority: priority.map(|priority| priority as u32),
@@ -99,12 +99,12 @@ fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
     let Some(item) = block.item("seekpct") else {
         return Ok((100, None));
     };
-    if let Some(midpoint) = poisson(block, "seekpct")? {
+    if let Some(midpoint) = parse_poisson(block, "seekpct")? {
         return Ok((100, Some(midpoint)));
     }
     let word = item.single_value().to_ascii_lowercase();
     let percent = match item.numbers("seekpct")? {
-        Some(_) => percent(block, "seekpct", 100.0)? as i32,
+        Some(_) => parse_percent(block, "seekpct", 100.0)? as i32,
         None if word == "eof" => -1,
         None if word.starts_with("seq") => 0,
         None if word.starts_with("rand") => 100,
@@ -114,7 +114,7 @@ fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
 }
 
 /// The midpoint of `poisson`, if a parameter has that word.
-pub(super) fn poisson(block: &Block, field: &str) -> Result<Option<f64>, Diagnostic> {
+pub(super) fn parse_poisson(block: &Block, field: &str) -> Result<Option<f64>, Diagnostic> {
     let words = block.expanded_values(field);
     if !words.first().is_some_and(|word| word.eq_ignore_ascii_case("poisson")) {
         return Ok(None);
@@ -128,7 +128,7 @@ pub(super) fn poisson(block: &Block, field: &str) -> Result<Option<f64>, Diagnos
     }
 }
 
-pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
+pub(super) fn parse_percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
     let value = block.number(field)?.unwrap_or(default).abs();
     match (0.0..=100.0).contains(&value) {
         true => Ok(value),
@@ -140,7 +140,7 @@ pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, D
 
 pub(super) fn transfer(block: &Block, field: &str) -> Result<Transfer, Diagnostic> {
     let numbers = block.numbers(field)?;
-    let whole = |bytes: f64| match bytes > 0.0 && bytes % 512.0 == 0.0 && bytes < 2_147_483_648.0 {
+    let parse_transfer_size = |bytes: f64| match bytes > 0.0 && bytes % 512.0 == 0.0 && bytes < 2_147_483_648.0 {
         true => Ok(bytes as u64),
         false => Err(block.error(format!("data transfer size not multiple of 512 bytes: {bytes}"))),
     };
@@ -149,7 +149,11 @@ pub(super) fn transfer(block: &Block, field: &str) -> Result<Transfer, Diagnosti
         [size] if (1.0..2_147_483_648.0).contains(&size) => Ok(Transfer::One(size as u64)),
         [size] => Err(block.error(format!("Invalid contents for 'xfersize=': {size}"))),
         [min, max, align] => {
-            let (min, max, align) = (whole(min)?, whole(max)?, whole(align)?);
+            let (min, max, align) = (
+                parse_transfer_size(min)?,
+                parse_transfer_size(max)?,
+                parse_transfer_size(align)?,
+            );
             match min <= max {
                 true => Ok(Transfer::Steps(min, max, align)),
                 false => Err(block.error(format!("Invalid contents for 'xfersize=': {min} is above {max}"))),
@@ -159,7 +163,9 @@ pub(super) fn transfer(block: &Block, field: &str) -> Result<Transfer, Diagnosti
             Err(block.error("Xfersize distribution list must be in pairs, e.g. xfersize=(1k,25,2k,25,4k,50)".into()))
         }
         _ => {
-            let pairs = numbers.chunks(2).map(|pair| Ok((whole(pair[0])?, pair[1].abs())));
+            let pairs = numbers
+                .chunks(2)
+                .map(|pair| Ok((parse_transfer_size(pair[0])?, pair[1].abs())));
             let pairs = pairs.collect::<Result<Vec<(u64, f64)>, Diagnostic>>()?;
             let sum: f64 = pairs.iter().map(|(_, share)| share).sum();
             // Published files have sums such as 100.01, and shares are weights.
@@ -189,7 +195,9 @@ pub(super) fn find_named<'a, T: Clone>(
     let mut found = Vec::new();
     for wanted in wanted {
         let before = found.len();
-        let named = definitions.iter().filter(|one| matches_name(wanted, name(one)));
+        let named = definitions
+            .iter()
+            .filter(|definition| matches_name(wanted, name(definition)));
         found.extend(named.cloned());
         if found.len() == before {
             return Err(wanted);

@@ -128,7 +128,7 @@ impl EmulatedRing {
         match entry.operation {
             Operation::Cancel { user_data } => {
                 let found = self.started.iter().find(|started| started.user_data == user_data);
-                // SAFETY: the structure is that of an operation of this file.
+                // SAFETY: the structure belongs to an operation on this file.
                 let reached =
                     found.is_some_and(|operation| unsafe { CancelIoEx(operation.file, &*operation.overlapped) } != 0);
                 CANCELLED.set(CANCELLED.get() + u32::from(reached));
@@ -179,7 +179,7 @@ impl EmulatedRing {
     fn collect(&mut self) {
         for started in std::mem::take(&mut self.started) {
             let mut bytes = 0;
-            // SAFETY: the structure is that of an operation of this file.
+            // SAFETY: the structure belongs to an operation on this file.
             let ended = unsafe { GetOverlappedResult(started.file, &*started.overlapped, &mut bytes, 0) };
             match (ended, if ended == 0 { last_error() } else { 0 }) {
                 (0, ERROR_IO_INCOMPLETE) => self.started.push(started),
@@ -421,8 +421,12 @@ fn a_turn_is_one_call_regardless_of_its_requests() {
     for slot in 0..8 {
         engine.buffer(Slot(slot)).fill(slot as u8 + 1);
     }
-    let whole = |count: u32| -> Vec<(u32, i64)> { (0..count).map(|slot| (slot, i64::from(BLOCK))).collect() };
-    assert_eq!(submit_and_wait(&mut engine, &requests(Action::Write, 8)), whole(8));
+    let completed_blocks =
+        |count: u32| -> Vec<(u32, i64)> { (0..count).map(|slot| (slot, i64::from(BLOCK))).collect() };
+    assert_eq!(
+        submit_and_wait(&mut engine, &requests(Action::Write, 8)),
+        completed_blocks(8)
+    );
     for slot in 0..8 {
         engine.buffer(Slot(slot)).fill(0);
     }
@@ -432,7 +436,7 @@ fn a_turn_is_one_call_regardless_of_its_requests() {
     let mut turned = submit_and_wait(&mut engine, &requests(Action::Read, 8));
     assert_eq!(turned[0].0, 7);
     turned.sort();
-    assert_eq!(turned, whole(8));
+    assert_eq!(turned, completed_blocks(8));
     for slot in 0..8 {
         assert!(engine.buffer(Slot(slot)).iter().all(|byte| *byte == slot as u8 + 1));
     }
@@ -494,7 +498,7 @@ fn short_transfers_and_the_end_of_a_file_are_not_errors() {
     for (slot, result) in [(0, i64::from(BLOCK)), (1, 100), (2, 0)] {
         assert!(ended.contains(&(slot, result)), "{ended:?}");
     }
-    // The system refuses such an offset.
+    // The system refuses a negative offset.
     let mut wrong = requests(Action::Read, 1);
     wrong[0].offset = 1 << 63;
     const INVALID: i64 = 87;
@@ -592,10 +596,10 @@ fn missing_features_are_named() {
     }
     for version in [1, 2] {
         assert_eq!(why(capabilities(version, false), false), None);
-        let said = why(capabilities(version, false), true).unwrap();
+        let message = why(capabilities(version, false), true).unwrap();
         assert!(
-            said.contains(&format!("is version {version} and can only read")),
-            "{said}"
+            message.contains(&format!("is version {version} and can only read")),
+            "{message}"
         );
     }
     // The version supports writes, but the library lacks the call.

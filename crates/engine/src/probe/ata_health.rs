@@ -130,8 +130,8 @@ fn has_valid_checksum(block: &[u8; BLOCK]) -> bool {
 
 /// Entries of a block of attributes or of thresholds.
 fn entries(block: &[u8; BLOCK]) -> impl Iterator<Item = &[u8]> {
-    let all = block[2..2 + ATTRIBUTES * LENGTH].chunks_exact(LENGTH);
-    all.filter(|entry| entry[0] != 0)
+    let entries = block[2..2 + ATTRIBUTES * LENGTH].chunks_exact(LENGTH);
+    entries.filter(|entry| entry[0] != 0)
 }
 
 fn attributes(block: &[u8; BLOCK]) -> Vec<Attribute> {
@@ -209,7 +209,7 @@ fn health(
 fn threshold_complaint(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<String> {
     const REAL: std::ops::RangeInclusive<u8> = 1..=253;
     let Attribute { number, value, .. } = *attribute;
-    let (_, limit) = *limits.iter().find(|(of, _)| *of == number)?;
+    let (_, limit) = *limits.iter().find(|(limit_number, _)| *limit_number == number)?;
     if !REAL.contains(&limit) || !REAL.contains(&value) || value > limit {
         return None;
     }
@@ -250,8 +250,8 @@ fn celsius(raw: u64) -> Option<i32> {
 /// Used life in percent. The normalized value counts down from 100 to 1.
 fn used(attributes: &[Attribute]) -> Option<u32> {
     let find_attribute = |number: &u8| attributes.iter().find(|attribute| attribute.number == *number);
-    let left = LIFE_LEFT.iter().find_map(find_attribute)?.value;
-    (1..=100).contains(&left).then(|| 100 - u32::from(left))
+    let life_left = LIFE_LEFT.iter().find_map(find_attribute)?.value;
+    (1..=100).contains(&life_left).then(|| 100 - u32::from(life_left))
 }
 
 #[cfg(test)]

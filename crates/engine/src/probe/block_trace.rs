@@ -119,9 +119,9 @@ impl BlockTrace {
             let Some(end) = self.incomplete.iter().rposition(|byte| *byte == b'\n') else {
                 continue;
             };
-            let left = self.incomplete.split_off(end + 1);
-            let whole = std::mem::replace(&mut self.incomplete, left);
-            String::from_utf8_lossy(&whole)
+            let remainder = self.incomplete.split_off(end + 1);
+            let complete_lines = std::mem::replace(&mut self.incomplete, remainder);
+            String::from_utf8_lossy(&complete_lines)
                 .lines()
                 .filter_map(parse)
                 .for_each(&mut *event);
@@ -214,12 +214,12 @@ pub(super) fn parse(line: &str) -> Option<BlockEvent> {
 
 /// `4567.123456` seconds.
 fn seconds(text: &str) -> Option<Nanos> {
-    let (whole, fraction) = text.split_once('.')?;
+    let (integer, fraction) = text.split_once('.')?;
     let digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits <= 9)?;
     let fraction: u64 = fraction.parse().ok()?;
-    let whole: u64 = whole.parse().ok()?;
+    let integer: u64 = integer.parse().ok()?;
     Some(Nanos(
-        whole
+        integer
             .checked_mul(1_000_000_000)?
             .checked_add(fraction * 10u64.pow(9 - digits))?,
     ))

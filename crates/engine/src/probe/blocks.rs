@@ -9,7 +9,7 @@ use super::System;
 use super::rotation::{is_rotational, virtual_kind};
 use crate::identity::{DeviceNumber, Identity};
 
-/// A block device and its relations to others. Names are those of the kernel.
+/// A block device and its relations to others. It uses the kernel's names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockDevice {
     /// Kernel name, such as `sda1`.
@@ -78,7 +78,7 @@ pub enum BlockKind {
 pub struct Backing {
     /// Its path, as the kernel shows it.
     pub path: String,
-    /// Its identity from the kernel, or else that of the file at that path; `None` for a deleted
+    /// Its identity from the kernel, or else from the file at that path; `None` for a deleted
     /// file, or in a container.
     pub identity: Option<Identity>,
 }

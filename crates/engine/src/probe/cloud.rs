@@ -49,8 +49,9 @@ pub fn cloud(system: &System) -> Option<Cloud> {
 pub fn machine_type(system: &System) -> Option<String> {
     let product = dmi(system, "product_name");
     let is_type = product.split_once('.').is_some_and(|(family, size)| {
-        let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        plain(family) && plain(size)
+        let is_identifier =
+            |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        is_identifier(family) && is_identifier(size)
     });
     (is_type && dmi(system, "sys_vendor") == "Amazon EC2").then_some(product)
 }

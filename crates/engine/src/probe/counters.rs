@@ -18,7 +18,7 @@ pub struct DeviceTimes {
 }
 
 impl DeviceTimes {
-    /// Reads the counters; empty if the system has none.
+    /// Reads the counters; empty if the system has no counters.
     pub fn read() -> DeviceTimes {
         match sys::native_facts::disk_counters() {
             Some(disks) => DeviceTimes {
@@ -48,17 +48,17 @@ impl DeviceTimes {
 
     /// Use of a device since an earlier reading; `None` if it is missing.
     ///
-    /// Fields are those of the kernel's `Documentation/admin-guide/iostats.rst`: reads, merges,
+    /// The fields follow the kernel's `Documentation/admin-guide/iostats.rst`: reads, merges,
     /// sectors and milliseconds; the same four for writes; requests in flight, busy and weighted
     /// milliseconds; the same four for discards; flushes. Sectors are always 512 bytes.
     pub fn since(&self, earlier: &DeviceTimes, name: &str) -> Option<DeviceUse> {
-        if let (Some(now), Some(then)) = (self.disks.get(name), earlier.disks.get(name)) {
-            return Some(windows_disk_use(now, then, name));
+        if let (Some(current), Some(before)) = (self.disks.get(name), earlier.disks.get(name)) {
+            return Some(windows_disk_use(current, before, name));
         }
-        let (now, then) = (self.fields(name)?, earlier.fields(name)?);
+        let (current, before) = (self.fields(name)?, earlier.fields(name)?);
         let field = |index: usize| {
             let value = |list: &[u64]| list.get(index).copied().unwrap_or(0);
-            value(&now).wrapping_sub(value(&then))
+            value(&current).wrapping_sub(value(&before))
         };
         let millis = |index: usize| Nanos::millis(field(index));
         Some(DeviceUse {
@@ -77,12 +77,12 @@ impl DeviceTimes {
 
 /// Use of a Windows disk since an earlier reading. Windows does not count flushes and trims.
 /// Weighted time is the sum of request times.
-fn windows_disk_use(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
-    let nanos = |now: u64, then: u64| Nanos(now.saturating_sub(then).saturating_mul(100));
-    let [reads, writes] = [0, 1].map(|index: usize| u64::from(now.count[index].wrapping_sub(then.count[index])));
-    let [read, written] = [0, 1].map(|index: usize| now.bytes[index].saturating_sub(then.bytes[index]));
-    let [reading, writing] = [0, 1].map(|index: usize| nanos(now.time[index], then.time[index]));
-    let (length, idle) = (nanos(now.at, then.at), nanos(now.idle, then.idle));
+fn windows_disk_use(now: &DiskCounters, before: &DiskCounters, name: &str) -> DeviceUse {
+    let nanos = |current: u64, before: u64| Nanos(current.saturating_sub(before).saturating_mul(100));
+    let [reads, writes] = [0, 1].map(|index: usize| u64::from(now.count[index].wrapping_sub(before.count[index])));
+    let [read, written] = [0, 1].map(|index: usize| now.bytes[index].saturating_sub(before.bytes[index]));
+    let [reading, writing] = [0, 1].map(|index: usize| nanos(now.time[index], before.time[index]));
+    let (length, idle) = (nanos(now.at, before.at), nanos(now.idle, before.idle));
     DeviceUse {
         name: name.to_owned(),
         operations: [reads, writes, 0],
@@ -143,15 +143,15 @@ impl CoreTimes {
 
     /// Times of each processor since an earlier reading.
     pub fn since(&self, earlier: &CoreTimes) -> Vec<CoreUse> {
-        let pairs = self.0.iter().filter_map(|now| {
-            let then = earlier.0.iter().find(|then| then.cpu == now.cpu)?;
+        let pairs = self.0.iter().filter_map(|current| {
+            let before = earlier.0.iter().find(|then| then.cpu == current.cpu)?;
             Some(CoreUse {
-                cpu: now.cpu,
-                user_ns: now.user_ns - then.user_ns,
-                system_ns: now.system_ns - then.system_ns,
-                interrupt_ns: now.interrupt_ns - then.interrupt_ns,
-                stolen_ns: now.stolen_ns - then.stolen_ns,
-                idle_ns: now.idle_ns - then.idle_ns,
+                cpu: current.cpu,
+                user_ns: current.user_ns - before.user_ns,
+                system_ns: current.system_ns - before.system_ns,
+                interrupt_ns: current.interrupt_ns - before.interrupt_ns,
+                stolen_ns: current.stolen_ns - before.stolen_ns,
+                idle_ns: current.idle_ns - before.idle_ns,
             })
         });
         pairs.collect()
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn reported_counters_wrap_at_32_bits() {
-        let then = DiskCounters {
+        let before = DiskCounters {
             bytes: [100, 200],
             time: [10, 20],
             idle: 50,
@@ -196,7 +196,7 @@ mod tests {
             splits: 0,
             at: 100,
         };
-        let now = DiskCounters {
+        let after = DiskCounters {
             bytes: [8292, 200],
             time: [40, 20],
             idle: 80,
@@ -208,10 +208,15 @@ mod tests {
             disks: HashMap::from([("PhysicalDrive0".to_owned(), counters)]),
             ..DeviceTimes::default()
         };
-        let used = device_times(now).since(&device_times(then), "PhysicalDrive0").unwrap();
+        let used = device_times(after)
+            .since(&device_times(before), "PhysicalDrive0")
+            .unwrap();
         assert_eq!((used.operations, used.bytes), ([2, 0, 0], [8192, 0, 0]));
         assert_eq!((used.busy_ns, used.weighted_ns), (Nanos(7000), Nanos(3000)));
-        assert_eq!(device_times(now).since(&DeviceTimes::default(), "PhysicalDrive0"), None);
+        assert_eq!(
+            device_times(after).since(&DeviceTimes::default(), "PhysicalDrive0"),
+            None
+        );
     }
 
     #[test]

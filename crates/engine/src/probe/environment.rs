@@ -54,9 +54,9 @@ impl SystemTimes {
 
     /// Changes since an earlier reading. New interfaces are omitted.
     fn since(&self, earlier: &SystemTimes) -> SystemUse {
-        let losses = self.interfaces.iter().filter_map(|(name, now)| {
-            let then = earlier.interfaces.get(name)?;
-            let [errors, dropped] = [0, 1].map(|field: usize| now[field].saturating_sub(then[field]));
+        let losses = self.interfaces.iter().filter_map(|(name, current)| {
+            let before = earlier.interfaces.get(name)?;
+            let [errors, dropped] = [0, 1].map(|field: usize| current[field].saturating_sub(before[field]));
             let name = name.clone();
             (errors + dropped > 0).then_some(InterfaceLosses { name, errors, dropped })
         });
@@ -64,17 +64,18 @@ impl SystemTimes {
         losses.sort_by(|a, b| a.name.cmp(&b.name));
         let pair = self.tcp.zip(earlier.tcp);
         SystemUse {
-            tcp_segments: pair.map(|(now, then)| [0, 1].map(|field: usize| now[field].saturating_sub(then[field]))),
+            tcp_segments: pair
+                .map(|(current, before)| [0, 1].map(|field: usize| current[field].saturating_sub(before[field]))),
             losses,
             throttled_ns: self
                 .throttled
                 .as_ref()
                 .zip(earlier.throttled.as_ref())
-                .map(|((_, now), (_, then))| now.since(*then)),
+                .map(|((_, current), (_, before))| current.since(*before)),
             thermal_events: self
                 .thermal
                 .zip(earlier.thermal)
-                .map(|(now, then)| now.saturating_sub(then)),
+                .map(|(current, before)| current.saturating_sub(before)),
             programs: Vec::new(),
             own_processes: vec![std::process::id()],
         }
@@ -160,19 +161,19 @@ pub fn watch_background_io(
 ) -> BackgroundIo {
     const POLL_INTERVAL: Duration = Duration::from_millis(100);
     let start = std::time::Instant::now();
-    let (then, programs_then) = (DeviceTimes::read(), ProgramIo::read(system));
+    let (before, programs_before) = (DeviceTimes::read(), ProgramIo::read(system));
     while start.elapsed() < time && !stop() {
         std::thread::sleep(POLL_INTERVAL.min(time.saturating_sub(start.elapsed())));
     }
     let watched = start.elapsed();
-    let now = DeviceTimes::read();
-    let busy = devices.iter().filter_map(|name| now.since(&then, name));
+    let after = DeviceTimes::read();
+    let busy = devices.iter().filter_map(|name| after.since(&before, name));
     BackgroundIo {
         watched_ns: Nanos(watched.as_nanos() as u64),
         devices: busy
             .filter(|device| device.operations.iter().any(|count| *count > 0))
             .collect(),
-        programs: ProgramIo::read(system).busiest_since(&programs_then),
+        programs: ProgramIo::read(system).busiest_since(&programs_before),
     }
 }
 

@@ -255,7 +255,9 @@ const ARM_CORES: [(u32, u32, &str); 26] = [
 fn arm_core(block: &str) -> Option<String> {
     let number = |name: &str| u32::from_str_radix(field(block, name)?.strip_prefix("0x")?, 16).ok();
     let (maker, part) = (number("CPU implementer")?, number("CPU part")?);
-    let known = ARM_CORES.iter().find(|(of, core, _)| (*of, *core) == (maker, part));
+    let known = ARM_CORES
+        .iter()
+        .find(|(core_maker, core, _)| (*core_maker, *core) == (maker, part));
     Some(known.map_or_else(
         || format!("ARM implementer {maker:#04x}, part {part:#05x}"),
         |(_, _, name)| (*name).to_owned(),
@@ -360,11 +362,11 @@ mod tests {
             .collect();
         let (_root, system) = tree(&files);
         let known = cpu(&system).topology;
-        let each = known
+        let described = known
             .iter()
             .map(|c| (c.cpu, c.core, c.socket, c.node, c.efficiency_class));
         assert_eq!(
-            each.collect::<Vec<_>>(),
+            described.collect::<Vec<_>>(),
             [
                 (0, 0, 0, 0, 1),
                 (1, 0, 0, 0, 1),

@@ -90,12 +90,12 @@ pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
 
 /// The directories of a group and its ancestors, innermost first.
 fn folders(mount: &Mount, group: &str) -> Vec<String> {
-    let inside = match mount.root.as_str() {
+    let path_in_mount = match mount.root.as_str() {
         "/" => group,
         // In a container only part of the hierarchy is mounted.
         root => group.strip_prefix(root).unwrap_or(""),
     };
-    let mut folder = format!("{}{}", mount.at, inside.trim_end_matches('/'));
+    let mut folder = format!("{}{}", mount.at, path_in_mount.trim_end_matches('/'));
     let mut folders = vec![folder.clone()];
     while folder.len() > mount.at.len() {
         folder.truncate(folder.rfind('/').unwrap_or(0).max(mount.at.len()));

@@ -33,11 +33,11 @@ impl Mount {
     }
 }
 
-/// Mounts of this process, and those of process 1 if they differ and are readable. A device that is
+/// Mounts of this process, and of process 1 if they differ and are readable. A device that is
 /// mounted only outside the container is also in use.
 pub(super) fn mounts(system: &System) -> Vec<Mount> {
-    let own = system.read_text("/proc/self/mountinfo").unwrap_or_default();
-    let mut mounts: Vec<Mount> = own.lines().filter_map(|line| mount(system, line)).collect();
+    let own_mounts = system.read_text("/proc/self/mountinfo").unwrap_or_default();
+    let mut mounts: Vec<Mount> = own_mounts.lines().filter_map(|line| mount(system, line)).collect();
     let namespace = |process: &str| system.link(&format!("/proc/{process}/ns/mnt"));
     let outside = namespace("1");
     if outside.is_some() && outside != namespace("self") {
@@ -94,7 +94,7 @@ pub(super) fn unescape(text: &str) -> String {
         return text.to_owned();
     }
     let bytes = text.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
+    let mut unescaped = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
         let digits = bytes.get(at + 1..at + 4).filter(|_| bytes[at] == b'\\');
@@ -107,16 +107,16 @@ pub(super) fn unescape(text: &str) -> String {
             });
         match value.and_then(|value| u8::try_from(value).ok()) {
             Some(byte) => {
-                plain.push(byte);
+                unescaped.push(byte);
                 at += 4;
             }
             None => {
-                plain.push(bytes[at]);
+                unescaped.push(bytes[at]);
                 at += 1;
             }
         }
     }
-    String::from_utf8_lossy(&plain).into_owned()
+    String::from_utf8_lossy(&unescaped).into_owned()
 }
 
 #[cfg(test)]
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn octal_escapes_are_decoded() {
-        for (text, plain) in [
+        for (text, unescaped) in [
             ("", ""),
             ("a", "a"),
             (r"a\040b", "a b"),
@@ -155,7 +155,7 @@ mod tests {
             (r"\777", r"\777"),
             (r"\303\274", "ü"),
         ] {
-            assert_eq!(unescape(text), plain, "{text}");
+            assert_eq!(unescape(text), unescaped, "{text}");
         }
     }
 }

@@ -177,7 +177,7 @@ mod tests {
         );
         assert_eq!(calls(b, "COMMIT"), 1);
         assert!(
-            a.operations.iter().all(|one| one.calls > 0),
+            a.operations.iter().all(|operation| operation.calls > 0),
             "operations that did not occur are left out"
         );
     }

@@ -127,9 +127,9 @@ mod tests {
             assert_eq!(found.len(), 1, "{bit}");
             assert!(found[0].starts_with(words), "{bit}: {found:?}");
         }
-        let mut all = page();
-        (all[0], all[3]) = (0x3f, 4);
-        let found = parse(&all).unwrap().complaints;
+        let mut full_page = page();
+        (full_page[0], full_page[3]) = (0x3f, 4);
+        let found = parse(&full_page).unwrap().complaints;
         assert_eq!(found.len(), 6);
         assert_eq!(
             found[0],

@@ -15,11 +15,11 @@ const TICK: Nanos = Nanos::millis(10);
 pub struct ProcessTimes(HashMap<u32, (String, Nanos)>);
 
 impl ProcessTimes {
-    /// Reads one file for each process. Empty if the system has none.
+    /// Reads one file for each process. Empty if the system has no such file.
     pub fn read(system: &System) -> ProcessTimes {
         let pids = system.names("/proc").into_iter().filter_map(|name| name.parse().ok());
-        let one = |pid: u32| Some((pid, parse(&system.read_text(&format!("/proc/{pid}/stat"))?)?));
-        ProcessTimes(pids.filter_map(one).collect())
+        let read_process = |pid: u32| Some((pid, parse(&system.read_text(&format!("/proc/{pid}/stat"))?)?));
+        ProcessTimes(pids.filter_map(read_process).collect())
     }
 
     /// Up to three processes that used the most CPU time since `earlier`, without `own`, busiest
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn the_busiest_come_first_without_this_process() {
         let times = |list: &[(u32, u64)]| {
-            let one = |(pid, secs): &(u32, u64)| (*pid, (format!("p{pid}"), Nanos::secs(*secs)));
-            ProcessTimes(list.iter().map(one).collect())
+            let process = |(pid, secs): &(u32, u64)| (*pid, (format!("p{pid}"), Nanos::secs(*secs)));
+            ProcessTimes(list.iter().map(process).collect())
         };
         let before = times(&[(1, 10), (2, 0), (3, 5)]);
         let after = times(&[(1, 10), (2, 3), (3, 6), (4, 2), (9, 50)]);

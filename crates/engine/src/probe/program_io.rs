@@ -25,13 +25,13 @@ impl ProgramIo {
         if processes.len() > MAX_PROCESSES {
             return ProgramIo::default();
         }
-        let own = std::process::id();
-        let one = |process: u32| {
+        let own_pid = std::process::id();
+        let read_process = |process: u32| {
             let bytes = bytes_moved(system, &process.to_string()).filter(|bytes| *bytes > 0)?;
             Some((process, (system.read_trimmed(&format!("/proc/{process}/comm"))?, bytes)))
         };
-        let others = processes.into_iter().filter(|process| *process != own);
-        ProgramIo(others.filter_map(one).collect())
+        let others = processes.into_iter().filter(|process| *process != own_pid);
+        ProgramIo(others.filter_map(read_process).collect())
     }
 
     /// Bytes that this process has read and written so far; `None` if the system does not count
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn programs_with_the_most_io_come_first() {
-        let then = program_io(&[(1, "a", 100), (2, "b", 50), (3, "old", 9000), (5, "woken", 0)]);
-        let now = program_io(&[
+        let before = program_io(&[(1, "a", 100), (2, "b", 50), (3, "old", 9000), (5, "woken", 0)]);
+        let after = program_io(&[
             (1, "a", 100),
             (2, "b", 90),
             (3, "new", 9500),
@@ -102,7 +102,7 @@ mod tests {
             (5, "woken", 30),
             (6, "idle", 0),
         ]);
-        let busiest = now.busiest_since(&then).into_iter();
+        let busiest = after.busiest_since(&before).into_iter();
         let busiest: Vec<(String, u64)> = busiest.map(|program| (program.name, program.bytes.0)).collect();
         let expected = [("new", 9500), ("b", 40), ("woken", 30), ("kworker/1:0", 99_999)];
         assert_eq!(busiest, expected.map(|(name, bytes)| (name.to_owned(), bytes)));

@@ -104,22 +104,22 @@ fn find_mount<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Opt
             .filter(|mount| path.starts_with(&mount.at))
             .max_by_key(|mount| mount.at.len())
     };
-    let mut own = mounts.iter().filter(|mount| mount.number == number);
-    longest(&mut own).or_else(|| longest(&mut mounts.iter()))
+    let mut own_mounts = mounts.iter().filter(|mount| mount.number == number);
+    longest(&mut own_mounts).or_else(|| longest(&mut mounts.iter()))
 }
 
-/// The devices of a file system; for an overlay, those of its upper layer.
+/// The devices of a file system; for an overlay, the devices of its upper layer.
 fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<DeviceNumber> {
     if mount.kind == "btrfs"
         && let Some(number) = mount.device
         && let Some(name) = kernel_name(system, number)
     {
         let spanned = system.names("/sys/fs/btrfs").into_iter();
-        let all = spanned
+        let devices = spanned
             .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
             .find(|names| names.contains(&name));
         let read_device_number = |name: &String| system.read_value(&format!("/sys/class/block/{name}/dev"));
-        return all.map_or(vec![number], |names| {
+        return devices.map_or(vec![number], |names| {
             names.iter().filter_map(read_device_number).collect()
         });
     }
@@ -251,14 +251,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, vec![1u8; 8192]).unwrap();
-        let how = crate::OpenOptions {
+        let options = crate::OpenOptions {
             access: crate::Access::Read,
             cache: CacheMode::default(),
             hint: OpenHint::default(),
             exclusive: false,
             overlapped: false,
         };
-        let file = File::open(&path, how).unwrap();
+        let file = File::open(&path, options).unwrap();
         let facts = target(&System::live(), &file, "by the test");
         assert_eq!((facts.kind.as_str(), facts.size), ("file", Bytes(8192)));
         let file_system = facts.file_system.unwrap();

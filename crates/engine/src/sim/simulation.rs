@@ -318,11 +318,11 @@ mod tests {
     fn the_seed_of_the_lowest_worker_is_used() {
         let (simulation, _) = started(3);
         let mut state = simulation.lock();
-        let mut alone = Device::new(SimulatedDevice::default());
-        alone.offer_seed(0, 0);
-        assert_eq!(format!("{:?}", state.devices[0]), format!("{alone:?}"));
+        let mut device = Device::new(SimulatedDevice::default());
+        device.offer_seed(0, 0);
+        assert_eq!(format!("{:?}", state.devices[0]), format!("{device:?}"));
         state.devices[0].offer_seed(1, 77);
-        assert_eq!(format!("{:?}", state.devices[0]), format!("{alone:?}"));
+        assert_eq!(format!("{:?}", state.devices[0]), format!("{device:?}"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ const SIGNATURES: [(&str, &str); 8] = [
     ("bhyve bhyve", "bhyve"),
 ];
 
-/// The name of a hypervisor, by the 12 bytes of its signature; `None` for one that is not known.
+/// The name of a hypervisor, by the 12 bytes of its signature; `None` if unknown.
 fn hypervisor_name(signature: [u8; 12]) -> Option<&'static str> {
     let text = String::from_utf8_lossy(&signature);
     let known = SIGNATURES.iter().find(|(known, _)| text.starts_with(known));

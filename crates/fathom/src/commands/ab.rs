@@ -229,10 +229,10 @@ fn run_alternately(
         let mut plan = native::lower(&document)?;
         let before = on_hosts.then(|| session.replace_fleet(hosts[side].take()));
         session.prepare_shared_files(&mut shared_files, &mut plan)?;
-        let (letter, of) = (turn.side.letter(), turns.len());
-        let what = words::operations(&plan.steps[0].jobs[0]);
-        screen.print(&format!("[{}/{of}] {letter}: {what}", number + 1));
-        screen.begin(&plan, Some(format!("run {} of {of}, {letter}", number + 1)));
+        let (letter, turn_count) = (turn.side.letter(), turns.len());
+        let what = words::describe_operations(&plan.steps[0].jobs[0]);
+        screen.print(&format!("[{}/{turn_count}] {letter}: {what}", number + 1));
+        screen.begin(&plan, Some(format!("run {} of {turn_count}, {letter}", number + 1)));
         let outcome = session.execution(plan, permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
             screen.handle_event(&event);

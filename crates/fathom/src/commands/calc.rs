@@ -334,9 +334,11 @@ fn format_clock(seconds: f64) -> String {
 
 fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer, Faults> {
     // A zero is both operations and bytes.
-    let mut kinds = [capacity, refill, ceiling].into_iter().filter(|one| one.value > 0.0);
+    let mut kinds = [capacity, refill, ceiling]
+        .into_iter()
+        .filter(|limit| limit.value > 0.0);
     let first = kinds.next();
-    if kinds.any(|one| first.is_some_and(|first| first.is_bytes != one.is_bytes)) {
+    if kinds.any(|limit| first.is_some_and(|first| first.is_bytes != limit.is_bytes)) {
         let fault = Fault::new("capacity, refill and ceiling must all be operations or all be bytes");
         return Err(Faults::usage(
             fault.help("write bytes with their unit, such as 1TiB, 40MiB/s, 250MiB/s"),

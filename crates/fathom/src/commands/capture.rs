@@ -365,13 +365,13 @@ fn build_job_file(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
         time: Some(JOB_TIME),
         ..JobSpec::default()
     };
-    if let Some(each) = load
+    if let Some(writes_per_flush) = load
         .writes
         .operations
         .checked_div(load.flushes)
-        .filter(|each| *each < MAX_WRITES_PER_FLUSH)
+        .filter(|count| *count < MAX_WRITES_PER_FLUSH)
     {
-        job.flush_every = each.max(1) as u32;
+        job.flush_every = writes_per_flush.max(1) as u32;
     }
     let reads = build_part(&load.reads)?;
     let writes = build_part(&load.writes)?;

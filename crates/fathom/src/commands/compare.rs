@@ -245,16 +245,16 @@ fn match_jobs(sides: &[Side]) -> Result<Vec<Vec<&MeasuredLoad>>, Faults> {
 }
 
 fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> ComparedJob {
-    let facts: Vec<Vec<Fact>> = job.iter().map(|one| one.facts.clone()).collect();
-    let observations: Vec<&Observation> = job.iter().map(|one| &one.observation).collect();
+    let facts: Vec<Vec<Fact>> = job.iter().map(|side| side.facts.clone()).collect();
+    let observations: Vec<&Observation> = job.iter().map(|side| &side.observation).collect();
     let (first, others) = (observations[0], &observations[1..]);
     let changes: Vec<ComparedFile> = others
         .iter()
         .zip(&files[1..])
         .zip(&facts[1..])
-        .map(|((other, file), around)| {
+        .map(|((other, file), facts_of_side)| {
             let mut changes = compare::changes(first, other, margin);
-            if compare::changes_load(&compare::differences(&[facts[0].clone(), around.clone()])) {
+            if compare::changes_load(&compare::differences(&[facts[0].clone(), facts_of_side.clone()])) {
                 changes
                     .iter_mut()
                     .for_each(|change| change.word = Judgement::DifferentLoad);
@@ -271,7 +271,7 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
         .flat_map(|to| &to.changes)
         .any(|change| change.word == Judgement::DifferentLoad)
     {
-        let to_best = ranking.iter_mut().filter_map(|one| one.to_best.as_mut());
+        let to_best = ranking.iter_mut().filter_map(|result| result.to_best.as_mut());
         to_best.for_each(|change| change.word = Judgement::DifferentLoad);
     }
     let sentences = match &changes[..] {
@@ -303,10 +303,10 @@ fn describe_ranking(
     let Some((best, others)) = ranking.split_first() else {
         return Vec::new();
     };
-    let describe_result = |one: &RankedResult| {
-        let changes = compare::changes(observations[best.index], observations[one.index], margin);
-        let names = [&*files[one.index], &*files[best.index]];
-        Some(describe_change(one.to_best.as_ref()?, &changes, names, margin))
+    let describe_result = |result: &RankedResult| {
+        let changes = compare::changes(observations[best.index], observations[result.index], margin);
+        let names = [&*files[result.index], &*files[best.index]];
+        Some(describe_change(result.to_best.as_ref()?, &changes, names, margin))
     };
     others.iter().filter_map(describe_result).collect()
 }
@@ -349,11 +349,11 @@ fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), 
 }
 
 fn join_values(difference: &Difference) -> String {
-    let each = difference
+    let described = difference
         .values
         .iter()
         .map(|value| value.as_deref().unwrap_or("not known"));
-    each.collect::<Vec<_>>().join(" / ")
+    described.collect::<Vec<_>>().join(" / ")
 }
 
 fn format_text(comparison: &Comparison) -> String {
@@ -472,14 +472,14 @@ fn format_markdown(comparison: &Comparison) -> String {
 fn format_csv(comparison: &Comparison) -> String {
     let mut rows = Vec::new();
     for job in &comparison.jobs {
-        for (place, one) in job.ranking.iter().enumerate() {
-            for shown in &one.figures {
-                let to_best = one.to_best.as_ref().filter(|change| change.figure == shown.figure);
+        for (place, result) in job.ranking.iter().enumerate() {
+            for shown in &result.figures {
+                let to_best = result.to_best.as_ref().filter(|change| change.figure == shown.figure);
                 let in_column = |value: f64| shown.figure.in_column(value);
                 rows.push(vec![
                     job.job.clone(),
                     (place + 1).to_string(),
-                    comparison.files[one.index].clone(),
+                    comparison.files[result.index].clone(),
                     shown.figure.column(),
                     in_column(shown.value).to_string(),
                     csv_number(shown.interval.map(|interval| in_column(interval.0))),

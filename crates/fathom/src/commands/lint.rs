@@ -278,8 +278,8 @@ fn list_refusals(plan: &Plan, known: &[String]) -> Vec<Finding> {
             return others.map(finding).collect();
         }
     };
-    let refusals = judged.iter().filter_map(|one| match &one.decision {
-        Decision::Refused(refusal) => Some((one.examined.path.display().to_string(), refusal)),
+    let refusals = judged.iter().filter_map(|target| match &target.decision {
+        Decision::Refused(refusal) => Some((target.examined.path.display().to_string(), refusal)),
         Decision::Allowed { .. } => None,
     });
     let findings = refusals.flat_map(|(path, refusal)| {

@@ -112,8 +112,8 @@ fn pair_readings<'a>(
         earlier.entry(&mount.mount_point).or_default().push_back(mount);
     }
     after.iter().map(move |mount| {
-        let same = earlier.get_mut(&*mount.mount_point);
-        (same.and_then(VecDeque::pop_front), mount)
+        let earlier_mount = earlier.get_mut(&*mount.mount_point);
+        (earlier_mount.and_then(VecDeque::pop_front), mount)
     })
 }
 

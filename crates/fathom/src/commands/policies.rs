@@ -204,8 +204,8 @@ fn format_figures(resolved: &ResolvedPolicy) -> String {
         text += &format!(" (of {})", described.join(", "));
     }
     text += "\n";
-    for one in resolved.layers.iter().chain(&resolved.cached) {
-        text += &format!("  {:<32} {}\n", one.name, format_layer(one));
+    for layer in resolved.layers.iter().chain(&resolved.cached) {
+        text += &format!("  {:<32} {}\n", layer.name, format_layer(layer));
     }
     for burst in &resolved.bursts {
         let show = |value: f64| match burst.unit {

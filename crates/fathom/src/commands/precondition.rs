@@ -309,7 +309,7 @@ fn read_settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<Procedure
             .steps
             .first()
             .and_then(|step| step.jobs.first())
-            .map_or(String::new(), words::operations),
+            .map_or(String::new(), words::describe_operations),
         false => format!("{} cells of mixes and sizes", cells.len()),
     };
     Ok(ProcedureSettings {
@@ -427,7 +427,7 @@ impl PreconditionRunner<'_> {
 
     fn introduction(&self, next: NextRun, plan: &Plan) -> String {
         let settings = &self.plans.settings;
-        let what = words::operations(&plan.steps[0].jobs[0]);
+        let what = words::describe_operations(&plan.steps[0].jobs[0]);
         match next {
             NextRun::Fill => format!("filling, {} times: {what}", settings.passes),
             NextRun::Round { number, cell: None } => {
@@ -513,8 +513,8 @@ fn format_text(report: &Report) -> String {
         "round", "IOPS", "MiB/s", "mean", "average of 5", "slope", "range", "excursion", "steady"
     );
     for round in &report.rounds {
-        let shown = round.measured.iter().find(|one| one.iops == round.tracked);
-        let (bytes, mean) = shown.map_or((0.0, 0.0), |one| (one.bytes_per_sec, one.mean_ns));
+        let shown = round.measured.iter().find(|cell| cell.iops == round.tracked);
+        let (bytes, mean) = shown.map_or((0.0, 0.0), |cell| (cell.bytes_per_sec, cell.mean_ns));
         text += &format!(
             "{:>7}{:>13}{:>11}{:>11}",
             round.number,
@@ -568,8 +568,8 @@ fn format_cells(report: &Report) -> String {
                 read_percent: *read,
                 block: size,
             };
-            let found = round.measured.iter().find(|one| one.cell == Some(wanted));
-            text += &format!("{:>11}", found.map_or("-".into(), |one| rate(one.iops)));
+            let found = round.measured.iter().find(|cell| cell.cell == Some(wanted));
+            text += &format!("{:>11}", found.map_or("-".into(), |cell| rate(cell.iops)));
         }
         text += "\n";
     }
@@ -582,17 +582,17 @@ fn format_csv(report: &Report) -> String {
         "round,read_percent,block_bytes,iops,bytes_per_sec,mean_ns,p999_ns,average,slope,range,excursion,steady\n",
     );
     for round in &report.rounds {
-        for one in &round.measured {
+        for measured in &round.measured {
             let or_empty = |value: Option<String>| value.unwrap_or_default();
             let window = round.window.as_ref();
             let cells = [
                 round.number.to_string(),
-                or_empty(one.cell.map(|cell| cell.read_percent.to_string())),
-                or_empty(one.cell.map(|cell| cell.block.0.to_string())),
-                one.iops.to_string(),
-                one.bytes_per_sec.to_string(),
-                one.mean_ns.to_string(),
-                or_empty(one.p999_ns.map(|value| value.to_string())),
+                or_empty(measured.cell.map(|cell| cell.read_percent.to_string())),
+                or_empty(measured.cell.map(|cell| cell.block.0.to_string())),
+                measured.iops.to_string(),
+                measured.bytes_per_sec.to_string(),
+                measured.mean_ns.to_string(),
+                or_empty(measured.p999_ns.map(|value| value.to_string())),
                 or_empty(window.map(|window| window.figures.average.to_string())),
                 or_empty(window.map(|window| window.figures.slope.to_string())),
                 or_empty(window.map(|window| window.figures.range.to_string())),

@@ -134,7 +134,7 @@ fn select_permitted(whole: Screening, permissions: &Permissions) -> Result<(Plan
     let judged = ::run::targets::judge(&plan, permissions)?;
     let refusals: Vec<Refusal> = judged
         .iter()
-        .filter_map(|one| one.decision.refusal().cloned())
+        .filter_map(|target| target.decision.refusal().cloned())
         .collect();
     if refusals.is_empty() {
         return Ok((plan, refusals));

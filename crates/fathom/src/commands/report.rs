@@ -111,10 +111,10 @@ fn find_logs(args: &[String]) -> Result<Logs, Faults> {
             paths.sort();
         }
         let before = logs.files.len();
-        for one in paths {
-            let name = one.file_name().map(|name| name.to_string_lossy().into_owned());
+        for input in paths {
+            let name = input.file_name().map(|name| name.to_string_lossy().into_owned());
             match name.as_deref().and_then(LogName::parse) {
-                Some(name) => logs.files.push((one, name)),
+                Some(name) => logs.files.push((input, name)),
                 None if path.is_dir() => logs.others.extend(name),
                 None => others.push(arg),
             }

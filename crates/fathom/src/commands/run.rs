@@ -193,7 +193,7 @@ pub(super) fn record_preset_changes(document: &mut Document, options: &[OptionWi
     });
     let names = native::options().map(|option| option.name);
     let changed =
-        names.filter(|name| !PRESET_NEUTRAL.contains(name) && (set(name) || before.iter().any(|one| one == name)));
+        names.filter(|name| !PRESET_NEUTRAL.contains(name) && (set(name) || before.iter().any(|flag| flag == name)));
     used.changed = changed.map(str::to_owned).collect();
 }
 

@@ -67,7 +67,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 
 /// Prints the result in a file or an entry of the history.
 pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
-    if args.spec.forms().any(|one| one.split('=').next() == Some("ndjson")) {
+    if args.spec.forms().any(|form| form.split('=').next() == Some("ndjson")) {
         let fault =
             Fault::new("cannot write ndjson: it is the stream of a live run, but this run has ended").at("--out");
         return Err(Faults::usage(

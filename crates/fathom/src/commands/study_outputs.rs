@@ -117,18 +117,18 @@ impl StudyOutputs {
     /// [`Faults`] about each wrong option or unusable file.
     pub fn new(spec: &OutputSpec, save: Option<PathBuf>, known: &[Form]) -> Result<StudyOutputs, Faults> {
         let mut list = Vec::new();
-        for one in spec.forms() {
-            let (name, file) = one
+        for output in spec.forms() {
+            let (name, file) = output
                 .split_once('=')
-                .map_or((one, None), |(name, file)| (name, Some(file)));
+                .map_or((output, None), |(name, file)| (name, Some(file)));
             let form = known.iter().find(|form| form.name() == name).ok_or_else(|| {
                 let names: Vec<&str> = known.iter().map(|form| form.name()).collect();
                 let fault =
-                    Fault::new(format!("this command has no output format `{name}`")).at(format!("--out {one}"));
+                    Fault::new(format!("this command has no output format `{name}`")).at(format!("--out {output}"));
                 Faults::usage(fault.help(format!("formats: {}", names.join(", "))))
             })?;
             if file == Some("") {
-                let fault = Fault::new("the file name is missing").at(format!("--out {one}"));
+                let fault = Fault::new("the file name is missing").at(format!("--out {output}"));
                 return Err(Faults::usage(
                     fault.help(format!("for example --out {name}=report.{name}")),
                 ));

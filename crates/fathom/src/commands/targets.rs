@@ -25,28 +25,31 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         return screen::put_json(&value);
     }
     let mut text = String::new();
-    let (devices, file_systems): (Vec<&Listing>, Vec<&Listing>) =
-        list.iter().partition(|one| matches!(one.kind, ListingKind::Device(_)));
+    let (devices, file_systems): (Vec<&Listing>, Vec<&Listing>) = list
+        .iter()
+        .partition(|listing| matches!(listing.kind, ListingKind::Device(_)));
     text += "Disks and partitions\n";
-    devices.iter().for_each(|one| text += &describe(one));
+    devices.iter().for_each(|device| text += &describe(device));
     if devices.is_empty() {
         text += "  none visible to this user\n";
     }
     text += "\nFile systems (fathom creates a file there and removes it)\n";
-    file_systems.iter().for_each(|one| text += &describe(one));
+    file_systems
+        .iter()
+        .for_each(|file_system| text += &describe(file_system));
     screen::put(&text)
 }
 
-fn describe(one: &Listing) -> String {
-    let mut text = format!("  {}  {}, {}", one.path, one.size(), describe_kind(one));
-    if let (ListingKind::Device(_), [first, ..]) = (&one.kind, &one.mounted_at[..]) {
+fn describe(listing: &Listing) -> String {
+    let mut text = format!("  {}  {}, {}", listing.path, listing.size(), describe_kind(listing));
+    if let (ListingKind::Device(_), [first, ..]) = (&listing.kind, &listing.mounted_at[..]) {
         text += &format!(", mounted at {first}");
-        if one.mounted_at.len() > 1 {
-            text += &format!(" and {} more", one.mounted_at.len() - 1);
+        if listing.mounted_at.len() > 1 {
+            text += &format!(" and {} more", listing.mounted_at.len() - 1);
         }
     }
     text += "\n";
-    let (may, reasons) = describe_permissions(one);
+    let (may, reasons) = describe_permissions(listing);
     text += &format!("      {may}\n");
     for reason in reasons {
         text += &format!("        {reason}\n");
@@ -54,8 +57,8 @@ fn describe(one: &Listing) -> String {
     text
 }
 
-fn describe_kind(one: &Listing) -> String {
-    match &one.kind {
+fn describe_kind(listing: &Listing) -> String {
+    match &listing.kind {
         ListingKind::Device(device) => {
             let mut words = vec![device.kind.clone()];
             words.extend(device.model.clone());
@@ -63,7 +66,7 @@ fn describe_kind(one: &Listing) -> String {
             if device.rotational && device.kind == "disk" {
                 words.push("rotational".into());
             }
-            if let Contents::Known(found) = &one.contents {
+            if let Contents::Known(found) = &listing.contents {
                 words.extend(found.iter().map(|signature| format!("holds {signature}")));
             }
             words.retain(|word| !word.is_empty());
@@ -74,18 +77,18 @@ fn describe_kind(one: &Listing) -> String {
 }
 
 /// Describes the permitted tests, and the reasons against the others.
-fn describe_permissions(one: &Listing) -> (String, Vec<String>) {
-    let read = match &one.read_error {
+fn describe_permissions(listing: &Listing) -> (String, Vec<String>) {
+    let read = match &listing.read_error {
         None => "may be read".to_owned(),
         Some(why) => {
             let why = why.split(" (os error").next().unwrap_or(why);
             format!("cannot be read ({})", why.to_lowercase())
         }
     };
-    match &one.write {
+    match &listing.write {
         WriteAccess::Yes => (format!("{read} and written"), Vec::new()),
         WriteAccess::IfNamed(refusal) => (
-            format!("{read}; writing needs --allow-destroy {}", one.path),
+            format!("{read}; writing needs --allow-destroy {}", listing.path),
             refusal.reasons.iter().map(ToString::to_string).collect(),
         ),
         WriteAccess::No(refusal) => (
@@ -95,26 +98,26 @@ fn describe_permissions(one: &Listing) -> (String, Vec<String>) {
     }
 }
 
-fn to_json(one: &Listing) -> Value {
-    let (write, reasons, help) = match &one.write {
+fn to_json(listing: &Listing) -> Value {
+    let (write, reasons, help) = match &listing.write {
         WriteAccess::Yes => ("yes", Vec::new(), None),
         WriteAccess::IfNamed(refusal) => ("if named", refusal.reasons.clone(), Some(refusal.help.clone())),
         WriteAccess::No(refusal) => ("no", refusal.reasons.clone(), Some(refusal.help.clone())),
     };
-    let what = match &one.kind {
+    let what = match &listing.kind {
         ListingKind::Device(device) => json!({ "device": device }),
         ListingKind::FileSystem(file_system) => json!({ "file_system": file_system }),
     };
-    let contents = match &one.contents {
+    let contents = match &listing.contents {
         Contents::Known(found) => found.iter().map(ToString::to_string).collect(),
         Contents::Unknown { why } => vec![format!("unknown: {why}")],
     };
     let mut value = json!({
-        "path": one.path,
-        "size": one.size(),
-        "mounted_at": one.mounted_at,
+        "path": listing.path,
+        "size": listing.size(),
+        "mounted_at": listing.mounted_at,
         "contents": contents,
-        "read": one.read_error.is_none(),
+        "read": listing.read_error.is_none(),
         "write": write,
         "why_not": reasons.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "help": help,

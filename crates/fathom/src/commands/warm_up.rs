@@ -255,8 +255,8 @@ fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
 
 /// Examines the target at a path.
 fn examine_target(path: &str) -> Result<TargetFacts, Faults> {
-    let one = Path::new(path);
-    let meta = std::fs::metadata(one).map_err(|error| Faults::unreadable(one, &error))?;
+    let file = Path::new(path);
+    let meta = std::fs::metadata(file).map_err(|error| Faults::unreadable(file, &error))?;
     if meta.is_dir() {
         return Err(cannot_warm(
             path,

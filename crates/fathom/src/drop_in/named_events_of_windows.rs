@@ -62,14 +62,14 @@ mod tests {
         let name = format!("fathom-{}-seen", std::process::id());
         let missing = NamedEvent::set_existing(&name).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-        let [one, other] = [&name; 2].map(|name| NamedEvent::open_or_create(name).unwrap());
-        assert!(!one.is_set() && !other.is_set());
-        one.wait(|| true);
+        let [first, second] = [&name; 2].map(|name| NamedEvent::open_or_create(name).unwrap());
+        assert!(!first.is_set() && !second.is_set());
+        first.wait(|| true);
         NamedEvent::set_existing(&name).unwrap();
-        assert!(one.is_set() && other.is_set());
-        other.wait(|| false);
-        one.close();
-        drop((one, other));
+        assert!(first.is_set() && second.is_set());
+        second.wait(|| false);
+        first.close();
+        drop((first, second));
         assert!(
             !NamedEvent::open_or_create(&name).unwrap().is_set(),
             "a different event"

@@ -93,11 +93,11 @@ impl<L: Link> Read for DeadlineLink<'_, L> {
                 let why = "the peer was silent while too many connections waited";
                 return Err(io::Error::new(io::ErrorKind::ConnectionAborted, why));
             }
-            let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let time_left = self.deadline.saturating_duration_since(Instant::now());
+            if time_left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            self.link.set_timeout(Some(left.min(CANCEL_INTERVAL)))?;
+            self.link.set_timeout(Some(time_left.min(CANCEL_INTERVAL)))?;
             match self.link.read(bytes) {
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
                 outcome => return outcome,

@@ -106,9 +106,9 @@ pub fn connect_all(hosts: &[String], interrupt: &AtomicBool) -> Result<Connected
 fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     let mut command = if host == LOCAL {
-        let own = std::env::current_exe()
+        let own_path = std::env::current_exe()
             .map_err(|error| host_fault(host, format!("cannot find the fathom executable: {error}"), ""))?;
-        let mut command = Command::new(own);
+        let mut command = Command::new(own_path);
         command.args(["agent", "--stdio"]);
         command
     } else {

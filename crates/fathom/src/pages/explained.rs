@@ -5,10 +5,12 @@ use model::finding::Finding;
 use model::observation::{Flow, Observation};
 use model::shell_word;
 use model::stats::{Support, support};
+use report::diagnosis::format_sentence;
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::run::{
-    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane, requirement_from_result,
+    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane_chart,
+    requirement_from_result, shared_limits_section,
 };
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{ExplainedLoad, Explanation};
@@ -48,14 +50,14 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         .enumerate()
         .map(|(number, load)| section(number, load, several))
         .collect();
-    sections.extend(explanation.shared_limits.iter().map(report::html::run::shared_limits));
+    sections.extend(explanation.shared_limits.iter().map(shared_limits_section));
     let points: Vec<PlanePoint> = explanation
         .loads
         .iter()
         .filter_map(|load| PlanePoint::from_observation(&load.observation))
         .collect();
     sections.extend(
-        Block::chart(plane("plane", "Rate and latency", &points)).map(|block| Section {
+        Block::chart_block(plane_chart("plane", "Rate and latency", &points)).map(|block| Section {
             title: "Rate, latency and queue depth".into(),
             blocks: vec![block],
             ..Section::default()
@@ -130,9 +132,10 @@ fn find_quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
     match value(&seen.total) {
         Some(value) => vec![(name, value)],
         None => {
-            let each = seen.directions.iter();
-            let each = each.filter_map(|(direction, flow)| Some((direction, value(flow.as_ref()?)?)));
-            each.map(|(direction, value)| (format!("{}.{name}", direction.word()), value))
+            let flows = seen.directions.iter();
+            let flows = flows.filter_map(|(direction, flow)| Some((direction, value(flow.as_ref()?)?)));
+            flows
+                .map(|(direction, value)| (format!("{}.{name}", direction.word()), value))
                 .collect()
         }
     }
@@ -142,9 +145,9 @@ fn find_quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
 fn join_requirement(explanation: &Explanation) -> String {
     let verdicts = explanation.loads.iter().filter_map(|load| load.verdict.as_ref());
     let mut clauses: Vec<&str> = Vec::new();
-    for one in verdicts.flat_map(|verdict| &verdict.clauses) {
-        if !clauses.contains(&one.clause.text.as_str()) {
-            clauses.push(&one.clause.text);
+    for verdict in verdicts.flat_map(|verdict| &verdict.clauses) {
+        if !clauses.contains(&verdict.clause.text.as_str()) {
+            clauses.push(&verdict.clause.text);
         }
     }
     shell_word(&clauses.join(",")).into_owned()
@@ -176,7 +179,7 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
             ("Measure with fathom to see the device's own counters as well.", measure)
         }
     };
-    let actions = verdict.actions.iter().map(|action| report::diagnosis::sentence(action));
+    let actions = verdict.actions.iter().map(|action| format_sentence(action));
     Lead {
         topic: "What next".into(),
         sentence: actions.chain([sentence.to_owned()]).collect::<Vec<_>>().join(" "),
@@ -232,7 +235,7 @@ fn lead(load: &ExplainedLoad, several: bool) -> Lead {
             true => format!("What limits {}", load.observation.name),
             false => "What limits it".into(),
         },
-        sentence: report::diagnosis::sentence(&load.diagnosis.sentence),
+        sentence: format_sentence(&load.diagnosis.sentence),
         advice: {
             // `verify` has another name for the order.
             let words = load_arguments(&load.observation);
@@ -274,8 +277,8 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
     }));
     let latency = total.waited();
     let in_flight = seen.in_flight().map(|in_flight| {
-        let of = seen.load.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
-        format!("{in_flight:.1}{of} in flight on average")
+        let depth_text = seen.load.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
+        format!("{in_flight:.1}{depth_text} in flight on average")
     });
     tiles.extend(
         latency
@@ -284,7 +287,7 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
     );
     // With separate figures for reads and writes, shows the slower ones.
     let p99 = find_quantiles(seen, 0.99);
-    let slowest = p99.iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    let slowest = p99.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     tiles.extend(slowest.map(|(name, value)| {
         let note = match name.strip_suffix(".p99") {
             Some(direction) if p99.len() > 1 => format!("{direction}s, the slower ones"),
@@ -325,7 +328,7 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
         percentiles(&id("percentiles"), seen),
         cores(&id("cores"), seen),
     ] {
-        blocks.extend(Block::chart(chart));
+        blocks.extend(Block::chart_block(chart));
     }
     Section {
         title: if several {

@@ -87,18 +87,18 @@ fn mean_over_windows(points: &[(f64, Option<f64>)]) -> Option<f64> {
 pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     let first = logs
         .iter()
-        .filter_map(|one| one.log.times_ms)
+        .filter_map(|log| log.log.times_ms)
         .map(|times| times.0)
         .min();
     let origin = first.filter(|first| *first >= EPOCH_MS);
     let mut jobs: BTreeMap<&str, Vec<&LogFile>> = BTreeMap::new();
-    for one in logs {
-        jobs.entry(&one.name.job).or_default().push(one);
+    for log in logs {
+        jobs.entry(&log.name.job).or_default().push(log);
     }
     let mut about = vec![format!("{} log files of fio", logs.len())];
     let last = logs
         .iter()
-        .filter_map(|one| one.log.times_ms)
+        .filter_map(|log| log.log.times_ms)
         .map(|times| times.1)
         .max();
     about.extend(last.map(|last| {
@@ -149,27 +149,27 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
 
 /// Lists lines and files that are not shown.
 fn list_unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
-    let lines = logs.iter().filter(|one| one.log.unread > 0).map(|one| {
+    let lines = logs.iter().filter(|log| log.log.unread > 0).map(|log| {
         let what = format!(
             "{} of {} lines could not be read",
-            one.log.unread,
-            one.log.unread + one.log.lines
+            log.log.unread,
+            log.log.unread + log.log.lines
         );
         let finding = Finding::new("REPORT-UNREAD", Severity::Warning, what).why("they are omitted");
-        let place = one.log.first_unread.as_ref().and_then(|first| first.at.as_ref());
-        finding.at(place.map_or_else(|| one.file.clone(), |place| format!("{}:{}", place.file, place.line)))
+        let place = log.log.first_unread.as_ref().and_then(|first| first.at.as_ref());
+        finding.at(place.map_or_else(|| log.file.clone(), |place| format!("{}:{}", place.file, place.line)))
     });
     let empty = logs
         .iter()
-        .filter(|one| one.log.lines + one.log.unread == 0)
-        .map(|one| Finding::new("REPORT-UNREAD", Severity::Note, "the log is empty").at(&*one.file));
+        .filter(|log| log.log.lines + log.log.unread == 0)
+        .map(|log| Finding::new("REPORT-UNREAD", Severity::Note, "the log is empty").at(&*log.file));
     let files = (!others.is_empty()).then(|| {
         let named = others[..others.len().min(MAX_NAMED)].join(", ");
-        let more = match others.len().saturating_sub(MAX_NAMED) {
+        let omitted = match others.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        let what = format!("not read, because their names are not log names: {named}{more}");
+        let what = format!("not read, because their names are not log names: {named}{omitted}");
         let help = "print a compressed log (.fz) with `fio --inflate-log=FILE`";
         let finding = Finding::new("REPORT-UNREAD", Severity::Note, what);
         match others.iter().any(|file| file.ends_with(".fz")) {
@@ -195,7 +195,7 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
                     format!("{title} ({} of {parts})", number + 1),
                 ),
             };
-            blocks.extend(Block::chart(Some(over_time(id, title, kind, some))));
+            blocks.extend(Block::chart_block(Some(over_time(id, title, kind, some))));
         }
     }
     let table = Table {
@@ -208,7 +208,7 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
     if !table.rows.is_empty() {
         blocks.insert(0, Block::Table(table));
     }
-    blocks.extend(Block::chart(percentiles(prefix, files)));
+    blocks.extend(Block::chart_block(percentiles(prefix, files)));
     Section {
         title: job.into(),
         blocks,
@@ -246,9 +246,9 @@ fn row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
 
 fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
     let mut curves = Vec::new();
-    for one in files.iter().filter(|one| one.name.kind == kind) {
-        for (direction, lines) in one.log.directions.iter() {
-            let name = match one.name.worker {
+    for file in files.iter().filter(|file| file.name.kind == kind) {
+        for (direction, lines) in file.log.directions.iter() {
+            let name = match file.name.worker {
                 Some(worker) => format!("worker {worker}, {}s", direction.word()),
                 None => format!("all workers, {}s", direction.word()),
             };
@@ -261,25 +261,25 @@ fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
             };
             let averages = |samples: &[dialects::import::logs::Sample]| points_of_averages(samples, kind, origin);
             let form = match () {
-                () if one.log.is_merged => Form::Dots,
+                () if file.log.is_merged => Form::Dots,
                 () if lines.samples.len() <= MAX_DOTS => Form::Points,
                 () => Form::Line,
             };
             if !lines.samples.is_empty() {
-                let (points, each) = averages(&lines.samples);
-                curves.push(curve(name.clone(), points, form, each));
+                let (points, description) = averages(&lines.samples);
+                curves.push(curve(name.clone(), points, form, description));
             }
             if !lines.maxima.is_empty() {
-                let (points, each) = averages(&lines.maxima);
+                let (points, description) = averages(&lines.maxima);
                 curves.push(curve(
                     format!("{name}, maxima"),
                     points,
                     form,
-                    each.replace("average", "maximum"),
+                    description.replace("average", "maximum"),
                 ));
             }
-            if let Some((points, each)) = points_of_intervals(lines, &one.log, kind, origin) {
-                curves.push(curve(name, points, Form::Steps, each));
+            if let Some((points, description)) = points_of_intervals(lines, &file.log, kind, origin) {
+                curves.push(curve(name, points, Form::Steps, description));
             }
         }
     }
@@ -292,17 +292,17 @@ type Points = (Vec<(f64, Option<f64>)>, String);
 /// too many.
 fn points_of_averages(samples: &[dialects::import::logs::Sample], kind: LogKind, origin: u64) -> Points {
     let factor = if kind == LogKind::Bandwidth { 1024.0 } else { 1.0 };
-    let together = samples.len().div_ceil(MAX_POINTS).max(1);
+    let samples_per_point = samples.len().div_ceil(MAX_POINTS).max(1);
     let point = |some: &[dialects::import::logs::Sample]| {
-        let mean = some.iter().map(|one| one.value).sum::<f64>() / some.len() as f64;
+        let mean = some.iter().map(|sample| sample.value).sum::<f64>() / some.len() as f64;
         let end = some.last().map_or(0, |last| last.at_ms);
         (end.saturating_sub(origin) as f64 / 1e3, Some(mean * factor))
     };
-    let each = match together {
+    let description = match samples_per_point {
         1 => "an average of the log".to_owned(),
         some => format!("mean of {some} averages of the log"),
     };
-    (samples.chunks(together).map(point).collect(), each)
+    (samples.chunks(samples_per_point).map(point).collect(), description)
 }
 
 /// Computes the rate or mean latency of operations by interval. The last interval of a log is
@@ -317,14 +317,21 @@ fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) 
         .filter_map(|(_, lines)| lines.intervals.keys().next_back().copied())
         .max()?;
     let (begin_ms, seconds) = (log.times_ms?.0, log.interval_ms as f64 / 1e3);
-    let together = ((last - first + 1) as usize).div_ceil(MAX_POINTS).max(1) as u64;
+    let intervals_per_point = ((last - first + 1) as usize).div_ceil(MAX_POINTS).max(1) as u64;
     let is_rate = matches!(kind, LogKind::Bandwidth | LogKind::Iops);
     let point = |from: u64| {
-        let found = lines.intervals.range(from..from + together).map(|(_, one)| one);
-        let (operations, bytes, sum) = found.fold((0, 0, 0.0), |all: (u64, u64, f64), one| {
-            (all.0 + one.operations, all.1 + one.bytes, all.2 + one.sum)
+        let found = lines
+            .intervals
+            .range(from..from + intervals_per_point)
+            .map(|(_, interval)| interval);
+        let (operations, bytes, sum) = found.fold((0, 0, 0.0), |sums: (u64, u64, f64), interval| {
+            (
+                sums.0 + interval.operations,
+                sums.1 + interval.bytes,
+                sums.2 + interval.sum,
+            )
         });
-        let length = together as f64 * seconds;
+        let length = intervals_per_point as f64 * seconds;
         let value = match kind {
             LogKind::Bandwidth => Some(bytes as f64 / length),
             LogKind::Iops => Some(operations as f64 / length),
@@ -335,13 +342,13 @@ fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) 
             value,
         )
     };
-    let is_whole = |from: &u64| !is_rate || from + together <= end;
+    let is_whole = |from: &u64| !is_rate || from + intervals_per_point <= end;
     let points = (first..=last)
-        .step_by(together as usize)
+        .step_by(intervals_per_point as usize)
         .filter(is_whole)
         .map(point)
         .collect();
-    let length = report::numbers::duration(model::Nanos(log.interval_ms * together * 1_000_000));
+    let length = report::numbers::duration(model::Nanos(log.interval_ms * intervals_per_point * 1_000_000));
     let what = if is_rate {
         "operations of"
     } else {
@@ -367,7 +374,7 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
         _ => (Axis::log("latency", unit), ns),
     };
     // A colour identifies a direction only if it has a single curve.
-    let alone = |curve: &Curve| curves.iter().filter(|one| one.direction == curve.direction).count() == 1;
+    let is_only_curve = |curve: &Curve| curves.iter().filter(|other| other.direction == curve.direction).count() == 1;
     let line = |curve: &Curve| {
         let (x, y) = curve
             .points
@@ -379,7 +386,7 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
             form: curve.form,
             x,
             y,
-            tone: if alone(curve) {
+            tone: if is_only_curve(curve) {
                 direction_tone(curve.direction)
             } else {
                 Tone::Next
@@ -414,7 +421,7 @@ fn latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogr
     [LogKind::Histogram, LogKind::Completion, LogKind::Latency]
         .into_iter()
         .find_map(|kind| {
-            let logs = files.iter().filter(|one| one.name.kind == kind).map(|one| &one.log);
+            let logs = files.iter().filter(|file| file.name.kind == kind).map(|file| &file.log);
             let mut sum: PerDirection<Histogram> = PerDirection::default();
             for (direction, lines) in logs.clone().flat_map(|log| log.directions.iter()) {
                 lines.latencies.iter().for_each(|found| sum[direction].merge(found));
@@ -452,9 +459,9 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
         // Without a log of the rate, the lines of single operations in another log are counted.
         let kinds = [kind, LogKind::Latency, LogKind::Completion];
-        let files_of_kind = |kind: LogKind| files.iter().filter(move |one| one.name.kind == kind);
+        let files_of_kind = |kind: LogKind| files.iter().filter(move |file| file.name.kind == kind);
         let source = kinds.into_iter().find(|kind| files_of_kind(*kind).next().is_some())?;
-        let logs: Vec<&Log> = files_of_kind(source).map(|one| &one.log).collect();
+        let logs: Vec<&Log> = files_of_kind(source).map(|file| &file.log).collect();
         let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.times_ms).collect();
         let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
         let length = ends.iter().map(|at| at.1 - at.0).max()?;
@@ -493,10 +500,10 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     let Some((kind, by_direction, _)) = latencies(files) else {
         return tiles;
     };
-    let mut all = Histogram::new();
-    by_direction.iter().for_each(|(_, found)| all.merge(found));
+    let mut histogram = Histogram::new();
+    by_direction.iter().for_each(|(_, found)| histogram.merge(found));
     for (share, name) in [(0.5, "Half took no longer than"), (0.99, "99 % took no longer than")] {
-        if support(share, all.n()) != Support::None {
+        if support(share, histogram.n()) != Support::None {
             let what = if kind == LogKind::Latency {
                 "latency"
             } else {
@@ -504,8 +511,8 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
             };
             tiles.push(Tile {
                 name: name.into(),
-                value: time(all.quantile(share) as f64),
-                note: format!("{what} of {} operations", count(all.n())),
+                value: time(histogram.quantile(share) as f64),
+                note: format!("{what} of {} operations", count(histogram.n())),
             });
         }
     }
@@ -514,14 +521,14 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
 
 /// Builds the section about the files of the page and what is missing from them.
 fn sources(logs: &[LogFile]) -> Section {
-    let row = |one: &LogFile| {
-        let worker = one
+    let row = |file: &LogFile| {
+        let worker = file
             .name
             .worker
             .map_or_else(|| "all".to_owned(), |worker| worker.to_string());
-        vec![one.file.clone(), one.name.job.clone(), worker, count(one.log.lines)]
+        vec![file.file.clone(), file.name.job.clone(), worker, count(file.log.lines)]
     };
-    let has = |kind: LogKind| logs.iter().any(|one| one.name.kind == kind && one.log.lines > 0);
+    let has = |kind: LogKind| logs.iter().any(|log| log.name.kind == kind && log.log.lines > 0);
     let mut lacks: Vec<String> = OVER_TIME
         .iter()
         .filter(|(kind, ..)| !has(*kind))

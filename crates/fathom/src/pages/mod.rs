@@ -53,7 +53,7 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
         diagnoses: diagnoses(results),
         changes: changes(results),
     };
-    run::page(results, &context)
+    run::create_page(results, &context)
 }
 
 /// Largest typical block: longer operations spend more time on the transfer than on waiting.
@@ -117,8 +117,8 @@ fn diagnoses(results: &Results) -> Vec<JobDiagnosis> {
 
 fn changes(results: &Results) -> Vec<Change> {
     let mut found = Vec::new();
-    for (step, one) in results.steps.iter().enumerate() {
-        for job in 0..one.jobs.len() {
+    for (step, results_of_step) in results.steps.iter().enumerate() {
+        for job in 0..results_of_step.jobs.len() {
             let seen = Observation::from_results(results, step, job);
             let moments = seen.map(|seen| analysis::level_changes(&seen)).unwrap_or_default();
             found.extend(moments.into_iter().map(|moment| Change {
@@ -137,7 +137,7 @@ fn simulation(study: &Study) -> Option<&'static str> {
     study
         .runs
         .iter()
-        .find_map(|run| report::words::simulation(&run.results.plan))
+        .find_map(|run| report::words::describe_simulation(&run.results.plan))
 }
 
 /// Groups the warnings of several runs: each rule once, as its first run has it, with its runs.
@@ -197,13 +197,13 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
     let reasons = verdict
         .reasons
         .iter()
-        .map(|reason| report::diagnosis::sentence(&reason.what));
+        .map(|reason| report::diagnosis::format_sentence(&reason.what));
     let untested = verdict.untested.as_ref();
     let notes = verdict
         .notes
         .iter()
         .filter(|note| untested.is_none_or(|untested| untested.describe() != **note));
-    let notes = notes.map(|note| report::diagnosis::sentence(note));
+    let notes = notes.map(|note| report::diagnosis::format_sentence(note));
     let deciding = describe_deciding(verdict);
     let proven = count_proven(&verdict.clauses, untested).filter(|_| verdict.outcome == Outcome::Pass);
     page::Verdict {
@@ -233,7 +233,7 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
         clauses: clauses(verdict),
         notes: {
             let shared = verdict.describe().shared;
-            let shared = shared.iter().map(|shared| report::diagnosis::sentence(shared));
+            let shared = shared.iter().map(|shared| report::diagnosis::format_sentence(shared));
             shared.chain(reasons).chain(notes).collect()
         },
         options: advised_options(&verdict.clauses),
@@ -243,17 +243,20 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
 /// Describes the clauses that decide a verdict: the missed ones with their shortfall, the met ones,
 /// or the undecided ones. Empty if the test as a whole decides.
 fn describe_deciding(verdict: &Verdict) -> String {
-    let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
-    let clauses: Vec<&ClauseVerdict> = clauses.collect();
-    if let Some(one) = clauses
+    let clauses = verdict
+        .clauses
         .iter()
-        .find(|one| matches!(one.shortfall, Shortfall::Sustained(_)))
+        .filter(|clause| clause.outcome == verdict.outcome);
+    let clauses: Vec<&ClauseVerdict> = clauses.collect();
+    if let Some(missed) = clauses
+        .iter()
+        .find(|clause| matches!(clause.shortfall, Shortfall::Sustained(_)))
     {
-        return describe_miss(one);
+        return describe_miss(missed);
     }
     let words: Vec<String> = match verdict.outcome {
-        Outcome::Fail => clauses.iter().map(|one| describe_miss(one)).collect(),
-        _ => clauses.iter().map(|one| one.clause.to_string()).collect(),
+        Outcome::Fail => clauses.iter().map(|clause| describe_miss(clause)).collect(),
+        _ => clauses.iter().map(|clause| clause.clause.to_string()).collect(),
     };
     let verb = match verdict.outcome {
         _ if words.is_empty() => return String::new(),
@@ -267,14 +270,14 @@ fn describe_deciding(verdict: &Verdict) -> String {
 }
 
 /// Describes a missed clause with its distance: `iops >= 5000 by 20 %`.
-fn describe_miss(one: &ClauseVerdict) -> String {
-    let clause = &one.clause;
-    let (value, target) = match one.value {
+fn describe_miss(verdict: &ClauseVerdict) -> String {
+    let clause = &verdict.clause;
+    let (value, target) = match verdict.value {
         Some(value) if value > 0.0 && clause.target > 0.0 => (value, clause.target),
         _ => return clause.to_string(),
     };
     let ratio = value.max(target) / value.min(target);
-    match (one.shortfall, clause.metric) {
+    match (verdict.shortfall, clause.metric) {
         (Shortfall::Sustained(rate), _) => {
             format!(
                 "sustains {} of {} IOPS",
@@ -348,18 +351,18 @@ fn tone(outcome: Outcome) -> Tone {
 /// Describes the clauses of a verdict, each with figures and reason.
 fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
     let words = verdict.describe().clauses;
-    let each = verdict.clauses.iter().zip(words);
+    let clauses_with_words = verdict.clauses.iter().zip(words);
     // The next step contains the advice.
-    let judged = each.map(|(one, (reason, _))| page::Clause {
-        promised: one.clause.to_string(),
-        word: one.outcome.word().into(),
-        tone: tone(one.outcome),
-        sentence: report::diagnosis::sentence(&reason),
-        line: match one.clause.metric {
-            Metric::Iops => Some(Line::Iops(one.clause.target)),
-            Metric::Throughput => Some(Line::Throughput(one.clause.target)),
-            Metric::Mean => Some(Line::Latency(one.clause.target)),
-            Metric::Quantile { share } => Some(Line::Percentile(share, one.clause.target)),
+    let judged = clauses_with_words.map(|(judged_clause, (reason, _))| page::Clause {
+        promised: judged_clause.clause.to_string(),
+        word: judged_clause.outcome.word().into(),
+        tone: tone(judged_clause.outcome),
+        sentence: report::diagnosis::format_sentence(&reason),
+        line: match judged_clause.clause.metric {
+            Metric::Iops => Some(Line::Iops(judged_clause.clause.target)),
+            Metric::Throughput => Some(Line::Throughput(judged_clause.clause.target)),
+            Metric::Mean => Some(Line::Latency(judged_clause.clause.target)),
+            Metric::Quantile { share } => Some(Line::Percentile(share, judged_clause.clause.target)),
             Metric::Availability => None,
         },
     });
@@ -367,7 +370,7 @@ fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
         promised: untested.promised.clone(),
         word: NOT_TESTED.into(),
         tone: Tone::Unsure,
-        sentence: report::diagnosis::sentence(&untested.why),
+        sentence: report::diagnosis::format_sentence(&untested.why),
         line: None,
     });
     judged.chain(untested).collect()
@@ -376,7 +379,7 @@ fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
 /// Formats a reason as a sentence, with advice.
 fn format_reason(reason: &str, action: Option<&str>) -> String {
     let action = action.map(|action| format!(" What to do: {action}."));
-    report::diagnosis::sentence(reason) + &action.unwrap_or_default()
+    report::diagnosis::format_sentence(reason) + &action.unwrap_or_default()
 }
 
 /// Describes the clauses of a promise in one line.

@@ -22,7 +22,7 @@ const ORDER_CAVEAT: &str = "With one run each, the order may be chance although 
 
 /// Returns the caveats of a comparison of single runs.
 pub fn caveats(ranking: &[RankedResult]) -> Vec<String> {
-    let mut to_best = ranking.iter().filter_map(|one| one.to_best.as_ref());
+    let mut to_best = ranking.iter().filter_map(|result| result.to_best.as_ref());
     let is_apart = to_best.any(|change| matches!(change.word, Judgement::Better | Judgement::Worse));
     let order = is_apart.then_some(ORDER_CAVEAT);
     std::iter::once(INTERVALS_CAVEAT)
@@ -101,7 +101,7 @@ fn build_change_charts(
         let place = order.iter().position(|index| *index == number + 1);
         chart.series[0].looks = vec![Look::Series(place.unwrap_or(0)); to.len()];
         let table = Block::Table(changes_table(&names[0], &names[number + 1], to));
-        Block::chart(Some(chart)).into_iter().chain([table])
+        Block::chart_block(Some(chart)).into_iter().chain([table])
     };
     changes.iter().enumerate().flat_map(build_pair).collect()
 }
@@ -119,16 +119,19 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usi
     let value = |index: usize, change: &Change| match index.checked_sub(1) {
         None => Some(change.from),
         Some(other) => {
-            let to = changes.get(other)?.iter().find(|one| one.figure == change.figure);
-            to.map(|one| one.to)
+            let to = changes
+                .get(other)?
+                .iter()
+                .find(|candidate| candidate.figure == change.figure);
+            to.map(|change| change.to)
         }
     };
     let bars = |index: &usize| {
         let (index, name) = (*index, names.get(*index)?);
-        let each = first
+        let described = first
             .iter()
             .map(|change| (change.figure.name(), value(index, change).map(|value| value / ns)));
-        Some(Series::over_names(name.clone(), Form::Points, each))
+        Some(Series::over_names(name.clone(), Form::Points, described))
     };
     Some(Chart {
         id: format!("{prefix}latencies"),
@@ -205,7 +208,7 @@ fn ranking_title(ranking: &[RankedResult]) -> &'static str {
 }
 
 fn has_different_loads(ranking: &[RankedResult]) -> bool {
-    let changes = ranking.iter().filter_map(|one| one.to_best.as_ref());
+    let changes = ranking.iter().filter_map(|result| result.to_best.as_ref());
     changes
         .into_iter()
         .any(|change| change.word == Judgement::DifferentLoad)
@@ -221,8 +224,8 @@ fn name_first(ranking: &[RankedResult]) -> &'static str {
 
 /// Builds a table of results from best to worst, each compared with the best.
 pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
-    let with_interval = |one: &RankedResult| {
-        let decisive = &one.figures[0];
+    let with_interval = |result: &RankedResult| {
+        let decisive = &result.figures[0];
         let ends = decisive.interval.map(|(low, high)| {
             let words = [low, high].map(|end| decisive.figure.format_value(end));
             match words[0] == words[1] {
@@ -233,22 +236,22 @@ pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
         decisive.figure.format_value(decisive.value) + &ends.unwrap_or_default()
     };
     let mut figures: Vec<Figure> = Vec::new();
-    for shown in ranking.iter().flat_map(|one| &one.figures) {
+    for shown in ranking.iter().flat_map(|result| &result.figures) {
         if !figures.contains(&shown.figure) {
             figures.push(shown.figure);
         }
     }
-    let row = |(place, one): (usize, &RankedResult)| {
+    let row = |(place, result): (usize, &RankedResult)| {
         let others = figures.iter().skip(1).map(|figure| {
-            let found = one.figures.iter().find(|shown| shown.figure == *figure);
+            let found = result.figures.iter().find(|shown| shown.figure == *figure);
             found.map_or("-".to_owned(), |shown| figure.format_value(shown.value))
         });
-        let (change, word) = match &one.to_best {
+        let (change, word) = match &result.to_best {
             None => (name_first(ranking).to_owned(), String::new()),
             Some(change) => (change.describe(), change.word.word().to_owned()),
         };
-        std::iter::once(format!("{}. {}", place + 1, files[one.index]))
-            .chain([with_interval(one)])
+        std::iter::once(format!("{}. {}", place + 1, files[result.index]))
+            .chain([with_interval(result)])
             .chain(others)
             .chain([change, word])
             .collect()
@@ -277,22 +280,26 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
             (unit, ns, best.figure.name())
         }
     };
-    let decisive = || ranking.iter().filter_map(|one| Some((one, one.figures.first()?)));
-    let ends = |which: fn((f64, f64)) -> f64| {
+    let decisive = || {
+        ranking
+            .iter()
+            .filter_map(|result| Some((result, result.figures.first()?)))
+    };
+    let ends = |bound: fn((f64, f64)) -> f64| {
         decisive()
-            .map(|(_, shown)| Some(which(shown.interval?) / scale))
+            .map(|(_, shown)| Some(bound(shown.interval?) / scale))
             .collect()
     };
     let mut series = Series::over_names(
         title.clone(),
         Form::Rows,
-        decisive().map(|(one, shown)| (files[one.index].clone(), Some(shown.value / scale))),
+        decisive().map(|(result, shown)| (files[result.index].clone(), Some(shown.value / scale))),
     );
     (series.low, series.high) = (ends(|interval| interval.0), ends(|interval| interval.1));
     series.looks = (0..ranking.len()).map(Look::Series).collect();
     series.words = decisive()
-        .map(|(one, shown)| {
-            let to_best = one.to_best.as_ref().map(Change::describe);
+        .map(|(result, shown)| {
+            let to_best = result.to_best.as_ref().map(Change::describe);
             format!(
                 "{}, {}",
                 shown.figure.format_value(shown.value),
@@ -346,10 +353,10 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
             String::new()
         };
         let is_ranked = files.len() > 2;
-        let order: Vec<usize> = job.ranking.iter().map(|one| one.index).collect();
-        let mut blocks: Vec<Block> = Block::chart(intervals(&prefix, files, job.ranking, margin))
+        let order: Vec<usize> = job.ranking.iter().map(|result| result.index).collect();
+        let mut blocks: Vec<Block> = Block::chart_block(intervals(&prefix, files, job.ranking, margin))
             .into_iter()
-            .chain(Block::chart(latencies(&prefix, files, &job.changes, &order)))
+            .chain(Block::chart_block(latencies(&prefix, files, &job.changes, &order)))
             .collect();
         let pairs = build_change_charts(&prefix, files, &job.changes, &order, margin);
         match is_ranked {
@@ -414,10 +421,10 @@ pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
     let mut about = common_lines(heads);
     let common = about.len();
     for (file, head) in files.iter().zip(heads) {
-        let own = head.about.iter().filter(|line| !about[..common].contains(line));
-        let own: Vec<&str> = own.map(String::as_str).collect();
-        if !own.is_empty() {
-            about.push(format!("{file}: {}", own.join("; ")));
+        let own_lines = head.about.iter().filter(|line| !about[..common].contains(line));
+        let own_lines: Vec<&str> = own_lines.map(String::as_str).collect();
+        if !own_lines.is_empty() {
+            about.push(format!("{file}: {}", own_lines.join("; ")));
         }
     }
     if about.len() == common {
@@ -464,33 +471,33 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
     };
     let words: Vec<Judgement> = others
         .iter()
-        .filter_map(|one| one.to_best.as_ref())
+        .filter_map(|side| side.to_best.as_ref())
         .map(|to| to.word)
         .collect();
     let best = &files[best.index];
     let names = |wanted: fn(Judgement) -> bool| {
         let chosen = others
             .iter()
-            .filter(|one| one.to_best.as_ref().is_some_and(|to| wanted(to.word)));
+            .filter(|side| side.to_best.as_ref().is_some_and(|to| wanted(to.word)));
         chosen
-            .map(|one| files[one.index].as_str())
+            .map(|side| files[side.index].as_str())
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let all = |wanted: Judgement| words.iter().all(|word| *word == wanted);
+    let all_equal = |wanted: Judgement| words.iter().all(|word| *word == wanted);
     let (label, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
         (
             "DIFFERENT LOADS".into(),
             page::Tone::Plain,
             "The results are of different loads, so none is better.".to_owned(),
         )
-    } else if all(Judgement::Worse) {
+    } else if all_equal(Judgement::Worse) {
         (
             format!("{} WAS BEST", file_name(best)),
             page::Tone::Good,
             format!("{best} was better than all others in these runs; the differences exceed {WITHIN_RUNS}."),
         )
-    } else if all(Judgement::Same) {
+    } else if all_equal(Judgement::Same) {
         (
             "SAME".into(),
             page::Tone::Plain,

@@ -68,7 +68,7 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
         findings: super::merge_warnings(
             workloads
                 .iter()
-                .map(|one| (one.requirement.workload.as_str(), one.findings())),
+                .map(|workload| (workload.requirement.workload.as_str(), workload.findings())),
         ),
         verdict: verdict(&workloads, overall),
         lead: limits(&workloads)
@@ -125,7 +125,7 @@ fn about(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<String> {
     if workloads.len() <= MAX_LOADS_IN_HEAD {
         let with_load = workloads
             .iter()
-            .filter_map(|one| Some(format!("{}: {}", one.requirement.workload, one.load()?)));
+            .filter_map(|workload| Some(format!("{}: {}", workload.requirement.workload, workload.load()?)));
         lines.extend(with_load);
     }
     if study.interrupted {
@@ -144,8 +144,14 @@ impl JudgedWorkload<'_> {
 }
 
 fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict {
-    let deciding: Vec<&JudgedWorkload<'_>> = workloads.iter().filter(|one| one.outcome() == overall).collect();
-    let names: Vec<&str> = deciding.iter().map(|one| one.requirement.workload.as_str()).collect();
+    let deciding: Vec<&JudgedWorkload<'_>> = workloads
+        .iter()
+        .filter(|workload| workload.outcome() == overall)
+        .collect();
+    let names: Vec<&str> = deciding
+        .iter()
+        .map(|workload| workload.requirement.workload.as_str())
+        .collect();
     let share = format!("{} of {} workloads", names.len(), workloads.len());
     let times: Vec<Nanos> = workloads.iter().filter_map(JudgedWorkload::measured).collect();
     let (headline, sentence) = match overall {
@@ -157,9 +163,9 @@ fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict 
             ),
         ),
         Outcome::Fail => {
-            let missed = deciding.iter().filter_map(|one| {
-                let missed = super::describe_deciding(one.verdict.as_ref()?);
-                (!missed.is_empty()).then(|| format!("{} {missed}", one.requirement.workload))
+            let missed = deciding.iter().filter_map(|workload| {
+                let missed = super::describe_deciding(workload.verdict.as_ref()?);
+                (!missed.is_empty()).then(|| format!("{} {missed}", workload.requirement.workload))
             });
             let missed: Vec<String> = missed.collect();
             (
@@ -198,27 +204,27 @@ fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict 
 
 /// Describes the part of the target that the workloads used.
 fn describe_used_region(workloads: &[JudgedWorkload<'_>]) -> String {
-    let first = workloads.iter().find_map(|one| one.run);
+    let first = workloads.iter().find_map(|workload| workload.run);
     first.map_or_else(String::new, |run| describe_region(&Summary::from_results(&run.results)))
 }
 
 /// Describes a workload in a line: its outcome and the reasons.
-fn clause(one: &JudgedWorkload<'_>) -> Clause {
-    let sentence = match &one.verdict {
+fn clause(workload: &JudgedWorkload<'_>) -> Clause {
+    let sentence = match &workload.verdict {
         None => "Nothing was measured, so there is nothing to judge.".into(),
         Some(verdict) => {
             let words = verdict.describe();
             let clauses = verdict.clauses.iter().zip(&words.clauses);
-            let clauses = clauses.filter(|(one, _)| one.outcome == verdict.outcome);
+            let clauses = clauses.filter(|(clause, _)| clause.outcome == verdict.outcome);
             let reasons = clauses.map(|(_, (reason, action))| super::format_reason(reason, action.as_deref()));
             let of_test = verdict.reasons.iter().map(|reason| &reason.what);
             let of_test = words
                 .shared
                 .iter()
                 .chain(of_test)
-                .map(|what| report::diagnosis::sentence(what));
+                .map(|what| report::diagnosis::format_sentence(what));
             let reasons: Vec<String> = reasons.chain(of_test).collect();
-            let reasons = reasons.into_iter().chain(describe_measurement(one));
+            let reasons = reasons.into_iter().chain(describe_measurement(workload));
             let reasons = reasons.collect::<Vec<_>>().join(" ");
             match super::describe_deciding(verdict).as_str() {
                 "" => reasons,
@@ -227,18 +233,18 @@ fn clause(one: &JudgedWorkload<'_>) -> Clause {
         }
     };
     Clause {
-        promised: one.requirement.workload.clone(),
-        word: one.outcome().word().into(),
-        tone: super::tone(one.outcome()),
+        promised: workload.requirement.workload.clone(),
+        word: workload.outcome().word().into(),
+        tone: super::tone(workload.outcome()),
         sentence,
         line: None,
     }
 }
 
 /// Describes for how long a workload was measured, and how much of the I/O was not its own.
-fn describe_measurement(one: &JudgedWorkload<'_>) -> Option<String> {
-    let measured = report::numbers::duration_with_unit(one.measured()?);
-    let other = one.findings().iter().find(|finding| finding.rule == "OTHER-LOAD");
+fn describe_measurement(workload: &JudgedWorkload<'_>) -> Option<String> {
+    let measured = report::numbers::duration_with_unit(workload.measured()?);
+    let other = workload.findings().iter().find(|finding| finding.rule == "OTHER-LOAD");
     // The programs follow a semicolon; the findings name them.
     let share = other.and_then(|other| other.what.split(';').next());
     let other = share.map_or_else(String::new, |share| format!("; {share}"));
@@ -247,26 +253,27 @@ fn describe_measurement(one: &JudgedWorkload<'_>) -> Option<String> {
 
 /// Describes what limits the workloads that do not pass.
 fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
-    let failed = workloads.iter().filter(|one| {
-        one.verdict
+    let failed = workloads.iter().filter(|workload| {
+        workload
+            .verdict
             .as_ref()
             .is_some_and(|verdict| verdict.outcome != Outcome::Pass)
     });
     failed
-        .filter_map(|one| {
-            let results = &one.run?.results;
+        .filter_map(|workload| {
+            let results = &workload.run?.results;
             let found = super::diagnoses(results).into_iter().next()?;
             let advice = found.diagnosis.advice.iter();
-            let unexplained = describe_unexplained(one).filter(|_| {
+            let unexplained = describe_unexplained(workload).filter(|_| {
                 let layer = found.diagnosis.layer.as_deref();
                 layer == Some(REQUESTED_RATE)
             });
             Some(Lead {
                 topic: match unexplained {
-                    Some(_) => format!("What is known about '{}'", one.requirement.workload),
-                    None => format!("What limits '{}'", one.requirement.workload),
+                    Some(_) => format!("What is known about '{}'", workload.requirement.workload),
+                    None => format!("What limits '{}'", workload.requirement.workload),
                 },
-                sentence: unexplained.unwrap_or_else(|| report::diagnosis::sentence(&found.diagnosis.sentence)),
+                sentence: unexplained.unwrap_or_else(|| report::diagnosis::format_sentence(&found.diagnosis.sentence)),
                 advice: advice.map(|advice| complete_advice(advice, results)).collect(),
             })
         })
@@ -275,8 +282,11 @@ fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
 }
 
 /// Describes the latencies that a load misses although its rate was served.
-fn describe_unexplained(one: &JudgedWorkload<'_>) -> Option<String> {
-    let missed = one.clauses().iter().filter(|clause| clause.outcome != Outcome::Pass);
+fn describe_unexplained(workload: &JudgedWorkload<'_>) -> Option<String> {
+    let missed = workload
+        .clauses()
+        .iter()
+        .filter(|clause| clause.outcome != Outcome::Pass);
     let slow: Vec<String> = missed
         .filter_map(|judged| {
             let value = time(judged.value?);
@@ -316,8 +326,10 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
         }
         Outcome::Pass => KEEP_AND_REPEAT.to_owned(),
         Outcome::Fail => {
-            let failed = workloads.iter().filter(|one| one.outcome() == Outcome::Fail);
-            let names: Vec<String> = failed.map(|one| format!("'{}'", one.requirement.workload)).collect();
+            let failed = workloads.iter().filter(|workload| workload.outcome() == Outcome::Fail);
+            let names: Vec<String> = failed
+                .map(|workload| format!("'{}'", workload.requirement.workload))
+                .collect();
             let verb = if names.len() == 1 { "misses its" } else { "miss their" };
             advice.extend(workloads.iter().filter(|_| !is_simulated).find_map(sweep_within_limit));
             let send = match is_simulated {
@@ -340,14 +352,14 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
 }
 
 /// Builds the command that finds the highest load of a workload within the latency that it misses.
-fn sweep_within_limit(one: &JudgedWorkload<'_>) -> Option<String> {
-    let results = &one.run?.results;
+fn sweep_within_limit(workload: &JudgedWorkload<'_>) -> Option<String> {
+    let results = &workload.run?.results;
     let is_missed_latency = |judged: &&ClauseVerdict| {
         judged.outcome == Outcome::Fail
             && judged.clause.direction.is_none()
             && matches!(judged.clause.metric, Metric::Mean | Metric::Quantile { .. })
     };
-    let missed = one.clauses().iter().find(is_missed_latency)?;
+    let missed = workload.clauses().iter().find(is_missed_latency)?;
     let run = run_command(results, &Summary::from_results(results))?;
     let limit = missed.clause.to_string().replace(' ', "");
     Some(format!(
@@ -363,10 +375,10 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let judged = || {
         let clauses = workloads
             .iter()
-            .flat_map(|one| one.clauses().iter().map(move |clause| (one, clause)));
-        clauses.filter_map(|(one, judged)| {
+            .flat_map(|workload| workload.clauses().iter().map(move |clause| (workload, clause)));
+        clauses.filter_map(|(clause, judged)| {
             let value = judged.value.filter(|value| *value > 0.0)?;
-            (judged.clause.metric != Metric::Availability).then_some((one, judged, value))
+            (judged.clause.metric != Metric::Availability).then_some((clause, judged, value))
         })
     };
     let used = |judged: &ClauseVerdict, value: f64| match judged.clause.side {
@@ -376,9 +388,9 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let mut series = Series::over_names(
         "used",
         Form::Rows,
-        judged().map(|(one, judged, value)| {
+        judged().map(|(workload, judged, value)| {
             (
-                group_thousands(&format!("{}: {}", one.requirement.workload, judged.clause)),
+                group_thousands(&format!("{}: {}", workload.requirement.workload, judged.clause)),
                 Some(used(judged, value)),
             )
         }),
@@ -421,10 +433,10 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
 
 /// Lists the measured workloads by name.
 fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
-    let seen = workloads.iter().filter_map(|one| {
+    let seen = workloads.iter().filter_map(|workload| {
         Some((
-            one.requirement.workload.clone(),
-            Observation::from_results(&one.run?.results, 0, 0)?,
+            workload.requirement.workload.clone(),
+            Observation::from_results(&workload.run?.results, 0, 0)?,
         ))
     });
     seen.collect()
@@ -457,10 +469,10 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
     let bars = |name: String, figure: &dyn Fn(&Observation) -> Option<f64>| {
-        let each = seen
+        let described = seen
             .iter()
             .map(|(name, seen)| (name.clone(), figure(seen).map(|value| value / ns)));
-        Series::over_names(name, Form::Bars, each)
+        Series::over_names(name, Form::Bars, described)
     };
     let chart = Chart {
         id: "latencies".into(),
@@ -480,9 +492,9 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
 }
 
 /// Lists the rules that warned about a workload.
-fn list_warnings(one: &JudgedWorkload<'_>) -> String {
+fn list_warnings(workload: &JudgedWorkload<'_>) -> String {
     let is_grave = |finding: &&Finding| finding.severity >= Severity::Warning;
-    let mut rules: Vec<&str> = one
+    let mut rules: Vec<&str> = workload
         .findings()
         .iter()
         .filter(is_grave)
@@ -496,26 +508,30 @@ fn list_warnings(one: &JudgedWorkload<'_>) -> String {
 }
 
 fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
-    let row = |one: &JudgedWorkload<'_>| {
-        let seen = one.run.and_then(|run| Observation::from_results(&run.results, 0, 0));
+    let row = |workload: &JudgedWorkload<'_>| {
+        let seen = workload
+            .run
+            .and_then(|run| Observation::from_results(&run.results, 0, 0));
         let cell = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or("-".into(), words);
         let total = |figure: fn(&Observation) -> Option<f64>| seen.as_ref().and_then(figure);
         vec![
-            one.requirement.workload.clone(),
-            one.outcome().word().to_owned(),
-            one.load().unwrap_or_else(|| "not measured".into()),
+            workload.requirement.workload.clone(),
+            workload.outcome().word().to_owned(),
+            workload.load().unwrap_or_else(|| "not measured".into()),
             cell(total(|seen| seen.total.iops), rough),
             cell(total(|seen| seen.total.bytes_per_sec.map(|bytes| bytes / 1e6)), rough),
             cell(total(mean), time),
             cell(total(|seen| quantile(seen, 0.99)), time),
-            one.measured().map_or("-".into(), report::numbers::duration_with_unit),
-            list_warnings(one),
+            workload
+                .measured()
+                .map_or("-".into(), report::numbers::duration_with_unit),
+            list_warnings(workload),
         ]
     };
-    let promises = workloads.iter().flat_map(|one| {
-        one.clauses().iter().map(move |judged| {
+    let promises = workloads.iter().flat_map(|workload| {
+        workload.clauses().iter().map(move |judged| {
             vec![
-                group_thousands(&format!("{}: {}", one.requirement.workload, judged.clause)),
+                group_thousands(&format!("{}: {}", workload.requirement.workload, judged.clause)),
                 judged.outcome.word().to_owned(),
                 group_thousands(&judged.reason),
             ]

@@ -11,7 +11,7 @@ use model::study::{Parameter, RunRole, Setting, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{self, Block, Page, Section, Table};
-use report::html::run::{Head, PlanePoint, locate_commands, plane, provenance, repeat_section};
+use report::html::run::{Head, PlanePoint, locate_commands, plane_chart, provenance, repeat_section};
 use report::numbers::{rough, time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
@@ -156,14 +156,14 @@ fn ends(curve: &Curve) -> (f64, f64) {
 }
 
 fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -> Section {
-    let of = if curve.fixed.is_empty() {
+    let fixed_settings = if curve.fixed.is_empty() {
         String::new()
     } else {
         format!(", {}", format_settings(&curve.fixed))
     };
     let mut blocks = vec![
-        Block::Chart(Box::new(rate_chart(number, curve, &of))),
-        Block::Chart(Box::new(latencies(number, curve, report, &of))),
+        Block::Chart(Box::new(rate_chart(number, curve, &fixed_settings))),
+        Block::Chart(Box::new(latencies(number, curve, report, &fixed_settings))),
     ];
     let points: Vec<PlanePoint> = curve
         .knee
@@ -177,12 +177,16 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
             mean_ns: point.mean_ns,
         })
         .collect();
-    let title = format!("Rate and latency{of}");
-    blocks.extend(Block::chart(plane(&format!("plane-{number}"), &title, &points)));
-    blocks.extend(Block::chart(device_chart(number, curve, study, &of)));
+    let title = format!("Rate and latency{fixed_settings}");
+    blocks.extend(Block::chart_block(plane_chart(
+        &format!("plane-{number}"),
+        &title,
+        &points,
+    )));
+    blocks.extend(Block::chart_block(device_chart(number, curve, study, &fixed_settings)));
     blocks.push(Block::Table(analyses_table(curve)));
     Section {
-        title: format!("{}{of}", self::title(curve.parameter)),
+        title: format!("{}{fixed_settings}", self::title(curve.parameter)),
         about: split_advice(curve).1,
         blocks,
         ..Section::default()
@@ -199,11 +203,11 @@ fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         .collect();
     let mut measured = Series::new("measured", Form::Points, points.iter().copied()).tone(Tone::Total);
     let half = |sign: f64| {
-        let each = knee
+        let described = knee
             .points
             .iter()
             .map(|point| point.iops_half_width.map(|half| point.iops + sign * half));
-        each.collect::<Vec<_>>()
+        described.collect::<Vec<_>>()
     };
     let measured_intervals = knee.points.iter().any(|point| point.iops_half_width.is_some());
     if measured_intervals {
@@ -223,9 +227,9 @@ fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         let roof = curve.settings.iter().map(|setting| (*setting, bounds.most_iops));
         series.push(Series::new("highest measured rate", Form::Guide, roof).tone(Tone::Limit));
         // If no operation waits, each takes the time of one alone: N / R0.
-        let alone = interpolate(curve).map(|(setting, load)| (setting, load * 1e9 / bounds.alone_ns));
-        let alone = alone.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
-        series.push(Series::new("if no operation waited", Form::Guide, alone).tone(Tone::Other));
+        let at_one = interpolate(curve).map(|(setting, load)| (setting, load * 1e9 / bounds.alone_ns));
+        let at_one = at_one.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
+        series.push(Series::new("if no operation waited", Form::Guide, at_one).tone(Tone::Other));
     }
     let sustained = curve.mixed_rates.map(|mixed| Mark {
         across: Across::Y,
@@ -372,11 +376,12 @@ fn latencies(number: usize, curve: &Curve, report: &Report, subject: &str) -> Ch
 fn curve_rows<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
     let is_here = |row: &&Row| curve.fixed.iter().all(|setting| row.settings.contains(setting));
     let has_load = |row: &&Row, value: f64| {
-        let own = row
+        let row_settings = row
             .settings
             .iter()
             .find(|setting| setting.name == curve.parameter.name());
-        own.and_then(|setting| setting.number)
+        row_settings
+            .and_then(|setting| setting.number)
             .is_some_and(|number| number == value)
     };
     let find = |value: &f64| report.rows.iter().filter(is_here).find(|row| has_load(row, *value));

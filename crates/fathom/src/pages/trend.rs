@@ -33,7 +33,7 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     let section = |(number, test): (usize, &Test<'_>)| {
         let charts = test.figures.iter().enumerate();
         let charts =
-            charts.filter_map(|(figure, trend)| Block::chart(Some(chart(&format!("t{number}f{figure}"), trend))));
+            charts.filter_map(|(figure, trend)| Block::chart_block(Some(chart(&format!("t{number}f{figure}"), trend))));
         Section {
             title: test.title.clone(),
             folded: number >= 4,
@@ -103,7 +103,11 @@ fn advise_next_step(test: &Test<'_>) -> Lead {
     let change = find_decisive(test.figures).and_then(|trend| trend.changes.last());
     let (sentence, command) = match change {
         Some(change) => {
-            let names: Vec<&str> = change.differences.iter().map(|one| one.name.as_str()).collect();
+            let names: Vec<&str> = change
+                .differences
+                .iter()
+                .map(|difference| difference.name.as_str())
+                .collect();
             let sentence = match names.is_empty() {
                 true => "The known facts do not differ between the last run before the change and \
                     the first after it: check what else changed, such as firmware or other users."
@@ -223,7 +227,7 @@ fn judge(figures: &[Trend]) -> Verdict {
             )
         }
         Some((trend, change)) => {
-            let each = changed.iter().filter_map(|trend| {
+            let described = changed.iter().filter_map(|trend| {
                 let last = trend.changes.last()?;
                 let [from, to] = [last.from, last.to].map(|value| trend.figure.format_value(value));
                 let percent = 100.0 * (last.ratio - 1.0);
@@ -238,7 +242,7 @@ fn judge(figures: &[Trend]) -> Verdict {
                 format!("{} {:+.0} % since {since}", trend.name, 100.0 * (change.ratio - 1.0)),
                 format!(
                     "By more than chance, since {since}: {}.",
-                    each.collect::<Vec<_>>().join(", ")
+                    described.collect::<Vec<_>>().join(", ")
                 ),
             )
         }

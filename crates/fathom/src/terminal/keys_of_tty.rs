@@ -37,7 +37,7 @@ impl Keys {
 /// Finds the first key with an action. Ignores escape sequences such as arrow keys, whose letters
 /// are not keys.
 fn parse_key(typed: &[u8]) -> Option<Key> {
-    let plain = typed.iter().take_while(|byte| **byte != 0x1b);
+    let keys = typed.iter().take_while(|byte| **byte != 0x1b);
     let key = |byte: &u8| match byte {
         b'q' | b'Q' => Some(Key::Quit),
         0x03 => Some(Key::Interrupt),
@@ -45,7 +45,7 @@ fn parse_key(typed: &[u8]) -> Option<Key> {
         0x0c => Some(Key::Redraw),
         _ => None,
     };
-    plain.into_iter().find_map(key)
+    keys.into_iter().find_map(key)
 }
 
 #[cfg(test)]

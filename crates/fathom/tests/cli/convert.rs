@@ -137,7 +137,10 @@ fn every_result_contains_its_equivalents_in_both_other_dialects() {
     let ran = fathom_line("run --target null --time 100ms --warm-up 0 --cool-down 1ms --out json -q");
     let json = ran.expect(0, &[]).json();
     let equivalents = json["equivalents"].as_array().unwrap();
-    let dialects: Vec<&str> = equivalents.iter().map(|one| one["dialect"].as_str().unwrap()).collect();
+    let dialects: Vec<&str> = equivalents
+        .iter()
+        .map(|equivalent| equivalent["dialect"].as_str().unwrap())
+        .collect();
     assert_eq!(dialects, ["fio", "diskspd"]);
     assert_eq!(equivalents[0]["form"], "job_file");
     assert!(equivalents[0]["text"].as_str().unwrap().contains("ioengine=null\n"));
@@ -286,7 +289,7 @@ fn reports_of_lint_agree() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| one["rule"].as_str().unwrap())
+        .map(|finding| finding["rule"].as_str().unwrap())
         .collect();
     assert!(rules.contains(&"SHORT-RUN"), "{rules:?}");
     let sarif = lint(&["--out", "sarif"]);
@@ -295,7 +298,7 @@ fn reports_of_lint_agree() {
     assert_eq!(
         results
             .iter()
-            .map(|one| one["ruleId"].as_str().unwrap())
+            .map(|result| result["ruleId"].as_str().unwrap())
             .collect::<Vec<_>>(),
         rules
     );

@@ -446,9 +446,9 @@ fn anti_patterns_are_reported() {
             "file-copy", "drag-and-drop", "dd", "unzip", "mkfile", "rlarge-wlarge", "crystaldiskmark", "Instead:",
         ],
     );
-    let one = fathom(&["explain", "anti-patterns", "dd"]);
-    one.expect(0, &["compress or\n  skip zeros"]);
-    assert!(!one.out.contains("file-copy\n"), "{}", one.out);
+    let explanation = fathom(&["explain", "anti-patterns", "dd"]);
+    explanation.expect(0, &["compress or\n  skip zeros"]);
+    assert!(!explanation.out.contains("file-copy\n"), "{}", explanation.out);
     fathom(&["explain", "anti-patterns", "fio"]).expect(4, &["anti-patterns: file-copy"]);
 }
 

@@ -130,8 +130,8 @@ fn a_clone_takes_less_memory_than_its_histograms() {
         assert!(ended.success());
         peak
     };
-    let each = (resident_kib(201) - resident_kib(1)) / 200;
-    assert!(each < 350, "{each} KiB");
+    let kib_per_job = (resident_kib(201) - resident_kib(1)) / 200;
+    assert!(kib_per_job < 350, "{kib_per_job} KiB");
 }
 
 /// Opening a named pipe blocks until it has a writer; reading `/dev/zero` never ends.

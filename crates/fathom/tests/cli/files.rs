@@ -43,11 +43,14 @@ fn every_output_format_lists_the_kinds_of_operation() {
             .as_u64()
             .unwrap()
     };
-    let each = ["create", "read_block", "fsync", "stat", "delete"].map(operations);
-    assert_eq!(each.iter().sum::<u64>(), 300);
+    let counts = ["create", "read_block", "fsync", "stat", "delete"].map(operations);
+    assert_eq!(counts.iter().sum::<u64>(), 300);
     assert_eq!(job["total"]["operations"], 300);
-    assert_eq!(job["read"]["operations"].as_u64().unwrap(), each[1] + each[3]);
-    assert_eq!(job["total"]["bytes"].as_u64().unwrap(), each[0] * 8192 + each[1] * 4096);
+    assert_eq!(job["read"]["operations"].as_u64().unwrap(), counts[1] + counts[3]);
+    assert_eq!(
+        job["total"]["bytes"].as_u64().unwrap(),
+        counts[0] * 8192 + counts[1] * 4096
+    );
     run(&["--save", "saved.json"]).expect(0, &kinds.map(|kind| if kind == "stat" { "  stat " } else { kind }));
     run(&["--quiet", "--out", "markdown=a.md,html=a.html,csv-percentiles=a.csv"]).expect(0, &[]);
     for name in ["a.md", "a.html", "a.csv"] {

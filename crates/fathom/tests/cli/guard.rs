@@ -160,7 +160,7 @@ fn targets_are_listed_with_the_reasons() {
     let find = |path: &str| {
         let list = list.as_array().unwrap();
         list.iter()
-            .find(|one| one["path"] == path)
+            .find(|listing| listing["path"] == path)
             .cloned()
             .unwrap_or_else(|| panic!("{path} in {list:#?}"))
     };

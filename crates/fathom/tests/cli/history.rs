@@ -558,7 +558,7 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|one| one["name"] == "kernel")
+        .find(|fact| fact["name"] == "kernel")
         .unwrap();
     assert_eq!(kernel["values"], serde_json::json!(["6.1.0", "6.8.0"]));
     let text = workspace.fathom(&["trend", "--force"]);

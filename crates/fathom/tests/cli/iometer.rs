@@ -266,10 +266,10 @@ fn bursts_are_shared_by_all_targets_of_a_worker() {
                 .unwrap()
         })
         .collect();
-    let [one, other] = counts[..] else { panic!("{text}") };
+    let [first, second] = counts[..] else { panic!("{text}") };
     assert!(
-        one > 0.6 * other && other > 0.6 * one,
-        "targets alternate: {one} and {other}"
+        first > 0.6 * second && second > 0.6 * first,
+        "targets alternate: {first} and {second}"
     );
     let copy = at("copy.icf");
     fs::copy(&config, &copy).unwrap();

@@ -185,8 +185,8 @@ fn an_older_result_stays_until_the_new_one_is_complete() {
 fn a_reader_that_closes_the_pipe_is_not_an_error() {
     let mut child = spawn(&mut command(&[&QUICK[..], &["--out", "ndjson"]].concat()));
     let mut pipe = child.stdout.take().unwrap();
-    let mut one = [0];
-    pipe.read_exact(&mut one).unwrap();
+    let mut byte = [0];
+    pipe.read_exact(&mut byte).unwrap();
     drop(pipe);
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(0));
@@ -237,10 +237,13 @@ fn a_warm_up_is_saved_separately_from_the_measured_window() {
     fathom(&["run", text(&job), "--quiet", "--save", text(&saved)]).expect(0, &[]);
     let results = archive::load(&saved).unwrap();
     let around = &results.steps[0].jobs[0].around;
-    assert!(around.iter().all(|one| one.phase == Phase::WarmUp), "{around:?}");
-    let length: u64 = around.iter().map(|one| one.length_ns.0).sum();
+    assert!(
+        around.iter().all(|interval| interval.phase == Phase::WarmUp),
+        "{around:?}"
+    );
+    let length: u64 = around.iter().map(|interval| interval.length_ns.0).sum();
     assert_eq!(length, 3_000_000_000, "{around:?}");
-    let operations: u64 = around.iter().map(|one| one.counts.read.operations).sum();
+    let operations: u64 = around.iter().map(|interval| interval.counts.read.operations).sum();
     // 4 at a time, 100 us each.
     assert!((118_000..=122_000).contains(&operations), "{operations}");
 }

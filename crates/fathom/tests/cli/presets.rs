@@ -18,8 +18,8 @@ fn presets_are_listed_and_printed_in_full() {
     let all = fathom(&["presets", "--json"]);
     let all = all.expect(0, &[]).json();
     assert_eq!(all.as_array().unwrap().len(), 24);
-    for one in all.as_array().unwrap() {
-        let id = one["id"].as_str().unwrap();
+    for preset in all.as_array().unwrap() {
+        let id = preset["id"].as_str().unwrap();
         let ran = fathom(&["presets", id]);
         ran.expect(0, &["Its job file", "For DiskSpd, on", "For fio, on", "From: "]);
         let whole = fathom(&["presets", id, "--json"]);
@@ -54,8 +54,8 @@ fn unknown_names_are_explained() {
 fn every_preset_could_run() {
     let folder = folder();
     let all = fathom(&["presets", "--json"]).json();
-    for one in all.as_array().unwrap() {
-        let id = one["id"].as_str().unwrap();
+    for preset in all.as_array().unwrap() {
+        let id = preset["id"].as_str().unwrap();
         let toml = fathom(&["presets", id, "--toml"]).out;
         let (smaller, size) = match toml.contains("kind = \"files\"") {
             true => ("tree", "files=5,sizes=64k"),
@@ -64,7 +64,7 @@ fn every_preset_could_run() {
         let mut words: Vec<String> = ["run", "--dry-run", &format!("--{smaller}"), size, "--preset", id]
             .map(str::to_owned)
             .into();
-        let count = one["targets"].as_u64().unwrap();
+        let count = preset["targets"].as_u64().unwrap();
         for number in 0..count {
             words.push("--target".into());
             words.push(match count {

@@ -294,8 +294,8 @@ fn files_of_other_tools_with_one_job_are_swept() {
         "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1\n",
         folder.path().join("disk").display()
     );
-    let one = file("one.parm", &format!("{sd}rd=rd1,wd=wd1,iorate=max\n"));
-    dry(&one).expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
+    let file_with_one_run = file("one.parm", &format!("{sd}rd=rd1,wd=wd1,iorate=max\n"));
+    dry(&file_with_one_run).expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
     // The shares and the rate of several streams remain; hits in a part of an SD do not.
     let shares = file(
         "shares.parm",

@@ -27,13 +27,13 @@ fn verdicts(json: &Value) -> Vec<(&str, Vec<&str>)> {
     let workloads = json["workloads"].as_array().unwrap();
     workloads
         .iter()
-        .map(|one| {
-            let clauses = one["verdict"]["clauses"].as_array().unwrap();
+        .map(|workload| {
+            let clauses = workload["verdict"]["clauses"].as_array().unwrap();
             let outcomes = clauses
                 .iter()
                 .map(|clause| clause["outcome"].as_str().unwrap())
                 .collect();
-            (one["name"].as_str().unwrap(), outcomes)
+            (workload["name"].as_str().unwrap(), outcomes)
         })
         .collect()
 }
@@ -275,7 +275,7 @@ fn every_run_is_saved_with_its_requirement() {
     };
     let required: Vec<(&str, &str)> = workloads
         .iter()
-        .map(|one| (one.workload.as_str(), one.required.as_str()))
+        .map(|workload| (workload.workload.as_str(), workload.required.as_str()))
         .collect();
     assert_eq!(required, [("kept", "iops>=1000,mean<=4ms"), ("broken", "iops>=9000")]);
     let of = |run: &StudyRun| {

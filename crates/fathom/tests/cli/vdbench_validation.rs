@@ -227,12 +227,12 @@ fn parameters_that_cannot_be_validated_are_refused() {
     std::os::unix::fs::symlink("new", folder.path().join("dangling")).unwrap();
     fs::write(folder.path().join("old"), vec![1; 1 << 20]).unwrap();
     fs::hard_link(folder.path().join("old"), folder.path().join("hard")).unwrap();
-    for (one, other) in [
+    for (a, b) in [
         ("DIR/new", "./new"),
         ("DIR/new", "DIR/dangling"),
         ("DIR/old", "DIR/hard"),
     ] {
-        let ran = run_vdbench(folder.path(), &two(other).replacen("DIR/a", one, 1), &["-v"]);
+        let ran = run_vdbench(folder.path(), &two(b).replacen("DIR/a", a, 1), &["-v"]);
         ran.expect(157, &["one lun in two SDs, sd=sd1 and sd=sd2", "are the same file"]);
     }
     assert!(!folder.path().join("new").exists());

@@ -38,8 +38,8 @@ fn a_pause_of_the_host_fails_no_promise() {
 /// A stall of 1.5 s exceeds the tolerance in 30 s but not in 300.
 #[test]
 fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
-    let one = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"7s 1500ms\"]";
-    on_device(one, "--require iops>=1990 --quick").expect(
+    let device_spec = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"7s 1500ms\"]";
+    on_device(device_spec, "--require iops>=1990 --quick").expect(
         2,
         &[
             "INCONCLUSIVE  iops >= 1990",
@@ -47,7 +47,7 @@ fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
             "makes the difference",
         ],
     );
-    on_device(one, "--require iops>=1990").expect(0, &["PASS          iops >= 1990"]);
+    on_device(device_spec, "--require iops>=1990").expect(0, &["PASS          iops >= 1990"]);
     // Even the full time does not make up for 4 s.
     let long = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"12s 4s\"]";
     on_device(long, "--require iops>=1990 --quick").expect(1, &["FAIL          iops >= 1990"]);

@@ -208,11 +208,11 @@ fn latencies_of_a_closed_loop_fill_the_test_time() {
 
     use crate::calling::{faulty_fs, text};
 
-    let (Some(one), Some(two)) = (faulty_fs(), faulty_fs()) else {
+    let (Some(first), Some(second)) = (faulty_fs(), faulty_fs()) else {
         return;
     };
     let sandbox = Sandbox::new();
-    let slow = [&one, &two].map(|file| {
+    let slow = [&first, &second].map(|file| {
         file.delay_every(1, Duration::from_millis(20));
         text(file.file())
     });

@@ -246,7 +246,7 @@ fn operations_and_reports_match_debians_fio() {
         };
         if order(&theirs) != order(&ours) {
             let pairs = theirs.operations.iter().flatten().zip(ours.operations.iter().flatten());
-            let first = pairs.enumerate().find(|(_, (one, other))| one != other);
+            let first = pairs.enumerate().find(|(_, (a, b))| a != b);
             failed.push(format!(
                 "{job}: operations, first at {first:?}, counts {:?} {:?}",
                 theirs.operations.iter().map(Vec::len).collect::<Vec<_>>(),

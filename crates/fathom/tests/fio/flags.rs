@@ -35,7 +35,7 @@ fn the_bandwidth_log_covers_all_jobs() {
         reads.len() >= 12 && reads.len() == writes.len(),
         "{reads:?}\n{writes:?}"
     );
-    assert!(reads.is_sorted_by(|one, other| one.0 < other.0), "{reads:?}");
+    assert!(reads.is_sorted_by(|a, b| a.0 < b.0), "{reads:?}");
     // The logged rates add up to the bytes of the jobs.
     let moved = |log: &[(u64, u64)]| log.iter().map(|(_, rate)| rate / 4).sum::<u64>();
     for (log, direction, job) in [(&reads, "read", 0..2), (&writes, "write", 2..3)] {

@@ -32,8 +32,8 @@ fn group_reporting_adds_a_job_to_the_entry_before_it() {
             vec![("a", 16), ("b", 16), ("c", 16)],
         ),
     ] {
-        let each = jobs.map(|(name, options)| format!("--name={name} --ioengine=null --size=64k {options}"));
-        let ran = sandbox.line(&format!("--output-format=json {}", each.join(" ")));
+        let sections = jobs.map(|(name, options)| format!("--name={name} --ioengine=null --size=64k {options}"));
+        let ran = sandbox.line(&format!("--output-format=json {}", sections.join(" ")));
         ran.expect(0, &[]);
         let report = ran.json();
         let entries = report["jobs"].as_array().unwrap().iter();

@@ -235,11 +235,11 @@ fn a_failure_changes_no_log() {
     let mut second = results.plan.steps[0].jobs[0].clone();
     second.operation_log = Some(folder.path().join("none").to_str().unwrap().to_owned());
     results.plan.steps[0].jobs.push(second);
-    let each = LogRequest {
+    let request = LogRequest {
         iops: Some("each".into()),
         ..LogRequest::default()
     };
-    let requests = [Some(averaged_request("run")), Some(each)];
+    let requests = [Some(averaged_request("run")), Some(request)];
     let error = archive::write_fio_logs(&results, &requests, folder.path()).unwrap_err();
     assert!(error.to_string().contains("none"), "{error}");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "precious");

@@ -90,8 +90,11 @@ fn the_total_is_the_sum_of_the_servers() {
     let folder = folder.path();
     let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     fs::write(folder.join("jobs.fio"), JOBS).unwrap();
-    let [one, two] = [servers[0].flag(), servers[1].flag()];
-    let ran = client(folder, &[&one, &two, "jobs.fio", "--output-format=json"]);
+    let [first_server, second_server] = [servers[0].flag(), servers[1].flag()];
+    let ran = client(
+        folder,
+        &[&first_server, &second_server, "jobs.fio", "--output-format=json"],
+    );
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
     let document = document(&ran);
     let names = [
@@ -206,7 +209,7 @@ fn file_names_follow_the_job() {
     assert!(folder.join("s/u.0.0").exists());
     // No part of a file name of fio is replaced by a host.
     assert!(folder.join("s/50%h").exists());
-    // An existing file is read as it is, without a size.
+    // An existing file is read unchanged, without a size.
     let ran = client(
         folder,
         &[
@@ -221,7 +224,7 @@ fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
-    let [one, two] = [servers[0].flag(), servers[1].flag()];
+    let [first, second] = [servers[0].flag(), servers[1].flag()];
     fs::write(
         folder.join("one.fio"),
         "[one]\nioengine=null\nsize=1m\nrw=read\n[more]\nstonewall\nioengine=null\nsize=2m\nrw=write\n",
@@ -231,7 +234,7 @@ fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
     let done = |ran: &Ran| -> Vec<(String, u64, u64)> {
         let document = document(ran);
         let entries = document["client_stats"].as_array().unwrap();
-        let one = |entry: &Value| {
+        let first = |entry: &Value| {
             let bytes = |direction: &str| entry[direction]["io_bytes"].as_u64().unwrap() >> 20;
             (
                 entry["jobname"].as_str().unwrap().to_owned(),
@@ -239,10 +242,10 @@ fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
                 bytes("write"),
             )
         };
-        entries.iter().map(one).collect()
+        entries.iter().map(first).collect()
     };
     let entry = |name: &str, read, write| (name.to_owned(), read, write);
-    let ran = client(folder, &[&one, "one.fio", &two, "two.fio", "--output-format=json"]);
+    let ran = client(folder, &[&first, "one.fio", &second, "two.fio", "--output-format=json"]);
     assert_eq!(
         done(&ran),
         [
@@ -263,7 +266,7 @@ fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
         [entry("two", 0, 3), entry("two", 0, 3), entry("All clients", 0, 6)]
     );
     // A single entry is its own sum.
-    let ran = client(folder, &[&one, "two.fio", "--output-format=json"]);
+    let ran = client(folder, &[&first, "two.fio", "--output-format=json"]);
     assert_eq!(done(&ran), [entry("two", 0, 3)]);
 }
 
@@ -276,8 +279,8 @@ fn the_normal_report_and_the_logs_name_hosts() {
         "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=2", "--time_based", "--log_avg_msec=200",
         "--write_bw_log=x", "--write_hist_log=x", "--log_hist_msec=200",
     ];
-    let [one, two] = [servers[0].flag(), servers[1].flag()];
-    let ran = client(folder, &[&[one.as_str(), &two], &words[..]].concat());
+    let [first, second] = [servers[0].flag(), servers[1].flag()];
+    let ran = client(folder, &[&[first.as_str(), &second], &words[..]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let lines: Vec<&str> = ran.out.lines().collect();
     let host = fs::read_to_string("/proc/sys/kernel/hostname")
@@ -314,7 +317,7 @@ fn the_normal_report_and_the_logs_name_hosts() {
         assert!(folder.join(format!("x_clat_hist.1.log.{}", server.address)).exists());
     }
     // A host that is named once needs no port in its lines.
-    let ran = client(folder, &[&[one.as_str()], &words[..]].concat());
+    let ran = client(folder, &[&[first.as_str()], &words[..]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(folder.join("x_bw.1.log.127.0.0.1").exists());
 }
@@ -427,9 +430,9 @@ fn the_other_servers_continue_after_a_loss() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let mut servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
-    let [one, two] = [servers[0].flag(), servers[1].flag()];
+    let [first, second] = [servers[0].flag(), servers[1].flag()];
     let words = [
-        &one, &two, "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=8", "--time_based",
+        &first, &second, "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=8", "--time_based",
         "--output-format=json",
     ];
     let running = fio(folder, None).args(words).spawn().unwrap();

@@ -46,7 +46,7 @@ fn operations(results: &Results) -> Vec<(u32, u64)> {
     let of = |found: &model::PerDirection<Option<model::results::DirectionResults>>| {
         found
             .iter()
-            .map(|(_, one)| one.as_ref().map_or(0, |one| one.operations))
+            .map(|(_, direction)| direction.as_ref().map_or(0, |direction| direction.operations))
             .sum()
     };
     measured(results)
@@ -59,14 +59,14 @@ fn operations(results: &Results) -> Vec<(u32, u64)> {
 fn jobs(ran: &Ran) -> Vec<(String, u64)> {
     let document = document(ran);
     let entries = document["jobs"].as_array().unwrap();
-    let one = |entry: &Value| {
+    let job_counts = |entry: &Value| {
         let done = |way: &str| entry[way]["total_ios"].as_u64().unwrap();
         (
             entry["jobname"].as_str().unwrap().to_owned(),
             done("read") + done("write"),
         )
     };
-    entries.iter().map(one).collect()
+    entries.iter().map(job_counts).collect()
 }
 
 const FIO: &str = "[global]\nioengine=psync\nbs=4k\nsize=256k\n\
@@ -80,8 +80,16 @@ fn mpirun_starts_job_files_of_fio() {
     let ran = end(mpirun(folder, 2, &[], &["fio", "jobs.fio", "--output-format=json"]));
     ran.expect(0, &[]);
     // Each of two processes issues 64 operations per job, in its own folder.
-    let each = |name: &str| (name.to_owned(), 64);
-    assert_eq!(jobs(&ran), [each("a"), each("a"), each("b"), each("b")]);
+    let name_and_ranks = |name: &str| (name.to_owned(), 64);
+    assert_eq!(
+        jobs(&ran),
+        [
+            name_and_ranks("a"),
+            name_and_ranks("a"),
+            name_and_ranks("b"),
+            name_and_ranks("b")
+        ]
+    );
     for rank in 0..2 {
         assert_eq!(
             fs::metadata(folder.join(format!("made/{rank}/f.dat"))).unwrap().len(),
@@ -234,7 +242,7 @@ fn options_for_a_single_host_are_refused_by_name() {
     assert!(!folder.join("made").exists());
 }
 
-/// Threads of DiskSpd use the processors of their own host, not those of the coordinator.
+/// Threads of DiskSpd use processors of their own host, not of the coordinator.
 #[test]
 fn threads_take_the_processors_of_their_own_host() {
     if std::thread::available_parallelism().unwrap().get() < 2 {

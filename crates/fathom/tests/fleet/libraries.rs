@@ -38,7 +38,7 @@ fn the_standard_interface_gives_the_same_results() {
     end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
     let (launcher, libraries) = (mpich.join("bin/mpiexec"), mpich.join("lib"));
     let folders = PathBuf::from(format!("{0}:{0}/mpich", libraries.display()));
-    // Both interfaces are found, and that of the standard is used.
+    // Both interfaces are found, and the standard one is used.
     let found = ("LD_LIBRARY_PATH", folders.as_path());
     let standard = ["by MPI (MPICH Version: 5.0.2, interface of MPI 5)"];
     workspace

@@ -257,7 +257,7 @@ fn summed_jobs(results: &Results) -> Vec<JobResults> {
 /// The data that must not depend on the transport.
 fn measured(results: &Results) -> Vec<(u32, u32, PerDirection<Option<model::results::DirectionResults>>, Nanos)> {
     let workers = results.steps[0].jobs[0].workers.iter();
-    let one = |worker: &model::results::WorkerResults| {
+    let count_operations = |worker: &model::results::WorkerResults| {
         let part = JobResults {
             workers: vec![worker.clone()],
             ..JobResults::default()
@@ -265,13 +265,13 @@ fn measured(results: &Results) -> Vec<(u32, u32, PerDirection<Option<model::resu
         let directions = part.directions().map(|found| found.clone().map(Cow::into_owned));
         (worker.rank, worker.worker, directions, worker.measured_ns)
     };
-    workers.map(one).collect()
+    workers.map(count_operations).collect()
 }
 
 /// The list of hosts with [`Workspace::start_agents`].
 fn by_tcp(hosts: &Hosts) -> String {
-    let one = |name: &String| format!("tcp://{name}:7745");
-    hosts.names().iter().map(one).collect::<Vec<_>>().join(",")
+    let address = |name: &String| format!("tcp://{name}:7745");
+    hosts.names().iter().map(address).collect::<Vec<_>>().join(",")
 }
 
 fn ranks(results: &Results) -> &[RankFacts] {
@@ -414,7 +414,7 @@ fn processes(workspace: &Workspace, with_word: &str) -> Vec<u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|process| {
             let read = |what: &str| fs::read(format!("/proc/{process}/{what}")).unwrap_or_default();
-            let has = |bytes: &[u8], word: &str| bytes.split(|byte| *byte == 0).any(|one| one == word.as_bytes());
+            let has = |bytes: &[u8], word: &str| bytes.split(|byte| *byte == 0).any(|part| part == word.as_bytes());
             let is_ours = fs::read_link(format!("/proc/{process}/exe")).is_ok_and(|path| path == Path::new(PROGRAM));
             is_ours && has(&read("environ"), &marked) && has(&read("cmdline"), with_word)
         })
@@ -430,7 +430,7 @@ fn find_rank_process(processes: &[u32], rank: u32) -> u32 {
         let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
         environment
             .split(|byte| *byte == 0)
-            .any(|one| words.iter().any(|word| one == word.as_bytes()))
+            .any(|part| words.iter().any(|word| part == word.as_bytes()))
     };
     *processes.iter().find(is_it).expect("each rank has a process")
 }

@@ -31,7 +31,7 @@ fn touched(workspace: &Workspace, ranks: u32) -> Vec<(u64, u64)> {
         let text = fs::read_to_string(workspace.path(&format!("log.{rank}"))).unwrap();
         let mut rows = text.lines();
         let header: Vec<&str> = rows.next().unwrap().split(',').collect();
-        let column = |name: &str| header.iter().position(|one| *one == name).unwrap();
+        let column = |name: &str| header.iter().position(|title| *title == name).unwrap();
         let (offset, length) = (column("offset"), column("length"));
         rows.fold((u64::MAX, 0), |(first, last), row| {
             let cells: Vec<&str> = row.split(',').collect();
@@ -112,7 +112,7 @@ const DEVICE: &str = "[simulated.disk]\nsize = \"1GiB\"\nservers = 64\nservice =
 /// Operations and operations per second of each rank of a job.
 fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
     let workers = results.steps[0].jobs[job].workers.iter();
-    let one = |worker: &model::results::WorkerResults| {
+    let count_operations = |worker: &model::results::WorkerResults| {
         let part = JobResults {
             workers: vec![worker.clone()],
             ..JobResults::default()
@@ -124,7 +124,7 @@ fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
             operations as f64 / worker.measured_ns.as_secs(),
         )
     };
-    workers.map(one).collect()
+    workers.map(count_operations).collect()
 }
 
 #[test]
@@ -217,7 +217,9 @@ fn each_host_has_its_own_tree_in_a_shared_directory() {
             ..JobResults::default()
         };
         let kinds = part.file_operations().into_iter();
-        kinds.map(|one| (one.kind, one.results.operations)).collect()
+        kinds
+            .map(|operation| (operation.kind, operation.results.operations))
+            .collect()
     };
     for rank in 0..3 {
         assert_eq!(deleted(Some(rank)), [(FileOperationKind::Delete, 40)], "rank {rank}");

@@ -44,7 +44,9 @@ fn assert_created_once(workspace: &Workspace, saved: &str, runs: usize) {
         let results = &run.results;
         assert_eq!(ranks(results).len(), 2);
         assert!(measured(results).iter().all(|(_, _, found, _)| {
-            let counted = |one: &Option<model::results::DirectionResults>| one.as_ref().map_or(0, |one| one.operations);
+            let counted = |direction: &Option<model::results::DirectionResults>| {
+                direction.as_ref().map_or(0, |direction| direction.operations)
+            };
             counted(&found.read) + counted(&found.write) > 0
         }));
         let expected = match number {
@@ -119,7 +121,7 @@ fn a_suite_is_judged_for_all_hosts_together() {
     assert!(page.contains("| Issued by | 2 processes on "), "{page}");
     assert_created_once(&workspace, "study", 2);
     assert_nothing_is_left(&workspace);
-    // The required rate is that of both ranks together.
+    // The required rate applies to the sum of both ranks.
     for run in archive::load_study(&saved).unwrap().runs {
         let rates = run.results.steps[0].jobs[0].total();
         assert!((90..=130).contains(&rates.operations), "{}", rates.operations);

@@ -53,10 +53,12 @@ fn sds_of_two_hosts_add_up() {
     let Some(hosts) = hosts(2) else { return };
     let Some(workspace) = Workspace::new("") else { return };
     let folder = workspace.folder.path().display();
-    let [one, two] = hosts.names() else { panic!("two hosts") };
+    let [first, second] = hosts.names() else {
+        panic!("two hosts")
+    };
     // The first host is this machine, the second one is reached by ssh.
     let parameters = format!(
-        "hd=default,shell=ssh\nhd=one,system={one}\nhd=two,system={two}\n\
+        "hd=default,shell=ssh\nhd=one,system={first}\nhd=two,system={second}\n\
          sd=sd_$host,host=$host,lun={folder}/$host.dat,size=8m,threads=2\n\
          sd=both,lun={folder}/both.dat,size=8m,threads=5\n\
          wd=wd_$host,sd=sd_$host,host=$host,rdpct=50,xfersize=4k\nwd=wd_both,sd=both,xfersize=8k\n\
@@ -69,7 +71,7 @@ fn sds_of_two_hosts_add_up() {
         0,
         &[
             "Starting slave: one-0 on local",
-            &format!("Starting slave: two-0 on {two}"),
+            &format!("Starting slave: two-0 on {second}"),
             "All slaves are now connected",
             "completed successfully",
         ],
@@ -106,7 +108,7 @@ fn sds_of_two_hosts_add_up() {
     );
     // A third of the rate goes to each WD, and half of that to each host of the shared SD.
     assert!((200.0..400.0).contains(&last("one", "rd1")), "{}", last("one", "rd1"));
-    // Three of the five threads are those of the first host.
+    // Three of the five threads run on the first host.
     let queue = |host: &str| figures(&rows(&workspace, host, "rd3"), 12).pop().unwrap();
     let queues = [queue("one"), queue("two")];
     assert!(
@@ -123,12 +125,12 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
     let Some(hosts) = hosts(3) else { return };
     let Some(workspace) = Workspace::new("") else { return };
     let folder = workspace.folder.path().display();
-    let [_, one, two] = hosts.names() else {
+    let [_, first, second] = hosts.names() else {
         panic!("three hosts")
     };
     let agents = workspace.start_agents(&hosts);
     let parameters = format!(
-        "hd=default,shell=vdbench\nhd=a,system={one}\nhd=b,system={two}\n\
+        "hd=default,shell=vdbench\nhd=a,system={first}\nhd=b,system={second}\n\
          fsd=fsd_$host,anchor={folder}/$host,depth=1,width=2,files=10,size=64k\n\
          fwd=fwd_$host,fsd=fsd_$host,host=$host,operation=read,threads=2,xfersize=4k,fileio=random\n\
          rd=rd1,fwd=fwd*,fwdrate=200,format=yes,elapsed=4,interval=1\n"
@@ -137,7 +139,7 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
     ran.expect(
         0,
         &[
-            &format!("Starting slave: a-0 on tcp://{one}:7745"),
+            &format!("Starting slave: a-0 on tcp://{first}:7745"),
             &format!("a-0: anchor={folder}/a create complete."),
             &format!("b-0: anchor={folder}/b create complete."),
             "completed successfully",

@@ -16,7 +16,7 @@ use serde_json::Value;
 const MAX_PRINTED_PAGES: u64 = 6;
 const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
-/// Runs the program in a folder. What it exits with is a verdict, and is not judged here.
+/// Runs the program in a folder. Its exit code is a verdict, which is not checked here.
 fn fathom(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new(FATHOM)
         .args(arguments)
@@ -116,7 +116,7 @@ fn a_mixed_run() {
 
     let summary = json(&folder.join("mixed.json"));
     let job = &summary["jobs"][0];
-    // Every file that is offered is that of the results.
+    // Every file that is offered belongs to the results.
     let offered: Value = serde_json::from_str(
         seen.downloads
             .iter()
@@ -131,7 +131,7 @@ fn a_mixed_run() {
     ] {
         assert!(seen.charts.contains_key(chart), "{chart}: {:?}", seen.charts.keys());
     }
-    // The curve of percentiles passes through those of the table.
+    // The curve of percentiles passes through the percentiles of the table.
     let unit = if seen.charts["percentiles"].is_empty() {
         1.0
     } else {

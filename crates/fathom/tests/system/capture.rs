@@ -190,7 +190,7 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
     assert_eq!(job.depth.unwrap_or(1), 1, "{output}");
 }
 
-/// The load fills the queue. The captured depth is that of the queue, and the average is close to
+/// The load fills the queue. The captured depth is the queue's depth, and the average is close to
 /// it.
 #[test]
 fn the_depth_of_a_full_queue_is_captured() {

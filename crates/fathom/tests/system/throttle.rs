@@ -239,7 +239,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     let evidence = diagnosis["evidence"].as_array().unwrap();
     let in_flight = evidence
         .iter()
-        .find(|one| one["what"] == "operations in flight")
+        .find(|evidence| evidence["what"] == "operations in flight")
         .unwrap();
     assert_eq!(
         in_flight["against"],
@@ -253,11 +253,11 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
 fn several_targets_share_a_promise() {
     let _turn = take_turn();
     let device = || loop_device(32);
-    let (Some(one), Some(two)) = (device(), device()) else {
+    let (Some(first), Some(second)) = (device(), device()) else {
         return;
     };
     let Some(throttle) = need(Throttle::new()) else { return };
-    for device in [&one, &two] {
+    for device in [&first, &second] {
         if need(throttle.set(device.path(), Limit::ReadOperations(500))).is_none() {
             return;
         }
@@ -269,24 +269,24 @@ fn several_targets_share_a_promise() {
         let output = ["--quiet", "--out", "json"];
         fathom(&[&["verify"], targets, &how[..], &output].concat())
     };
-    let (one, two) = (text(one.path()), text(two.path()));
+    let (first, second) = (text(first.path()), text(second.path()));
     let notes = |json: &Value| json["verdict"]["notes"].to_string();
 
-    let alone = verify(&[one], "iops>=800", "2s");
+    let alone = verify(&[first], "iops>=800", "2s");
     let json = alone.expect(1, &[]).json();
     assert!(!notes(&json).contains("were in use"), "it is not an array: {json:#}");
-    let both = verify(&[one, two], "iops>=800", "6s");
+    let both = verify(&[first, second], "iops>=800", "6s");
     let json = both.expect(0, &[]).json();
     assert_eq!(json["issued"]["targets"], 2, "{json:#}");
-    // 800 are more than the limit of either device, and less than that of both.
+    // 800 are more than the limit of either device, and less than the sum of both limits.
     assert!(!both.out.contains("DEVICE-CACHE-HIT"), "{json:#}");
     assert!(!notes(&json).contains("were in use"), "{json:#}");
-    let too_much = verify(&[one, two], "iops>=1500", "2s");
+    let too_much = verify(&[first, second], "iops>=1500", "2s");
     let json = too_much.expect(1, &[]).json();
     let found = json["verdict"]["clauses"][0]["value"].as_f64().unwrap();
     // More than the limit of one device. A busy machine might not issue all that both allow.
     assert!((600.0..=1050.0).contains(&found), "{found} of twice 500");
     assert!(notes(&json).contains("all 2 named targets were in use"), "{json:#}");
 
-    fathom(&["verify", one, one, "--require", "iops>=1"]).expect(4, &["is named twice"]);
+    fathom(&["verify", first, first, "--require", "iops>=1"]).expect(4, &["is named twice"]);
 }

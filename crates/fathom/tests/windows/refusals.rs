@@ -162,7 +162,9 @@ fn the_io_ring_is_used_or_refused() {
             Some(refusal) => {
                 let message = [&format!("ERROR: {refusal}"), "hint: omit -u to use a completion port"];
                 assert!(
-                    message.iter().all(|line| ran.err.lines().any(|one| one == *line)),
+                    message
+                        .iter()
+                        .all(|line| ran.err.lines().any(|err_line| err_line == *line)),
                     "{line}: {ran:#?}"
                 );
                 assert!(ran.err.contains("IoRing") && ran.code == Some(1), "{line}: {ran:#?}");

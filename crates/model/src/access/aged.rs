@@ -126,15 +126,15 @@ pub struct AgedCursor {
 
 impl AgedCursor {
     pub(super) fn next(&mut self, draws: &mut Draws) -> Option<u64> {
-        let mut left = self.writes_left();
-        while left == 0 {
+        let mut writes_left = self.writes_left();
+        while writes_left == 0 {
             if self.next_region == self.parameters.regions {
                 return None;
             }
             self.begin_region();
-            left = self.writes_left();
+            writes_left = self.writes_left();
         }
-        let drawn = draws.below(Purpose::Offset, left, Reduction::Lemire);
+        let drawn = draws.below(Purpose::Offset, writes_left, Reduction::Lemire);
         let position = match drawn < self.fresh_left {
             true => {
                 self.fresh_left -= 1;
@@ -146,7 +146,7 @@ impl AgedCursor {
                 self.rewrites.swap_remove(place)
             }
         };
-        if draws.below(Purpose::Offset, left, Reduction::Lemire) < self.to_select {
+        if draws.below(Purpose::Offset, writes_left, Reduction::Lemire) < self.to_select {
             self.to_select -= 1;
             self.selected.push(position);
         }

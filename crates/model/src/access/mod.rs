@@ -204,20 +204,22 @@ impl Access {
 
     /// True if a pass over the area ends without a stop condition.
     pub fn ends(&self) -> bool {
-        let once = |placement: &Placement| matches!(placement, Placement::Once(_) | Placement::Aged(_));
+        let visits_once = |placement: &Placement| matches!(placement, Placement::Once(_) | Placement::Aged(_));
         match self {
             // A gap may wrap to the base, so a pass may repeat blocks.
             Access::Sequential(sequential) => {
                 sequential.at_end == AtEnd::Finish
                     && matches!(sequential.advance, Advance::Stride | Advance::Length { skip: 0 })
             }
-            Access::Random { placement } => once(placement),
+            Access::Random { placement } => visits_once(placement),
             // Runs between jumps may repeat blocks, but the jumps end.
-            Access::Mixed(mixed) => once(&mixed.placement) && mixed.random_percent.iter().any(|(_, share)| *share > 0),
-            Access::Every(every) => once(&every.placement),
+            Access::Mixed(mixed) => {
+                visits_once(&mixed.placement) && mixed.random_percent.iter().any(|(_, share)| *share > 0)
+            }
+            Access::Every(every) => visits_once(&every.placement),
             // A window whose blocks are all used starts over.
             Access::Interlocked(_) | Access::Parallel(_) | Access::Zones(_) => false,
-            Access::WritePointers(zones) => zones.within.as_ref().is_none_or(once),
+            Access::WritePointers(zones) => zones.within.as_ref().is_none_or(visits_once),
         }
     }
 

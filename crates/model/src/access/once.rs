@@ -109,8 +109,8 @@ impl OnceCursor {
     ) -> Option<usize> {
         match &mut self.state {
             PassState::Bijection(bijection) if self.area.block == u64::from(length) => {
-                let left = bijection.count - self.visited;
-                let count = offsets.len().min(left.try_into().unwrap_or(usize::MAX));
+                let unvisited = bijection.count - self.visited;
+                let count = offsets.len().min(unvisited.try_into().unwrap_or(usize::MAX));
                 for offset in offsets.take(count) {
                     *offset = self.area.offset(bijection.image(self.visited));
                     self.visited += 1;
@@ -203,8 +203,8 @@ impl Map {
             return None;
         }
         let (base, used) = (read.base, &mut self.used);
-        let left = used.count - used.used;
-        let count = offsets.len().min(left.try_into().unwrap_or(usize::MAX));
+        let unused = used.count - used.used;
+        let count = offsets.len().min(unused.try_into().unwrap_or(usize::MAX));
         let range = (positions, self.reduction);
         draws.fill_below(Purpose::Offset, range, offsets.take(count), |drawn| {
             base + used.claim_next_free(drawn) * unit

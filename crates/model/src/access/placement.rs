@@ -53,9 +53,9 @@ impl Uniform {
             area.check(0)?;
         }
         let area = areas.read;
-        let same = areas.write == area && areas.trim == area;
+        let same_areas = areas.write == area && areas.trim == area;
         Ok(UniformCursor {
-            same,
+            same: same_areas,
             area,
             positions: area.positions(),
             reduction: self.reduction,

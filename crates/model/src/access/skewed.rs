@@ -191,10 +191,11 @@ impl ZipfRanks {
 
     fn draw(&self, draws: &mut Draws) -> u64 {
         loop {
-            let level = self.integral_last + draws.unit(Purpose::Offset) * (self.integral_first - self.integral_last);
-            let x = self.integral_inverse(level);
+            let integral =
+                self.integral_last + draws.unit(Purpose::Offset) * (self.integral_first - self.integral_last);
+            let x = self.integral_inverse(integral);
             let rank = (x + 0.5).floor().clamp(1.0, self.count);
-            if rank - x <= self.shortcut || level >= self.integral(rank + 0.5) - self.density(rank) {
+            if rank - x <= self.shortcut || integral >= self.integral(rank + 0.5) - self.density(rank) {
                 return rank as u64;
             }
         }

@@ -279,8 +279,8 @@ impl WritePointersCursor {
         let max_distance = self.zones.len();
         let zone_at_distance = |distance: usize| {
             let before = zone.checked_sub(distance).filter(|zone| *zone >= self.zones.start);
-            let behind = Some(zone + distance).filter(|zone| *zone < self.zones.end);
-            behind.filter(has_data).or(before.filter(has_data))
+            let later_zone = Some(zone + distance).filter(|zone| *zone < self.zones.end);
+            later_zone.filter(has_data).or(before.filter(has_data))
         };
         let zone = (0..max_distance).find_map(zone_at_distance)?;
         let within = match self.written(zone) - block {

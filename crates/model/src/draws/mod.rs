@@ -374,10 +374,10 @@ mod tests {
 
     #[test]
     fn purposes_are_independent_streams() {
-        let mut one = DrawsForm::Native { seed: 5 }.start();
+        let mut draws = DrawsForm::Native { seed: 5 }.start();
         let mut other = DrawsForm::Native { seed: 5 }.start();
         other.word(Purpose::Mix);
-        assert_eq!(one.word(Purpose::Offset), other.word(Purpose::Offset));
-        assert_ne!(one.word(Purpose::Mix), one.word(Purpose::Offset));
+        assert_eq!(draws.word(Purpose::Offset), other.word(Purpose::Offset));
+        assert_ne!(draws.word(Purpose::Mix), draws.word(Purpose::Offset));
     }
 }

@@ -220,11 +220,11 @@ fn each_rank_gets_its_own_jobs_and_targets() {
     let of_2 = share(&plan, 2).unwrap();
     assert_eq!(of_2.jobs, [[1, 2]]);
     assert_eq!(of_2.plan.targets[1].path, "/b/db2/2%");
-    let whole = merge_shares(&plan, &shares(&plan));
-    let workers: Vec<usize> = whole.steps[0].jobs.iter().map(|job| job.workers.len()).collect();
+    let merged = merge_shares(&plan, &shares(&plan));
+    let workers: Vec<usize> = merged.steps[0].jobs.iter().map(|job| job.workers.len()).collect();
     assert_eq!(workers, [2, 2, 4]);
     // One that has nothing to do is better left out.
-    let alone = Plan {
+    let single_plan = Plan {
         steps: vec![crate::plan::Step {
             jobs: vec![plan.steps[0].jobs[0].clone()],
             ..Default::default()
@@ -236,7 +236,7 @@ fn each_rank_gets_its_own_jobs_and_targets() {
         rank_count: 4,
         host: "db3".into(),
     };
-    let idle = share(&alone, 3).unwrap().refuse_idle(&rank_3);
+    let idle = share(&single_plan, 3).unwrap().refuse_idle(&rank_3);
     assert!(idle.unwrap_err().contains("rank 3 on db3 has no job"));
-    assert_eq!(share(&alone, 0).unwrap().refuse_idle(&rank_3), Ok(()));
+    assert_eq!(share(&single_plan, 0).unwrap().refuse_idle(&rank_3), Ok(()));
 }

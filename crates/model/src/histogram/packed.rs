@@ -61,10 +61,10 @@ where
     fn next(&mut self) -> Option<(usize, u64)> {
         let place = |next: Option<&(usize, u64)>| next.map_or(usize::MAX, |(bucket, _)| *bucket);
         let bucket = place(self.left.peek()).min(place(self.right.peek()));
-        let left = self.left.next_if(|next| next.0 == bucket);
+        let left_bucket = self.left.next_if(|next| next.0 == bucket);
         let right = self.right.next_if(|next| next.0 == bucket);
         let count = |found: Option<(usize, u64)>| found.map_or(0, |(_, count)| count);
-        (left.is_some() || right.is_some()).then(|| (bucket, count(left) + count(right)))
+        (left_bucket.is_some() || right.is_some()).then(|| (bucket, count(left_bucket) + count(right)))
     }
 }
 

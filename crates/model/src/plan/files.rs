@@ -147,10 +147,10 @@ impl FileTree {
 
     /// The number of files, including those that do not exist yet when the test begins.
     pub fn file_count(&self) -> u64 {
-        let all = self
+        let files = self
             .file_directory_count()
             .saturating_mul(u64::from(self.files_per_directory));
-        self.files_max.map_or(all, |max| all.min(u64::from(max)))
+        self.files_max.map_or(files, |max| files.min(u64::from(max)))
     }
 
     /// The number of files that exist before the test begins.
@@ -241,9 +241,9 @@ impl FileTree {
 
     /// Counts files, in the order of `file`, until they have this many bytes in total.
     fn count_up_to(&self, bytes: u64, file: impl Fn(u32) -> u32) -> u32 {
-        let all = self.file_count().min(FileTree::MAX_FILES) as u32;
+        let files = self.file_count().min(FileTree::MAX_FILES) as u32;
         if let BlockSizes::Fixed { size } = &self.sizes {
-            return bytes.div_ceil(size.0.max(1)).clamp(1, u64::from(all.max(1))) as u32;
+            return bytes.div_ceil(size.0.max(1)).clamp(1, u64::from(files.max(1))) as u32;
         }
         let mut sum = 0u64;
         let fits = |number: &u32| {
@@ -251,7 +251,7 @@ impl FileTree {
             sum = sum.saturating_add(self.file_size(file(*number)));
             is_below
         };
-        ({ 0..all }.take_while(fits).count() as u32).max(1)
+        ({ 0..files }.take_while(fits).count() as u32).max(1)
     }
 
     /// Limits the tree to its first files that have this many bytes in total.

@@ -35,7 +35,7 @@ impl Pacing {
             Pacing::Unpaced => PerDirection::default(),
             Pacing::PerDirection { rates } => rates,
             Pacing::Together { rate } => {
-                let mut all = PerDirection::default();
+                let mut rates = PerDirection::default();
                 let writes = mix.write_share() / 100.0;
                 for direction in mix.directions() {
                     let share = match (mix, direction) {
@@ -46,9 +46,9 @@ impl Pacing {
                     };
                     // A resolution that suits any rate without overflow.
                     let per_ns = Nanos((rate.per_ns.0 as f64 / share) as u64);
-                    all[direction] = Some(Rate { per_ns, ..rate });
+                    rates[direction] = Some(Rate { per_ns, ..rate });
                 }
-                all
+                rates
             }
         }
     }
@@ -204,10 +204,10 @@ impl Rate {
     }
 }
 
-fn greatest_divisor(one: u128, other: u128) -> u128 {
-    match other {
-        0 => one,
-        _ => greatest_divisor(other, one % other),
+fn greatest_divisor(a: u128, b: u128) -> u128 {
+    match b {
+        0 => a,
+        _ => greatest_divisor(b, a % b),
     }
 }
 

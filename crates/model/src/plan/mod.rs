@@ -623,15 +623,15 @@ impl Plan {
 
     /// Removes unused targets and renumbers the others.
     pub fn keep_targets(&mut self, is_used: &[bool]) {
-        let mut left = 0;
+        let mut unused = 0;
         let place = |stays: &bool| {
-            let place = TargetId(left);
-            left += u32::from(*stays);
+            let place = TargetId(unused);
+            unused += u32::from(*stays);
             stays.then_some(place)
         };
         let places: Vec<Option<TargetId>> = is_used.iter().map(place).collect();
-        let mut each = is_used.iter();
-        self.targets.retain(|_| each.next().is_some_and(|stays| *stays));
+        let mut flags = is_used.iter();
+        self.targets.retain(|_| flags.next().is_some_and(|stays| *stays));
         let place = |id: &TargetId| places[id.0 as usize];
         self.prepare_once = self.prepare_once.iter().filter_map(place).collect();
         let workers = self

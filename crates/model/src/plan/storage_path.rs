@@ -28,7 +28,7 @@ impl StoragePath {
         *self == StoragePath::default()
     }
 
-    /// Returns these statements, with those of `default` where one is absent.
+    /// Returns these statements; `default` supplies absent ones.
     #[must_use]
     pub fn or(self, default: &StoragePath) -> StoragePath {
         StoragePath {

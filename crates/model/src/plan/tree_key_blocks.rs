@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::FileTree;
 
-/// The key blocks of a tree: those of each file follow those of the previous one.
+/// The key blocks of a tree: each file's blocks follow the previous file's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeKeyBlocks {
     tree: FileTree,

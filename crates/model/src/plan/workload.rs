@@ -167,8 +167,8 @@ impl Workload {
             DepthPer::Worker => Depth::Shared { operations: self.depth },
             DepthPer::Job => {
                 // The first workers receive the remainder.
-                let (whole, rest) = (self.depth / self.workers.max(1), self.depth % self.workers.max(1));
-                let share = (whole + u32::from(index < rest)).max(1);
+                let (quotient, remainder) = (self.depth / self.workers.max(1), self.depth % self.workers.max(1));
+                let share = (quotient + u32::from(index < remainder)).max(1);
                 streams.iter_mut().for_each(|stream| stream.depth = share);
                 if streams.len() == 1 {
                     Depth::PerStream
@@ -376,11 +376,11 @@ mod tests {
             ..workload()
         };
         assert_eq!(both.job(0).workers[0].depth, Depth::Shared { operations: 8 });
-        let each = Workload {
+        let workload = Workload {
             depth_per: DepthPer::Target,
             ..both
         };
-        assert_eq!(each.job(0).depth(), 16);
+        assert_eq!(workload.job(0).depth(), 16);
     }
 
     #[test]

@@ -99,8 +99,9 @@ impl JobResults {
                 None => drop(merged.insert(*kind, results.clone())),
             }
         }
-        let each = merged.into_iter();
-        each.map(|(kind, results)| FileOperationResults { kind, results })
+        let intervals = merged.into_iter();
+        intervals
+            .map(|(kind, results)| FileOperationResults { kind, results })
             .collect()
     }
 
@@ -250,12 +251,12 @@ impl JobResults {
     }
 
     fn merge_around(&mut self, other: Vec<PhaseInterval>) {
-        let key = |one: &PhaseInterval| (one.phase, one.start_ns);
+        let key = |interval: &PhaseInterval| (interval.phase, interval.start_ns);
         let places: BTreeMap<(Phase, Nanos), usize> = self
             .around
             .iter()
             .enumerate()
-            .map(|(place, one)| (key(one), place))
+            .map(|(place, interval)| (key(interval), place))
             .collect();
         let so_far = self.around.len();
         for interval in other {
@@ -274,11 +275,11 @@ impl JobResults {
     }
 
     fn merge_series(&mut self, other: Series) {
-        let same = self
+        let matching = self
             .series
             .iter_mut()
             .find(|mine| mine.source.is_none() && mine.length_ns == other.length_ns);
-        let Some(mine) = same else {
+        let Some(mine) = matching else {
             self.series.push(other);
             return;
         };

@@ -99,7 +99,7 @@ impl StepResults {
         }
     }
 
-    /// Marks the results as those of an interrupted step.
+    /// Marks the step as interrupted.
     pub fn cut_short(mut self) -> StepResults {
         let has_begun = |job: &&mut JobResults| !job.workers.is_empty() && job.ended.is_none();
         for job in self.jobs.iter_mut().filter(has_begun) {

@@ -56,7 +56,7 @@ pub struct WindowLatency {
 }
 
 impl WindowLatency {
-    /// Adds that of other operations.
+    /// Adds the latencies of other operations.
     pub fn merge(&mut self, other: WindowLatency) {
         self.sum_ns += other.sum_ns;
         self.max_ns = self.max_ns.max(other.max_ns);

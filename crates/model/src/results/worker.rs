@@ -144,7 +144,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Adds those of another window.
+    /// Adds the waits of another window.
     pub fn add(&mut self, other: &Waits) {
         self.completion += other.completion;
         self.throttled += other.throttled;

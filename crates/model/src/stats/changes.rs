@@ -297,7 +297,7 @@ mod tests {
             prop_assert_eq!(segments_found.first().map_or(0, |first| first.start), 0);
             prop_assert_eq!(segments_found.last().map_or(0, |last| last.end), values.len());
             prop_assert!(segments_found.windows(2).all(|pair| pair[0].end == pair[1].start));
-            prop_assert!(segments_found.len() == 1 || segments_found.iter().all(|one| one.end - one.start >= min_length));
+            prop_assert!(segments_found.len() == 1 || segments_found.iter().all(|segment| segment.end - segment.start >= min_length));
         }
 
         /// Checks that the unit has no effect.
@@ -306,7 +306,7 @@ mod tests {
             let mut series = normal(seed, 40, 500.0, 10.0);
             series.extend(normal(seed + 7, 40, 420.0, 10.0));
             let scaled: Vec<f64> = series.iter().map(|value| value * factor).collect();
-            let ends = |series: &[f64]| segments(series, 10).iter().map(|one| one.end).collect::<Vec<_>>();
+            let ends = |series: &[f64]| segments(series, 10).iter().map(|segment| segment.end).collect::<Vec<_>>();
             prop_assert_eq!(ends(&series), ends(&scaled));
         }
     }

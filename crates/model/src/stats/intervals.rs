@@ -118,11 +118,11 @@ mod tests {
         let series = 400;
         let mut covered = 0;
         for _ in 0..series {
-            let mut level = 0.0;
+            let mut previous = 0.0;
             let values: Vec<f64> = (0..600)
                 .map(|_| {
-                    level = correlation * level + bell(&mut draws);
-                    100.0 + level
+                    previous = correlation * previous + bell(&mut draws);
+                    100.0 + previous
                 })
                 .collect();
             let result = batch_means(&values, 0.95).unwrap();

@@ -75,11 +75,11 @@ fn valley_between(smooth: &[f64], low_peak: usize, high_peak: usize) -> Option<u
 
 fn smoothed(counts: &[f64]) -> Vec<f64> {
     let bin_count = |bin: usize| counts.get(bin).copied().unwrap_or(0.0);
-    let one = |bin: usize| {
+    let count_of_bin = |bin: usize| {
         let before = bin.checked_sub(1).map_or(0.0, bin_count);
         (before + 2.0 * bin_count(bin) + bin_count(bin + 1)) / 4.0
     };
-    (0..counts.len()).map(one).collect()
+    (0..counts.len()).map(count_of_bin).collect()
 }
 
 fn bin_index(value: f64) -> usize {
@@ -107,10 +107,10 @@ mod tests {
 
     #[test]
     fn hits_and_misses_are_two_modes() {
-        let mut both = Histogram::new();
-        times(1, 8000, 100_000.0, 0.2, &mut both);
-        times(2, 2000, 4_000_000.0, 0.3, &mut both);
-        let found = find_two_modes(&both).unwrap();
+        let mut merged = Histogram::new();
+        times(1, 8000, 100_000.0, 0.2, &mut merged);
+        times(2, 2000, 4_000_000.0, 0.3, &mut merged);
+        let found = find_two_modes(&merged).unwrap();
         assert!((found.low / 100_000.0 - 1.0).abs() < 0.15, "{found:?}");
         assert!((found.high / 4_000_000.0 - 1.0).abs() < 0.25, "{found:?}");
         assert!((found.share_above - 0.2).abs() < 0.01, "{found:?}");

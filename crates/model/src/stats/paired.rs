@@ -247,10 +247,10 @@ mod tests {
 
     #[test]
     fn identical_ratios_have_no_uncertainty() {
-        let same = paired_ratio(&[(5.0, 5.0); 6], 0.95).unwrap();
-        assert_eq!((same.ratio, same.low, same.high, same.p), (1.0, 1.0, 1.0, 1.0));
-        let more = paired_ratio(&[(8.0, 16.0); 6], 0.95).unwrap();
-        assert!((more.low - 2.0).abs() < 1e-12 && more.p == 0.0);
+        let equal = paired_ratio(&[(5.0, 5.0); 6], 0.95).unwrap();
+        assert_eq!((equal.ratio, equal.low, equal.high, equal.p), (1.0, 1.0, 1.0, 1.0));
+        let doubled = paired_ratio(&[(8.0, 16.0); 6], 0.95).unwrap();
+        assert!((doubled.low - 2.0).abs() < 1e-12 && doubled.p == 0.0);
         assert_eq!(paired_ratio(&[(1.0, 0.0), (1.0, 1.0)], 0.95), None);
         assert_eq!(paired_ratio(&[(1.0, 1.0)], 0.95), None);
     }

@@ -111,11 +111,15 @@ pub fn upper_tail_of_normal(z: f64) -> f64 {
 pub fn student_cdf(t: f64, degrees: u32) -> f64 {
     let v = f64::from(degrees.max(1));
     // If t² overflows, the whole distribution is on one side.
-    let beyond = match (t * t).is_finite() {
+    let tail_probability = match (t * t).is_finite() {
         true => 0.5 * incomplete_beta(v / (v + t * t), v / 2.0, 0.5),
         false => 0.0,
     };
-    if t < 0.0 { beyond } else { 1.0 - beyond }
+    if t < 0.0 {
+        tail_probability
+    } else {
+        1.0 - tail_probability
+    }
 }
 
 /// The regularised incomplete beta function, by its continued fraction (Abramowitz and Stegun

@@ -32,8 +32,8 @@ pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<
         return (None, None);
     }
     let tail = (1.0 - level) / 2.0;
-    let (np, beyond) = (fraction * n as f64, (1.0 - fraction) * n as f64);
-    if np.min(beyond) >= 30.0 {
+    let (np, count_beyond) = (fraction * n as f64, (1.0 - fraction) * n as f64);
+    if np.min(count_beyond) >= 30.0 {
         let half = normal_quantile(1.0 - tail) * (np * (1.0 - fraction)).sqrt();
         let low = (np - half).floor() as u64;
         let high = (np + half).ceil() as u64 + 1;

@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn correlated_values_count_less() {
         let mut draws = DrawsForm::Native { seed: 9 }.start();
-        let mut level = 0.0;
+        let mut previous = 0.0;
         // A first-order process with r = 0.8: its values count for a ninth.
         let series: Vec<f64> = (0..20_000)
             .map(|_| {
-                level = 0.8 * level + draws.unit(Purpose::Content) - 0.5;
-                level
+                previous = 0.8 * previous + draws.unit(Purpose::Content) - 0.5;
+                previous
             })
             .collect();
         let share = effective_size(&series) / 20_000.0;

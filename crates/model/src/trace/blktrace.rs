@@ -60,17 +60,17 @@ pub(super) struct Depth {
 
 impl Depth {
     fn note(&mut self, action: u32, direction: Direction) {
-        let now = &mut self.now[direction as usize];
+        let in_flight = &mut self.now[direction as usize];
         match action & 0xffff {
             QUEUED => {
-                *now += 1;
+                *in_flight += 1;
                 self.was_queued[direction as usize] = true;
             }
-            MERGED_BEHIND | MERGED_BEFORE => *now = now.saturating_sub(1),
+            MERGED_BEHIND | MERGED_BEFORE => *in_flight = in_flight.saturating_sub(1),
             COMPLETED => {
                 let max = &mut self.max[direction as usize];
-                *max = (*max).max(*now);
-                *now = now.saturating_sub(1);
+                *max = (*max).max(*in_flight);
+                *in_flight = in_flight.saturating_sub(1);
             }
             _ => {}
         }
@@ -78,12 +78,13 @@ impl Depth {
 
     /// The deepest of the directions that occurred.
     pub(super) fn max(&self) -> u32 {
-        let of = self
+        let device_name = self
             .max
             .iter()
             .zip(self.was_queued)
             .filter(|(_, was_queued)| *was_queued);
-        of.map(|(max, _)| (*max).clamp(1, MAX_PLAUSIBLE_DEPTH))
+        device_name
+            .map(|(max, _)| (*max).clamp(1, MAX_PLAUSIBLE_DEPTH))
             .max()
             .unwrap_or(1)
     }
@@ -186,13 +187,17 @@ pub(super) fn parse(bytes: &[u8], swapped: bool) -> Option<Record> {
     if word(0)? != MAGIC | VERSION {
         return None;
     }
-    let more = u16::from_ne_bytes(bytes.get(46..48)?.try_into().ok()?);
+    let payload_length = u16::from_ne_bytes(bytes.get(46..48)?.try_into().ok()?);
     Some(Record {
         time: long(8)?,
         sector: long(16)?,
         bytes: word(24)?,
         action: word(28)?,
         device: word(36)?,
-        more: usize::from(if swapped { more.swap_bytes() } else { more }),
+        more: usize::from(if swapped {
+            payload_length.swap_bytes()
+        } else {
+            payload_length
+        }),
     })
 }

@@ -142,9 +142,9 @@ impl<'a> Source<'a> {
 fn swap_fields(record: &mut [u8]) {
     let mut rest = record;
     for length in FIELDS {
-        let (field, behind) = rest.split_at_mut(length);
+        let (field, remaining) = rest.split_at_mut(length);
         field.reverse();
-        rest = behind;
+        rest = remaining;
     }
 }
 

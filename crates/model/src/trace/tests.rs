@@ -37,7 +37,7 @@ fn entries(trace: &[u8], replay: &Replay, piece: usize) -> Result<(Vec<Entry>, V
 
 /// The entries in words: file, what, gap in microseconds.
 fn words(entries: &[Entry]) -> Vec<String> {
-    let one = |entry: &Entry| {
+    let line = |entry: &Entry| {
         let what = match entry.what {
             EntryAction::Move(Operation {
                 direction,
@@ -52,7 +52,7 @@ fn words(entries: &[Entry]) -> Vec<String> {
         };
         format!("{} {what} +{}", entry.file, entry.gap.0 / 1000)
     };
-    entries.iter().map(one).collect()
+    entries.iter().map(line).collect()
 }
 
 #[track_caller]
@@ -301,13 +301,13 @@ fn blktrace_records_are_read_in_both_byte_orders() {
 #[test]
 fn a_broken_record_ends_the_trace() {
     let mut trace = record(5000, 8, 4096, 1 | 1 << 16, 8 << 20, &[], false);
-    let whole = trace.clone();
+    let complete = trace.clone();
     trace.extend(vec![0; 48]);
     let wanted = replay(TraceForm::Blktrace { swapped: false });
     let error = entries(&trace, &wanted, 64).unwrap_err();
     assert!(matches!(error, TraceError::Record { record: 2 }), "{error}");
     // A truncated trace is reported.
-    let (entries, remarks) = entries(&[&whole[..], &whole[..20]].concat(), &wanted, 64).unwrap();
+    let (entries, remarks) = entries(&[&complete[..], &complete[..20]].concat(), &wanted, 64).unwrap();
     assert_eq!(
         (entries.len(), &remarks[..]),
         (2, &["fio: iolog short read".to_owned()][..])

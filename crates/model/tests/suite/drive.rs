@@ -318,9 +318,7 @@ impl<'plan> LiveStream<'plan> {
                     .iter()
                     .filter_map(|(direction, schedule)| Some((schedule.as_ref()?.due(), direction)));
                 // The first of equals, in the order of directions.
-                let (due, direction) = due
-                    .reduce(|one, other| if other.0 < one.0 { other } else { one })
-                    .unwrap();
+                let (due, direction) = due.reduce(|a, b| if b.0 < a.0 { b } else { a }).unwrap();
                 (later(due), Some(direction))
             }
         }

@@ -143,8 +143,8 @@ fn gathered(parts: impl IntoIterator<Item = Results>) -> Results {
     whole.finish()
 }
 
-fn merged(one: Results, other: Results) -> Results {
-    gathered([one, other])
+fn merged(a: Results, b: Results) -> Results {
+    gathered([a, b])
 }
 
 fn job(results: &Results) -> &JobResults {
@@ -152,8 +152,8 @@ fn job(results: &Results) -> &JobResults {
 }
 
 fn operations() -> impl Strategy<Value = Vec<Done>> {
-    let one = (0..WORKERS, 0usize..3, 0..5 * INTERVAL, 1u64..1 << 36, 1u64..1 << 20);
-    let done = one.prop_map(|(worker, direction, at_ns, latency_ns, bytes)| Done {
+    let any_done = (0..WORKERS, 0usize..3, 0..5 * INTERVAL, 1u64..1 << 36, 1u64..1 << 20);
+    let done = any_done.prop_map(|(worker, direction, at_ns, latency_ns, bytes)| Done {
         worker,
         direction: Direction::ALL[direction],
         at_ns,
@@ -189,13 +189,13 @@ proptest! {
     fn merging_is_addition(a in operations(), b in operations()) {
         let together = host("both", &[a.clone(), b.clone()].concat());
         let (ab, ba) = (merged(host("a", &a), host("b", &b)), merged(host("b", &b), host("a", &a)));
-        for one in [&ab, &ba] {
-            prop_assert_eq!(job(one).directions(), job(&together).directions());
-            prop_assert_eq!(job(one).total(), job(&together).total());
-            prop_assert_eq!(points(job(one)), points(job(&together)));
-            prop_assert_eq!(&job(one).histograms, &job(&together).histograms);
-            prop_assert_eq!(job(one).workers.len(), 2 * WORKERS);
-            prop_assert_eq!(one.steps[0].observed_ns, Nanos::secs(a.len().max(b.len()) as u64));
+        for merged in [&ab, &ba] {
+            prop_assert_eq!(job(merged).directions(), job(&together).directions());
+            prop_assert_eq!(job(merged).total(), job(&together).total());
+            prop_assert_eq!(points(job(merged)), points(job(&together)));
+            prop_assert_eq!(&job(merged).histograms, &job(&together).histograms);
+            prop_assert_eq!(job(merged).workers.len(), 2 * WORKERS);
+            prop_assert_eq!(merged.steps[0].observed_ns, Nanos::secs(a.len().max(b.len()) as u64));
         }
     }
 
@@ -276,14 +276,14 @@ fn ranks_of_one_machine_share_its_devices() {
 #[test]
 fn sums_of_a_thousand_ranks_are_exact() {
     let operations_on_rank = |rank: u64| -> Vec<Done> {
-        let one = |number: u64| Done {
+        let create_done = |number: u64| Done {
             worker: (number % 2) as usize,
             direction: Direction::ALL[(rank + number) as usize % 3],
             at_ns: (rank * 37 + number * 911) % 5 * INTERVAL,
             latency_ns: 1 + (rank * 1009 + number * 7919) % 1_000_000,
             bytes: 512 * (1 + rank % 8),
         };
-        (0..5 + rank % 3).map(one).collect()
+        (0..5 + rank % 3).map(create_done).collect()
     };
     let all: Vec<Done> = (0..1000).flat_map(operations_on_rank).collect();
     let sum = gathered((0..1000).map(|rank| host(&format!("h{}", rank % 400), &operations_on_rank(rank))));
@@ -296,10 +296,10 @@ fn sums_of_a_thousand_ranks_are_exact() {
     // The series of the ranks add up to the series of the whole.
     let ranks = &job(&sum).rank_series;
     assert_eq!(ranks.len(), 1000);
-    let operations: u64 = ranks.iter().flat_map(|one| &one.operations).sum();
+    let operations: u64 = ranks.iter().flat_map(|rank| &rank.operations).sum();
     assert_eq!(operations, all.len() as u64);
     let second = |number: usize| -> u64 {
-        let found = ranks.iter().filter_map(|one| one.operations.get(number));
+        let found = ranks.iter().filter_map(|rank| rank.operations.get(number));
         found.sum()
     };
     for number in 0..5 {
@@ -312,18 +312,20 @@ fn sums_of_a_thousand_ranks_are_exact() {
 fn intervals_around_the_window_add_up_in_order() {
     let around = |starts: &[u64]| {
         let mut results = host("a", &[]);
-        let one = |start: &u64| PhaseInterval {
+        let create_interval = |start: &u64| PhaseInterval {
             phase: if *start < 10 { Phase::WarmUp } else { Phase::Verify },
             start_ns: Nanos(*start),
             length_ns: Nanos(1),
             counts: PerDirection::from_reads(Counts::new(1, Bytes(2))),
         };
-        results.steps[0].jobs[0].around = starts.iter().map(one).collect();
+        results.steps[0].jobs[0].around = starts.iter().map(create_interval).collect();
         results
     };
     let sum = gathered([around(&[0, 2, 11]), around(&[0, 1, 2, 3, 10]), around(&[])]);
     let found = job(&sum).around.iter();
-    let found: Vec<(u64, u64)> = found.map(|one| (one.start_ns.0, one.counts.read.operations)).collect();
+    let found: Vec<(u64, u64)> = found
+        .map(|interval| (interval.start_ns.0, interval.counts.read.operations))
+        .collect();
     assert_eq!(found, [(0, 2), (1, 1), (2, 2), (3, 1), (10, 1), (11, 1)]);
 }
 
@@ -369,17 +371,17 @@ fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
 
 #[test]
 fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
-    let check = |one: Option<EndReason>, other: Option<EndReason>, expected: Option<EndReason>| {
+    let check = |a: Option<EndReason>, other: Option<EndReason>, expected: Option<EndReason>| {
         let results_ended = |ended: &Option<EndReason>| {
             let mut results = host("a", &[]);
             results.steps[0].jobs[0].ended = ended.clone();
             results
         };
         for sum in [
-            merged(results_ended(&one), results_ended(&other)),
-            merged(results_ended(&other), results_ended(&one)),
+            merged(results_ended(&a), results_ended(&other)),
+            merged(results_ended(&other), results_ended(&a)),
         ] {
-            assert_eq!(job(&sum).ended, expected, "{one:?} and {other:?}");
+            assert_eq!(job(&sum).ended, expected, "{a:?} and {other:?}");
         }
     };
     check(None, Some(EndReason::Time), Some(EndReason::Time));

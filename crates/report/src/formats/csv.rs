@@ -25,9 +25,9 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
                     let Some(latency) = latency else { continue };
                     let counts = Counts::new(
                         latency.n(),
-                        series.map_or(Bytes(0), |series| bytes_in(series, interval, direction)),
+                        series.map_or(Bytes(0), |series| bytes_of_interval(series, interval, direction)),
                     );
-                    table.write_record(row(&place, &job.name, interval, direction, &counts, latency))?;
+                    table.write_record(to_cells(&place, &job.name, interval, direction, &counts, latency))?;
                 }
             }
         }
@@ -35,7 +35,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     table.flush()
 }
 
-fn row(
+fn to_cells(
     place: &[String; 2],
     job: &str,
     interval: &IntervalHistogram,
@@ -75,15 +75,15 @@ fn finest_series(job: &JobResults) -> Option<&Series> {
     let full_length = job.histograms.iter().map(|interval| interval.length_ns).max();
     let full_length = full_length.unwrap_or_default();
     let single_interval = full_length >= job.measured();
-    let whole = job.series.iter().filter(|series| series.source.is_none());
-    let fitting = whole.filter(|series| single_interval || series.length_ns <= full_length);
+    let job_series = job.series.iter().filter(|series| series.source.is_none());
+    let fitting = job_series.filter(|series| single_interval || series.length_ns <= full_length);
     fitting.min_by_key(|series| series.length_ns)
 }
 
 /// Sums the bytes of all series intervals that start within a histogram interval.
-fn bytes_in(series: &Series, interval: &IntervalHistogram, direction: Direction) -> Bytes {
+fn bytes_of_interval(series: &Series, interval: &IntervalHistogram, direction: Direction) -> Bytes {
     let points = &series.points[direction];
     let place = |at: Nanos| (at.0.div_ceil(series.length_ns.0.max(1)) as usize).min(points.len());
-    let inside = place(interval.start_ns)..place(interval.start_ns + interval.length_ns);
-    Bytes(points[inside].iter().map(|point| point.bytes).sum())
+    let covered = place(interval.start_ns)..place(interval.start_ns + interval.length_ns);
+    Bytes(points[covered].iter().map(|point| point.bytes).sum())
 }

@@ -22,20 +22,20 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "**{}**, {} {}, {}",
-        plain(&summary.name),
+        escape_markdown(&summary.name),
         tool.name,
         tool.version,
         summary.started
     )?;
     if let Some(objective) = &summary.objective {
-        writeln!(out, "\n{}", plain(objective))?;
+        writeln!(out, "\n{}", escape_markdown(objective))?;
     }
     writeln!(out)?;
     // Targets on several hosts may have the same names.
     let mut shown = BTreeSet::new();
-    for words in summary.targets.iter().map(words::target) {
+    for words in summary.targets.iter().map(words::describe_target) {
         if summary.transport.is_none() || shown.insert(words.clone()) {
-            writeln!(out, "- {}", plain(&words))?;
+            writeln!(out, "- {}", escape_markdown(&words))?;
         }
     }
     let named = || summary.hosts.iter().filter(|host| !host.name.is_empty());
@@ -44,7 +44,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             "{}: {} {}, {}, {} CPUs",
             host.name, host.system, host.kernel, host.cpu, host.cpus
         );
-        writeln!(out, "- {}", plain(&words))?;
+        writeln!(out, "- {}", escape_markdown(&words))?;
     }
     if named().count() > MAX_HOSTS {
         writeln!(out, "- and {} more hosts", named().count() - MAX_HOSTS)?;
@@ -65,7 +65,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             job.load,
             duration(job.measured_ns)
         );
-        writeln!(out, "- {}", plain(&words))?;
+        writeln!(out, "- {}", escape_markdown(&words))?;
     }
     summary.jobs.iter().try_for_each(|job| write_ranks(job, out))?;
     let mut findings: Vec<_> = summary
@@ -79,7 +79,12 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     }
     for finding in findings {
         let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
-        writeln!(out, "- {} ({})", plain(&format!("{at}{}", finding.what)), finding.rule)?;
+        writeln!(
+            out,
+            "- {} ({})",
+            escape_markdown(&format!("{at}{}", finding.what)),
+            finding.rule
+        )?;
     }
     if summary.interrupted {
         writeln!(out, "\nThe run was interrupted; the figures cover the time until then.")?;
@@ -94,23 +99,23 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let mut shown: Vec<&RankSummary> = job.ranks.iter().collect();
-    let more = shown.len().saturating_sub(MAX_HOSTS);
-    if more > 0 {
-        shown.sort_by(|one, other| one.total.iops.total_cmp(&other.total.iops));
+    let omitted = shown.len().saturating_sub(MAX_HOSTS);
+    if omitted > 0 {
+        shown.sort_by(|a, b| a.total.iops.total_cmp(&b.total.iops));
         shown.truncate(MAX_HOSTS);
     }
     writeln!(
         out,
         "\n| {}: rank | host | IOPS | MiB/s | p50 | p99 | began after | |\n| ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |",
-        plain(&job.name)
+        escape_markdown(&job.name)
     )?;
     for rank in shown {
         let format_percentile = |percent: f64| {
             let found = rank.total.latency.percentile(percent);
-            found.map_or("-".into(), |one| time(one.ns as f64))
+            found.map_or("-".into(), |value| time(value.ns as f64))
         };
         let word = match (&rank.lost, rank.straggles) {
-            (Some(why), _) => format!("lost: {}", plain(why)),
+            (Some(why), _) => format!("lost: {}", escape_markdown(why)),
             (None, true) => "straggler".into(),
             (None, false) => String::new(),
         };
@@ -118,7 +123,7 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
             out,
             "| {} | {} | {} | {} | {} | {} | {} | {word} |",
             rank.rank,
-            plain(&rank.host),
+            escape_markdown(&rank.host),
             rate(rank.total.iops),
             throughput(rank.total.mib_per_sec),
             format_percentile(50.0),
@@ -126,8 +131,8 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
             rank.start_ns.map_or("-".into(), signed_time),
         )?;
     }
-    if more > 0 {
-        writeln!(out, "\n{more} faster ranks are omitted.")?;
+    if omitted > 0 {
+        writeln!(out, "\n{omitted} faster ranks are omitted.")?;
     }
     Ok(())
 }
@@ -135,8 +140,8 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
 /// Writes a row for each direction or kind of operation, and a total if there are several.
 fn write_rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     let found = job.kinds();
-    let all = (found.len() != 1).then_some(("total", &job.total));
-    for (word, figures) in found.iter().copied().chain(all) {
+    let total = (found.len() != 1).then_some(("total", &job.total));
+    for (word, figures) in found.iter().copied().chain(total) {
         let latency = (figures.operations > 0).then_some(&figures.latency);
         write_row(job, word, figures.iops, &throughput(figures.mib_per_sec), latency, out)?;
     }
@@ -159,10 +164,15 @@ fn write_row(
 ) -> io::Result<()> {
     let time_or_dash = |value: Option<f64>| value.map_or("-".to_owned(), time);
     let format_percentile = |percent: &f64| {
-        let one = latency.and_then(|latency| latency.percentiles.iter().find(|one| one.percent == *percent));
-        one.map_or("-".to_owned(), |one| match one.support {
-            PercentileSupport::Good => time(one.ns as f64),
-            PercentileSupport::Weak => format!("~{}", time(one.ns as f64)),
+        let percentile = latency.and_then(|latency| {
+            latency
+                .percentiles
+                .iter()
+                .find(|candidate| candidate.percent == *percent)
+        });
+        percentile.map_or("-".to_owned(), |percentile| match percentile.support {
+            PercentileSupport::Good => time(percentile.ns as f64),
+            PercentileSupport::Weak => format!("~{}", time(percentile.ns as f64)),
             // With fewer than ten slower operations, a percentile is no better than the maximum.
             PercentileSupport::None => "-".into(),
         })
@@ -171,7 +181,7 @@ fn write_row(
     writeln!(
         out,
         "| {} | {word} | {} | {moved} | {} | {} | {} |",
-        plain(&job.name),
+        escape_markdown(&job.name),
         rate(per_second),
         time_or_dash(latency.map(|latency| latency.mean_ns)),
         shown.join(" | "),
@@ -180,7 +190,7 @@ fn write_row(
 }
 
 /// Escapes user text, so that it creates no cell, link, tag, mention or line.
-pub fn plain(text: &str) -> String {
+pub fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in visible(&text.replace('\n', " ")).chars() {
         match letter {
@@ -201,7 +211,7 @@ mod tests {
 
     #[test]
     fn names_stay_text() {
-        let check = |text: &str, expected: &str| assert_eq!(plain(text), expected);
+        let check = |text: &str, expected: &str| assert_eq!(escape_markdown(text), expected);
         check("/dev/nvme0n1: 1.5 TiB, 70/30", "/dev/nvme0n1: 1.5 TiB, 70/30");
         check("a|b\nc", "a\\|b c");
         check("</td><script>", "&lt;/td&gt;&lt;script&gt;");

@@ -15,8 +15,8 @@ use std::io::{self, Write};
 
 use model::results::Results;
 
-pub use markdown::plain as markdown_text;
-pub use text::{findings, head};
+pub use markdown::escape_markdown as markdown_text;
+pub use text::{findings, write_head};
 
 /// An output format.
 #[derive(Clone, Copy, Debug)]

@@ -89,7 +89,7 @@ const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
             "operations",
             "Operations completed in the measured window.",
         ),
-        |one| one.found.operations as f64,
+        |job| job.found.operations as f64,
     ),
     (
         Family::counter(
@@ -97,11 +97,11 @@ const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
             "bytes",
             "Bytes transferred in the measured window.",
         ),
-        |one| one.found.bytes.0 as f64,
+        |job| job.found.bytes.0 as f64,
     ),
     (
         Family::counter("fathom_errors", "errors", "Operations that failed and were tolerated."),
-        |one| one.found.errors as f64,
+        |job| job.found.errors as f64,
     ),
     (
         Family::counter(
@@ -109,27 +109,27 @@ const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
             "operations",
             "Operations that were issued after their due time.",
         ),
-        |one| one.found.late as f64,
+        |job| job.found.late as f64,
     ),
     (
         Family::gauge("fathom_measured_seconds", "seconds", "Length of the measured window."),
-        |one| one.seconds,
+        |job| job.seconds,
     ),
     (
         Family::gauge("fathom_operations_per_second", "", "Operations per second."),
-        |one| one.found.operations as f64 / one.seconds,
+        |job| job.found.operations as f64 / job.seconds,
     ),
     (
         Family::gauge("fathom_throughput_bytes_per_second", "", "Bytes per second."),
-        |one| one.found.bytes.0 as f64 / one.seconds,
+        |job| job.found.bytes.0 as f64 / job.seconds,
     ),
 ];
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let measured = measured(results);
+    let measured = collect_jobs(results);
     write_run(results, out)?;
     for (family, value) in &FAMILIES {
-        family.write(out, measured.iter().map(|one| (&one.labels, value(one))))?;
+        family.write(out, measured.iter().map(|job| (&job.labels, value(job))))?;
     }
     write_summaries(&measured, out)?;
     write_histograms(&measured, out)?;
@@ -139,15 +139,15 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes the families of the whole run.
 fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let test = format!("test=\"{}\"", escaped(&results.plan.name));
+    let test = format!("test=\"{}\"", escape_label(&results.plan.name));
     let host = results.hosts.first();
     let paths: Vec<&str> = results.plan.targets.iter().map(|target| &*target.path).collect();
     let labels = format!(
         "{test},version=\"{}\",host=\"{}\",kernel=\"{}\",targets=\"{}\"",
-        escaped(&results.tool.version),
-        escaped(host.map_or("", |host| &host.environment.host.name)),
-        escaped(host.map_or("", |host| &host.environment.host.kernel)),
-        escaped(&paths.join(", ")),
+        escape_label(&results.tool.version),
+        escape_label(host.map_or("", |host| &host.environment.host.name)),
+        escape_label(host.map_or("", |host| &host.environment.host.kernel)),
+        escape_label(&paths.join(", ")),
     );
     RUN.write(out, [(labels, 1)])?;
     if let Some(host) = host {
@@ -173,9 +173,9 @@ pub(crate) const RUN: Family = Family::gauge("fathom_run", "", "Always 1; the la
 
 /// Every direction of every job with completed operations. Jobs are identified by position, because
 /// names may repeat.
-fn measured(results: &Results) -> Vec<Measured> {
-    let test = escaped(&results.plan.name);
-    let mut all = Vec::new();
+fn collect_jobs(results: &Results) -> Vec<Measured> {
+    let test = escape_label(&results.plan.name);
+    let mut families = Vec::new();
     for (step, found) in results.steps.iter().enumerate() {
         for (number, job) in found.jobs.iter().enumerate() {
             let seconds = job.measured().as_secs();
@@ -183,10 +183,10 @@ fn measured(results: &Results) -> Vec<Measured> {
                 let Some(found) = found.as_ref().filter(|found| found.operations > 0 && seconds > 0.0) else {
                     continue;
                 };
-                all.push(Measured {
+                families.push(Measured {
                     labels: format!(
                         "test=\"{test}\",step=\"{step}\",number=\"{number}\",name=\"{}\",direction=\"{}\"",
-                        escaped(&job.name),
+                        escape_label(&job.name),
                         direction.word()
                     ),
                     found: DirectionResults::clone(found),
@@ -195,7 +195,7 @@ fn measured(results: &Results) -> Vec<Measured> {
             }
         }
     }
-    all
+    families
 }
 
 /// Families with a value for each rank, all directions together.
@@ -255,7 +255,7 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     if results.fleet.is_none() {
         return Ok(());
     }
-    let test = escaped(&results.plan.name);
+    let test = escape_label(&results.plan.name);
     let summary = Summary::from_results(results);
     let mut ranks: Vec<(String, &RankSummary)> = Vec::new();
     let mut in_step = (0, 0);
@@ -266,9 +266,9 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
                 "test=\"{test}\",step=\"{}\",number=\"{}\",name=\"{}\",rank=\"{}\",host=\"{}\"",
                 job.step,
                 in_step.1,
-                escaped(&job.name),
+                escape_label(&job.name),
                 rank.rank,
-                escaped(&rank.host)
+                escape_label(&rank.host)
             );
             ranks.push((labels, rank));
         }
@@ -285,15 +285,15 @@ fn write_summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()>
     let name = "fathom_latency_seconds";
     let help = "Latency from queued to reaped; for paced jobs the response time, from due to reaped.";
     Family::latencies("summary", name, help).write_head(out)?;
-    for one in measured {
-        let latency = one.found.latency();
+    for job in measured {
+        let latency = job.found.latency();
         for quantile in QUANTILES {
             if support(quantile, latency.n()) != Support::None {
                 let value = latency.quantile(quantile) as f64 / 1e9;
-                writeln!(out, "{name}{{{},quantile=\"{quantile}\"}} {value}", one.labels)?;
+                writeln!(out, "{name}{{{},quantile=\"{quantile}\"}} {value}", job.labels)?;
             }
         }
-        sum_and_count(name, one, latency, out)?;
+        sum_and_count(name, job, latency, out)?;
     }
     Ok(())
 }
@@ -302,26 +302,26 @@ fn write_histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()
     let name = "fathom_latency_distribution_seconds";
     let help = "The same latencies as a histogram, with bounds exact within 0.4 %.";
     Family::latencies("histogram", name, help).write_head(out)?;
-    for one in measured {
-        let latency = one.found.latency();
+    for job in measured {
+        let latency = job.found.latency();
         for bound in BOUNDS_NS {
             let number = latency.count_up_to(bound);
             writeln!(
                 out,
                 "{name}_bucket{{{},le=\"{}\"}} {number}",
-                one.labels,
+                job.labels,
                 format_bound(bound)
             )?;
         }
-        writeln!(out, "{name}_bucket{{{},le=\"+Inf\"}} {}", one.labels, latency.n())?;
-        sum_and_count(name, one, latency, out)?;
+        writeln!(out, "{name}_bucket{{{},le=\"+Inf\"}} {}", job.labels, latency.n())?;
+        sum_and_count(name, job, latency, out)?;
     }
     Ok(())
 }
 
-fn sum_and_count(name: &str, one: &Measured, latency: &Histogram, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{name}_sum{{{}}} {}", one.labels, latency.sum() as f64 / 1e9)?;
-    writeln!(out, "{name}_count{{{}}} {}", one.labels, latency.n())
+fn sum_and_count(name: &str, job: &Measured, latency: &Histogram, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{name}_sum{{{}}} {}", job.labels, latency.sum() as f64 / 1e9)?;
+    writeln!(out, "{name}_count{{{}}} {}", job.labels, latency.n())
 }
 
 /// Formats a bound as OpenMetrics requires: `0.001`, `1.0`, and an exponent below 0.0001.
@@ -335,7 +335,7 @@ fn format_bound(ns: u64) -> String {
 }
 
 /// Escapes the value of a label.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape_label(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -368,6 +368,6 @@ mod tests {
 
     #[test]
     fn labels_are_escaped() {
-        assert_eq!(escaped("a\"b\\c\nd\r</script>"), "a\\\"b\\\\c\\nd </script>");
+        assert_eq!(escape_label("a\"b\\c\nd\r</script>"), "a\\\"b\\\\c\\nd </script>");
     }
 }

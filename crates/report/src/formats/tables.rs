@@ -21,8 +21,8 @@ pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<
         in_step.1 += 1;
         let kinds_and_total = job.kinds().into_iter().chain([("total", &job.total)]);
         for (direction, figures) in kinds_and_total.filter(|(_, figures)| figures.operations > 0) {
-            for (kind, latency) in kinds(figures) {
-                for one in &latency.percentiles {
+            for (kind, latency) in latencies_by_kind(figures) {
+                for percentile in &latency.percentiles {
                     let micros = |ns: u64| format!("{:.3}", ns as f64 / 1e3);
                     let bound = |ns: Option<u64>| ns.map_or(String::new(), micros);
                     table.write_record([
@@ -30,11 +30,11 @@ pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<
                         place[1].clone(),
                         direction.into(),
                         kind.into(),
-                        one.percent.to_string(),
-                        micros(one.ns),
-                        bound(one.low_ns),
-                        bound(one.high_ns),
-                        support(one.support).into(),
+                        percentile.percent.to_string(),
+                        micros(percentile.ns),
+                        bound(percentile.low_ns),
+                        bound(percentile.high_ns),
+                        support(percentile.support).into(),
                         job.name.clone(),
                     ])?;
                 }
@@ -45,7 +45,7 @@ pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<
 }
 
 /// Kinds of latency. A paced job has the response time first, then the service time.
-fn kinds(figures: &Figures) -> Vec<(&'static str, &LatencyFigures)> {
+fn latencies_by_kind(figures: &Figures) -> Vec<(&'static str, &LatencyFigures)> {
     match &figures.service {
         None => vec![("latency", &figures.latency)],
         Some(service) => {
@@ -83,7 +83,7 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             let micros = |ns: f64| format!("{:.3}", ns / 1e3);
             let format_percentile = |percent: f64| {
                 let found = total.latency.percentile(percent);
-                found.map_or(String::new(), |one| micros(one.ns as f64))
+                found.map_or(String::new(), |value| micros(value.ns as f64))
             };
             let latency = |value: f64| {
                 if total.operations > 0 {
@@ -141,7 +141,7 @@ pub(super) fn histogram(results: &Results, out: &mut dyn Write) -> io::Result<()
                 };
                 for (kind, histogram) in kinds {
                     let place = [&*step.to_string(), &*number.to_string(), direction.word(), kind];
-                    buckets(&mut table, &place, histogram, &job.name)?;
+                    write_buckets(&mut table, &place, histogram, &job.name)?;
                 }
             }
         }
@@ -149,7 +149,7 @@ pub(super) fn histogram(results: &Results, out: &mut dyn Write) -> io::Result<()
     table.flush()
 }
 
-fn buckets<W: Write>(
+fn write_buckets<W: Write>(
     table: &mut csv::Writer<W>,
     place: &[&str; 4],
     histogram: &Histogram,

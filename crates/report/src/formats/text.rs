@@ -32,7 +32,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the report with names unescaped, except for line ends.
 fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let summary = Summary::from_results(results);
-    head(&summary, out)?;
+    write_head(&summary, out)?;
     let several_steps = results.plan.steps.len() > 1;
     for (number, job) in summary.jobs.iter().enumerate() {
         writeln!(out)?;
@@ -68,7 +68,7 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// `out` cannot be written to.
-pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let tool = &summary.tool;
     write!(
         out,
@@ -92,7 +92,7 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     // Targets on several hosts may have the same names.
     let mut shown = std::collections::BTreeSet::new();
     for target in &summary.targets {
-        let words = words::target(target);
+        let words = words::describe_target(target);
         let is_known = !target.kind.is_empty() || !target.path.is_empty();
         if is_known && (summary.transport.is_none() || shown.insert(words.clone())) {
             writeln!(out, "{}", visible(&words))?;
@@ -101,8 +101,8 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     if let Some(transport) = &summary.transport {
         let hosts: Vec<&str> = summary.hosts.iter().map(|host| host.name.as_str()).collect();
         let several = summary.jobs.iter().any(|job| !job.ranks.is_empty());
-        let together = if several { " together" } else { "" };
-        writeln!(out, "on {}{together}, by {transport}", hosts.join(", "))?;
+        let suffix = if several { " together" } else { "" };
+        writeln!(out, "on {}{suffix}, by {transport}", hosts.join(", "))?;
         // Printed before the figures, which these differences may explain.
         for finding in summary.findings.iter().filter(|finding| finding.rule == "HOSTS-DIFFER") {
             let host = finding.at.as_deref().unwrap_or_default();
@@ -110,7 +110,7 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     if let Some(preset) = &summary.preset {
-        writeln!(out, "preset: {}", words::preset(preset))?;
+        writeln!(out, "preset: {}", words::describe_preset(preset))?;
     }
     if let Some(objective) = &summary.objective {
         writeln!(out, "objective: {}", visible(objective))?;
@@ -140,7 +140,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
         return writeln!(out, "  no operation completed in this time");
     }
     writeln!(out)?;
-    let rows = rows(job);
+    let rows = figures_by_direction(job);
     write_rates(job, &rows, out)?;
     writeln!(out)?;
     write_latencies(job, &rows, out)?;
@@ -149,7 +149,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
         writeln!(
             out,
             "  queue    {} of {} operations in flight on average",
-            in_flight(average),
+            format_in_flight(average),
             job.depth
         )?;
     }
@@ -161,10 +161,10 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
             true => format!(" ({} in user mode, {} in the kernel)", time(user), time(system)),
             false => String::new(),
         };
-        let (whole, processors) = (time(user + system), cpu.processors);
+        let (cpu_time, processors) = (time(user + system), cpu.processors);
         writeln!(
             out,
-            "  cpu      {whole} per operation{parts}, {processors:.2} processors busy"
+            "  cpu      {cpu_time} per operation{parts}, {processors:.2} processors busy"
         )?;
     }
     if total.operations > 0 && job.engine != EngineKind::Null {
@@ -199,9 +199,9 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
         "\n  rank  {:<widest$}  {:>10}  {:>9}  {:>8}  {:>8}  {:>14}  {:>8}  began after",
         "host", "IOPS", "MB/s", "p50", "p99", "in flight", "measured"
     )?;
-    for one in &job.ranks {
+    for rank in &job.ranks {
         let percentile = |percent: f64| {
-            let found = one
+            let found = rank
                 .total
                 .latency
                 .percentiles
@@ -209,21 +209,21 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
                 .find(|found| found.percent == percent);
             found.map_or("-".to_owned(), |found| time(found.ns as f64))
         };
-        let began = one.start_ns.map_or("-".to_owned(), signed_time);
-        let queue = one.in_flight.map_or("-".to_owned(), |average| {
-            format!("{} of {}", in_flight(average), one.depth)
+        let began = rank.start_ns.map_or("-".to_owned(), signed_time);
+        let queue = rank.in_flight.map_or("-".to_owned(), |average| {
+            format!("{} of {}", format_in_flight(average), rank.depth)
         });
         writeln!(
             out,
             "  {:>4}  {:<widest$}  {:>10}  {:>9}  {:>8}  {:>8}  {queue:>14}  {:>8}  {began}{}",
-            one.rank,
-            one.host,
-            rate(one.total.iops),
-            throughput(one.total.mb_per_sec),
+            rank.rank,
+            rank.host,
+            rate(rank.total.iops),
+            throughput(rank.total.mb_per_sec),
             percentile(50.0),
             percentile(99.0),
-            duration(one.measured_ns),
-            if one.lost.is_some() { ", lost" } else { "" }
+            duration(rank.measured_ns),
+            if rank.lost.is_some() { ", lost" } else { "" }
         )?;
     }
     Ok(())
@@ -236,18 +236,18 @@ fn write_first_and_last_end(jobs: &[JobSummary], out: &mut dyn Write) -> io::Res
     let ended: Vec<_> = ranks.filter_map(|rank| Some((rank.ended_ns?, rank))).collect();
     let first = ended.iter().min_by_key(|(at, rank)| (*at, rank.rank));
     let last = ended.iter().max_by_key(|(at, rank)| (*at, rank.rank));
-    if let (Some((first, one)), Some((last, other))) = (first, last)
-        && one.rank != other.rank
+    if let (Some((first, first_results)), Some((last, last_results))) = (first, last)
+        && first_results.rank != last_results.rank
     {
         writeln!(
             out,
             "\n  the first rank finished after {} ({}, rank {}), the last after {} ({}, rank {})",
             duration(*first),
-            one.host,
-            one.rank,
+            first_results.host,
+            first_results.rank,
             duration(*last),
-            other.host,
-            other.rank
+            last_results.host,
+            last_results.rank
         )?;
     }
     Ok(())
@@ -264,7 +264,7 @@ fn describe_end(ended: &EndReason) -> String {
     }
 }
 
-fn in_flight(average: f64) -> String {
+fn format_in_flight(average: f64) -> String {
     match average {
         a if a >= 100.0 => format!("{a:.1}"),
         a => format!("{a:.2}"),
@@ -272,7 +272,7 @@ fn in_flight(average: f64) -> String {
 }
 
 /// The figures of each direction or kind of operation, and their total if there are several.
-fn rows(job: &JobSummary) -> Vec<(&'static str, &Figures)> {
+fn figures_by_direction(job: &JobSummary) -> Vec<(&'static str, &Figures)> {
     let mut rows = job.kinds();
     if rows.len() > 1 {
         rows.push(("total", &job.total));
@@ -410,7 +410,7 @@ fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
         write!(
             out,
             "; {} in the device on average, {busy:.0} % busy",
-            in_flight(in_device)
+            format_in_flight(in_device)
         )?;
     }
     writeln!(out)

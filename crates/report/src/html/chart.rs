@@ -256,7 +256,10 @@ impl Axis {
 impl Series {
     /// Creates a series over numbers.
     pub fn new(name: impl Into<String>, form: Form, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        let (x, y) = points.into_iter().map(|(x, y)| (X::Number(x), finite(y))).unzip();
+        let (x, y) = points
+            .into_iter()
+            .map(|(x, y)| (X::Number(x), finite_or_none(y)))
+            .unzip();
         Series {
             name: name.into(),
             form,
@@ -274,7 +277,7 @@ impl Series {
     ) -> Series {
         let (x, y) = points
             .into_iter()
-            .map(|(x, y)| (X::Name(x), y.and_then(finite)))
+            .map(|(x, y)| (X::Name(x), y.and_then(finite_or_none)))
             .unzip();
         Series {
             name: name.into(),
@@ -297,7 +300,7 @@ impl Series {
 }
 
 /// Returns the number if JSON can represent it.
-fn finite(value: f64) -> Option<f64> {
+fn finite_or_none(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 

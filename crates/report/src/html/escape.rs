@@ -77,13 +77,13 @@ pub(super) fn command_box(code: &str) -> String {
 /// Formats prose for an element: text between backticks becomes code, and other numbers get commas
 /// between thousands.
 pub(super) fn prose(sentence: &str) -> String {
-    let plain = |part: &str| text_with_nbsp(&crate::numbers::group_thousands(part));
+    let format_number = |part: &str| text_with_nbsp(&crate::numbers::group_thousands(part));
     let parts: Vec<&str> = sentence.split('`').collect();
     if parts.len().is_multiple_of(2) {
-        return plain(sentence);
+        return format_number(sentence);
     }
     let marked = parts.iter().enumerate().map(|(index, part)| match index % 2 {
-        0 => plain(part),
+        0 => format_number(part),
         _ => format!("<code>{}</code>", command(part)),
     });
     marked.collect()
@@ -91,8 +91,8 @@ pub(super) fn prose(sentence: &str) -> String {
 
 /// Formats JSON for a script element: nothing in it can end the element or start a comment.
 pub fn json(value: &impl Serialize) -> String {
-    let plain = serde_json::to_string(value).expect("plain values are valid JSON");
-    in_script(&plain)
+    let json = serde_json::to_string(value).expect("plain values are valid JSON");
+    in_script(&json)
 }
 
 /// Like [`json`], with numbers rounded to seven significant digits, more than a chart can show.

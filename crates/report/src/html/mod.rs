@@ -90,7 +90,7 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
 pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
     let scripts = match script {
         "" => "'none'".to_owned(),
-        script => digest(script.as_bytes()),
+        script => script_digest(script.as_bytes()),
     };
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -120,12 +120,12 @@ fn write_links(links: &[(&str, &str)], out: &mut String) {
 }
 
 /// The digest of a script in the format of content security policies.
-fn digest(script: &[u8]) -> String {
+fn script_digest(script: &[u8]) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))
 }
 
 fn write_head(page: &Page, out: &mut String) {
-    let scripts = digest(SCRIPT.as_bytes());
+    let scripts = script_digest(SCRIPT.as_bytes());
     let _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -161,7 +161,7 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     write_verdict(&page.verdict, out);
     if !page.lead.is_empty() {
         out.push_str("<div class=\"leads\">\n");
-        page.lead.iter().for_each(|one| write_lead(one, out));
+        page.lead.iter().for_each(|lead| write_lead(lead, out));
         out.push_str("</div>\n");
     }
     if !page.tiles.is_empty() {
@@ -220,19 +220,19 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
     out.push_str("</div>\n");
 }
 
-fn write_lead(one: &Lead, out: &mut String) {
+fn write_lead(lead: &Lead, out: &mut String) {
     // Commands are long, so their box gets more of the width.
-    let has_command = one.advice.iter().any(|advice| advice.contains('`'));
+    let has_command = lead.advice.iter().any(|advice| advice.contains('`'));
     let class = if has_command { "lead commands" } else { "lead" };
     let _ = writeln!(
         out,
         "<div class=\"{class}\"><h2>{}</h2><p>{}</p>",
-        text(&one.topic),
-        prose(&one.sentence)
+        text(&lead.topic),
+        prose(&lead.sentence)
     );
-    if !one.advice.is_empty() {
+    if !lead.advice.is_empty() {
         out.push_str("<ul>");
-        for advice in &one.advice {
+        for advice in &lead.advice {
             write_advice(advice, out);
         }
         out.push_str("</ul>");
@@ -263,7 +263,7 @@ fn write_findings(all: &[Finding], out: &mut String) {
         all.len()
     );
     let (open, rest) = sorted.split_at(sorted.len().min(OPEN_FINDINGS));
-    open.iter().for_each(|one| write_finding(one, out));
+    open.iter().for_each(|finding| write_finding(finding, out));
     out.push_str("</ul>\n");
     if !rest.is_empty() {
         let _ = writeln!(
@@ -272,23 +272,23 @@ fn write_findings(all: &[Finding], out: &mut String) {
             rest.len(),
             if rest.len() == 1 { "" } else { "s" }
         );
-        rest.iter().for_each(|one| write_finding(one, out));
+        rest.iter().for_each(|finding| write_finding(finding, out));
         out.push_str("</ul></details>\n");
     }
     out.push_str("</section>\n");
 }
 
-fn write_finding(one: &Finding, out: &mut String) {
-    let class = severity_class(one.severity);
-    let at = one.at.as_ref().map(|at| format!(" {}", text(at)));
+fn write_finding(finding: &Finding, out: &mut String) {
+    let class = severity_class(finding.severity);
+    let at = finding.at.as_ref().map(|at| format!(" {}", text(at)));
     let _ = write!(
         out,
         "<li class=\"{class}\"><p><strong>{class}</strong> {} <span class=\"at\"><code>{}</code>{}</span></p>",
-        prose(&crate::diagnosis::sentence(&one.what)),
-        text(&one.rule),
+        prose(&crate::diagnosis::format_sentence(&finding.what)),
+        text(&finding.rule),
         at.unwrap_or_default()
     );
-    for (word, sentence) in [("Why it matters", &one.why), ("What to do", &one.help)] {
+    for (word, sentence) in [("Why it matters", &finding.why), ("What to do", &finding.help)] {
         if let Some(sentence) = sentence {
             let _ = write!(
                 out,
@@ -347,7 +347,7 @@ fn write_chart(chart: &Chart, out: &mut String) {
         chart.id,
         text(&chart.title),
         svg::draw(chart),
-        svg::legend(chart),
+        svg::draw_legend(chart),
         text_with_nbsp(&chart.about)
     );
     if let Some(table) = figures_table(chart) {
@@ -403,7 +403,7 @@ fn figures_table(chart: &Chart) -> Option<Table> {
         rows.retain(|x| tick(x).is_some());
     }
     let value = |series: &chart::Series, x: &X| {
-        let at = series.x.iter().position(|one| one == x)?;
+        let at = series.x.iter().position(|value| value == x)?;
         series.y.get(at).copied().flatten()
     };
     let cells = rows.iter().map(|x| {
@@ -531,7 +531,7 @@ fn write_path(path: &IoPath, out: &mut String) {
     let _ = writeln!(
         out,
         "</ol>\n<figcaption>{} {} {}</figcaption>\n</figure>",
-        prose(&crate::diagnosis::sentence(&path.sentence)),
+        prose(&crate::diagnosis::format_sentence(&path.sentence)),
         text(&path.hops),
         text(&path.sources)
     );
@@ -566,21 +566,21 @@ fn write_downloads(page: &Page, out: &mut String) {
         return;
     }
     out.push_str("<section id=\"downloads\">\n<h2>Raw data</h2>\n<p class=\"about\">This file contains the data. With JavaScript enabled, these buttons save it.</p>\n<p>");
-    for (number, one) in page.downloads.iter().enumerate() {
+    for (number, download) in page.downloads.iter().enumerate() {
         let _ = write!(
             out,
             "<button type=\"button\" class=\"download\" hidden data-of=\"download-{number}\" data-file=\"{}\" data-media=\"{}\">{}</button> ",
-            text(&one.file),
-            text(&one.media),
-            text(&one.words)
+            text(&download.file),
+            text(&download.media),
+            text(&download.words)
         );
     }
     out.push_str("</p>\n");
-    for (number, one) in page.downloads.iter().enumerate() {
+    for (number, download) in page.downloads.iter().enumerate() {
         let _ = writeln!(
             out,
             "<script type=\"text/plain\" id=\"download-{number}\">{}</script>",
-            compress(&one.text)
+            compress(&download.text)
         );
     }
     out.push_str("</section>\n");

@@ -84,7 +84,7 @@ pub struct Verdict {
 pub struct JudgeCommand {
     /// Its command line, one argument an entry.
     pub arguments: Vec<String>,
-    /// The file that it read.
+    /// The saved result that the command read.
     pub file: String,
 }
 
@@ -211,7 +211,7 @@ pub enum Block {
 
 impl Block {
     /// Creates a block for a chart, unless the chart is empty.
-    pub fn chart(chart: Option<Chart>) -> Option<Block> {
+    pub fn chart_block(chart: Option<Chart>) -> Option<Block> {
         chart
             .filter(|chart| !chart.is_empty())
             .map(|chart| Block::Chart(Box::new(chart)))

@@ -42,7 +42,12 @@ pub struct Layer {
 }
 
 /// Creates the path of a job's operations to its first target.
-pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Option<&Diagnosis>) -> Option<IoPath> {
+pub(super) fn build_io_path(
+    results: &Results,
+    step: usize,
+    job: usize,
+    diagnosis: Option<&Diagnosis>,
+) -> Option<IoPath> {
     let plan = results.plan.steps.get(step)?.jobs.get(job)?;
     let found = results.steps.get(step)?.jobs.get(job)?;
     let environment = &results.hosts.first()?.environment;
@@ -53,8 +58,8 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
         .find_map(|stream| stream.target.ids().first())?;
     let target = environment.target(first.0)?;
     let answer = diagnosis.map(|diagnosis| diagnosis.answer);
-    let answer_is = |one: Answer| answer == Some(one);
-    let mut layers = vec![program(
+    let answer_is = |wanted: Answer| answer == Some(wanted);
+    let mut layers = vec![program_layer(
         &environment.host.name,
         plan,
         found,
@@ -69,19 +74,19 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
         binds: answer_is(Answer::Processor),
         ..Layer::default()
     });
-    layers.push(system(plan, target, answer_is(Answer::QueueAbove)));
+    layers.push(system_layer(plan, target, answer_is(Answer::QueueAbove)));
     let remote = add_target_layers(target, &environment.host.name, answer_is(Answer::Network), &mut layers);
-    let (own, caps): (Vec<Layer>, Vec<Layer>) = diagnosis
-        .map(caps)
+    let (requested_caps, other_caps): (Vec<Layer>, Vec<Layer>) = diagnosis
+        .map(cap_layers)
         .unwrap_or_default()
         .into_iter()
         .partition(|layer| layer.name == REQUESTED_RATE);
-    let known_cap = own.iter().chain(&caps).any(|layer| layer.binds);
+    let known_cap = requested_caps.iter().chain(&other_caps).any(|layer| layer.binds);
     // Named limits act before the device, and this program paces the load.
     let last = layers.len() - 1;
     let at = if last >= 3 { last } else { layers.len() };
-    layers.splice(at..at, storage(&plan.storage).into_iter().chain(caps));
-    layers.splice(1..1, own);
+    layers.splice(at..at, storage_layer(&plan.storage).into_iter().chain(other_caps));
+    layers.splice(1..1, requested_caps);
     let is_device_limit = matches!(
         answer,
         Some(
@@ -119,7 +124,7 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
     })
 }
 
-fn program(host: &str, plan: &Job, found: &JobResults, binds: bool) -> Layer {
+fn program_layer(host: &str, plan: &Job, found: &JobResults, binds: bool) -> Layer {
     let engine = found.workers.first().map(|worker| worker.engine.kind.name());
     let mut facts = vec![crate::words::load(plan)];
     facts.extend(engine.map(|engine| format!("engine {engine}")));
@@ -132,7 +137,7 @@ fn program(host: &str, plan: &Job, found: &JobResults, binds: bool) -> Layer {
     }
 }
 
-fn system(plan: &Job, target: &TargetFacts, binds: bool) -> Layer {
+fn system_layer(plan: &Job, target: &TargetFacts, binds: bool) -> Layer {
     let mut streams = plan.workers.iter().flat_map(|worker| &worker.streams);
     let direct = streams.all(|stream| stream.cache.direct);
     let mut facts = vec![if direct {
@@ -207,7 +212,7 @@ fn add_target_layers(target: &TargetFacts, host: &str, network: bool, layers: &m
 }
 
 /// The layer of facts that the test states about the storage.
-fn storage(storage: &StoragePath) -> Option<Layer> {
+fn storage_layer(storage: &StoragePath) -> Option<Layer> {
     let StoragePath {
         cache,
         role,
@@ -238,7 +243,7 @@ fn storage(storage: &StoragePath) -> Option<Layer> {
 }
 
 /// The layers of named limits.
-fn caps(diagnosis: &Diagnosis) -> Vec<Layer> {
+fn cap_layers(diagnosis: &Diagnosis) -> Vec<Layer> {
     let is_cap = diagnosis.answer == Answer::Cap;
     let limit_layer = |layer: &model::diagnosis::LayerUse| Layer {
         name: format!("Limit: {}", layer.layer),

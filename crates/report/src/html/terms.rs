@@ -67,16 +67,20 @@ pub(super) fn find_terms(page: &Page) -> Vec<Term> {
         page.verdict
             .clauses
             .iter()
-            .flat_map(|one| [&*one.promised, &*one.sentence]),
+            .flat_map(|clause| [&*clause.promised, &*clause.sentence]),
     );
     screen_text.extend(page.verdict.notes.iter().map(String::as_str));
-    screen_text.extend(page.lead.iter().map(|one| &*one.sentence));
-    screen_text.extend(page.lead.iter().flat_map(|one| &one.advice).map(String::as_str));
-    screen_text.extend(page.tiles.iter().flat_map(|one| [&*one.name, &*one.value, &*one.note]));
+    screen_text.extend(page.lead.iter().map(|lead| &*lead.sentence));
+    screen_text.extend(page.lead.iter().flat_map(|lead| &lead.advice).map(String::as_str));
+    screen_text.extend(
+        page.tiles
+            .iter()
+            .flat_map(|tile| [&*tile.name, &*tile.value, &*tile.note]),
+    );
     screen_text.extend(
         page.charts
             .iter()
-            .flat_map(|one| [&*one.title, &*one.about, &*one.y.unit]),
+            .flat_map(|chart| [&*chart.title, &*chart.about, &*chart.y.unit]),
     );
     let screen_text = screen_text.join(" ").to_lowercase();
     let is_seen = |(names, _): &Term| {

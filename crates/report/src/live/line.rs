@@ -54,7 +54,7 @@ impl Live {
                 done,
                 total,
                 left_ns,
-            } => Update::State(preparing(target, *done, *total, *left_ns)),
+            } => Update::State(format_preparing(target, *done, *total, *left_ns)),
             Event::Prepared { target, how, took_ns } => {
                 Update::Line(format!("{target}: {how} in {}", duration(*took_ns)))
             }
@@ -78,7 +78,7 @@ impl Live {
                 let line = JobLine {
                     name: interval.name.clone(),
                     phase: interval.phase,
-                    figures: figures(interval),
+                    figures: format_figures(interval),
                     left: interval.left_ns,
                 };
                 self.jobs.insert((interval.step, interval.job), line);
@@ -121,8 +121,8 @@ impl Live {
         }
         words += &format!("{} {}", line.name, line.phase.label());
         // The least important part comes last, because a narrow terminal truncates the line.
-        if let Some(left) = line.left.filter(|left| left.0 > 0) {
-            words += &format!("  {} left", duration(whole_seconds(left)));
+        if let Some(time_left) = line.left.filter(|left| left.0 > 0) {
+            words += &format!("  {} left", duration(whole_seconds(time_left)));
         }
         if !line.figures.is_empty() {
             words += &format!("  {}", line.figures);
@@ -131,38 +131,38 @@ impl Live {
     }
 }
 
-fn preparing(target: &str, done: Bytes, total: Bytes, left: Nanos) -> String {
+fn format_preparing(target: &str, done: Bytes, total: Bytes, remaining: Nanos) -> String {
     let percent = 100.0 * done.0 as f64 / (total.0 as f64).max(1.0);
-    let left = if left.0 > 0 && done < total {
-        format!(", {} left", duration(whole_seconds(left)))
+    let time_left = if remaining.0 > 0 && done < total {
+        format!(", {} left", duration(whole_seconds(remaining)))
     } else {
         String::new()
     };
-    format!("preparing {target}: {percent:.0} % of {total}{left}")
+    format!("preparing {target}: {percent:.0} % of {total}{time_left}")
 }
 
 /// Rates and the 99th percentile of an interval.
-fn figures(interval: &Interval) -> String {
+fn format_figures(interval: &Interval) -> String {
     let seconds = interval.length_ns.as_secs().max(1e-9);
     let mut sum = (0, 0);
-    let mut each = Vec::new();
+    let mut parts = Vec::new();
     for direction in Direction::ALL {
         let counts = interval.counts[direction];
         if counts.operations > 0 {
             let letter = &direction.word()[..1];
-            each.push(format!("{letter} {}", rate(counts.operations as f64 / seconds)));
+            parts.push(format!("{letter} {}", rate(counts.operations as f64 / seconds)));
             sum = (sum.0 + counts.operations, sum.1 + counts.bytes.0);
         }
     }
-    let by_direction = if each.len() > 1 {
-        format!(" ({})", each.join(", "))
+    let by_direction = if parts.len() > 1 {
+        format!(" ({})", parts.join(", "))
     } else {
         String::new()
     };
-    let all = interval.latency_of_all();
-    let latency = match all.n() {
+    let total_latency = interval.latency_of_all();
+    let latency = match total_latency.n() {
         0 => String::new(),
-        _ => format!("  p99 {}", Nanos(all.quantile(0.99))),
+        _ => format!("  p99 {}", Nanos(total_latency.quantile(0.99))),
     };
     let mib = throughput(sum.1 as f64 / seconds / f64::from(1 << 20));
     format!(

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use model::PerDirection;
 use model::event::{Counts, Event, Interval, Phase};
 
-use crate::formats::openmetrics::{Family, RUN, escaped};
+use crate::formats::openmetrics::{Family, RUN, escape_label};
 
 /// Quantiles of the last interval.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
@@ -87,8 +87,8 @@ impl Metrics {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let labels = format!(
             "test=\"{}\",version=\"{}\"",
-            escaped(&self.test),
-            escaped(&self.version)
+            escape_label(&self.test),
+            escape_label(&self.version)
         );
         RUN.write(out, [(labels, 1)])?;
         let help = "Operations completed in the measured window so far.";
@@ -122,8 +122,8 @@ impl Metrics {
     fn labels(&self, (step, number): (u32, u32), job: &Job) -> String {
         format!(
             "test=\"{}\",step=\"{step}\",number=\"{number}\",name=\"{}\"",
-            escaped(&self.test),
-            escaped(&job.name)
+            escape_label(&self.test),
+            escape_label(&job.name)
         )
     }
 

@@ -57,7 +57,7 @@ fn text() {
 #[test]
 fn text_charts_fit_80_columns_and_can_be_plain_ascii() {
     for name in ["mixed", "paced", "steps"] {
-        let [plain, drawn] = [false, true].map(|unicode| report::charts::text(&results(name), unicode));
+        let [plain, drawn] = [false, true].map(|unicode| report::charts::format_charts(&results(name), unicode));
         assert!(plain.is_ascii(), "{plain}");
         for line in plain.lines().chain(drawn.lines()) {
             assert!(line.chars().count() <= 80, "{line}");
@@ -70,7 +70,7 @@ fn text_charts_fit_80_columns_and_can_be_plain_ascii() {
 #[test]
 fn bars_of_a_histogram_add_up() {
     let results = results("mixed");
-    let text = report::charts::text(&results, true);
+    let text = report::charts::format_charts(&results, true);
     let table = text.lines().skip_while(|line| !line.contains("latency up to")).skip(1);
     let operations = table.map_while(|line| {
         let (operations, _) = line.get(15..)?.trim_start().split_once(' ')?;

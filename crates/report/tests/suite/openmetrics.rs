@@ -148,13 +148,13 @@ fn check_family(name: &str, family: &Family) -> Result<(), String> {
         .iter()
         .map(|(_, labels, _)| without(&without(labels, "le"), "quantile"))
         .collect();
-    for one in series {
+    for series in series {
         let samples_with = |suffix: &str, key: &'static str| -> Vec<(Option<String>, f64)> {
             let wanted = format!("{name}{suffix}");
             let samples = family
                 .samples
                 .iter()
-                .filter(|(name, labels, _)| *name == wanted && without(labels, key) == one);
+                .filter(|(name, labels, _)| *name == wanted && without(labels, key) == series);
             samples
                 .map(|(_, labels, value)| (labels.get(key).cloned(), *value))
                 .collect()
@@ -166,7 +166,7 @@ fn check_family(name: &str, family: &Family) -> Result<(), String> {
                 .iter()
                 .all(|(share, _)| (0.0..=1.0).contains(&share.as_ref().unwrap().parse::<f64>().unwrap()));
             if !rising || !shares || samples_with("_sum", "").len() != 1 || samples_with("_count", "").len() != 1 {
-                return Err(format!("{name}: no summary: {one:?}"));
+                return Err(format!("{name}: no summary: {series:?}"));
             }
         }
         if family.kind == "histogram" {
@@ -184,7 +184,7 @@ fn check_family(name: &str, family: &Family) -> Result<(), String> {
                 || samples_with("_count", "")[0].1 != last.1
                 || samples_with("_sum", "").len() != 1
             {
-                return Err(format!("{name}: no histogram: {one:?}"));
+                return Err(format!("{name}: no histogram: {series:?}"));
             }
         }
     }

@@ -128,14 +128,14 @@ fn verdict_context() -> PageContext {
 
 #[test]
 fn a_page_of_a_run() {
-    let page = run::page(&results("mixed"), &verdict_context());
+    let page = run::create_page(&results("mixed"), &verdict_context());
     check("page-mixed", &markup(&page));
     check("page-mixed-charts", &outline(&page));
 }
 
 #[test]
 fn a_page_of_several_jobs() {
-    let page = run::page(&results("steps"), &PageContext::default());
+    let page = run::create_page(&results("steps"), &PageContext::default());
     check("page-steps-charts", &outline(&page));
 }
 
@@ -146,9 +146,9 @@ fn a_repetition_at_twice_the_depth_is_no_part_of_the_first_screen() {
         diagnoses: verdict_context().diagnoses,
         ..PageContext::default()
     };
-    assert!(run::page(&results, &context).tiles.is_empty(), "several jobs");
+    assert!(run::create_page(&results, &context).tiles.is_empty(), "several jobs");
     results.plan.origin.arguments = ["fathom", "run", "--confirm"].map(str::to_owned).to_vec();
-    let page = run::page(&results, &context);
+    let page = run::create_page(&results, &context);
     let charts: Vec<&str> = page.charts.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(charts, ["s0j0-iops", "s0j0-percentiles"]);
     assert!(page.tiles.len() >= 3, "{:?}", page.tiles);
@@ -183,7 +183,7 @@ fn fleet() -> Results {
 
 #[test]
 fn a_page_of_a_test_on_several_hosts() {
-    let page = run::page(&fleet(), &PageContext::default());
+    let page = run::create_page(&fleet(), &PageContext::default());
     check("page-fleet", &markup(&page));
     check("page-fleet-charts", &outline(&page));
     // How many hosts took part, and which were lost, comes before everything else.
@@ -201,7 +201,7 @@ fn a_page_of_a_test_on_several_hosts() {
 #[test]
 fn the_lines_of_ranks_add_up_to_the_line_of_the_test() {
     let results = fleet();
-    let page = run::page(&results, &PageContext::default());
+    let page = run::create_page(&results, &PageContext::default());
     let charts = charts(&page);
     let lines = &charts["ranks-over-time"].series;
     assert_eq!(lines.len(), 4);
@@ -238,7 +238,7 @@ fn the_outermost_of_many_ranks_and_a_band_are_drawn() {
         job.rank_series.push(series);
         fleet.ranks.push(rank);
     }
-    let page = run::page(&results, &PageContext::default());
+    let page = run::create_page(&results, &PageContext::default());
     let charts = charts(&page);
     let lines = &charts["ranks-over-time"].series;
     let names: Vec<&str> = lines.iter().map(|series| series.name.as_str()).collect();
@@ -259,7 +259,7 @@ fn the_outermost_of_many_ranks_and_a_band_are_drawn() {
 #[test]
 fn figures_of_charts_are_those_of_the_results() {
     let results = results("mixed");
-    let page = run::page(&results, &PageContext::default());
+    let page = run::create_page(&results, &PageContext::default());
     let charts = charts(&page);
     let job = &results.steps[0].jobs[0];
     let directions = job.directions();
@@ -317,7 +317,7 @@ fn figures_of_charts_are_those_of_the_results() {
         in_fields as u64,
         job.histograms
             .iter()
-            .flat_map(|one| one.latency.iter())
+            .flat_map(|histogram| histogram.latency.iter())
             .filter_map(|(_, found)| found.as_ref())
             .map(|found| found.n())
             .sum::<u64>()
@@ -330,7 +330,7 @@ fn figures_of_charts_are_those_of_the_results() {
         iops,
         mean_ns: 1e6,
     });
-    let plane = run::plane("plane", "", &points).unwrap();
+    let plane = run::plane_chart("plane", "", &points).unwrap();
     let measured = plane.series.iter().find(|series| series.form != Form::Guide).unwrap();
     assert_eq!(measured.x.iter().map(number).collect::<Vec<_>>(), [1000.0, 2000.0]);
 }
@@ -338,7 +338,7 @@ fn figures_of_charts_are_those_of_the_results() {
 #[test]
 fn phases_are_shown_next_to_the_measured_window() {
     let mut results = results("mixed");
-    let one = |phase: Phase, second: u64, operations: u64| PhaseInterval {
+    let interval = |phase: Phase, second: u64, operations: u64| PhaseInterval {
         phase,
         start_ns: Nanos::secs(second),
         length_ns: Nanos::secs(1),
@@ -346,12 +346,12 @@ fn phases_are_shown_next_to_the_measured_window() {
     };
     let job = &mut results.steps[0].jobs[0];
     job.around = vec![
-        one(Phase::WarmUp, 0, 50),
-        one(Phase::WarmUp, 1, 80),
-        one(Phase::Verify, 0, 30),
+        interval(Phase::WarmUp, 0, 50),
+        interval(Phase::WarmUp, 1, 80),
+        interval(Phase::Verify, 0, 30),
     ];
     let measured = job.measured().as_secs();
-    let page = run::page(&results, &PageContext::default());
+    let page = run::create_page(&results, &PageContext::default());
     let chart = charts(&page)["iops"];
     let points = |name: &str| -> Vec<(f64, f64)> {
         let series = chart.series.iter().find(|series| series.name == name).unwrap();
@@ -382,7 +382,7 @@ fn phases_are_shown_next_to_the_measured_window() {
 #[test]
 fn percentiles_without_enough_samples_are_marked_weak() {
     let results = results("mixed");
-    let page = run::page(&results, &PageContext::default());
+    let page = run::create_page(&results, &PageContext::default());
     let charts = charts(&page);
     let n = results.steps[0].jobs[0].directions().read.as_ref().unwrap().operations as f64;
     for series in &charts["percentiles"].series {
@@ -414,7 +414,7 @@ fn names_are_escaped() {
     for target in &mut results.hosts[0].environment.targets {
         target.path = nasty.into();
     }
-    let page = run::page(&results, &PageContext::default());
+    let page = run::create_page(&results, &PageContext::default());
     let text = html::file(&page);
     assert!(!text.contains("<script>alert"), "a name became a script");
     assert!(!text.contains("<img"), "a name became an element");
@@ -444,7 +444,7 @@ fn an_undecided_promise_suggests_a_repetition_that_is_long_enough() {
         },
         ..PageContext::default()
     };
-    let page = run::page(&results, &context);
+    let page = run::create_page(&results, &context);
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
     assert_eq!(next.advice, ["`fathom verify /data --rate=900 --time 2000s`"]);
 }
@@ -469,7 +469,7 @@ fn a_judged_result_is_repeated_and_judged_again() {
         },
         ..PageContext::default()
     };
-    let page = run::page(&results, &context);
+    let page = run::create_page(&results, &context);
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
     assert_eq!(
         next.sentence,
@@ -506,7 +506,7 @@ fn an_untested_figure_and_a_judged_percentile_are_shown() {
         },
         ..PageContext::default()
     };
-    let page = run::page(&results, &context);
+    let page = run::create_page(&results, &context);
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
     assert_eq!(
         next.advice[1],
@@ -527,7 +527,7 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
         ..PageContext::default()
     };
     let judge = |results: &Results| {
-        let page = run::page(results, &context);
+        let page = run::create_page(results, &context);
         let next = page.lead.into_iter().find(|lead| lead.topic == "What next").unwrap();
         (page.verdict, next.advice)
     };
@@ -583,7 +583,7 @@ fn other_programs_do_not_weaken_a_pass() {
             verdict,
             ..PageContext::default()
         };
-        run::page(&results, &context).verdict.notes.join(" ")
+        run::create_page(&results, &context).verdict.notes.join(" ")
     };
     assert!(!notes(Tone::Good).contains("rely"), "{}", notes(Tone::Good));
     let bad = notes(Tone::Bad);
@@ -597,7 +597,7 @@ fn other_programs_do_not_weaken_a_pass() {
 fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
     let mut context = verdict_context();
     context.verdict.headline = "misses iops >= 4000 by 51 %".into();
-    let text = html::file(&run::page(&results("mixed"), &context));
+    let text = html::file(&run::create_page(&results("mixed"), &context));
     assert!(text.contains("mixed: misses iops &gt;= 4,000 by 51 %</title>"));
     let terms = text.split("<section id=\"terms\">").nth(1).unwrap();
     assert!(text.contains("<a href=\"#terms\">"));
@@ -609,7 +609,7 @@ fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
 
 #[test]
 fn a_page_loads_nothing_from_other_hosts() {
-    let text = html::file(&run::page(&results("mixed"), &PageContext::default()));
+    let text = html::file(&run::create_page(&results("mixed"), &PageContext::default()));
     assert!(text.contains("default-src 'none'"));
     for word in [" src=", "<link", "url(", "@import", "fetch(", "XMLHttpRequest"] {
         assert!(!text.contains(word), "{word}");
@@ -651,7 +651,7 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
         verdict,
         ..PageContext::default()
     };
-    let page = run::page(&results, &context);
+    let page = run::create_page(&results, &context);
     let charts = charts(&page);
     let lines = |chart: &str| -> Vec<(f64, String)> {
         let marks = charts[chart]

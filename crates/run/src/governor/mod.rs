@@ -36,7 +36,7 @@ enum Rule {
 /// The action of a rule after an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Leave the job as it is.
+    /// Leave the job unchanged.
     Continue,
     /// End the job; the text says why.
     End(String),

@@ -83,7 +83,7 @@ fn send_clock(comm: &dyn Comm, number: u32, clock: &Clock) {
     comm.send(0, &pack(&ToCoordinator::Clock { number, at_ns }));
 }
 
-/// State shared by the listener thread and the one that runs the test.
+/// State shared by the listener thread and the test's thread.
 struct Shared {
     /// Asks the run to stop.
     stop: AtomicBool,
@@ -338,12 +338,12 @@ fn await_begin(begin_rx: &Receiver<StartSignal>, step: u32, shared: &Shared, clo
 pub(super) fn sleep_until(clock: &Clock, at: Nanos, stop: &AtomicBool) {
     const SPIN_TIME: Nanos = Nanos::micros(200);
     loop {
-        let left = at.since(clock.now());
-        if left.0 == 0 || stop.load(Ordering::Relaxed) {
+        let time_left = at.since(clock.now());
+        if time_left.0 == 0 || stop.load(Ordering::Relaxed) {
             return;
         }
-        if left > SPIN_TIME {
-            thread::sleep(Duration::from_nanos((left - SPIN_TIME).0).min(POLL_INTERVAL));
+        if time_left > SPIN_TIME {
+            thread::sleep(Duration::from_nanos((time_left - SPIN_TIME).0).min(POLL_INTERVAL));
         } else {
             std::hint::spin_loop();
         }

@@ -62,9 +62,9 @@ impl Barrier {
     pub(super) fn release(&mut self, ranks: &[AgentProgress]) -> Vec<u32> {
         let numbers = || (0..ranks.len() as u32).filter(|rank| ranks[*rank as usize].is_active);
         if !self.creating_files {
-            let all = numbers().all(|rank| self.has_examined[rank as usize]);
-            self.creating_files = all;
-            return if all { numbers().collect() } else { Vec::new() };
+            let all_examined = numbers().all(|rank| self.has_examined[rank as usize]);
+            self.creating_files = all_examined;
+            return if all_examined { numbers().collect() } else { Vec::new() };
         }
         let waits = |rank: u32| self.waiting[rank as usize];
         let all_idle_in = |step: u32| {

@@ -36,7 +36,7 @@ const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, Default)]
 struct Peer {
     introduction: Option<Introduction>,
-    /// How far its clock is ahead of ours.
+    /// How far its clock is ahead of the coordinator's.
     ahead_ns: i64,
     round_trip: Nanos,
     lost: Option<String>,
@@ -118,7 +118,11 @@ impl Coordinator {
                 (Some(it), None) => version_mismatch(it),
             };
             let named = names.get(number - 1).cloned();
-            let host = peer.introduction.as_ref().map(|it| it.host.name.clone()).or(named);
+            let host = peer
+                .introduction
+                .as_ref()
+                .map(|introduction| introduction.host.name.clone())
+                .or(named);
             faults.extend(why.map(|why| HostFault {
                 host: host.unwrap_or_else(|| format!("rank {number}")),
                 why,
@@ -143,10 +147,10 @@ impl Coordinator {
                 Ok(())
             }
             Err(twice) => {
-                let both = (0..announced.len()).filter(|place| announced[*place] == Some(twice));
-                let both: Vec<String> = both.map(|place| self.host_name(place as u32)).collect();
+                let places = (0..announced.len()).filter(|place| announced[*place] == Some(twice));
+                let places: Vec<String> = places.map(|place| self.host_name(place as u32)).collect();
                 Err(HostFault {
-                    host: both.join(" and "),
+                    host: places.join(" and "),
                     why: format!("each announces number {twice}: set FATHOM_RANK to a different number on each"),
                 })
             }
@@ -305,22 +309,22 @@ impl Coordinator {
         let own_order = self.has_own_rank.then(|| order(0));
         let mut shared_files = self.shared_files.take();
         let fleet_run = FleetRun::new(self, &shares, context);
-        let own = match &own_order {
+        let own_rank = match &own_order {
             Some(order) => fleet_run.run_own_share(order, journal, &mut shared_files, watcher),
             None => {
                 fleet_run.with_listener(|| fleet_run.run_without_share(watcher))?;
                 None
             }
         };
-        let results = fleet_run.results(&plan, own);
+        let results = fleet_run.results(&plan, own_rank);
         let state = fleet_run.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for (rank, of) in state.ranks.iter().enumerate() {
-            if of.end.is_some() && !(self.has_own_rank && rank == 0) {
+        for (rank, rank_state) in state.ranks.iter().enumerate() {
+            if rank_state.end.is_some() && !(self.has_own_rank && rank == 0) {
                 self.send(rank as u32, &ToAgent::Arrived);
             }
             let process = rank + self.first_process() as usize;
             if self.peers[process].lost.is_none() {
-                self.peers[process].lost.clone_from(&of.lost);
+                self.peers[process].lost.clone_from(&rank_state.lost);
             }
         }
         self.shared_files = shared_files;
@@ -405,13 +409,13 @@ impl Drop for Coordinator {
 }
 
 /// Why a process cannot take part.
-fn version_mismatch(it: &Introduction) -> Option<String> {
+fn version_mismatch(introduction: &Introduction) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");
-    (it.protocol != PROTOCOL || it.version != ours).then(|| {
+    (introduction.protocol != PROTOCOL || introduction.version != ours).then(|| {
         format!(
             "the host runs fathom {} (protocol {}), but this host runs {ours} (protocol \
              {PROTOCOL}): install the same version on all hosts",
-            it.version, it.protocol
+            introduction.version, introduction.protocol
         )
     })
 }

@@ -27,10 +27,10 @@ pub enum HandshakeError {
     /// The proof was made with another token.
     #[error("the two sides do not have the same token")]
     WrongToken,
-    /// The greeting is that of another program.
+    /// Another program sent the greeting.
     #[error("the program at this address is not fathom")]
     NotFathom,
-    /// The greeting is that of another version.
+    /// Another version sent the greeting.
     #[error("another version of fathom answers there; install the same version on all hosts")]
     OtherVersion,
     /// No greeting came.
@@ -109,10 +109,10 @@ const NO_FREE_SEAT: u8 = 3;
 /// # Errors
 /// [`HandshakeError`].
 pub fn connect_session(stream: &mut (impl Read + Write), role: Role, token: &str) -> Result<Session, HandshakeError> {
-    let own = greet(stream)?;
+    let own_greeting = greet(stream)?;
     read_greeting(stream)?;
     let others: [u8; NONCE_BYTES] = read(stream)?;
-    let nonces = Nonces::new(role, own, others);
+    let nonces = Nonces::new(role, own_greeting, others);
     stream.write_all(&nonces.proof(token, role).finalize().into_bytes())?;
     stream.flush()?;
     let [verdict] = read(stream)?;
@@ -140,13 +140,13 @@ pub fn accept_session(
     token: &str,
     claim_seat: impl FnOnce() -> bool,
 ) -> Result<Session, HandshakeError> {
-    let own = greet(stream)?;
+    let own_greeting = greet(stream)?;
     read_greeting(stream).map_err(|error| match error {
         HandshakeError::Silent => HandshakeError::Slow,
         other => other,
     })?;
     let others: [u8; NONCE_BYTES] = read(stream)?;
-    let nonces = Nonces::new(role, own, others);
+    let nonces = Nonces::new(role, own_greeting, others);
     let proof: [u8; PROOF_BYTES] = read(stream)?;
     let expected = nonces.proof(token, role.other());
     if expected.verify_slice(&proof).is_err() {

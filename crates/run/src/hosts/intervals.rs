@@ -7,7 +7,7 @@ use model::event::{Interval, Phase};
 /// Step, job, phase, epoch and start. Intervals of different ranks with the same key are merged.
 type Key = (u32, u32, Phase, u32, u64);
 
-/// Merges intervals. Incomplete ones wait for those of other ranks.
+/// Merges intervals. Incomplete ones wait for other ranks.
 #[derive(Debug, Default)]
 pub(super) struct IntervalMerger {
     waiting: BTreeMap<Key, (Interval, RankSet)>,
@@ -111,25 +111,25 @@ impl IntervalMerger {
     }
 }
 
-fn add_to(sum: &mut Interval, one: Interval) {
-    for (direction, counts) in one.counts.iter() {
+fn add_to(sum: &mut Interval, interval: Interval) {
+    for (direction, counts) in interval.counts.iter() {
         sum.counts[direction].add(*counts);
     }
-    for (direction, histogram) in one.latency.iter() {
+    for (direction, histogram) in interval.latency.iter() {
         match (&mut sum.latency[direction], histogram) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
             (_, None) => {}
         }
     }
-    sum.in_flight_ns += one.in_flight_ns;
-    sum.depth += one.depth;
-    sum.length_ns = sum.length_ns.max(one.length_ns);
-    sum.left_ns = match (sum.left_ns, one.left_ns) {
+    sum.in_flight_ns += interval.in_flight_ns;
+    sum.depth += interval.depth;
+    sum.length_ns = sum.length_ns.max(interval.length_ns);
+    sum.left_ns = match (sum.left_ns, interval.left_ns) {
         (Some(mine), Some(theirs)) => Some(mine.max(theirs)),
         (mine, theirs) => mine.or(theirs),
     };
-    sum.targets.extend(one.targets);
+    sum.targets.extend(interval.targets);
 }
 
 #[cfg(test)]
@@ -197,11 +197,11 @@ mod tests {
     #[test]
     fn ranks_without_the_job_are_not_awaited() {
         let mut waiting = IntervalMerger::default();
-        let alone = waiting.add(1, 0, 0, second(0, 5), &[0, 1, 2], [0, 2].into_iter());
-        assert_eq!(summarize(&alone), [(0, 5, 5)]);
+        let ready = waiting.add(1, 0, 0, second(0, 5), &[0, 1, 2], [0, 2].into_iter());
+        assert_eq!(summarize(&ready), [(0, 5, 5)]);
         assert_eq!(waiting.add(1, 0, 0, second(1, 5), &[0, 1, 2], [2].into_iter()), []);
-        let both = waiting.add(0, 0, 0, second(1, 7), &[0, 1, 2], [2].into_iter());
-        assert_eq!(summarize(&both), [(1, 12, 12)]);
+        let ready_of_both = waiting.add(0, 0, 0, second(1, 7), &[0, 1, 2], [2].into_iter());
+        assert_eq!(summarize(&ready_of_both), [(1, 12, 12)]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct Launch {
     pub libraries: Vec<String>,
     /// The package to install if no library is found.
     pub install: &'static str,
-    /// Time from its stop request until it kills the process; `None` if it never does.
+    /// Time from its stop request until it kills the process; `None` if it waits forever.
     pub grace: Option<Duration>,
     /// The other processes survive if one of them dies (User Level Failure Mitigation).
     pub tolerates_lost_processes: bool,
@@ -43,10 +43,10 @@ impl Launch {
 
     /// Describes this process as one of the launcher's.
     pub fn describe(&self) -> String {
-        let by = self.by;
+        let launcher = self.by;
         match self.size {
-            Some(size) => format!("this is one of {size} processes that {by} has started"),
-            None => format!("this is one of the processes that {by} has started"),
+            Some(size) => format!("this is one of {size} processes that {launcher} has started"),
+            None => format!("this is one of the processes that {launcher} has started"),
         }
     }
 
@@ -80,13 +80,13 @@ pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Laun
     let is_set = |name: &str| variable(name).is_some();
     // Launchers can be nested; one that has started several processes has priority.
     let known = known_launcher(&variable, |size| size > 1).or_else(|| known_launcher(&variable, |size| size == 1));
-    let (by, size, order, install) = known.or_else(|| other_launcher(&variable))?;
+    let (launcher, size, order, install) = known.or_else(|| other_launcher(&variable))?;
     let libraries = match variable("FATHOM_MPI_LIBRARY").filter(|name| !name.is_empty()) {
         Some(name) => vec![name],
         None => order.concat().into_iter().map(str::to_owned).collect(),
     };
     Some(Launch {
-        by,
+        by: launcher,
         size,
         libraries,
         install,
@@ -143,10 +143,10 @@ fn known_launcher(variable: &impl Fn(&str) -> Option<String>, fits: impl Fn(u32)
 
 /// Another launcher: its library is unknown, so all are tried.
 fn other_launcher(variable: &impl Fn(&str) -> Option<String>) -> Option<LauncherFacts> {
-    let (_, size, by) = OTHER_LAUNCHERS.iter().find(|(rank, ..)| variable(rank).is_some())?;
+    let (_, size, launcher) = OTHER_LAUNCHERS.iter().find(|(rank, ..)| variable(rank).is_some())?;
     let size = size.and_then(|name| variable(name)?.parse().ok());
     let install = "the MPI that this launcher is made for (Open MPI, MPICH or one of its family)";
-    Some((by, size, [&OPEN_MPI, &MPICH, &STANDARD], install))
+    Some((launcher, size, [&OPEN_MPI, &MPICH, &STANDARD], install))
 }
 
 #[cfg(test)]

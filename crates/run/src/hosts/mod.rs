@@ -138,7 +138,7 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
     let Some(first) = entries.first() else {
         return Err("there are no journal entries".into());
     };
-    if let Some(other) = entries.iter().find(|one| one.run != first.run) {
+    if let Some(other) = entries.iter().find(|entry| entry.run != first.run) {
         return Err(format!(
             "the entries belong to different runs, {} and {}",
             first.run, other.run
@@ -147,9 +147,9 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
     let (common, rank_count) = (first.common.clone(), first.rank.rank_count);
     let shares: Vec<Share> = entries
         .iter()
-        .map(|one| Share {
-            plan: one.results.plan.clone(),
-            jobs: one.jobs.clone(),
+        .map(|entry| Share {
+            plan: entry.results.plan.clone(),
+            jobs: entry.jobs.clone(),
         })
         .collect();
     let mut gathering = Gathering::new(&common, &shares, first.results.clone());
@@ -159,7 +159,7 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
             ..RankFacts::default()
         })
         .collect();
-    let numbers: Vec<u32> = entries.iter().map(|one| one.rank.number).collect();
+    let numbers: Vec<u32> = entries.iter().map(|entry| entry.rank.number).collect();
     for (index, entry) in entries.into_iter().enumerate() {
         let number = entry.rank.number as usize;
         let machine = gathering.add(index as u32, entry.results);

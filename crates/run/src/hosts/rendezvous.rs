@@ -135,7 +135,14 @@ mod tests {
             match (&found, expected) {
                 (Ok(found), Ok(expected)) => {
                     let found = found.as_ref();
-                    let found = found.map(|it| (it.host.as_str(), it.port, it.number, it.size));
+                    let found = found.map(|announcement| {
+                        (
+                            announcement.host.as_str(),
+                            announcement.port,
+                            announcement.number,
+                            announcement.size,
+                        )
+                    });
                     assert_eq!(found, expected, "{set:?}");
                 }
                 (Err((what, _)), Err(expected)) => assert!(what.contains(expected), "{set:?}: {what}"),

@@ -11,7 +11,7 @@ use crate::error::WorkerFault;
 use crate::setup_error::SetupError;
 use crate::worker::buffer_bytes;
 
-/// Address space of a worker besides its buffers. It has 2 MiB of stack, up to about 50 histograms
+/// Address space of a worker without its buffers. It has 2 MiB of stack, up to about 50 histograms
 /// of 34 KiB, and the results at its end.
 const PER_WORKER: u64 = 4 << 20;
 /// Address space for everything else: the report, other threads, the growth of the heap.

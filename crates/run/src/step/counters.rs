@@ -101,15 +101,15 @@ impl<'a> JobMonitor<'a> {
         let Some(before) = self.measured_before.take() else {
             return;
         };
-        let now = Reading::take(self.context.clock);
-        let cores = now.cores.since(&before.reading.cores).into_iter();
+        let reading = Reading::take(self.context.clock);
+        let cores = reading.cores.since(&before.reading.cores).into_iter();
         self.measured = Some(WindowCounters {
-            length: now.at.since(before.reading.at),
-            devices: self.device_use(&before.reading.devices, &now.devices),
+            length: reading.at.since(before.reading.at),
+            devices: self.device_use(&before.reading.devices, &reading.devices),
             cores: cores.map(|core| HostCoreUse { host: 0, core }).collect(),
             volumes: self.volumes_since(&before.volumes),
             network_mounts: self.network_mounts_since(&before),
-            samples: before.sampler.finish(now),
+            samples: before.sampler.finish(reading),
         });
     }
 
@@ -137,12 +137,12 @@ impl<'a> JobMonitor<'a> {
     }
 
     fn device_use(&self, before: &DeviceTimes, after: &DeviceTimes) -> Vec<HostDeviceUse> {
-        let one = |(name, targets): &(String, Vec<u32>)| {
+        let read_counter = |(name, targets): &(String, Vec<u32>)| {
             let mut counters = after.since(before, name)?;
             counters.targets = targets.clone();
             Some(HostDeviceUse { host: 0, counters })
         };
-        self.context.devices.iter().filter_map(one).collect()
+        self.context.devices.iter().filter_map(read_counter).collect()
     }
 
     fn volumes(&self) -> Vec<(String, VolumeCounters)> {

@@ -27,7 +27,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The polling interval while jobs only measure. Each poll wakes a processor that the workers could
 /// use.
 const MEASURING_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Time between the last worker's readiness and the start. All workers are waiting by then.
+/// Time between the last worker's readiness and the start. All workers are waiting when it ends.
 const START_MARGIN: Nanos = Nanos::micros(500);
 /// How long a snapshot waits for recorders. Workers send them once a second, unless they hang in an
 /// operation.

@@ -33,7 +33,7 @@ pub struct Examined {
     pub size: u64,
     /// What preparation does with it.
     pub action: PrepareAction,
-    /// Directions of the operations that the plan issues to it.
+    /// Directions of the operations that the plan issues to the target.
     pub directions: Vec<Direction>,
     /// The state of its mark.
     pub mark: MarkState,
@@ -106,9 +106,9 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             return Err(TargetError::Directory(target.path.clone()));
         }
         let size = size_in(&path, requested_size(target), &target.path)?;
-        let inside = temp_file::path_in(&path, number);
+        let temp_path = temp_file::path_in(&path, number);
         return Ok(found(
-            inside,
+            temp_path,
             None,
             0,
             PrepareAction::Create {
@@ -149,8 +149,8 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
 /// True if an earlier entry of the plan creates a file at the same path.
 fn is_created_before(plan: &Plan, number: usize) -> bool {
     let (before, path) = (&plan.targets[..number], &plan.targets[number].path);
-    let mut same = before.iter().filter(|other| other.path == *path);
-    same.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
+    let mut earlier_targets = before.iter().filter(|other| other.path == *path);
+    earlier_targets.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
 }
 
 /// The facts of a path.
@@ -339,7 +339,7 @@ fn action_for_file_to_fill(
     requested: Option<u64>,
 ) -> Result<PrepareAction, TargetError> {
     let size = facts.size;
-    let room = |more: u64| size_in(parent_folder(path), Some(more), &target.path);
+    let room = |needed: u64| size_in(parent_folder(path), Some(needed), &target.path);
     match (requested, facts.mark) {
         (None, _) if size == 0 => Err(TargetError::Empty(target.path.clone())),
         (Some(requested), _) if size == 0 => Ok(PrepareAction::Create {

@@ -250,7 +250,7 @@ fn write_all(
         return Err(FillError::Replaced(what.path.display().to_string()));
     }
     // The end of a file need not be a whole sector; write that last piece through the page cache.
-    let whole = what.size - what.size % file.direct_alignment().max(1);
+    let aligned_size = what.size - what.size % file.direct_alignment().max(1);
     let mut engine = start_engine(what, file, clock)?;
     let mut filler = Filler::new(what.content, what.seed, engine::fill::random_fill(), Arc::default(), 1);
     let mut draws = DrawsForm::Native { seed: what.seed }.start();
@@ -259,11 +259,11 @@ fn write_all(
     let mut requests: Vec<Request> = Vec::new();
     let (mut next, mut written) = (what.from, what.from);
     let (start, mut shown) = (clock.now(), clock.now());
-    while written < whole {
-        while next < whole
+    while written < aligned_size {
+        while next < aligned_size
             && let Some(slot) = free.pop()
         {
-            let length = u64::from(what.block).min(whole - next) as u32;
+            let length = u64::from(what.block).min(aligned_size - next) as u32;
             let buffer = &mut engine.buffer(slot)[..length as usize];
             filler.prepare(buffer);
             filler.fill(buffer, next, Nanos(next), &mut draws);
@@ -299,7 +299,7 @@ fn write_all(
             report_progress(what, written, shown.since(start), watcher);
         }
     }
-    write_tail(what, whole, &mut filler, &mut draws)
+    write_tail(what, aligned_size, &mut filler, &mut draws)
 }
 
 fn report_progress(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut dyn FnMut(Event)) {
@@ -316,7 +316,7 @@ fn report_progress(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut 
 /// Opens the file, bypassing the page cache if the file system supports it.
 fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
     let aligned = what.from.is_multiple_of(4096) && what.block.is_multiple_of(4096);
-    let how = |direct| {
+    let write_options = |direct| {
         OpenOptions::new(
             Access::Write,
             CacheMode {
@@ -326,12 +326,12 @@ fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
         )
     };
     if aligned
-        && let Ok(file) = File::open(what.path, how(true))
+        && let Ok(file) = File::open(what.path, write_options(true))
         && u64::from(what.block).is_multiple_of(file.direct_alignment())
     {
         return Ok(file);
     }
-    File::open(what.path, how(false)).map_err(|error| FillError::File {
+    File::open(what.path, write_options(false)).map_err(|error| FillError::File {
         what: "cannot open",
         path: what.path.display().to_string(),
         errno: error.source.raw_os_error(),

@@ -21,7 +21,7 @@ pub(super) fn load(file: &fs::File) -> Option<String> {
     }
     let id = sys::file::file_stamp(file).ok()?.id;
     let in_memory = MARKS_IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-    let newer = in_memory.iter().find(|(of, _)| *of == id);
+    let newer = in_memory.iter().find(|(mark_id, _)| *mark_id == id);
     newer.map(|(_, text)| text.clone()).or_else(|| load_registered(id))
 }
 
@@ -35,7 +35,7 @@ pub(super) fn save(file: &fs::File, text: &str) -> io::Result<()> {
     }
     let id = sys::file::file_stamp(file)?.id;
     let mut in_memory = MARKS_IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-    in_memory.retain(|(of, _)| *of != id);
+    in_memory.retain(|(mark_id, _)| *mark_id != id);
     if register(id, text).is_err() {
         in_memory.push((id, text.to_owned()));
     }

@@ -65,7 +65,7 @@ pub enum TargetError {
     Unsuitable {
         /// Path of the target.
         path: String,
-        /// What it is.
+        /// The kind of target.
         what: &'static str,
         /// What to do.
         help: String,

@@ -209,7 +209,7 @@ impl Preparation<'_> {
         // The creator of a file removes it and renews its mark.
         if let (None, Some(handle)) = (created_by_peers, file.handle()) {
             self.renew_mark(target, examined, handle, &mut ready.cleanup);
-            // A file without an identity stays, because its name may refer to another file by then.
+            // A file without an identity stays, because its name may refer to another file later.
             if let Ok(stamp) = sys::file::file_stamp(handle) {
                 schedule_removal(target, examined, Some(stamp.id), &mut ready.cleanup);
             }

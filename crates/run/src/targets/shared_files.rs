@@ -35,15 +35,15 @@ impl SharedFiles {
     /// Every target that cannot be used.
     pub fn assign_paths(&mut self, plan: &mut Plan) -> Result<(), Vec<TargetError>> {
         self.assign_known(plan);
-        for one in examine(plan)? {
-            let PrepareAction::Create { size, temporary: true } = one.action else {
+        for examined in examine(plan)? {
+            let PrepareAction::Create { size, temporary: true } = examined.action else {
                 continue;
             };
-            let target = &plan.targets[one.number];
+            let target = &plan.targets[examined.number];
             self.files.push(CreatedFile {
                 folder: target.path.clone(),
-                number: one.number,
-                path: one.path,
+                number: examined.number,
+                path: examined.path,
                 size,
                 keep: target.at_end == AtEndOfJob::Keep,
                 held: None,

@@ -6,7 +6,7 @@
 //!
 //! Some network file systems have locks that other hosts do not see, so a file of another host may
 //! look unlocked. There the mark names the start of the host, and only the same host, until it
-//! restarts, takes such a file for a leftover.
+//! restarts, takes the file for a leftover.
 //!
 //! On Windows an open file counts as locked, since removal first opens it exclusively. File systems
 //! there have no extended attributes, so a note in the user's state directory identifies our file:
@@ -45,7 +45,7 @@ pub struct TempFile {
     note: Option<PathBuf>,
 }
 
-/// Path of such a file in a directory. `number` distinguishes the files of a run.
+/// Path of a temporary file in a directory. `number` distinguishes the files of a run.
 pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
     // Processes with the same id, on other hosts or in other containers, may use the same
     // directory.
@@ -256,7 +256,7 @@ fn utf8_file_name(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-/// Removes the note of a file. Its number may be that of a new file by now, with a note of its own.
+/// Removes the note of a file. A new file with its own note may have the same number by now.
 fn remove_note(note: Option<&Path>, path: &Path) {
     let name = utf8_file_name(path).unwrap_or_default();
     if let Some(note) = note
@@ -310,9 +310,9 @@ mod tests {
     fn a_temporary_file_is_removed_with_its_run() {
         let folder = tempfile::tempdir().unwrap();
         let path = path_in(folder.path(), 0);
-        let own = TempFile::create(&path, 0, false).unwrap();
+        let temp_file = TempFile::create(&path, 0, false).unwrap();
         assert!(path.exists());
-        drop(own);
+        drop(temp_file);
         assert!(!path.exists());
         drop(TempFile::create(&path, 0, true).unwrap());
         assert!(path.exists(), "kept");
@@ -370,9 +370,9 @@ mod tests {
     /// Leaves a file without a lock, as a killed run does. `None` on systems that cannot identify
     /// the file as ours.
     fn create_leftover(path: &Path) -> Option<()> {
-        let mut own = TempFile::create(path, 4, false).unwrap();
-        let marked = identify(&own.lock, path) == Leftover::Unchanged;
-        own.keep = true;
+        let mut temp_file = TempFile::create(path, 4, false).unwrap();
+        let marked = identify(&temp_file.lock, path) == Leftover::Unchanged;
+        temp_file.keep = true;
         marked.then_some(())
     }
 
@@ -411,9 +411,9 @@ mod tests {
     #[test]
     fn leftovers_with_foreign_data_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let left = unused_path(folder.path());
-        let Some(()) = create_leftover(&left) else { return };
-        fs::write(&left, b"precious").unwrap();
+        let leftover = unused_path(folder.path());
+        let Some(()) = create_leftover(&leftover) else { return };
+        fs::write(&leftover, b"precious").unwrap();
         let copy = unused_path(folder.path());
         create_leftover(&copy).unwrap();
         // Another file has its name and length.
@@ -429,7 +429,7 @@ mod tests {
             1,
             "one file is reported, and none is removed"
         );
-        assert_eq!(fs::read(&left).unwrap(), b"precious");
+        assert_eq!(fs::read(&leftover).unwrap(), b"precious");
         assert_eq!(fs::read(&copy).unwrap(), b"data");
     }
 
@@ -465,11 +465,11 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"precious");
         remove_note(note.as_deref(), &path);
         // A file that the user has renamed for another purpose is not removed either.
-        let (left, renamed) = (unused_path(folder.path()), unused_path(folder.path()));
-        create_leftover(&left).unwrap();
-        fs::rename(&left, &renamed).unwrap();
+        let (leftover, renamed) = (unused_path(folder.path()), unused_path(folder.path()));
+        create_leftover(&leftover).unwrap();
+        fs::rename(&leftover, &renamed).unwrap();
         assert_eq!(count_reported_leftovers(folder.path()), 0);
         assert!(renamed.exists());
-        remove_note(note_path(&fs::File::open(&renamed).unwrap()).as_deref(), &left);
+        remove_note(note_path(&fs::File::open(&renamed).unwrap()).as_deref(), &leftover);
     }
 }

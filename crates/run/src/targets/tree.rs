@@ -36,7 +36,7 @@ use crate::worker::ReadyKind;
 const MARKER: &str = "fathom-0-0.dat";
 /// The suffix of a root's name.
 const SUFFIX: &str = ".tree";
-/// The name of the root of a kept tree, different from those of temporary trees.
+/// The name of the root of a kept tree, different from temporary trees' names.
 const KEPT_ROOT: &str = "fathom-kept.tree";
 /// The rule of the finding that some files are not used.
 pub const SHORT_FILES: &str = "SHORT-FILES";
@@ -523,12 +523,12 @@ fn fill_tree(
         tree.write_file_path(file, false, &mut path);
         let mut write = || {
             let mut opened = root.open_file(&path, OpenFor::Create, &CacheMode::BUFFERED)?;
-            let mut left = tree.file_size(file);
-            while left > 0 {
-                let part = &mut buffer[..left.min(CHUNK as u64) as usize];
+            let mut bytes_left = tree.file_size(file);
+            while bytes_left > 0 {
+                let part = &mut buffer[..bytes_left.min(CHUNK as u64) as usize];
                 fill_random(&mut random, part);
                 opened.write_all(part)?;
-                left -= part.len() as u64;
+                bytes_left -= part.len() as u64;
             }
             Ok(())
         };

@@ -76,18 +76,18 @@ mod tests {
         // A lock belongs to a descriptor, so this descriptor acts like another process.
         let stranger = open();
         sys::file::try_lock_for_writing(&stranger, false).unwrap();
-        let (mine, again) = (open(), open());
+        let (mine, second) = (open(), open());
         for sharing in [Sharing::Alone, Sharing::WithPeers] {
             let refused = WriteLock::take(&mine, sharing).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
         }
         drop(stranger);
         let first = WriteLock::take(&mine, Sharing::Alone).unwrap();
-        assert!(first.is_some() && WriteLock::take(&again, Sharing::Alone).unwrap().is_some());
+        assert!(first.is_some() && WriteLock::take(&second, Sharing::Alone).unwrap().is_some());
         assert!(sys::file::try_lock_for_writing(&open(), false).is_err());
         drop((first, mine));
         let peer = open();
         sys::file::try_lock_for_writing(&peer, true).unwrap();
-        assert!(WriteLock::take(&again, Sharing::WithPeers).unwrap().is_some());
+        assert!(WriteLock::take(&second, Sharing::WithPeers).unwrap().is_some());
     }
 }

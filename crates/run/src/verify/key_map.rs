@@ -209,8 +209,9 @@ impl KeyMap {
             true => self.keys.len(),
             false => (end / block_length).checked_sub(self.first)? as usize,
         };
-        let whole = offset.is_multiple_of(block_length) && (end.is_multiple_of(block_length) || end == self.end);
-        (whole && last <= self.keys.len()).then_some(start.min(last)..last)
+        let is_whole_blocks =
+            offset.is_multiple_of(block_length) && (end.is_multiple_of(block_length) || end == self.end);
+        (is_whole_blocks && last <= self.keys.len()).then_some(start.min(last)..last)
     }
 
     pub(crate) fn key(&self, index: usize) -> Key {
@@ -415,8 +416,9 @@ impl KeyMapFile {
         let mut options = File::options();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
         lock(&file)?;
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let seed = now.map_or(0, |now| now.as_nanos() as u64) ^ u64::from(std::process::id()) << 32;
+        let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let seed =
+            since_epoch.map_or(0, |since_epoch| since_epoch.as_nanos() as u64) ^ u64::from(std::process::id()) << 32;
         let found = KeyMapFile {
             length,
             known: 0,

@@ -26,7 +26,7 @@ pub(crate) struct Batching {
     /// operations inside the call.
     pub(crate) adapts: bool,
     pub(crate) inline: InlineDetector,
-    /// The pool that submits next, if operations are submitted one at a time.
+    /// The pool that submits next, if the worker submits one operation at a time.
     pub(crate) next_pool: usize,
 }
 

@@ -86,10 +86,10 @@ mod tests {
     #[test]
     fn a_burst_keeps_its_alternative_and_begins_with_its_pause() {
         // Two targets with the same three alternatives, one of which is never drawn.
-        let each = [stream(30, 4, 0), stream(0, 1, 0), stream(70, 2, 50)];
+        let streams = [stream(30, 4, 0), stream(0, 1, 0), stream(70, 2, 50)];
         let plan = Plan {
             depth: Depth::PerTarget { alternatives: 3 },
-            streams: [each.clone(), each].concat(),
+            streams: [streams.clone(), streams].concat(),
             ..Plan::default()
         };
         let mut bursts = Bursts::from_plan(&plan).expect("it has alternatives");

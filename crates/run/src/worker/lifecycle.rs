@@ -18,7 +18,7 @@ use super::stream::Gate;
 use super::timeline::Timeline;
 use super::{Features, Worker};
 
-/// The outcome of a worker, besides the recorders it sent.
+/// The outcome of a worker, without the recorders it sent.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) reason: EndReason,

@@ -112,13 +112,13 @@ impl Meter {
 impl ThreadMeter {
     fn take(&mut self) -> ThreadUse {
         let usage = sys::thread::usage();
-        let now = ThreadUse {
+        let thread_use = ThreadUse {
             cpu_ns: usage.cpu(),
             run_delay_ns: self.run_delay.read().unwrap_or(self.seen.run_delay_ns),
             involuntary_switches: usage.involuntary_switches,
         };
-        let used = now.since(&self.seen);
-        self.seen = now;
+        let used = thread_use.since(&self.seen);
+        self.seen = thread_use;
         used
     }
 }

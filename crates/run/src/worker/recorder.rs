@@ -95,8 +95,8 @@ pub(super) type Extremes = [(u64, u64); HISTOGRAMS];
 const NO_EXTREMES: Extremes = [(u64::MAX, 0); HISTOGRAMS];
 
 /// Merges the extremes of two sets of values.
-pub(super) fn merge_extremes(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
-    (one.0.min(other.0), one.1.max(other.1))
+pub(super) fn merge_extremes(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+    (a.0.min(b.0), a.1.max(b.1))
 }
 
 /// A row of an interval series that is complete.
@@ -368,15 +368,15 @@ impl Cell {
     /// The watched histograms with their places.
     fn watched(&mut self) -> impl Iterator<Item = (usize, &mut Histogram)> {
         let response = self.paced.as_deref_mut().map(|paced| &mut paced.1);
-        let all = [
+        let lists = [
             Some(&mut self.immediate),
             Some(&mut self.submission),
             Some(&mut self.completion),
             Some(&mut self.total),
             response,
         ];
-        let each = self.watched.into_iter().zip(all).enumerate();
-        each.filter_map(|(place, (watched, histogram))| Some((place, histogram.filter(|_| watched)?)))
+        let numbered_files = self.watched.into_iter().zip(lists).enumerate();
+        numbered_files.filter_map(|(place, (watched, histogram))| Some((place, histogram.filter(|_| watched)?)))
     }
 
     /// The extremes of latencies since the last tick. During an interval, histograms track only

@@ -17,7 +17,7 @@ pub(crate) struct SlotRecord {
     pub(crate) queued: Nanos,
     /// The end of its submission latency and start of its completion latency.
     pub(crate) issued: Nanos,
-    /// When it was due, if it is paced.
+    /// When the operation was due, if its stream is paced.
     pub(crate) due: Nanos,
     /// First byte.
     pub(crate) offset: u64,
@@ -82,16 +82,16 @@ pub(crate) struct SlotPool {
 impl SlotPool {
     /// The pools of a worker with `slots` slots. There is one for each stream, or one for all.
     pub(crate) fn for_plan(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
-        let each = match plan.depth {
+        let depth = match plan.depth {
             Depth::Shared { .. } => return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)],
             Depth::PerStream => 1,
             Depth::PerTarget { alternatives } => alternatives.max(1) as usize,
         };
-        let per_pool = slots / ((plan.streams.len() / each) as u32).max(1);
+        let per_pool = slots / ((plan.streams.len() / depth) as u32).max(1);
         let mut first_slot = 0;
-        let pools = plan.streams.iter().enumerate().step_by(each).map(|(index, stream)| {
+        let pools = plan.streams.iter().enumerate().step_by(depth).map(|(index, stream)| {
             let count = if one_at_a_time { per_pool } else { stream.depth };
-            let pool = SlotPool::new(plan, index..index + each, first_slot, count);
+            let pool = SlotPool::new(plan, index..index + depth, first_slot, count);
             first_slot += count;
             pool
         });

@@ -15,9 +15,9 @@ use model::{Direction, Nanos, PerDirection};
 pub(crate) struct LiveStream {
     /// Positions, directions, lengths; for a set of files those of the current file.
     pub(crate) sequence: Sequence,
-    /// Index of its file among those of the engine.
+    /// Index of its file in the engine's list.
     pub(crate) file: u16,
-    /// Cell for each direction; a direction that cannot occur has none.
+    /// Cell for each direction; `None` for a direction that cannot occur.
     pub(crate) cells: PerDirection<u32>,
     /// Cell for flushes.
     pub(crate) sync_cell: u32,
@@ -31,7 +31,7 @@ pub(crate) struct LiveStream {
     pub(crate) idle_pass: bool,
     /// It has nothing more to do.
     pub(crate) done: bool,
-    /// Pacing, pauses and flushes. Usually absent, because a stream has none.
+    /// Pacing, pauses and flushes. Usually absent.
     pub(crate) gate: Option<Box<Gate>>,
 }
 

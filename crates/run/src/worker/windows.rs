@@ -85,10 +85,10 @@ impl WindowRoom {
     /// are open at the end of the measured window.
     pub(super) fn new(windows: &[Windows], cells: usize, interval: Nanos, spare: u64) -> WindowRoom {
         let mut room = WindowRoom::default();
-        for each in windows {
-            let rows = (interval.0 / each.length_ns.0.max(1) + 2 + spare) as usize * cells;
+        for window in windows {
+            let rows = (interval.0 / window.length_ns.0.max(1) + 2 + spare) as usize * cells;
             room.rows += rows + cells;
-            if each.histograms {
+            if window.histograms {
                 room.buckets += rows * DEFAULT_BUCKETS + cells * (BUCKETS + 1);
             }
         }
@@ -145,20 +145,20 @@ impl WindowRows {
 impl OpenWindows {
     pub(super) fn new(windows: &[Windows], cells: usize) -> OpenWindows {
         let counts = |wanted: bool| vec![0; if wanted { BUCKETS + 1 } else { 0 }];
-        let histograms = windows.iter().any(|each| each.histograms);
-        let open = |each: &Windows| Open {
-            counts: counts(each.histograms),
+        let histograms = windows.iter().any(|window| window.histograms);
+        let open = |window: &Windows| Open {
+            counts: counts(window.histograms),
             ..Open::default()
         };
         let seen = || CellTotals {
             counts: counts(histograms),
             ..CellTotals::default()
         };
-        let series = |each: &Windows| Series {
-            length: each.length_ns,
+        let series = |window: &Windows| Series {
+            length: window.length_ns,
             end: Nanos::NEVER,
             number: 0,
-            open: (0..cells).map(|_| open(each)).collect(),
+            open: (0..cells).map(|_| open(window)).collect(),
         };
         OpenWindows {
             series: windows.iter().map(series).collect(),
@@ -281,8 +281,8 @@ impl CellTotals {
         let submission = cell.submission.sum();
         let completion = cell.completion.sum() + cell.immediate.sum();
         let total = cell.total.sum() + cell.immediate.sum();
-        let latency = |now: u128, before: u128, max_ns: u64| WindowLatency {
-            sum_ns: (now - before) as u64,
+        let latency = |after: u128, before: u128, max_ns: u64| WindowLatency {
+            sum_ns: (after - before) as u64,
             max_ns,
         };
         let max_ns = |place: usize| extremes[place].1;

@@ -175,9 +175,9 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
 #[test]
 fn waits_are_counted_by_their_kind() {
     let run = |change: &dyn Fn(&mut model::plan::Worker)| {
-        let mut one = stream();
-        one.depth = 4;
-        let mut counting = worker(vec![one]);
+        let mut tested_stream = stream();
+        tested_stream.depth = 4;
+        let mut counting = worker(vec![tested_stream]);
         counting.batching.count_waits = true;
         counting.batching.submit = Some(8);
         change(&mut counting);
@@ -231,17 +231,17 @@ fn ranges_in_effect_are_reported() {
 #[test]
 fn interval_series_show_the_requested_latency() {
     let extremes = |points: LatencyPoints, paced: bool| {
-        let mut one = stream();
-        one.depth = 8;
+        let mut tested_stream = stream();
+        tested_stream.depth = 8;
         if paced {
             // The rate is more than the device serves at one operation at a time, so operations
             // wait.
-            one.pacing = Pacing::Together {
+            tested_stream.pacing = Pacing::Together {
                 rate: Rate::iops(20_000),
             };
-            one.depth = 1;
+            tested_stream.depth = 1;
         }
-        let mut workers = vec![worker(vec![one])];
+        let mut workers = vec![worker(vec![tested_stream])];
         workers[0].latency = points;
         let mut costly = device();
         costly.submit_cost_ns = Nanos::micros(5);
@@ -345,12 +345,12 @@ fn no_stream_starves_on_a_device_that_completes_inside_the_call() {
             inline: true,
             ..device()
         };
-        let mut one = stream();
-        one.depth = depth;
+        let mut tested_stream = stream();
+        tested_stream.depth = depth;
         let job = run_job(plan(
             inline,
             Stop::after(Nanos::secs(1)),
-            vec![worker(vec![one.clone(), one])],
+            vec![worker(vec![tested_stream.clone(), tested_stream])],
         ));
         let reads = |stream: usize| {
             job.workers[0].streams[stream]

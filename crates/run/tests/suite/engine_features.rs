@@ -83,10 +83,10 @@ fn operations_have_their_own_priorities() {
 fn atomic_writes_are_done_or_refused_with_the_reason() {
     let (_directory, path) = target();
     let run = |kind, cache| {
-        let mut one = stream();
-        one.mix = Mix::WRITES;
-        one.cache = cache;
-        let mut atomic = worker(vec![one]);
+        let mut tested_stream = stream();
+        tested_stream.mix = Mix::WRITES;
+        tested_stream.cache = cache;
+        let mut atomic = worker(vec![tested_stream]);
         atomic.engine.atomic = true;
         try_run(plan(&path, kind, vec![atomic]))
     };
@@ -142,12 +142,12 @@ fn an_engine_of_another_system_is_refused_before_anything_is_created() {
 fn a_pool_of_threads_makes_the_calls() {
     for offload in [false, true] {
         let (_directory, path) = target();
-        let mut one = stream();
-        one.depth = 4;
+        let mut tested_stream = stream();
+        tested_stream.depth = 4;
         // With few cores, a read from the page cache can end before the worker continues.
-        one.cache = CacheMode::DIRECT;
-        one.mix = Mix::drawn(30.0, MixRule::Independent);
-        let mut pooled = worker(vec![one]);
+        tested_stream.cache = CacheMode::DIRECT;
+        tested_stream.mix = Mix::drawn(30.0, MixRule::Independent);
+        let mut pooled = worker(vec![tested_stream]);
         pooled.engine.offload = offload;
         let job = run_job(plan(&path, EngineKind::Psync, vec![pooled]));
         let worker = &job.workers[0];

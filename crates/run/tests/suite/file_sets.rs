@@ -41,11 +41,11 @@ fn one_pass() -> Stop {
 
 /// Returns a plan for a stream on four files in a directory.
 fn plan_on_files(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) -> Plan {
-    let mut one = worker(vec![stream]);
-    one.engine.kind = engine;
-    // Use the seed of fio's first clone, so that random orders are those of fio's logs.
-    one.draws = DrawsForm::per_purpose(0x89, 1);
-    let mut plan = plan(device(), stop, vec![one]);
+    let mut tested_worker = worker(vec![stream]);
+    tested_worker.engine.kind = engine;
+    // Use the seed of fio's first clone, so that random orders match fio's logs.
+    tested_worker.draws = DrawsForm::per_purpose(0x89, 1);
+    let mut plan = plan(device(), stop, vec![tested_worker]);
     plan.targets = (0..4)
         .map(|number| {
             let path = directory.join(number.to_string());
@@ -92,8 +92,8 @@ fn every_service_has_the_order_of_fio() {
     for engine in [EngineKind::Psync, EngineKind::IoUring, EngineKind::Pvsync2] {
         for (service, operations, open, expected) in cases {
             let directory = tempfile::tempdir().unwrap();
-            let one = set_stream(open, service, operations);
-            let job = run_job(plan_on_files(directory.path(), engine, one_pass(), one));
+            let tested_stream = set_stream(open, service, operations);
+            let job = run_job(plan_on_files(directory.path(), engine, one_pass(), tested_stream));
             let what = format!("{engine:?} {service:?}:{operations} with {open} open");
             assert_eq!(write_order(directory.path()), parse_digits(expected), "{what}");
             assert_eq!(job.total().operations, 16, "{what}");
@@ -112,9 +112,9 @@ fn deep_queues_write_every_block_once() {
         (EngineKind::IoUring, 3),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        let mut one = set_stream(open, FileService::RoundRobin, 1);
-        one.depth = 8;
-        let job = run_job(plan_on_files(directory.path(), engine, one_pass(), one));
+        let mut tested_stream = set_stream(open, FileService::RoundRobin, 1);
+        tested_stream.depth = 8;
+        let job = run_job(plan_on_files(directory.path(), engine, one_pass(), tested_stream));
         assert_eq!(write_order(directory.path()).len(), 16);
         assert_eq!((job.total().operations, job.total().bytes), (16, Bytes(16 * 4096)));
     }
@@ -149,9 +149,9 @@ fn max_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
 fn the_limit_of_open_files_holds() {
     for open in [1, 2, 4] {
         let directory = tempfile::tempdir().unwrap();
-        let mut one = set_stream(open, FileService::RoundRobin, 1);
-        one.pacing = Pacing::Together { rate: Rate::iops(200) };
-        let plan = plan_on_files(directory.path(), EngineKind::Psync, one_pass(), one);
+        let mut tested_stream = set_stream(open, FileService::RoundRobin, 1);
+        tested_stream.pacing = Pacing::Together { rate: Rate::iops(200) };
+        let plan = plan_on_files(directory.path(), EngineKind::Psync, one_pass(), tested_stream);
         let (max, job) = max_open(directory.path(), plan);
         assert_eq!(job.total().operations, 16);
         // The guard keeps each of the four files open until the end.
@@ -164,16 +164,16 @@ fn passes_and_bytes_count_over_all_files() {
     let directory = tempfile::tempdir().unwrap();
     let twice = Stop::after_passes(2);
     for open in [4, 1] {
-        let one = set_stream(open, FileService::Sequential, 1);
-        let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, twice, one));
+        let tested_stream = set_stream(open, FileService::Sequential, 1);
+        let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, twice, tested_stream));
         assert_eq!(job.total().operations, 32, "two passes with {open} open");
     }
     let half = Stop {
         region_percent: Some(50),
         ..Stop::default()
     };
-    let one = set_stream(4, FileService::RoundRobin, 1);
-    let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, half, one));
+    let tested_stream = set_stream(4, FileService::RoundRobin, 1);
+    let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, half, tested_stream));
     assert_eq!(job.total().operations, 8, "half of the sum of all files");
 }
 
@@ -188,8 +188,8 @@ fn skewed_sets_continue_until_their_bytes_are_written() {
             deviation_percent: 20.0,
         },
     ] {
-        let one = set_stream(4, service, 1);
-        let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, stop, one));
+        let tested_stream = set_stream(4, service, 1);
+        let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, stop, tested_stream));
         assert_eq!(job.total().operations, 400, "{service:?}");
     }
 }
@@ -198,15 +198,15 @@ fn skewed_sets_continue_until_their_bytes_are_written() {
 #[test]
 fn finished_files_are_skipped() {
     let sizes = [8u64, 2, 4, 1];
-    let mut one = set_stream(4, FileService::RoundRobin, 1);
-    one.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes(4096) });
-    one.depth = 3;
-    one.sync = SyncRule {
+    let mut tested_stream = set_stream(4, FileService::RoundRobin, 1);
+    tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes(4096) });
+    tested_stream.depth = 3;
+    tested_stream.sync = SyncRule {
         every_writes: 5,
         at_end: true,
         ..SyncRule::default()
     };
-    let mut plan = plan(device(), one_pass(), vec![worker(vec![one])]);
+    let mut plan = plan(device(), one_pass(), vec![worker(vec![tested_stream])]);
     plan.targets = sizes
         .map(|blocks| {
             let device = SimulatedDevice {

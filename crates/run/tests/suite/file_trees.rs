@@ -48,7 +48,7 @@ fn plan_on_tree(
     workers: usize,
     operations: Option<u64>,
 ) -> Plan {
-    let mut one = stream();
+    let mut tested_stream = stream();
     let work = FileWork {
         groups: groups.iter().map(|operations| group(operations)).collect(),
         in_sequence: false,
@@ -61,16 +61,16 @@ fn plan_on_tree(
         block: Bytes::kib(4),
         session: None,
     };
-    one.mix = work.mix();
-    one.pattern.sizes = model::PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });
-    one.files = Some(work);
+    tested_stream.mix = work.mix();
+    tested_stream.pattern.sizes = model::PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });
+    tested_stream.files = Some(work);
     let stop = Stop {
         operations,
         // Without a time limit, a job with a number of operations also completes on a slow disk.
         after_ns: operations.is_none().then_some(model::Nanos::secs(20)),
         ..Stop::default()
     };
-    let workers = (0..workers).map(|_| worker(vec![one.clone()])).collect();
+    let workers = (0..workers).map(|_| worker(vec![tested_stream.clone()])).collect();
     let mut plan = plan_on(&folder.display().to_string(), EngineKind::Files, stop, workers);
     plan.targets[0].kind = TargetKind::Tree { tree };
     plan
@@ -128,7 +128,10 @@ fn every_created_file_is_on_the_disk() {
     let plan = plan_on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 3, None);
     let (results, _) = run_and_inspect(plan, || seen = list_files(folder.path()));
     assert_eq!(count_by_kind(&results)["create"], (90, 90 * 5000));
-    assert_eq!((seen.len(), seen.iter().map(|one| one.1).sum::<u64>()), (90, 90 * 5000));
+    assert_eq!(
+        (seen.len(), seen.iter().map(|file| file.1).sum::<u64>()),
+        (90, 90 * 5000)
+    );
     let job = &results.steps[0].jobs[0];
     assert_eq!(job.ended, Some(EndReason::Done), "there was nothing left to create");
     assert_eq!((job.total().operations, job.total().bytes), (90, Bytes(90 * 5000)));

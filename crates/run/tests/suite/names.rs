@@ -16,14 +16,14 @@ use run::{RunContext, RunError};
 
 /// One sequential pass from start to end.
 fn single_pass() -> (Stop, Worker) {
-    let mut one = stream();
-    one.pattern.access = vec![Access::Sequential(Sequential {
+    let mut tested_stream = stream();
+    tested_stream.pattern.access = vec![Access::Sequential(Sequential {
         advance: Advance::Length { skip: 0 },
         at_end: AtEnd::Finish,
         ..Sequential::default()
     })];
     let stop = Stop::after_passes(1);
-    (stop, worker(vec![one]))
+    (stop, worker(vec![tested_stream]))
 }
 
 /// One pass of an engine over a name.

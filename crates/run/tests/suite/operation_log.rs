@@ -34,14 +34,17 @@ fn every_operation_of_the_measured_window_has_a_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
     std::fs::write(&path, format!("{HEADER}\nan older log, which is longer than nothing")).unwrap();
-    let mut one = stream();
-    one.depth = 7;
-    one.mix = Mix::drawn(40.0, MixRule::Independent);
-    one.sync = SyncRule {
+    let mut tested_stream = stream();
+    tested_stream.depth = 7;
+    tested_stream.mix = Mix::drawn(40.0, MixRule::Independent);
+    tested_stream.sync = SyncRule {
         every_writes: 10,
         ..SyncRule::default()
     };
-    let workers = vec![worker(vec![one.clone(), stream()]), worker(vec![one])];
+    let workers = vec![
+        worker(vec![tested_stream.clone(), stream()]),
+        worker(vec![tested_stream]),
+    ];
     let mut both = plan(device(), Stop::after(Nanos::millis(500)), workers);
     both.steps[0].jobs[0].phases.warm_up_ns = Nanos::millis(100);
     let (job, lines) = logged(both, &path);
@@ -94,14 +97,14 @@ fn the_log_contains_failures_short_transfers_and_delays() {
         ],
         ..device()
     };
-    let mut one = stream();
-    one.on_error.tolerate_read = vec![5];
+    let mut tested_stream = stream();
+    tested_stream.on_error.tolerate_read = vec![5];
     // Twice the rate that the device can serve.
-    one.pacing = Pacing::Together {
+    tested_stream.pacing = Pacing::Together {
         rate: Rate::iops(20_000),
     };
     let stop = Stop::after_operations(100);
-    let (job, lines) = logged(plan(faulty, stop, vec![worker(vec![one])]), &path);
+    let (job, lines) = logged(plan(faulty, stop, vec![worker(vec![tested_stream])]), &path);
     assert_eq!(lines.len(), 100);
     assert_eq!(lines[2][10], "5");
     assert_eq!((number(&lines[2], 6), number(&lines[9], 6)), (0, 2048));
@@ -121,11 +124,11 @@ fn real_engines_write_the_log_too() {
     std::fs::write(&target, vec![1; 1 << 20]).unwrap();
     for (kind, depth) in [(EngineKind::Psync, 1), (QUEUE, 4), (EngineKind::Null, 1)] {
         let path = directory.path().join("log.csv");
-        let mut one = stream();
-        one.depth = depth;
+        let mut tested_stream = stream();
+        tested_stream.depth = depth;
         let stop = Stop::after_operations(3000);
         let target = target.to_str().unwrap();
-        let (job, lines) = logged(plan_on(target, kind, stop, vec![worker(vec![one])]), &path);
+        let (job, lines) = logged(plan_on(target, kind, stop, vec![worker(vec![tested_stream])]), &path);
         assert_eq!(lines.len(), 3000, "{}", kind.name());
         let sum: u128 = lines.iter().map(|line| u128::from(number(line, 9))).sum();
         assert_eq!(sum, job.total().total.sum(), "{}", kind.name());

@@ -15,9 +15,9 @@ fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("target").display().to_string();
     std::fs::write(&path, vec![0; 16 * BLOCK as usize]).unwrap();
-    let mut one = worker(streams);
-    one.depth = depth;
-    let mut plan = plan_on(&path, engine, Stop::after_operations(operations), vec![one]);
+    let mut tested_worker = worker(streams);
+    tested_worker.depth = depth;
+    let mut plan = plan_on(&path, engine, Stop::after_operations(operations), vec![tested_worker]);
     plan.target_rules.consent = model::plan::Consent::Implied;
     let job = run_job(plan);
     let [found] = &job.workers[..] else { panic!("{job:?}") };

@@ -12,13 +12,13 @@ use model::{Direction, Nanos};
 
 /// A stream that replays a trace of the file `x`.
 fn replaying(trace: &Path) -> Stream {
-    let mut one = stream();
-    one.mix = Mix::Traced {
+    let mut tested_stream = stream();
+    tested_stream.mix = Mix::Traced {
         reads: true,
         writes: true,
         trims: false,
     };
-    one.replay = Some(Replay {
+    tested_stream.replay = Some(Replay {
         trace: trace.display().to_string(),
         form: TraceForm::FioText,
         files: vec!["x".into()],
@@ -30,7 +30,7 @@ fn replaying(trace: &Path) -> Stream {
         align: 0,
         skip: TraceSkip::default(),
     });
-    one
+    tested_stream
 }
 
 fn single_pass() -> Stop {
@@ -44,9 +44,9 @@ fn run_replay(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(St
     let trace = directory.path().join("trace");
     std::fs::write(&trace, lines).expect("the file is written");
     let log = directory.path().join("log");
-    let mut one = replaying(&trace);
-    change(&mut one);
-    let mut plan = plan(device(), single_pass(), vec![worker(vec![one])]);
+    let mut tested_stream = replaying(&trace);
+    change(&mut tested_stream);
+    let mut plan = plan(device(), single_pass(), vec![worker(vec![tested_stream])]);
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     let job = run_job(plan);
     let text = std::fs::read_to_string(&log).expect("a path in UTF-8");
@@ -203,12 +203,12 @@ fn contradictory_plans_of_replays_are_refused() {
 fn a_trace_is_written_with_the_times_of_the_worker() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trace");
-    let mut one = stream();
-    one.pattern.access = vec![model::access::Access::Sequential(Default::default())];
-    one.mix = Mix::WRITES;
-    one.sync.every_writes = 2;
+    let mut tested_stream = stream();
+    tested_stream.pattern.access = vec![model::access::Access::Sequential(Default::default())];
+    tested_stream.mix = Mix::WRITES;
+    tested_stream.sync.every_writes = 2;
     let stop = Stop::after_operations(3);
-    let mut traced: Plan = plan(device(), stop, vec![worker(vec![one])]);
+    let mut traced: Plan = plan(device(), stop, vec![worker(vec![tested_stream])]);
     traced.steps[0].jobs[0].trace = Some(path.display().to_string());
     run_job(traced);
     let expected = "fio version 3 iolog\n0 simulated add\n0 simulated open\n0 simulated write 0 4096\n\
@@ -228,10 +228,10 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
                  0 b sync 0 0\n0 a open\n0 a write 4096 4096\n";
     std::fs::write(path("trace"), lines).unwrap();
     for engine in [EngineKind::Psync, EngineKind::IoUring, EngineKind::Libaio] {
-        let mut one = replaying(&path("trace"));
-        one.depth = 4;
-        one.replay.as_mut().unwrap().files = vec!["a".into(), "b".into()];
-        one.target = StreamTarget::Files {
+        let mut tested_stream = replaying(&path("trace"));
+        tested_stream.depth = 4;
+        tested_stream.replay.as_mut().unwrap().files = vec!["a".into(), "b".into()];
+        tested_stream.target = StreamTarget::Files {
             targets: vec![TargetId(0), TargetId(1)],
             open_at_once: 2,
             service: model::plan::FileService::RoundRobin,
@@ -241,7 +241,7 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
             path("a").to_str().unwrap(),
             engine,
             single_pass(),
-            vec![worker(vec![one])],
+            vec![worker(vec![tested_stream])],
         );
         plan.targets.push(plan.targets[0].clone());
         plan.targets[1].path = path("b").display().to_string();

@@ -21,12 +21,12 @@ fn capped() -> SimulatedDevice {
 
 /// A worker with a closed loop of depth 8 on a target.
 fn on_target(target: u32) -> Worker {
-    let mut one = stream();
-    one.depth = 8;
-    one.target = StreamTarget::One {
+    let mut tested_stream = stream();
+    tested_stream.depth = 8;
+    tested_stream.target = StreamTarget::One {
         target: TargetId(target),
     };
-    worker(vec![one])
+    worker(vec![tested_stream])
 }
 
 fn paced(iops: u64) -> Worker {
@@ -284,7 +284,7 @@ fn a_worker_that_ends_early_does_not_delay_the_others() {
     assert_operations(&jobs[1], 200);
     assert_operations(&jobs[0], 7800);
 
-    // The fault hits one of them; the count of operations is that of the device.
+    // The fault hits one of them; the count of operations is the device's.
     let faulty = SimulatedDevice {
         faults: vec![SimulatedFault::nth(50, 5)],
         ..capped()

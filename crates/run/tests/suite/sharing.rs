@@ -13,14 +13,14 @@ fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<
     let path = directory.path().join("file");
     std::fs::write(&path, vec![7; 1 << 20]).expect("the file is written");
     let log = directory.path().join("log");
-    let one = |direction: Direction| {
+    let stream_of = |direction: Direction| {
         let mut one: Stream = stream();
         one.mix = Mix::Only { direction };
         one.cache.write_through = WriteThrough::Data;
         one.lock = lock;
         one
     };
-    let workers = directions.map(|direction| worker(vec![one(direction)]));
+    let workers = directions.map(|direction| worker(vec![stream_of(direction)]));
     let stop = Stop::after_operations(200);
     let mut plan = plan_on(path.to_str().expect("a path in UTF-8"), engine, stop, workers.into());
     plan.target_rules.consent = model::plan::Consent::Implied;
@@ -40,7 +40,7 @@ fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<
 }
 
 fn count_overlaps(spans: &[Vec<(u64, u64)>]) -> usize {
-    let meet = |one: &&(u64, u64)| spans[1].iter().any(|other| one.0 < other.1 && other.0 < one.1);
+    let meet = |span: &&(u64, u64)| spans[1].iter().any(|other| span.0 < other.1 && other.0 < span.1);
     spans[0].iter().filter(meet).count()
 }
 
@@ -64,17 +64,17 @@ fn a_locked_file_is_used_by_one_worker_at_a_time() {
 #[test]
 fn operations_are_divided_by_weight_at_any_speed_of_the_workers() {
     let counts = |divides: bool| {
-        let one = |weight: u32, rate: u64| {
-            let mut one = stream();
-            one.pacing = Pacing::Together { rate: Rate::iops(rate) };
-            one.flow = divides.then_some(Flow {
+        let stream_of = |weight: u32, rate: u64| {
+            let mut tested_stream = stream();
+            tested_stream.pacing = Pacing::Together { rate: Rate::iops(rate) };
+            tested_stream.flow = divides.then_some(Flow {
                 id: 1,
                 weight,
                 pause_ns: Nanos::micros(100),
             });
-            one
+            tested_stream
         };
-        let workers = vec![worker(vec![one(1, 20_000)]), worker(vec![one(3, 300)])];
+        let workers = vec![worker(vec![stream_of(1, 20_000)]), worker(vec![stream_of(3, 300)])];
         let mut plan = plan(device(), Stop::after(Nanos::millis(500)), workers);
         plan.targets[0].kind = TargetKind::Nothing { size: Bytes::mib(1) };
         for worker in &mut plan.steps[0].jobs[0].workers {
@@ -97,9 +97,9 @@ fn operations_are_divided_by_weight_at_any_speed_of_the_workers() {
 
 #[test]
 fn operations_are_counted_by_their_priorities() {
-    let mut one = stream();
-    one.depth = 4;
-    one.mix = Mix::Exact { write_percent: 50.0 };
+    let mut tested_stream = stream();
+    tested_stream.depth = 4;
+    tested_stream.mix = Mix::Exact { write_percent: 50.0 };
     let rule = |direction, percent, level| PriorityRule {
         direction,
         length: None,
@@ -108,13 +108,13 @@ fn operations_are_counted_by_their_priorities() {
         level,
         hint: 0,
     };
-    one.priorities = vec![
+    tested_stream.priorities = vec![
         rule(Direction::Read, 25, 5),
         rule(Direction::Write, 10, 6),
         rule(Direction::Write, 50, 7),
     ];
     let stop = Stop::after_operations(2000);
-    let mut plan = plan(device(), stop, vec![worker(vec![one])]);
+    let mut plan = plan(device(), stop, vec![worker(vec![tested_stream])]);
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::mib(1) };
     plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::Null;
     let job = run_job(plan);
@@ -122,16 +122,17 @@ fn operations_are_counted_by_their_priorities() {
     let priority_figures = |direction: Direction| {
         let found = directions[direction].as_ref().unwrap();
         assert_eq!(found.operations, 1000);
-        let each = found.priorities.iter();
-        each.map(|priority_figures| {
-            (
-                priority_figures.class,
-                priority_figures.level,
-                priority_figures.operations,
-                priority_figures.total.n(),
-            )
-        })
-        .collect::<Vec<_>>()
+        let priorities = found.priorities.iter();
+        priorities
+            .map(|priority_figures| {
+                (
+                    priority_figures.class,
+                    priority_figures.level,
+                    priority_figures.operations,
+                    priority_figures.total.n(),
+                )
+            })
+            .collect::<Vec<_>>()
     };
     assert_eq!(priority_figures(Direction::Read), [(0, 0, 750, 750), (2, 5, 250, 250)]);
     assert_eq!(

@@ -320,7 +320,7 @@ fn jobs_that_end_by_time_read_back_only_their_backlog() {
 fn deep_queues_with_a_rate_and_mixed_sizes_are_verified() {
     for engine in [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync] {
         let target = VerifiedFile::new();
-        let mut one = writes(
+        let mut tested_plan = writes(
             random_once(),
             Verify {
                 backlog: 10,
@@ -329,16 +329,16 @@ fn deep_queues_with_a_rate_and_mixed_sizes_are_verified() {
                 ..verify(VerifyMethod::Crc32c)
             },
         );
-        one.depth = 16;
-        one.pattern.whole_blocks = false;
+        tested_plan.depth = 16;
+        tested_plan.pattern.whole_blocks = false;
         let share = |size: u64| SizeShare::new(Bytes(size), 50.0);
-        one.pattern.sizes = PerDirection::all(BlockSizes::Split {
+        tested_plan.pattern.sizes = PerDirection::all(BlockSizes::Split {
             entries: vec![share(1024), share(4096)],
         });
-        one.pacing = Pacing::Together {
+        tested_plan.pacing = Pacing::Together {
             rate: Rate::iops(20_000),
         };
-        let mut plan = target.plan(pass(), one);
+        let mut plan = target.plan(pass(), tested_plan);
         plan.steps[0].jobs[0].workers[0].engine.kind = engine;
         let job = run_job(plan);
         assert_clean(&job, &format!("{engine:?}"));
@@ -357,10 +357,11 @@ fn deep_queues_with_a_rate_and_mixed_sizes_are_verified() {
 fn file_sets_are_verified_file_by_file() {
     for open_at_once in [3, 1] {
         let target = VerifiedFile::new();
-        let mut one = writes(random_once(), verify(VerifyMethod::Sha1));
-        one.depth = 4;
-        one.target = StreamTarget::files((0..3).map(TargetId).collect(), open_at_once, FileService::RoundRobin, 1);
-        let mut plan = target.plan(pass(), one.clone());
+        let mut tested_plan = writes(random_once(), verify(VerifyMethod::Sha1));
+        tested_plan.depth = 4;
+        tested_plan.target =
+            StreamTarget::files((0..3).map(TargetId).collect(), open_at_once, FileService::RoundRobin, 1);
+        let mut plan = target.plan(pass(), tested_plan.clone());
         plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
         for number in 1..3 {
             let path = target.directory.path().join(format!("g{number}"));

@@ -177,8 +177,8 @@ fn windows_change_no_other_result() {
     assert!(without.windows.is_empty());
     assert_eq!(with.series, without.series);
     assert_eq!(with.histograms, without.histograms);
-    for (one, other) in with.workers.iter().zip(&without.workers) {
-        assert_eq!(one.streams, other.streams);
+    for (with_windows, without_windows) in with.workers.iter().zip(&without.workers) {
+        assert_eq!(with_windows.streams, without_windows.streams);
     }
 }
 

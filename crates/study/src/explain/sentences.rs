@@ -225,10 +225,10 @@ fn describe_cpus(load: &Observation) -> Option<String> {
 
 /// The limit that was reached, what remains unused behind it, and how to confirm it.
 fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
-    let (beyond, within): (Vec<&LimitUse>, Vec<&LimitUse>) = limits
+    let (exceeded, kept): (Vec<&LimitUse>, Vec<&LimitUse>) = limits
         .iter()
         .partition(|limit_use| limit_use.share > 1.0 && !limit_use.met);
-    let mut list: Vec<String> = beyond
+    let mut list: Vec<String> = exceeded
         .iter()
         .map(|limit_use| {
             format!(
@@ -241,7 +241,7 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
             )
         })
         .collect();
-    let Some(first) = within.first() else { return list };
+    let Some(first) = kept.first() else { return list };
     if let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops)
         && found >= REACHED_SHARE * requested
     {
@@ -255,7 +255,7 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
         return list;
     }
     match first.met {
-        true => list.extend(describe_reached_limit(first, &within[1..])),
+        true => list.extend(describe_reached_limit(first, &kept[1..])),
         false => list.push(format!(
             "The load is below all known limits; the nearest is that of {}, {} of {} ({:.1} %).",
             first.layer,

@@ -74,7 +74,7 @@ impl MeasuredRun {
 }
 
 /// Finds a common lower rate to which points of a curve fell in the order of measurement. `runs`
-/// are those of the curve, in that order.
+/// are the points of the curve, in that order.
 pub(super) fn find_mixed_rates<'a>(runs: impl Iterator<Item = &'a StudyRun>) -> Option<MixedRates> {
     mixed_rates(&runs.filter_map(MeasuredRun::from_run).collect::<Vec<_>>())
 }

@@ -432,7 +432,7 @@ impl Sweep {
                 let mut settings = curve.template.clone();
                 settings[index] = varied::setting(parameter, number);
                 let is_known =
-                    curve.settings.contains(&number) || self.skipped.iter().any(|left| left.settings == settings);
+                    curve.settings.contains(&number) || self.skipped.iter().any(|skipped| skipped.settings == settings);
                 if number >= 1.0 && !is_known {
                     points.push(settings);
                 }

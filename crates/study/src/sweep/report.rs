@@ -57,7 +57,7 @@ pub struct Row {
     pub p50_ns: Option<f64>,
     /// 99th percentile; absent if fewer than ten operations are beyond it.
     pub p99_ns: Option<f64>,
-    /// 99.9th percentile, likewise.
+    /// 99.9th percentile, under the same condition.
     pub p999_ns: Option<f64>,
     /// Rules with a warning about the run.
     pub warnings: Vec<String>,
@@ -197,8 +197,8 @@ fn iops_half_width(found: &Observation) -> Option<f64> {
 
 fn half_width(found: &Observation, value: impl Fn(&model::observation::SeriesPoint) -> Option<f64>) -> Option<f64> {
     let longest = found.series.iter().map(|point| point.length_ns).max()?;
-    let whole = found.series.iter().filter(|point| point.length_ns == longest);
-    batch_means(&whole.filter_map(value).collect::<Vec<f64>>(), 0.95).map(|means| means.half_width)
+    let full_points = found.series.iter().filter(|point| point.length_ns == longest);
+    batch_means(&full_points.filter_map(value).collect::<Vec<f64>>(), 0.95).map(|means| means.half_width)
 }
 
 fn row(index: usize, run: &StudyRun) -> Option<Row> {
@@ -441,12 +441,12 @@ fn describe_findings(rule: &str, runs: &[StudyRun]) -> String {
         .map(found)
         .find(|found| !found.is_empty())
         .unwrap_or_default();
-    let each = first.iter().map(|finding| match &finding.at {
+    let places = first.iter().map(|finding| match &finding.at {
         Some(at) => format!("{at}: {}", finding.what),
         None => finding.what.clone(),
     });
     let help = first.iter().find_map(|finding| finding.help.clone());
-    let sentences: Vec<String> = each.chain(help).collect();
+    let sentences: Vec<String> = places.chain(help).collect();
     match sentences.is_empty() {
         true => String::new(),
         false => format!(": {}", sentences.join("; ")),
@@ -455,8 +455,8 @@ fn describe_findings(rule: &str, runs: &[StudyRun]) -> String {
 
 /// Settings as text: `depth 8, block 4 KiB`.
 pub fn format_settings(settings: &[Setting]) -> String {
-    let each = settings
+    let described = settings
         .iter()
         .map(|setting| format!("{} {}", setting.name, setting.value));
-    each.collect::<Vec<_>>().join(", ")
+    described.collect::<Vec<_>>().join(", ")
 }

@@ -32,7 +32,7 @@ pub(super) fn load_value(varied: &[VariedParameter], settings: &[Setting]) -> Op
 pub(super) fn same_curve(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) -> bool {
     let axis = load_axis(varied).map(|(index, _)| index);
     let others = a.iter().zip(b).enumerate().filter(|(index, _)| Some(*index) != axis);
-    others.fold(true, |same, (_, (a, b))| same && a == b)
+    others.fold(true, |all_equal, (_, (a, b))| all_equal && a == b)
 }
 
 /// True if a run measured its full time without failures.
@@ -61,11 +61,14 @@ pub(super) fn skip_reason(
         });
     }
     let limit = limit.and_then(|limit| {
-        let beyond = |found: &Observation| {
+        let is_beyond = |found: &Observation| {
             limited_figure(limit, found).is_some_and(|value| value > LIMIT_FACTOR * limit.max_ns.0 as f64)
         };
         // A single point may have been disturbed.
-        let (at, _) = curve.iter().filter(|(at, found)| beyond(found) && *at < load).nth(1)?;
+        let (at, _) = curve
+            .iter()
+            .filter(|(at, found)| is_beyond(found) && *at < load)
+            .nth(1)?;
         Some(format!(
             "the {} exceeded four times its limit already at two points, up to {name} {at}",
             limit.figure

@@ -131,7 +131,7 @@ fn a_point_that_a_higher_load_contradicts_is_measured_again() {
         limit: Some("p99<=150us".parse().unwrap()),
         ..settings(&["depth=1..64"])
     };
-    let times = |order: &[f64], depth: f64| order.iter().filter(|one| **one == depth).count();
+    let times = |order: &[f64], depth: f64| order.iter().filter(|value| **value == depth).count();
     let is_first_of_two = |order: &[f64]| order.last() == Some(&2.0) && times(order, 2.0) == 1;
     let slow_once = |order: &[f64]| if is_first_of_two(order) { 10.0 } else { 1.0 };
     let (study, order) = run_disturbed_sweep(limited.clone(), 8.0, 100.0, slow_once);
@@ -161,7 +161,7 @@ fn a_point_that_a_higher_load_contradicts_is_measured_again() {
     );
 }
 
-/// What is wrong everywhere has a cause outside of the points.
+/// A problem at every point has a cause outside of the points.
 #[test]
 fn a_warning_at_all_points_names_its_cause_and_help() {
     let (mut study, _) = run_sweep(settings(&["depth=1..4"]), 8.0, 100.0);
@@ -234,10 +234,10 @@ fn points_that_only_queue_are_skipped_with_the_reason() {
             100.0,
         );
         skipped_count += study.skipped.len();
-        for left in &study.skipped {
-            assert!(left.why.contains("the rate stopped rising"), "{}", left.why);
+        for skipped in &study.skipped {
+            assert!(skipped.why.contains("the rate stopped rising"), "{}", skipped.why);
             assert!(
-                left.settings[0].number.unwrap() > 8.0,
+                skipped.settings[0].number.unwrap() > 8.0,
                 "2, 4 and 8 show it at the earliest"
             );
         }

@@ -91,14 +91,14 @@ fn parse_value(parameter: Parameter, text: &str) -> Result<f64, String> {
         };
     }
     let lower = text.to_ascii_lowercase().replace('_', "");
-    let plain = match parameter {
+    let canonical = match parameter {
         Parameter::Rate => lower.strip_suffix("iops").unwrap_or(&lower).trim().to_owned(),
         Parameter::Read => lower.trim_end_matches('%').trim().to_owned(),
         _ => lower.clone(),
     };
-    let (digits, factor) = match plain.strip_suffix('k') {
+    let (digits, factor) = match canonical.strip_suffix('k') {
         Some(digits) => (digits, 1000.0),
-        None => (&*plain, 1.0),
+        None => (&*canonical, 1.0),
     };
     let value = digits
         .parse::<f64>()

@@ -446,9 +446,9 @@ fn is_rate(clause: &Clause) -> bool {
 
 /// A rate as an exact fraction: whole operations per second, or thousandths of them.
 fn exact_rate(iops: f64) -> Rate {
-    let whole = iops.round();
-    if (iops - whole).abs() < 1e-9 * iops && whole >= 1.0 {
-        return Rate::iops(whole as u64);
+    let rounded = iops.round();
+    if (iops - rounded).abs() < 1e-9 * iops && rounded >= 1.0 {
+        return Rate::iops(rounded as u64);
     }
     Rate {
         per_ns: Nanos::secs(1000),
@@ -536,10 +536,10 @@ mod tests {
         assert_eq!(job.depth(), 32, "the total depth of all targets");
         let streams = job.workers.iter().flat_map(|worker| &worker.streams);
         let required_rate = |target: u32| {
-            let of = streams
+            let stream_rates = streams
                 .clone()
                 .filter(|stream| stream.target.ids() == [TargetId(target)]);
-            let rates = of.map(|stream| match stream.pacing {
+            let rates = stream_rates.map(|stream| match stream.pacing {
                 Pacing::Together { rate } => rate.per_second(),
                 _ => 0.0,
             });

@@ -211,7 +211,7 @@ fn misses_rate_at_end(observed: &Observation) -> bool {
             found
                 .missed
                 .iter()
-                .any(|one| one.at == *at && one.fault == Fault::Storage)
+                .any(|failure| failure.at == *at && failure.fault == Fault::Storage)
         };
         last.len() == RECHECK_SECONDS && last.iter().all(is_missed)
     })

@@ -132,8 +132,8 @@ pub fn headline(
 /// How many of the promises a PASS proves: `2 of 4 promises proven`; `None` if it proves all.
 pub fn count_proven(clauses: &[ClauseVerdict], untested: Option<&UntestedFigure>) -> Option<String> {
     let proven = clauses.iter().filter(|judged| judged.outcome == Outcome::Pass).count();
-    let all = clauses.len() + usize::from(untested.is_some());
-    (proven < all).then(|| format!("{proven} of {all} promises proven"))
+    let clause_count = clauses.len() + usize::from(untested.is_some());
+    (proven < clause_count).then(|| format!("{proven} of {clause_count} promises proven"))
 }
 
 /// Formats whole seconds in seconds, so that two times are easy to compare.

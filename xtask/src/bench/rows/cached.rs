@@ -32,7 +32,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         theirs(tuned.theirs(&["--gtod_reduce=1"])),
     ])?;
     let iops: Vec<Vec<f64>> = found.iter().map(|rounds| rounds.iops()).collect();
-    let against = |which: usize, rival: usize| compare(&iops[which], &iops[rival], per_second);
+    let against = |index: usize, rival: usize| compare(&iops[index], &iops[rival], per_second);
     let mut figures = vec![
         ratio(
             row,
@@ -67,7 +67,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         theirs(whole.theirs(&TUNED)),
     ])?;
     let iops: Vec<Vec<f64>> = found.iter().map(|rounds| rounds.iops()).collect();
-    let against = |which: usize, rival: usize| compare(&iops[which], &iops[rival], per_second);
+    let against = |index: usize, rival: usize| compare(&iops[index], &iops[rival], per_second);
     figures.extend([
         ratio(
             row,

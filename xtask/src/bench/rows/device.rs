@@ -58,10 +58,10 @@ fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work)
     for _ in 0..bench.options.pairs {
         let before = Reads::so_far(file)?;
         let found = bench.run_once(&ours(work.clone()))?;
-        let each = Reads::so_far(file)?.mean_ns_since(before);
-        device.push(each);
-        medians.push((found.percentile(50.0).unwrap_or_default() - each) / 1e3);
-        means.push((found.mean_ns - each) / 1e3);
+        let mean_ns = Reads::so_far(file)?.mean_ns_since(before);
+        device.push(mean_ns);
+        medians.push((found.percentile(50.0).unwrap_or_default() - mean_ns) / 1e3);
+        means.push((found.mean_ns - mean_ns) / 1e3);
         if bench.tools.has_fio {
             let before = Reads::so_far(file)?;
             let found = bench.run_once(&theirs(work.clone()))?;

@@ -28,8 +28,8 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
                 .as_array()
                 .into_iter()
                 .flatten()
-                .find(|one| one["percent"] == 50.0);
-            delay.extend(median.and_then(|one| one["ns"].as_f64()));
+                .find(|percentile| percentile["percent"] == 50.0);
+            delay.extend(median.and_then(|percentile| percentile["ns"].as_f64()));
             if bench.tools.has_fio {
                 fio.push(off(&bench.run_once(&theirs(work.clone()))?));
             }

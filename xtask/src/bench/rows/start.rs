@@ -9,8 +9,8 @@ use crate::bench::work::{Until, Work};
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.file()?;
-    let one = Work::reads(Some(file), bench.places.size, "psync", Until::Operations(1)).direct();
-    let many = one.clone().workers(64).until(Until::Operations(64));
+    let one_read = Work::reads(Some(file), bench.places.size, "psync", Until::Operations(1)).direct();
+    let many = one_read.clone().workers(64).until(Until::Operations(64));
     let runs = if bench.options.smoke { 2 } else { 20 };
     let repeated = |contender: Contender| -> Result<Vec<Outcome>, BenchError> {
         (0..runs).map(|_| bench.run_once(&contender)).collect()
@@ -19,7 +19,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         true => repeated(theirs(work)),
         false => Ok(Vec::new()),
     };
-    let (ours_one, theirs_one) = (repeated(ours(one.clone()))?, peer(one)?);
+    let (ours_one, theirs_one) = (repeated(ours(one_read.clone()))?, peer(one_read)?);
     let (ours_many, theirs_many) = (repeated(ours(many.clone()))?, peer(many)?);
     let wall_ms = |outcome: &Outcome| outcome.usage.wall_secs * 1e3;
     let cpu_ms = |outcome: &Outcome| outcome.usage.cpu_secs() * 1e3;

@@ -24,14 +24,14 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         .collect();
     let found = bench.run_rounds(&contenders)?;
     let per_cpu_second = |rounds: &Rounds| rounds.cpu_ns().iter().map(|ns| 1e9 / ns).collect::<Vec<_>>();
-    let efficiency = |one: usize| {
+    let efficiency = |index: usize| {
         compare(
-            &per_cpu_second(&found[one]),
-            &per_cpu_second(&found[one + 1]),
+            &per_cpu_second(&found[index]),
+            &per_cpu_second(&found[index + 1]),
             per_second,
         )
     };
-    let iops = |one: usize| compare(&found[one].iops(), &found[one + 1].iops(), per_second);
+    let iops = |index: usize| compare(&found[index].iops(), &found[index + 1].iops(), per_second);
     Ok(vec![
         ratio(
             row,

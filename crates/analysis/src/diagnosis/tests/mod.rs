@@ -48,14 +48,14 @@ fn a_small_machine_limits_its_large_disks() {
 /// A host with a read cache: 78.3k cached reads and 12.6k uncached writes at the same time.
 #[test]
 fn caps_of_reads_and_writes_count_their_own_direction() {
-    let mut both = closed_loop(128, 90_900.0);
+    let mut mixed_load = closed_loop(128, 90_900.0);
     let flow = |iops: f64| Flow {
         iops: Some(iops),
         bytes_per_sec: Some(iops * 8192.0),
         ..Flow::default()
     };
-    both.directions.read = Some(flow(78_300.0));
-    both.directions.write = Some(flow(12_600.0));
+    mixed_load.directions.read = Some(flow(78_300.0));
+    mixed_load.directions.write = Some(flow(12_600.0));
     let cached = Layer {
         applies: Applies::Reads,
         ..layer("VM, cached", LayerKind::Machine, 77_000.0)
@@ -64,7 +64,7 @@ fn caps_of_reads_and_writes_count_their_own_direction() {
         applies: Applies::Writes,
         ..layer("VM, uncached", LayerKind::Machine, 12_800.0)
     };
-    let found = diagnose(&both, &[cached, uncached], &Context::default());
+    let found = diagnose(&mixed_load, &[cached, uncached], &Context::default());
     assert_eq!(found.answer, Answer::Cap);
     let limit_shares: Vec<f64> = found
         .layers
@@ -106,7 +106,7 @@ fn the_byte_limit_binds_for_large_operations() {
 fn a_second_depth_confirms_or_refutes_a_limit() {
     let disk = [layer("disk", LayerKind::Disk, 5000.0)];
     let shallow = closed_loop(32, 4990.0);
-    let (same, more) = (closed_loop(64, 5005.0), closed_loop(64, 9600.0));
+    let (same, grown) = (closed_loop(64, 5005.0), closed_loop(64, 9600.0));
     assert_eq!(compare(&shallow, &same).unwrap().verdict, Verdict::Limit);
     let judged = |deeper| {
         let context = Context {
@@ -118,7 +118,7 @@ fn a_second_depth_confirms_or_refutes_a_limit() {
     let confirmed = judged(&same);
     assert_eq!((confirmed.answer, confirmed.confirmed), (Answer::Cap, Some(true)));
     // The match is a coincidence: the disk delivers more than its limit.
-    assert_eq!(judged(&more).answer, Answer::LatencyBound);
+    assert_eq!(judged(&grown).answer, Answer::LatencyBound);
     assert_eq!(compare(&same, &shallow), None);
 }
 
@@ -395,7 +395,7 @@ fn known_credits_are_named_with_their_refill() {
     };
     let found = diagnose(&with_series(closed_loop(32, 1987.0), &series), &[], &context);
     assert_eq!((found.answer, found.layer.as_deref()), (Answer::BurstEnd, Some("gp2")));
-    let refill = found.evidence.iter().find(|one| one.unit == "s").unwrap();
+    let refill = found.evidence.iter().find(|evidence| evidence.unit == "s").unwrap();
     // (3000 − 300) × 100 s of credits at 300 per second.
     assert!((refill.value - 900.0).abs() < 1.0, "{refill:?}");
 }

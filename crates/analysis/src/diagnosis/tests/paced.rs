@@ -199,8 +199,8 @@ fn advice_keeps_the_promised_rate() {
     // A load that falls behind in some seconds and catches up in others is still paced.
     let uneven = with_series(load.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
     assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
-    let said = judged(&load, Question::MissedLatency).sentence;
-    assert!(said.contains("does not explain the latency"), "{said}");
+    let sentence = judged(&load, Question::MissedLatency).sentence;
+    assert!(sentence.contains("does not explain the latency"), "{sentence}");
     load.load.rate_iops = Some(1005.0);
     assert_eq!(judged(&load, Question::MissedLatency).answer, Answer::Undetermined);
 }
@@ -223,12 +223,12 @@ fn a_growing_backlog_is_not_a_drift() {
 
 #[test]
 fn evidence_names_the_service_time_of_paced_loads() {
-    let mut both = closed_loop(32, 1000.0);
+    let mut mixed_load = closed_loop(32, 1000.0);
     let names = |observation: &Observation| -> Vec<String> {
         let found = diagnose(observation, &[], &Context::default());
-        found.evidence.into_iter().map(|one| one.what).collect()
+        found.evidence.into_iter().map(|evidence| evidence.what).collect()
     };
-    assert!(names(&both).contains(&"mean latency".to_owned()));
-    both.total.response.clone_from(&both.total.latency);
-    assert!(names(&both).contains(&"mean service time".to_owned()));
+    assert!(names(&mixed_load).contains(&"mean latency".to_owned()));
+    mixed_load.total.response.clone_from(&mixed_load.total.latency);
+    assert!(names(&mixed_load).contains(&"mean service time".to_owned()));
 }

@@ -104,7 +104,11 @@ impl Comparison {
     }
 
     fn compare_plans(&mut self, wanted: &Plan, got: &Plan) {
-        self.compare_texts(&CAP_OPTIONS, words::limits(&wanted.limits), words::limits(&got.limits));
+        self.compare_texts(
+            &CAP_OPTIONS,
+            words::describe_limits(&wanted.limits),
+            words::describe_limits(&got.limits),
+        );
         if self.from == self.to || wanted.seed > u64::from(u32::MAX) {
             self.compare_texts(&SEED_OPTIONS, wanted.seed.to_string(), got.seed.to_string());
         }
@@ -237,11 +241,11 @@ impl<'a> JobHeader<'a> {
     fn value(&mut self, context: &StreamContext<'a>) -> Value {
         let known = self.0.take().filter(|(job, _)| std::ptr::eq(*job, context.job));
         let (job, head) = known.unwrap_or_else(|| {
-            let alone = Job {
+            let job_without_workers = Job {
                 workers: Vec::new(),
                 ..context.job.clone()
             };
-            (context.job, json!(alone))
+            (context.job, json!(job_without_workers))
         });
         let value = json!({ "job": head, "worker": context.worker, "stream": context.stream });
         self.0 = Some((job, head));
@@ -303,18 +307,21 @@ fn find_most_similar<'a, 'p>(
 }
 
 /// Counts the properties that two streams share.
-fn count_shared_properties(one: &Stream, other: &Stream) -> usize {
-    let Some(direction) = one.mix.directions().next() else {
+fn count_shared_properties(a: &Stream, b: &Stream) -> usize {
+    let Some(direction) = a.mix.directions().next() else {
         return 0;
     };
     let length = |stream: &Stream| words::format_sizes(&stream.pattern.sizes[direction]);
-    let same = [
-        words::access(one, direction) == words::access(other, direction),
-        length(one) == length(other),
-        words::mix(&one.mix) == words::mix(&other.mix),
-        one.region == other.region,
+    let equal_properties = [
+        words::describe_access(a, direction) == words::describe_access(b, direction),
+        length(a) == length(b),
+        words::mix(&a.mix) == words::mix(&b.mix),
+        a.region == b.region,
     ];
-    same.into_iter().filter(|same| *same).count()
+    equal_properties
+        .into_iter()
+        .filter(|equal_properties| *equal_properties)
+        .count()
 }
 
 /// Describes how the threads of a step are assigned to targets.
@@ -376,21 +383,21 @@ mod tests {
             let name = name.rsplit('/').next().unwrap_or_default();
             return leaves(&definitions[name], definitions, path, found);
         }
-        let mut inside = false;
+        let mut has_leaves = false;
         for choice in ["oneOf", "anyOf", "allOf"] {
-            for one in schema[choice].as_array().into_iter().flatten() {
-                inside |= leaves(one, definitions, path, found);
+            for alternative in schema[choice].as_array().into_iter().flatten() {
+                has_leaves |= leaves(alternative, definitions, path, found);
             }
         }
         if schema["items"].is_object() {
-            inside |= leaves(&schema["items"], definitions, path, found);
+            has_leaves |= leaves(&schema["items"], definitions, path, found);
         }
         for (name, value) in schema["properties"].as_object().into_iter().flatten() {
             // The tag of a variant.
             if !value["const"].is_null() {
                 continue;
             }
-            inside = true;
+            has_leaves = true;
             let below = match format!("{path}.{name}").as_str() {
                 "plan.targets" => "target".to_owned(),
                 "plan.steps" => "step".to_owned(),
@@ -403,7 +410,7 @@ mod tests {
                 found.insert(below);
             }
         }
-        inside
+        has_leaves
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) struct Row {
     pub(super) check: Check,
 }
 
-/// The option's name in the native dialect, fio and DiskSpd; empty if it has none.
+/// The option's name in the native dialect, fio and DiskSpd; empty if absent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names([&'static str; 3]);
 
@@ -140,7 +140,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "plan.target_rules" NAMELESS => Equivalent, Ignored;
     "plan.limits" ["cap", "", ""] => Lost, Whole;
     "plan.seed" ["seed", "randseed", "-z"] => Lost, Whole;
-    "job.storage" ["path, role, replicas, hops", "", ""] => Lost, Words(|at, _| words::storage(&at.job.storage));
+    "job.storage" ["path, role, replicas, hops", "", ""] => Lost, Words(|at, _| words::describe_storage(&at.job.storage));
     "job.prepare_only" ["", "create_only", ""] => Lost, Flag("it only creates its files");
     "job.ends_with_io" ["", "exit_on_io_done", ""] => Lost, Flag("it ends when all other I/O ends");
     "job.hosts" ["for-hosts", "", ""] => Lost, Words(|at, _| at.job.hosts.join(", "));
@@ -152,7 +152,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
     // `effective_stop` multiplies amounts by rounds. It drops amounts if only the time ends the
     // job.
-    "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::bytes);
+    "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::describe_bytes);
     "job.stop.region_percent" ["bytes", "io_size", ""] =>
         Lost, Words(|at, _| {
             optional(&parts::effective_stop(at).region_percent, |percent| format!("{percent} % of the region"))
@@ -163,11 +163,11 @@ pub(super) const ROWS: &[Row] = rows! {
         Lost, Words(|at, _| optional(&parts::effective_stop(at).passes, u32::to_string));
     "job.stop.after_ns" ["time", "runtime", "-d"] =>
         Lost, Words(|at, _| at.job.stop.after_ns.map_or("no time limit".into(), words::format_time));
-    "job.after" ["after", "wait_for", ""] => Lost, Words(parts::after);
-    "job.ends_with.jobs job.ends_with.plan_always" ["", "exitall", ""] => Lost, Words(parts::ends_jobs);
-    "job.ends_with.workers" ["", "exitall", ""] => Lost, Words(parts::ends_workers);
+    "job.after" ["after", "wait_for", ""] => Lost, Words(parts::describe_after);
+    "job.ends_with.jobs job.ends_with.plan_always" ["", "exitall", ""] => Lost, Words(parts::describe_ends_jobs);
+    "job.ends_with.workers" ["", "exitall", ""] => Lost, Words(parts::describe_ends_workers);
     "job.ends_with.on_failure job.ends_with.workers_on_failure job.ends_with.plan" ["", "exitall_on_error", ""] =>
-        DialectWide, Words(parts::failure);
+        DialectWide, Words(parts::describe_failure);
     "job.control" ["until-precision", "", ""] =>
         Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::Precision(_))));
     "job.control" ["until-steady", "steadystate", ""] =>
@@ -187,24 +187,24 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Value(|cpu| format_with_prefix(cpu, "a kernel thread on CPU "));
     "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("memory maps with huge pages");
-    "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::stat_call);
+    "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::describe_stat_call);
     "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::work);
     "worker.engine.program" ["", "program", ""] =>
         Lost, Value(|program| format_with_prefix(&program["path"], "running "));
     // How calls refer to a buffer; every dialect leaves this to its engine.
     "worker.engine.registered" NAMELESS => Equivalent, Ignored;
-    "worker.engine.kind" ["engine", "ioengine", "-o, -u"] => Computed(parts::engine_impact), Both(parts::engine);
+    "worker.engine.kind" ["engine", "ioengine", "-o, -u"] => Computed(parts::engine_impact), Both(parts::compare_engine);
     "worker.engine.poll" ["poll", "hipri", ""] => Lost, Flag("polling in the driver");
     "worker.engine.submission_thread" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Flag("a kernel thread that submits");
     "worker.engine.force_async_every" ["", "force_async", ""] => Lost, Positive;
     "worker.engine.atomic" ["", "atomic", ""] => Lost, Flag("atomic writes");
     "worker.engine.offload" ["", "io_submit_mode", ""] => Lost, Flag("a thread pool submits");
-    "worker.depth stream.depth" ["depth", "iodepth", "-o, -O"] => Lost, Words(parts::depth);
-    "stream.weight" ["share", "", "Weight"] => Lost, Both(parts::weights);
+    "worker.depth stream.depth" ["depth", "iodepth", "-o, -O"] => Lost, Words(parts::describe_depth);
+    "stream.weight" ["share", "", "Weight"] => Lost, Both(parts::compare_weights);
     "worker.batching.serialize_overlap" ["", "serialize_overlap", ""] =>
         Lost, Flag("overlapping operations wait for each other");
-    "worker.batching.submit" ["batch", "iodepth_batch", ""] => Lost, Words(parts::batch);
+    "worker.batching.submit" ["batch", "iodepth_batch", ""] => Lost, Words(parts::describe_batch);
     "worker.batching.complete_min" ["", "iodepth_batch_complete", ""] => Lost, Text;
     "worker.batching.complete_max" ["", "iodepth_batch_complete", ""] => Lost, Text;
     "worker.batching.refill_below" ["", "iodepth_low", ""] => Lost, Text;
@@ -212,8 +212,8 @@ pub(super) const ROWS: &[Row] = rows! {
     // A figure for the report.
     "worker.batching.count_waits" NAMELESS => Equivalent, Ignored;
     "worker.draws" NAMELESS => DialectWide, Both(parts::compare_random_generators);
-    "worker.draws" ["seed", "randseed", "-z"] => Lost, Both(parts::draws);
-    "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] => Computed(parts::cpus_impact), Words(parts::cpus);
+    "worker.draws" ["seed", "randseed", "-z"] => Lost, Both(parts::compare_draws);
+    "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] => Computed(parts::cpus_impact), Words(parts::describe_cpus);
     // No dialect has it: it is set when several hosts execute a plan.
     "worker.placement.turn" NAMELESS => Equivalent, Ignored;
     "worker.placement.cpu_nodes" ["", "numa_cpu_nodes", ""] =>
@@ -225,43 +225,43 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.placement.user" ["", "uid", ""] => Lost, Text;
     "worker.placement.group" ["", "gid", ""] => Lost, Text;
     "worker.placement.control_group" ["", "cgroup, cgroup_weight, cgroup_nodelete", ""] =>
-        Lost, Words(|at, _| optional(&at.worker.placement.control_group, words::control_group));
+        Lost, Words(|at, _| optional(&at.worker.placement.control_group, words::describe_control_group));
     "worker.memory.pinned" ["", "lockmem", ""] => Lost, Size;
     "worker.memory.huge_pages" ["", "mem", "-l"] => Lost, Flag("huge pages");
     "worker.memory.huge_page" ["", "hugepage-size", ""] => Lost, Size;
     "worker.memory.alignment" ["", "iomem_align", ""] => Lost, Positive;
-    "worker.latency" NAMELESS => DialectWide, Words(parts::latency);
+    "worker.latency" NAMELESS => DialectWide, Words(parts::describe_latency);
     "stream.target.target stream.target.targets target.path" ["target", "filename", "target"] =>
-        Lost, Both(parts::paths);
+        Lost, Both(parts::compare_paths);
     "stream.target.open_at_once stream.target.service stream.target.operations"
-        ["target", "nrfiles, file_service_type", "target"] => Lost, Both(parts::file_choice);
-    "target.kind" ["target", "filename", "target"] => Lost, Words(parts::target_kind);
-    "target.prepare.size" ["size", "size", "-c"] => Lost, Both(parts::file_size);
-    "target.prepare" ["target", "filename", "-c"] => DialectWide, Both(parts::preparation);
+        ["target", "nrfiles, file_service_type", "target"] => Lost, Both(parts::compare_file_choice);
+    "target.kind" ["target", "filename", "target"] => Lost, Words(parts::describe_target_kind);
+    "target.prepare.size" ["size", "size", "-c"] => Lost, Both(parts::compare_file_size);
+    "target.prepare" ["target", "filename", "-c"] => DialectWide, Both(parts::compare_preparation);
     "plan.prepare plan.prepare_once step.prepare" ["target", "filename", "-c"] =>
-        Lost, Both(parts::recreation_per_step);
-    "target.at_end" ["keep", "unlink", ""] => Lost, Both(parts::file_removal);
-    "stream.region" ["offset, size", "offset, size", "-B, -f"] => Lost, Both(parts::region);
+        Lost, Both(parts::compare_recreation_per_step);
+    "target.at_end" ["keep", "unlink", ""] => Lost, Both(parts::compare_file_removal);
+    "stream.region" ["offset, size", "offset, size", "-B, -f"] => Lost, Both(parts::compare_region);
     "stream.mix" ["read, write, trim", "rw, rwmixwrite", "-w"] => Lost, Both(parts::mix);
-    "stream.mix.rule" ["read, write, trim", "rw, rwmixwrite", "-w"] => Equivalent, Both(parts::runs);
+    "stream.mix.rule" ["read, write, trim", "rw, rwmixwrite", "-w"] => Equivalent, Both(parts::compare_runs);
     "stream.pattern.sizes_by_place" ["", "bs_is_seq_rand", ""] =>
         Lost, Flag("the block size depends on whether the position is random");
     "stream.pattern.access stream.pattern.access_of" ["access", "rw, random_distribution", "-r, -s, -T, -p"] =>
-        Lost, Both(parts::access);
-    "stream.pattern.access" ["access", "rw, random_distribution", "-r, -s, -T, -p"] => Equivalent, Both(parts::positions);
-    "stream.pattern.sizes" ["block", "bs, bsrange, bssplit", "-b"] => Lost, Both(parts::sizes);
-    "stream.pattern.alignment" ["align", "blockalign", "-r"] => Lost, Both(parts::alignment);
-    "stream.pattern.whole_blocks" ["block", "bs, bsrange, bssplit", "-b"] => Equivalent, Both(parts::whole_blocks);
+        Lost, Both(parts::compare_access);
+    "stream.pattern.access" ["access", "rw, random_distribution", "-r, -s, -T, -p"] => Equivalent, Both(parts::compare_positions);
+    "stream.pattern.sizes" ["block", "bs, bsrange, bssplit", "-b"] => Lost, Both(parts::compare_sizes);
+    "stream.pattern.alignment" ["align", "blockalign", "-r"] => Lost, Both(parts::compare_alignment);
+    "stream.pattern.whole_blocks" ["block", "bs, bsrange, bssplit", "-b"] => Equivalent, Both(parts::compare_whole_blocks);
     "stream.content" ["content", "buffer_pattern, refill_buffers", "-Z"] =>
-        Computed(parts::content_impact), Words(parts::content);
-    "stream.cache.direct" ["cache", "direct, sync", "-S"] => Lost, Words(parts::direct);
+        Computed(parts::content_impact), Words(parts::describe_content);
+    "stream.cache.direct" ["cache", "direct, sync", "-S"] => Lost, Words(parts::describe_direct);
     "stream.cache.write_through" ["cache", "direct, sync", "-S"] =>
         Computed(parts::write_through_impact), Words(parts::write_through);
     "stream.cache.local_only" ["cache", "direct, sync", "-S"] =>
         Lost, Flag("the server caches, the client does not");
     "stream.cache.bypass_io" ["", "", "-Sy, -SY"] => Lost, Text;
     "stream.cache.mapping" ["cache", "ioengine=mmap", "-Sm, -N"] =>
-        Lost, Words(parts::mapping);
+        Lost, Words(parts::describe_mapping);
     "stream.cache.drop_before" ["", "invalidate", ""] => Equivalent, Words(parts::drop_before);
     "stream.cache.fill_before" ["", "pre_read", ""] => Lost, Flag("files are read into the cache first");
     "stream.hint.sequential" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
@@ -274,30 +274,30 @@ pub(super) const ROWS: &[Row] = rows! {
         Computed(parts::hint_impact), Flag("a hint of data that is used once");
     "stream.hint.write_lifetime" ["", "write_hint", ""] => Lost, Text;
     "stream.sync" ["flush-every, flush, flush-at-end", "fsync, fdatasync, end_fsync", ""] =>
-        Lost, Words(|at, wanted| text_if(wanted.writes(), &words::flushes(&at.stream.sync)));
-    "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Lost, Both(parts::rate);
-    "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Equivalent, Both(parts::schedules);
-    "stream.pacing.rate.process stream.pacing.rates" ["arrivals", "rate_process", ""] => Lost, Both(parts::arrivals);
-    "stream.pacing.rate.catch_up" ["catch-up", "", ""] => Lost, Both(parts::catch_up);
+        Lost, Words(|at, wanted| text_if(wanted.writes(), &words::describe_flushes(&at.stream.sync)));
+    "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Lost, Both(parts::compare_rate);
+    "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Equivalent, Both(parts::compare_schedules);
+    "stream.pacing.rate.process stream.pacing.rates" ["arrivals", "rate_process", ""] => Lost, Both(parts::compare_arrivals);
+    "stream.pacing.rate.catch_up" ["catch-up", "", ""] => Lost, Both(parts::compare_catch_up);
     "stream.course" NAMELESS => Lost, Words(|at, _| optional(&at.stream.course, |_| "a rate that varies".into()));
-    "stream.think" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Words(|at, _| words::pauses(at.stream.think));
-    "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Equivalent, Both(parts::counted_pauses);
-    "stream.priority" ["", "prioclass, prio", "-I"] => Lost, Words(|at, _| words::priority(at.stream.priority));
+    "stream.think" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Words(|at, _| words::describe_pauses(at.stream.think));
+    "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Equivalent, Both(parts::compare_counted_pauses);
+    "stream.priority" ["", "prioclass, prio", "-I"] => Lost, Words(|at, _| words::describe_priority(at.stream.priority));
     "stream.priorities" ["", "cmdprio_percentage, cmdprio_bssplit", ""] =>
-        Lost, Words(|at, _| words::priority_rules(&at.stream.priorities));
-    "stream.lock" ["", "lockfile", ""] => Lost, Words(|at, _| words::file_lock(at.stream.lock));
-    "stream.flow" ["", "flow", ""] => Lost, Words(|at, _| optional(&at.stream.flow, words::flow));
-    "stream.files" ["mix, sequence, order", "", ""] => Lost, Words(|at, _| optional(&at.stream.files, words::file_work));
+        Lost, Words(|at, _| words::describe_priority_rules(&at.stream.priorities));
+    "stream.lock" ["", "lockfile", ""] => Lost, Words(|at, _| words::describe_file_lock(at.stream.lock));
+    "stream.flow" ["", "flow", ""] => Lost, Words(|at, _| optional(&at.stream.flow, words::describe_flow));
+    "stream.files" ["mix, sequence, order", "", ""] => Lost, Words(|at, _| optional(&at.stream.files, words::describe_file_work));
     "stream.reopen_every" NAMELESS =>
         Lost, Words(|at, _| optional(&at.stream.reopen_every, |every| format!("reopened every {every} operations")));
     "stream.replay" ["", "read_iolog", ""] => Lost, Words(|at, _| optional(&at.stream.replay, words::replay));
     "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify \
      stream.on_error.errors_max"
         ["tolerate-errors", "continue_on_error, ignore_error", ""] =>
-        Computed(parts::errors_impact), Words(|at, _| words::errors(&at.stream.on_error));
+        Computed(parts::errors_impact), Words(|at, _| words::describe_errors(&at.stream.on_error));
     "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends \
         the job without an error");
-    "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::latency_max);
+    "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::describe_latency_max);
     // Only messages about errors.
     "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Equivalent, Ignored;
     // The path of a state follows from the job names.

@@ -30,8 +30,8 @@ struct SectionText {
 
 /// Converts a plan to an fio job file.
 pub fn to_fio(plan: &Plan) -> Conversion {
-    let sections = print_sections(&sections::sections(plan));
-    let (mut lost, mut differs) = match reread::lowered(plan, &arguments(&sections)) {
+    let sections = print_sections(&sections::split_into_sections(plan));
+    let (mut lost, mut differs) = match reread::lower_arguments(plan, &format_arguments(&sections)) {
         Ok(lowered) => {
             let found = compare::compare(plan, &lowered, Dialect::Fio);
             (found.lost, found.differs)
@@ -99,10 +99,10 @@ fn format_job_file(sections: &[SectionText]) -> String {
             };
         }
     };
-    let same =
+    let is_same_plan =
         |(row, value): &PrintedOption, (other, others): &PrintedOption| row.name == other.name && value == others;
     let in_section =
-        |option: &PrintedOption, section: &SectionText| section.options.iter().any(|other| same(option, other));
+        |option: &PrintedOption, section: &SectionText| section.options.iter().any(|other| is_same_plan(option, other));
     let is_global = |option: &PrintedOption| {
         let is_engine_option = option.0.name == "ioengine" || !option.0.engines.is_empty();
         sections.len() > 1 && !is_engine_option && sections.iter().all(|section| in_section(option, section))
@@ -120,7 +120,7 @@ fn format_job_file(sections: &[SectionText]) -> String {
 }
 
 /// The arguments of a command line.
-fn arguments(sections: &[SectionText]) -> Vec<String> {
+fn format_arguments(sections: &[SectionText]) -> Vec<String> {
     let words = sections.iter().flat_map(|section| {
         let options = section.options.iter().map(|(row, value)| match value {
             Some(value) => format!("--{}={value}", row.name),
@@ -137,7 +137,7 @@ fn format_command_line(sections: &[SectionText]) -> Option<String> {
         Some((name, value)) => format!("{name}={}", shell_word(value)),
         None => word,
     };
-    let words = arguments(sections).into_iter().map(quote).collect::<Vec<_>>();
+    let words = format_arguments(sections).into_iter().map(quote).collect::<Vec<_>>();
     (sections.len() == 1).then(|| format!("fio {}", words.join(" ")))
 }
 

@@ -12,7 +12,7 @@ use crate::fio::{self, Disk, LowerEnv, ParseEnv, PathFacts, PathKind, Reading, T
 ///
 /// # Errors
 /// Why it is refused.
-pub(super) fn lowered(plan: &Plan, arguments: &[String]) -> Result<Plan, String> {
+pub(super) fn lower_arguments(plan: &Plan, arguments: &[String]) -> Result<Plan, String> {
     let jobs = match fio::read("fio", arguments, &mut NullEnv) {
         Reading::Run(jobs) => jobs,
         Reading::End(end) => return Err(end.read.stderr().collect::<Vec<_>>().join("; ")),

@@ -8,7 +8,7 @@ use crate::convert::worker_groups::{AllowedDifferences, Names, WorkerGroup, work
 use crate::fio::print::increment;
 
 /// Returns a plan with a job for each section, whose workers have one stream each.
-pub(super) fn sections(plan: &Plan) -> Plan {
+pub(super) fn split_into_sections(plan: &Plan) -> Plan {
     let mut sections = Sections {
         plan,
         names: Names::default(),
@@ -130,11 +130,11 @@ fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
                 u32::try_from(share).unwrap_or(u32::MAX).max(1)
             }
         };
-        let each = worker.streams.iter().map(|stream| Stream {
+        let streams = worker.streams.iter().map(|stream| Stream {
             depth: depth(stream),
             ..stream.clone()
         });
-        return each.collect();
+        return streams.collect();
     }
     let (service, depth) = match worker.depth {
         Depth::Shared { operations } => (FileService::Random, operations),

@@ -21,11 +21,11 @@ const DEFAULT_SECONDS: u64 = 30;
 const MAX_SECONDS: u64 = 10 * 365 * 86_400;
 
 /// Makes the configuration of a plan. `names` gets the names of targets that are not their paths.
-pub(super) fn config(plan: &Plan, names: &mut Vec<(String, String)>) -> Config {
-    let mut setup = setup(plan);
+pub(super) fn create_config(plan: &Plan, names: &mut Vec<(String, String)>) -> Config {
+    let mut setup = create_setup(plan);
     let numbered = plan.steps.iter().enumerate();
     let mut steps: Vec<Vec<Part>> = numbered
-        .map(|(index, step)| parts(plan, &echoes(plan, index), step, names))
+        .map(|(index, step)| create_parts(plan, &find_echoes(plan, index), step, names))
         .collect();
     if let Some((length, depth)) = depth_cycle(&steps) {
         (setup.depth, setup.test_type) = (depth, TestType::CycleOutstandingIos);
@@ -60,7 +60,7 @@ pub(super) fn config(plan: &Plan, names: &mut Vec<(String, String)>) -> Config {
     }
 }
 
-fn setup(plan: &Plan) -> TestSetup {
+fn create_setup(plan: &Plan) -> TestSetup {
     let echoed = |name: &str| {
         let mut settings = plan.origin.presentation.other.iter();
         let is_ours = plan.origin.dialect == Dialect::Iometer;
@@ -74,7 +74,7 @@ fn setup(plan: &Plan) -> TestSetup {
     let warm_up = job.map_or(0.0, |job| job.phases.warm_up_ns.as_secs());
     let record = echoed("record").and_then(|number| Record::WORDS.get(number.parse::<usize>().ok()?));
     TestSetup {
-        description: plain(echoed("description").unwrap_or(&plan.name)),
+        description: to_plain_text(echoed("description").unwrap_or(&plan.name)),
         run_seconds: run_seconds.clamp(1, MAX_SECONDS),
         ramp_up_seconds: (warm_up.round() as u64).min(MAX_SECONDS),
         record: record.map_or(Record::All, |(_, record)| *record),
@@ -83,7 +83,7 @@ fn setup(plan: &Plan) -> TestSetup {
 }
 
 /// A text without what ends a line or begins a key.
-fn plain(text: &str) -> String {
+fn to_plain_text(text: &str) -> String {
     let text = text.replace(|letter: char| letter.is_control(), " ");
     text.trim_start_matches([' ', '\'']).trim_end().to_owned()
 }
@@ -109,7 +109,7 @@ struct Echo {
 }
 
 /// The names of the workers of a step; none if the plan comes from another dialect.
-fn echoes(plan: &Plan, step: usize) -> Vec<Echo> {
+fn find_echoes(plan: &Plan, step: usize) -> Vec<Echo> {
     let is_ours = plan.origin.dialect == Dialect::Iometer;
     let job = plan.origin.jobs.get(step).filter(|_| is_ours);
     let mut echoes: Vec<Echo> = Vec::new();
@@ -127,14 +127,14 @@ fn echoes(plan: &Plan, step: usize) -> Vec<Echo> {
     echoes
 }
 
-fn parts(plan: &Plan, echoes: &[Echo], step: &Step, names: &mut Vec<(String, String)>) -> Vec<Part> {
+fn create_parts(plan: &Plan, echoes: &[Echo], step: &Step, names: &mut Vec<(String, String)>) -> Vec<Part> {
     let jobs = step.jobs.iter();
     let workers = jobs.flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
     let mut parts = Vec::new();
     for (number, (job, worker)) in workers.enumerate() {
         let echo = echoes.get(number);
         let label = echo.map_or(job.name.replace(',', " "), |echo| echo.spec.clone());
-        let mut settings = settings(plan, worker, number as u64, echo);
+        let mut settings = worker_settings(plan, worker, number as u64, echo);
         settings.name = echo.map(|echo| echo.worker.clone()).unwrap_or_default();
         let (ids, _) = targets_and_streams(worker);
         for (id, name) in ids.iter().zip(&settings.targets) {
@@ -147,14 +147,14 @@ fn parts(plan: &Plan, echoes: &[Echo], step: &Step, names: &mut Vec<(String, Str
             worker: settings,
             lines: lines_of_worker(worker),
             is_named: echo.is_some(),
-            label: plain(&label),
+            label: to_plain_text(&label),
         });
     }
     parts
 }
 
 /// The settings of a worker, without its name and specifications.
-fn settings(plan: &Plan, worker: &PlanWorker, number: u64, echo: Option<&Echo>) -> Worker {
+fn worker_settings(plan: &Plan, worker: &PlanWorker, number: u64, echo: Option<&Echo>) -> Worker {
     let (ids, streams) = targets_and_streams(worker);
     let stream = &streams[0];
     let depth = match worker.depth {
@@ -171,7 +171,7 @@ fn settings(plan: &Plan, worker: &PlanWorker, number: u64, echo: Option<&Echo>) 
         None => ids.iter().map(|id| target_name(plan.target(*id))).collect(),
     };
     let sector = targets.first().map_or(1, |name| sector_size(name));
-    let (starting_sector, maximum_size) = region(plan.target(ids[0]), stream, sector);
+    let (starting_sector, maximum_size) = sector_region(plan.target(ids[0]), stream, sector);
     Worker {
         outstanding: depth.max(1),
         connection: stream.reopen_every,
@@ -190,7 +190,7 @@ fn settings(plan: &Plan, worker: &PlanWorker, number: u64, echo: Option<&Echo>) 
 }
 
 /// The first sector and the number of sectors; 0: up to the end of a target of unknown size.
-fn region(target: &Target, stream: &Stream, sector: u64) -> (u64, u64) {
+fn sector_region(target: &Target, stream: &Stream, sector: u64) -> (u64, u64) {
     let region = &stream.region;
     let size = target.prepare.size().filter(|_| !compare::is_device(&target.path));
     let (base, length) = match (size, region.length) {
@@ -209,7 +209,7 @@ fn depth_cycle(steps: &[Vec<Part>]) -> Option<(usize, Steps)> {
             .iter()
             .map(|parts| common_depth(parts))
             .collect::<Option<_>>()?;
-        let rule = rule(&depths)?;
+        let rule = depth_steps(&depths)?;
         let has_depths = |block: &[Vec<Part>]| {
             let mut steps = block.iter().zip(&depths);
             steps.all(|(parts, depth)| common_depth(parts) == Some(*depth) && differ_in_depth_only(parts, &block[0]))
@@ -228,19 +228,19 @@ fn common_depth(parts: &[Part]) -> Option<u32> {
 }
 
 fn differ_in_depth_only(parts: &[Part], others: &[Part]) -> bool {
-    let is_same = |(one, other): (&Part, &Part)| {
-        let outstanding = other.worker.outstanding;
+    let is_same = |(a, b): (&Part, &Part)| {
+        let outstanding = b.worker.outstanding;
         let worker = Worker {
             outstanding,
-            ..one.worker.clone()
+            ..a.worker.clone()
         };
-        worker == other.worker && one.lines == other.lines && (!one.is_named || one.label == other.label)
+        worker == b.worker && a.lines == b.lines && (!a.is_named || a.label == b.label)
     };
     parts.len() == others.len() && parts.iter().zip(others).all(is_same)
 }
 
 /// The setting whose depths these are.
-fn rule(depths: &[u32]) -> Option<Steps> {
+fn depth_steps(depths: &[u32]) -> Option<Steps> {
     let (first, second, last) = (*depths.first()?, *depths.get(1)?, *depths.last()?);
     let linear = Steps {
         start: first,
@@ -255,7 +255,7 @@ fn rule(depths: &[u32]) -> Option<Steps> {
     };
     [linear, exponential]
         .into_iter()
-        .find(|steps| cycle::depths(*steps) == depths)
+        .find(|steps| cycle::cycle_depths(*steps) == depths)
 }
 
 /// Workers and specifications of all tests.

@@ -113,25 +113,28 @@ fn lines_of_stream(stream: &Stream) -> Vec<(f64, SpecLine)> {
         }
     }
     let is_whole = |part: f64| (part * 100.0 - (part * 100.0).round()).abs() < 1e-6;
-    let are_whole = |all: &[Transfers]| all.iter().all(|one| is_whole(one.share) && is_whole(one.reads));
+    let are_whole = |all: &[Transfers]| {
+        all.iter()
+            .all(|transfers| is_whole(transfers.share) && is_whole(transfers.reads))
+    };
     let chosen = match are_whole(&split) && !are_whole(&merged) {
         true => split,
         false => merged,
     };
     let pause = |think: Think| (think.pause_ns.0.div_ceil(1_000_000), think.operations.max(1));
     let (delay, burst) = stream.think.map_or((0, 1), pause);
-    let line = |one: Transfers| {
+    let line = |transfers: Transfers| {
         let line = SpecLine {
-            size: u32::try_from(one.size).unwrap_or(u32::MAX),
+            size: u32::try_from(transfers.size).unwrap_or(u32::MAX),
             percent: 0,
-            reads: (one.reads * 100.0).round() as u32,
-            random: one.random,
+            reads: (transfers.reads * 100.0).round() as u32,
+            random: transfers.random,
             delay: u32::try_from(delay).unwrap_or(u32::MAX),
             burst,
-            align: u32::try_from(one.align).unwrap_or(u32::MAX),
+            align: u32::try_from(transfers.align).unwrap_or(u32::MAX),
             reply: 0,
         };
-        (one.share, line)
+        (transfers.share, line)
     };
     chosen.into_iter().map(line).collect()
 }
@@ -144,11 +147,11 @@ fn transfers(stream: &Stream) -> Vec<Transfers> {
         true => PerDirection::new(0.0, 0.0, 1.0),
         false => PerDirection::new(1.0 - writes, writes, 0.0),
     };
-    let mut all = Vec::new();
+    let mut lines = Vec::new();
     for (direction, share) in shares.iter().filter(|(_, share)| **share > 0.0) {
         let reads = if direction == Direction::Read { 1.0 } else { 0.0 };
         for (size, part) in list_sizes(&stream.pattern.sizes[direction]) {
-            all.push(Transfers {
+            lines.push(Transfers {
                 share: share * part,
                 reads,
                 size,
@@ -157,7 +160,7 @@ fn transfers(stream: &Stream) -> Vec<Transfers> {
             });
         }
     }
-    all
+    lines
 }
 
 /// Sizes with their shares. A range becomes its shortest size.

@@ -21,7 +21,7 @@ pub fn to_iometer(plan: &Plan) -> Conversion {
         return conversion(String::new(), whole_test("Iometer has no trees of files".into()));
     }
     let mut names = Vec::new();
-    let config = config::config(plan, &mut names);
+    let config = config::create_config(plan, &mut names);
     let text = iometer::write(&config);
     let mut found = match parse(&text, plan, names) {
         Ok(got) => compare::compare(plan, &got, Dialect::Iometer),
@@ -101,14 +101,14 @@ impl Machine for PlanTargets<'_> {
 /// The name of a target. A relative path must not look like the name of a disk.
 fn target_name(target: &Target) -> String {
     let path = &target.path;
-    let plain = || path.replace(|letter: char| letter.is_control(), " ");
+    let without_controls = || path.replace(|letter: char| letter.is_control(), " ");
     let is_file = !matches!(target.kind, TargetKind::Nothing { .. } | TargetKind::Simulated { .. });
     let has_root = ["/", "./", "../", r"\\"].iter().any(|start| path.starts_with(start)) || path.contains(':');
     match targets::disk_name(path) {
         Some(name) => name,
         None if is_file && path == "." => "./".into(),
-        None if is_file && !has_root => format!("./{}", plain()),
-        None => plain(),
+        None if is_file && !has_root => format!("./{}", without_controls()),
+        None => without_controls(),
     }
 }
 

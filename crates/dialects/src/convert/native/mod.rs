@@ -44,7 +44,7 @@ pub fn to_native(plan: &Plan) -> Conversion {
 pub struct NativeJobs {
     /// The job file as a document.
     pub document: Document,
-    /// What is lost.
+    /// The settings that are lost.
     pub lost: Vec<Lost>,
     /// The lost settings that change the load. Each has the option that replaces it, or none
     /// (empty).
@@ -166,8 +166,8 @@ impl<'a> Text<'a> {
     /// Flags describe one job without parts and with the default name.
     fn fits_flags(&self, plan: &Plan) -> bool {
         let unnamed = |job: &JobText| job.name == "job1" || plan.origin.dialect != Dialect::Native;
-        let one = matches!(&self.jobs[..], [job] if unnamed(job) && job.parts.is_empty());
-        one && self.simulated.is_empty() && self.caps.is_empty()
+        let is_single_job = matches!(&self.jobs[..], [job] if unnamed(job) && job.parts.is_empty());
+        is_single_job && self.simulated.is_empty() && self.caps.is_empty()
     }
 
     fn flags(&self) -> String {

@@ -255,8 +255,8 @@ fn format_block(sizes: &BlockSizes) -> String {
         BlockSizes::Range { low, high, .. } => format!("{}-{}", format_size(low.0), format_size(high.0)),
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
-            let whole = (total - 100.0).abs() < 1e-6;
-            let share = |percent: f64| if whole { percent } else { percent / total * 100.0 };
+            let is_complete = (total - 100.0).abs() < 1e-6;
+            let share = |percent: f64| if is_complete { percent } else { percent / total * 100.0 };
             let shares = entries
                 .iter()
                 .map(|entry| format!("{}/{}", format_size(entry.size.0), share(entry.percent)));
@@ -280,7 +280,7 @@ fn depth_options(group: &WorkerGroup<'_>, options: &mut Options) {
     let worker = group.worker();
     let slots: Vec<u32> = group.workers.iter().map(|worker| worker.slots()).collect();
     let uneven = slots.iter().any(|of_one| *of_one != slots[0]);
-    let (depth, per) = match worker.depth {
+    let (depth, depth_per) = match worker.depth {
         // The first workers get the remainder, as with `depth-per = "job"`.
         _ if uneven => (slots.iter().sum(), Some("job")),
         Depth::Shared { operations } => (operations, None),
@@ -293,15 +293,15 @@ fn depth_options(group: &WorkerGroup<'_>, options: &mut Options) {
         Depth::PerStream => (worker.streams[0].depth, None),
     };
     options.extend((depth != 1).then(|| ("depth", depth.to_string())));
-    options.extend(per.map(|per| ("depth-per", per.into())));
+    options.extend(depth_per.map(|depth_per| ("depth-per", depth_per.into())));
 }
 
 /// Native rates are per job: the sum of all streams of its workers.
 fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Options) {
     let rates: Vec<Rate> = group.worker().streams.iter().flat_map(shares::schedules).collect();
     if let Some(first) = rates.first() {
-        let same = rates.iter().filter(|rate| rate.unit == first.unit);
-        let total = same.map(Rate::per_second).sum::<f64>() * group.workers.len() as f64;
+        let rates_of_unit = rates.iter().filter(|rate| rate.unit == first.unit);
+        let total = rates_of_unit.map(Rate::per_second).sum::<f64>() * group.workers.len() as f64;
         let total = (total.round() as u64).max(1);
         let rate = match first.unit {
             RateUnit::Operations => format!("{total}iops"),

@@ -135,7 +135,7 @@ pub(super) const PROFILE: &[Element<Profile>] = &[
         },
         |writer, profile| {
             if let Some(etw) = &profile.etw {
-                writer.element("ETW", |writer| write_all(writer, ETW, etw));
+                writer.write_element("ETW", |writer| write_all(writer, ETW, etw));
             }
         },
     ),
@@ -150,9 +150,9 @@ pub(super) const PROFILE: &[Element<Profile>] = &[
             Ok(())
         },
         |writer, profile| {
-            writer.element("TimeSpans", |writer| {
+            writer.write_element("TimeSpans", |writer| {
                 for span in &profile.time_spans {
-                    writer.element("TimeSpan", |writer| write_all(writer, SPAN, span));
+                    writer.write_element("TimeSpan", |writer| write_all(writer, SPAN, span));
                 }
             });
         },

@@ -127,9 +127,9 @@ pub(super) const SPAN: &[Element<TimeSpan>] = &[
         },
         |writer, span| {
             if !span.affinity.is_empty() {
-                writer.element("Affinity", |writer| {
+                writer.write_element("Affinity", |writer| {
                     for processor in &span.affinity {
-                        writer.line(&format!(
+                        writer.write_line(&format!(
                             "<AffinityGroupAssignment Group=\"{}\" Processor=\"{}\"/>",
                             processor.group, processor.number
                         ));
@@ -147,9 +147,9 @@ pub(super) const SPAN: &[Element<TimeSpan>] = &[
             Ok(())
         },
         |writer, span| {
-            writer.element("Targets", |writer| {
+            writer.write_element("Targets", |writer| {
                 for target in &span.targets {
-                    writer.element("Target", |writer| write_all(writer, TARGET, target));
+                    writer.write_element("Target", |writer| write_all(writer, TARGET, target));
                 }
             });
         },

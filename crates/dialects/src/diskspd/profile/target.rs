@@ -148,7 +148,7 @@ pub enum ThroughputUnit {
 pub struct ThreadTarget {
     /// Number of the thread.
     pub thread: u32,
-    /// Weight of the target for this thread; 0: that of the target.
+    /// Weight of the target for this thread; 0: the target's weight.
     pub weight: u32,
 }
 
@@ -173,8 +173,8 @@ impl Target {
     /// The number of the slot, if the path is one (`*<n>`, n ≥ 1, digits only).
     pub fn slot(&self) -> Option<u32> {
         let digits = self.path.strip_prefix('*')?;
-        let all = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        digits.parse().ok().filter(|number| all && *number > 0)
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse().ok().filter(|number| is_number && *number > 0)
     }
 }
 pub(super) const IN_TARGETS: Rule = all("Target", Occurs::AtLeastOnce, || rules(TARGET));
@@ -302,9 +302,9 @@ pub(super) const TARGET: &[Element<Target>] = &[
             Ok(())
         },
         |writer, target| match target.throughput_unit {
-            ThroughputUnit::BytesPerMs => writer.value("Throughput", target.throughput),
+            ThroughputUnit::BytesPerMs => writer.write_value("Throughput", target.throughput),
             ThroughputUnit::Iops => {
-                writer.line(&format!("<Throughput unit=\"IOPS\">{}</Throughput>", target.throughput));
+                writer.write_line(&format!("<Throughput unit=\"IOPS\">{}</Throughput>", target.throughput));
             }
         },
     ),
@@ -387,15 +387,15 @@ fn read_write_buffer(target: &mut Target, node: Node) -> Result<(), XmlError> {
 
 /// Zeros take the place of a source, although writes use the source: XML cannot express `-Z -Z1M`.
 fn write_write_buffer(writer: &mut Writer, target: &Target) {
-    writer.element("WriteBufferContent", |writer| match &target.source {
-        _ if target.zero_buffers => writer.value("Pattern", "zero"),
-        None => writer.value("Pattern", "sequential"),
+    writer.write_element("WriteBufferContent", |writer| match &target.source {
+        _ if target.zero_buffers => writer.write_value("Pattern", "zero"),
+        None => writer.write_value("Pattern", "sequential"),
         Some(source) => {
-            writer.value("Pattern", "random");
-            writer.element("RandomDataSource", |writer| {
-                writer.value("SizeInBytes", source.size);
+            writer.write_value("Pattern", "random");
+            writer.write_element("RandomDataSource", |writer| {
+                writer.write_value("SizeInBytes", source.size);
                 if let Some(file) = &source.file {
-                    writer.value("FilePath", file);
+                    writer.write_value("FilePath", file);
                 }
             });
         }
@@ -423,10 +423,10 @@ fn write_distribution(writer: &mut Writer, target: &Target) {
         return;
     };
     let kind = if distribution.absolute { "Absolute" } else { "Percent" };
-    writer.element("Distribution", |writer| {
-        writer.element(kind, |writer| {
+    writer.write_element("Distribution", |writer| {
+        writer.write_element(kind, |writer| {
             for range in &distribution.ranges {
-                writer.line(&format!("<Range IO=\"{}\">{}</Range>", range.io_percent, range.length));
+                writer.write_line(&format!("<Range IO=\"{}\">{}</Range>", range.io_percent, range.length));
             }
         });
     });
@@ -436,12 +436,12 @@ fn write_thread_targets(writer: &mut Writer, target: &Target) {
     if target.thread_targets.is_empty() {
         return;
     }
-    writer.element("ThreadTargets", |writer| {
+    writer.write_element("ThreadTargets", |writer| {
         for thread_target in &target.thread_targets {
-            writer.element("ThreadTarget", |writer| {
-                writer.value("Thread", thread_target.thread);
+            writer.write_element("ThreadTarget", |writer| {
+                writer.write_value("Thread", thread_target.thread);
                 if thread_target.weight != 0 {
-                    writer.value("Weight", thread_target.weight);
+                    writer.write_value("Weight", thread_target.weight);
                 }
             });
         }

@@ -14,7 +14,7 @@ use super::write::Writer;
 pub(in crate::diskspd) struct Element<T> {
     pub(in crate::diskspd) rule: Rule,
     pub(in crate::diskspd) form: Form<T>,
-    /// The label of its line in text reports; empty if it has none.
+    /// The label of its line in text reports; empty without a line.
     pub(in crate::diskspd) label: &'static str,
 }
 

@@ -8,7 +8,7 @@ use crate::diskspd::profile::{PROFILE, Profile};
 /// Formats the profile: one element or tag per line, indented by two blanks per level.
 pub fn lines(profile: &Profile) -> Vec<String> {
     let mut writer = Writer::default();
-    writer.element("Profile", |writer| write_all(writer, PROFILE, profile));
+    writer.write_element("Profile", |writer| write_all(writer, PROFILE, profile));
     writer.lines
 }
 
@@ -19,22 +19,22 @@ pub(in crate::diskspd) struct Writer {
 }
 
 impl Writer {
-    pub(in crate::diskspd) fn line(&mut self, text: &str) {
+    pub(in crate::diskspd) fn write_line(&mut self, text: &str) {
         self.lines
             .push(format!("{:indent$}{text}", "", indent = 2 * self.depth));
     }
 
-    pub(in crate::diskspd) fn element(&mut self, name: &str, inside: impl FnOnce(&mut Writer)) {
-        self.line(&format!("<{name}>"));
+    pub(in crate::diskspd) fn write_element(&mut self, name: &str, inside: impl FnOnce(&mut Writer)) {
+        self.write_line(&format!("<{name}>"));
         self.depth += 1;
         inside(self);
         self.depth -= 1;
-        self.line(&format!("</{name}>"));
+        self.write_line(&format!("</{name}>"));
     }
 
-    pub(in crate::diskspd) fn value(&mut self, name: &str, value: impl ToString) {
+    pub(in crate::diskspd) fn write_value(&mut self, name: &str, value: impl ToString) {
         let text = escape(&value.to_string());
-        self.line(&format!("<{name}>{text}</{name}>"));
+        self.write_line(&format!("<{name}>{text}</{name}>"));
     }
 }
 
@@ -44,7 +44,7 @@ pub(in crate::diskspd) fn write_all<T>(writer: &mut Writer, table: &[Element<T>]
         match element.form {
             Form::Value { write, .. } => {
                 if let Some(text) = write(of) {
-                    writer.value(element.rule.name, text);
+                    writer.write_value(element.rule.name, text);
                 }
             }
             Form::Nested { write, .. } => write(writer, of),

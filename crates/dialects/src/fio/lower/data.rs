@@ -10,7 +10,7 @@ use crate::fio::options::data::DedupeMode;
 use crate::fio::options::typed::Piece;
 use crate::fio::options::verify::Checksum;
 
-pub(in crate::fio) fn contents(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_contents(draft: &mut Draft<'_>) {
     draft.parts.stream.content = content(draft.options, draft.disk, draft.complaints);
 }
 
@@ -66,7 +66,7 @@ fn working_set(options: &JobOptions) -> u64 {
         _ => options.files.filesize.high,
     };
     let percent = options.data.dedupe_working_set_percentage.clamp(1, 100) as u64;
-    (size * percent / 100 / super::pattern::shortest(options)).max(1)
+    (size * percent / 100 / super::pattern::shortest_block(options)).max(1)
 }
 
 /// The content of a file when it is laid out: without stamps.

@@ -5,7 +5,7 @@ use model::{Bytes, Nanos};
 
 use crate::fio::draft::{Draft, us};
 
-pub(in crate::fio) fn start_delay(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_start_delay(draft: &mut Draft<'_>) {
     let delay = draft.options.job.startdelay;
     draft.parts.job.phases.start_delay = Span {
         low_ns: us(delay.low),
@@ -13,7 +13,7 @@ pub(in crate::fio) fn start_delay(draft: &mut Draft<'_>) {
     };
 }
 
-pub(in crate::fio) fn warm_up(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_warm_up(draft: &mut Draft<'_>) {
     let job = &draft.options.job;
     let phases = &mut draft.parts.job.phases;
     phases.warm_up_bytes = Some(Bytes(job.ramp_size)).filter(|bytes| bytes.0 > 0);
@@ -25,7 +25,7 @@ pub(in crate::fio) fn warm_up(draft: &mut Draft<'_>) {
 }
 
 /// Lowers the share of a job in a flow.
-pub(in crate::fio) fn flow(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_flow(draft: &mut Draft<'_>) {
     let job = &draft.options.job;
     let weight = u32::try_from(job.flow).ok().filter(|weight| *weight > 0);
     draft.parts.stream.flow = weight.map(|weight| Flow {

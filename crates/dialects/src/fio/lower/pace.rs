@@ -10,7 +10,7 @@ use crate::fio::draft::{Draft, us};
 use crate::fio::options::JobOptions;
 use crate::fio::options::pace::{Criterion, RateProcess, ThinkBlocks};
 
-pub(in crate::fio) fn pacing(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_pacing(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let mix = pattern::mix(options);
     let rates = PerDirection {
@@ -50,7 +50,7 @@ fn rate(options: &JobOptions, direction: Direction) -> Option<Rate> {
 }
 
 /// Pauses between operations; some engines have their own.
-pub(in crate::fio) fn pauses(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_pauses(draft: &mut Draft<'_>) {
     let blocks_given = draft.is_option_set("thinktime_blocks");
     draft.parts.stream.think = special::think(draft.options).unwrap_or_else(|| think(draft.options, blocks_given));
 }
@@ -81,7 +81,7 @@ fn think(options: &JobOptions, blocks_given: bool) -> Option<Think> {
 }
 
 /// The control rules of a job, in report order.
-pub(in crate::fio) fn control(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_control(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let rules = latency_target(options).into_iter().chain(steady_state(options));
     draft.parts.job.control = rules.chain(minimum_rates(options)).collect();

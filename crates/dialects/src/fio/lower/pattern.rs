@@ -34,11 +34,11 @@ pub(in crate::fio) fn mix(options: &JobOptions) -> Mix {
     }
 }
 
-pub(in crate::fio) fn direction(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_direction(draft: &mut Draft<'_>) {
     draft.parts.stream.mix = mix(draft.options);
 }
 
-pub(in crate::fio) fn positions(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_positions(draft: &mut Draft<'_>) {
     draft.parts.stream.pattern = match queue::kind(draft.options).is_metadata_engine() {
         true => special::pattern(draft.options),
         false => pattern(draft.options),
@@ -171,7 +171,7 @@ pub(in crate::fio) fn check_ranges(draft: &mut Draft<'_>) {
 }
 
 /// The shortest length that the job can issue.
-pub(in crate::fio) fn shortest(options: &JobOptions) -> u64 {
+pub(in crate::fio) fn shortest_block(options: &JobOptions) -> u64 {
     pattern(options).shortest(&mix(options)).0.max(1)
 }
 
@@ -256,7 +256,7 @@ fn placement(options: &JobOptions) -> Placement {
         Generator::Tausworthe64 => Reduction::MultiplyHigh64,
     };
     match &pattern.distribution {
-        Distribution::Even => even(options, reduction),
+        Distribution::Even => uniform_placement(options, reduction),
         Distribution::Zipf { theta, center } => Placement::Zipf(Zipf {
             theta: *theta,
             center: *center,
@@ -266,8 +266,8 @@ fn placement(options: &JobOptions) -> Placement {
             deviation_percent: *deviation,
             center: center.unwrap_or(0.5),
         }),
-        Distribution::Zoned(zones) => ranges(RangeBasis::Percent, zones),
-        Distribution::ZonedAbsolute(zones) => ranges(RangeBasis::Bytes, zones),
+        Distribution::Zoned(zones) => range_placement(RangeBasis::Percent, zones),
+        Distribution::ZonedAbsolute(zones) => range_placement(RangeBasis::Bytes, zones),
         Distribution::Sequence(blocks) => Placement::List(BlockList {
             blocks: blocks.clone(),
             moving: pattern.random_sequence_stride,
@@ -275,7 +275,7 @@ fn placement(options: &JobOptions) -> Placement {
     }
 }
 
-fn even(options: &JobOptions, reduction: Reduction) -> Placement {
+fn uniform_placement(options: &JobOptions, reduction: Reduction) -> Placement {
     let (pattern, zones) = (&options.pattern, &options.zones);
     if zones.sprandom {
         return Placement::Aged(Aged {
@@ -305,7 +305,7 @@ fn even(options: &JobOptions, reduction: Reduction) -> Placement {
     }
 }
 
-fn ranges(basis: RangeBasis, zones: &PerDirection<Vec<Zone>>) -> Placement {
+fn range_placement(basis: RangeBasis, zones: &PerDirection<Vec<Zone>>) -> Placement {
     let shares = zones.map(|zones| {
         let share = |zone: &Zone| RangeShare {
             operations_percent: zone.access as f64,

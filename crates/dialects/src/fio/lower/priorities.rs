@@ -20,7 +20,7 @@ pub(super) fn class(number: i64) -> PriorityClass {
 
 /// The rules of `cmdprio_percentage` or `cmdprio_bssplit`; class, level and hint come from their
 /// own options.
-pub(in crate::fio) fn rules(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_rules(draft: &mut Draft<'_>) {
     let engine_options = &draft.options.engine;
     let mix = pattern::mix(draft.options);
     let any_share = DIRECTIONS

@@ -39,15 +39,15 @@ pub(in crate::fio) fn kind(options: &JobOptions) -> EngineKind {
     EngineKind::from_fio_name(&options.queue.ioengine).unwrap_or(EngineKind::Psync)
 }
 
-pub(in crate::fio) fn engine(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_engine(draft: &mut Draft<'_>) {
     draft.parts.worker.engine.kind = kind(draft.options);
 }
 
-pub(in crate::fio) fn offload(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_offload(draft: &mut Draft<'_>) {
     draft.parts.worker.engine.offload = draft.options.queue.io_submit_mode == SubmitMode::Offload;
 }
 
-pub(in crate::fio) fn poll_percent(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_poll_percent(draft: &mut Draft<'_>) {
     draft.parts.worker.engine.poll_percent = draft.options.engine.hipri_percentage.clamp(0, 100) as u8;
 }
 
@@ -56,7 +56,7 @@ fn cap_to_depth(options: &JobOptions, number: i64) -> u32 {
     number.clamp(0, i64::from(depth(options))) as u32
 }
 
-pub(in crate::fio) fn submit(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_submit(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     draft.parts.worker.batching.submit = match options.queue.iodepth_batch {
         // The queue holds one operation.
@@ -67,14 +67,14 @@ pub(in crate::fio) fn submit(draft: &mut Draft<'_>) {
 }
 
 /// 1 is the default.
-pub(in crate::fio) fn complete_min(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_complete_min(draft: &mut Draft<'_>) {
     let complete_min = cap_to_depth(draft.options, draft.options.queue.iodepth_batch_complete_min);
     draft.parts.worker.batching.complete_min = Some(complete_min).filter(|min| *min != 1);
 }
 
 /// Without a limit, all available completions are reaped together. This is cheaper than one at a
 /// time, as in fio.
-pub(in crate::fio) fn complete_max(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_complete_max(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let complete_min = cap_to_depth(options, options.queue.iodepth_batch_complete_min);
     draft.parts.worker.batching.complete_max = match options.queue.iodepth_batch_complete_max {
@@ -83,7 +83,7 @@ pub(in crate::fio) fn complete_max(draft: &mut Draft<'_>) {
     };
 }
 
-pub(in crate::fio) fn refill_below(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_refill_below(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let refill_below = Some(cap_to_depth(options, options.queue.iodepth_low));
     draft.parts.worker.batching.refill_below =
@@ -94,7 +94,7 @@ pub(in crate::fio) fn refill_below(draft: &mut Draft<'_>) {
 const DEFAULT_HUGE_PAGE: i64 = 2 << 20;
 
 /// Lowers the memory of buffers.
-pub(in crate::fio) fn buffers(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_buffers(draft: &mut Draft<'_>) {
     let queue = &draft.options.queue;
     let (mem, size, has_file) = (queue.mem, queue.hugepage_size, queue.mem_path.is_some());
     let huge = matches!(mem, Memory::MmapHuge | Memory::ShmHuge);
@@ -114,7 +114,7 @@ pub(in crate::fio) fn buffers(draft: &mut Draft<'_>) {
     }
 }
 
-pub(in crate::fio) fn write_through(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_write_through(draft: &mut Draft<'_>) {
     draft.parts.stream.cache.write_through = match draft.options.queue.sync {
         Sync::None => WriteThrough::Off,
         Sync::Sync => WriteThrough::DataAndMetadata,
@@ -122,12 +122,12 @@ pub(in crate::fio) fn write_through(draft: &mut Draft<'_>) {
     };
 }
 
-pub(in crate::fio) fn drop_before(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_drop_before(draft: &mut Draft<'_>) {
     let files = &draft.options.files;
     draft.parts.stream.cache.drop_before = files.invalidate && !files.pre_read;
 }
 
-pub(in crate::fio) fn hint(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_hint(draft: &mut Draft<'_>) {
     let random = draft.options.pattern.rw.is_random();
     let advice = draft.options.files.fadvise_hint;
     let hint = &mut draft.parts.stream.hint;
@@ -140,7 +140,7 @@ pub(in crate::fio) fn hint(draft: &mut Draft<'_>) {
     hint.no_reuse = advice == Fadvise::NoReuse;
 }
 
-pub(in crate::fio) fn write_lifetime(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_write_lifetime(draft: &mut Draft<'_>) {
     draft.parts.stream.hint.write_lifetime = match draft.options.queue.write_hint {
         WriteHint::None => None,
         WriteHint::Short => Some(2),
@@ -150,7 +150,7 @@ pub(in crate::fio) fn write_lifetime(draft: &mut Draft<'_>) {
     };
 }
 
-pub(in crate::fio) fn file_range(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_file_range(draft: &mut Draft<'_>) {
     let range = &draft.options.queue.sync_file_range;
     let flags = FileRangeFlags {
         wait_before: range.wait_before,
@@ -162,7 +162,7 @@ pub(in crate::fio) fn file_range(draft: &mut Draft<'_>) {
 
 /// Drops flushes of jobs that do not write, and of metadata engines, whose flush has no effect in
 /// fio.
-pub(in crate::fio) fn drop_flushes(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_drop_flushes(draft: &mut Draft<'_>) {
     let writes = pattern::mix(draft.options).includes(Direction::Write);
     if !writes || kind(draft.options).is_metadata_engine() {
         draft.parts.stream.sync = SyncRule::default();
@@ -170,7 +170,7 @@ pub(in crate::fio) fn drop_flushes(draft: &mut Draft<'_>) {
 }
 
 /// Lowers `lockfile`: which jobs wait while another uses a file.
-pub(in crate::fio) fn lock(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_lock(draft: &mut Draft<'_>) {
     draft.parts.stream.lock = match draft.options.files.lockfile {
         LockFile::None => FileLock::None,
         LockFile::Exclusive => FileLock::Exclusive,

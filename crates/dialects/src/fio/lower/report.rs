@@ -9,7 +9,7 @@ use crate::fio::options::JobOptions;
 use crate::fio::options::report::{KbBase, Unified, UnitBase};
 
 /// The windows of latency and histogram logs.
-pub(in crate::fio) fn windows(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_windows(draft: &mut Draft<'_>) {
     let logs = &draft.options.logs;
     let mut windows: Vec<Windows> = Vec::new();
     let mut add = |length_ms: i64, histograms: bool| {
@@ -63,7 +63,7 @@ pub(in crate::fio) fn percentile_list(options: &JobOptions) -> Option<String> {
 }
 
 /// The chosen names, joined by commas.
-fn chosen(names: [(&str, bool); 3]) -> Option<String> {
+fn join_chosen(names: [(&str, bool); 3]) -> Option<String> {
     let names: Vec<&str> = names
         .iter()
         .filter(|(_, chosen)| *chosen)
@@ -74,7 +74,7 @@ fn chosen(names: [(&str, bool); 3]) -> Option<String> {
 
 pub(in crate::fio) fn percentile_names(options: &JobOptions) -> Option<String> {
     let report = &options.report;
-    let names = chosen([
+    let names = join_chosen([
         ("slat", report.slat_percentiles),
         ("clat", report.clat_percentiles),
         ("lat", report.lat_percentiles),
@@ -84,7 +84,7 @@ pub(in crate::fio) fn percentile_names(options: &JobOptions) -> Option<String> {
 
 pub(in crate::fio) fn disabled(options: &JobOptions) -> Option<String> {
     let report = &options.report;
-    chosen([
+    join_chosen([
         ("slat", report.disable_slat),
         ("clat", report.disable_clat),
         ("lat", report.disable_lat),

@@ -27,7 +27,7 @@ fn work_time(options: &JobOptions) -> Nanos {
 }
 
 /// Lowers the work of a processor engine.
-pub(in crate::fio) fn work(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_work(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     draft.parts.worker.engine.work = (options.queue.ioengine == "cpuio").then(|| match options.engine.cpumode {
         CpuMode::Noop => CpuWork::Spin {
@@ -41,7 +41,7 @@ pub(in crate::fio) fn work(draft: &mut Draft<'_>) {
 }
 
 /// Lowers the program of the `exec` engine.
-pub(in crate::fio) fn program(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_program(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let engine_options = &options.engine;
     if options.queue.ioengine != "exec" {
@@ -68,10 +68,10 @@ pub(in crate::fio) fn program(draft: &mut Draft<'_>) {
 /// The arguments of a program: `%r` is replaced by the time of the job in seconds, `%n` by its
 /// name.
 pub(in crate::fio) fn arguments(options: &JobOptions) -> Option<String> {
-    let given = options.engine.arguments.as_deref()?;
+    let arguments = options.engine.arguments.as_deref()?;
     let seconds = (options.job.runtime / 1_000_000).to_string();
     let name = options.job.name.as_deref().unwrap_or_default();
-    Some(given.replace("%r", &seconds).replace("%n", name))
+    Some(arguments.replace("%r", &seconds).replace("%n", name))
 }
 
 /// The fixed pauses of engines that ignore `thinktime`; `None` for the others.
@@ -96,7 +96,7 @@ pub(super) fn think(options: &JobOptions) -> Option<Option<Think>> {
 }
 
 /// Lowers `exit_on_io_done`: the job ends when all I/O jobs have ended.
-pub(in crate::fio) fn ends_with_io(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_ends_with_io(draft: &mut Draft<'_>) {
     let ends = draft.options.queue.ioengine == "cpuio" && draft.options.engine.exit_on_io_done;
     draft.parts.job.ends_with_io = ends;
 }

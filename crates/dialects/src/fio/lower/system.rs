@@ -13,7 +13,7 @@ const INPUT_OUTPUT: i32 = 5;
 /// EILSEQ: the data read differs from the data written.
 const MISMATCH: i32 = 84;
 
-pub(in crate::fio) fn cpus(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_cpus(draft: &mut Draft<'_>) {
     let system = &draft.options.system;
     let ranges = system.cpus_allowed.iter().flat_map(|range| range.first..=range.last);
     let bits = |mask: i64| (0..64).filter(move |cpu| mask >> cpu & 1 == 1);
@@ -25,7 +25,7 @@ pub(in crate::fio) fn cpus(draft: &mut Draft<'_>) {
     draft.parts.worker.placement.cpus = cpus;
 }
 
-pub(in crate::fio) fn cpu_nodes(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_cpu_nodes(draft: &mut Draft<'_>) {
     let Some(text) = draft.options.system.numa_cpu_nodes.clone() else {
         return;
     };
@@ -35,7 +35,7 @@ pub(in crate::fio) fn cpu_nodes(draft: &mut Draft<'_>) {
     }
 }
 
-pub(in crate::fio) fn memory(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_memory(draft: &mut Draft<'_>) {
     let Some(text) = draft.options.system.numa_mem_policy.clone() else {
         return;
     };
@@ -79,12 +79,12 @@ fn memory_nodes(text: &str) -> Option<MemoryNodes> {
     }
 }
 
-pub(in crate::fio) fn nice(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_nice(draft: &mut Draft<'_>) {
     let nice = i8::try_from(draft.options.system.nice).ok();
     draft.parts.worker.placement.nice = nice.filter(|nice| *nice != 0);
 }
 
-pub(in crate::fio) fn control_group(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_control_group(draft: &mut Draft<'_>) {
     let system = &draft.options.system;
     draft.parts.worker.placement.control_group = system.cgroup.as_ref().map(|path| ControlGroup {
         path: path.clone(),
@@ -94,7 +94,7 @@ pub(in crate::fio) fn control_group(draft: &mut Draft<'_>) {
 }
 
 /// The priority of every operation.
-pub(in crate::fio) fn priority(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_priority(draft: &mut Draft<'_>) {
     let system = &draft.options.system;
     if system.prio.is_none() && system.prioclass.is_none() && system.priohint.is_none() {
         return;
@@ -107,28 +107,32 @@ pub(in crate::fio) fn priority(draft: &mut Draft<'_>) {
     });
 }
 
-pub(in crate::fio) fn tolerance(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_tolerance(draft: &mut Draft<'_>) {
     use ContinueOnError::{All, Io, Read, Verify, Write};
     let kinds: [&[ContinueOnError]; 3] = [&[Read, Io, All], &[Write, Io, All], &[Verify, All]];
     let mut lists = kinds.map(|kinds| match kinds.contains(&draft.options.job.continue_on_error) {
         true => vec![INPUT_OUTPUT, MISMATCH],
         false => Vec::new(),
     });
-    let given = draft.options.job.ignore_error.clone();
-    for (list, names) in lists.iter_mut().zip(&given).filter(|(_, names)| !names.is_empty()) {
+    let ignored_errors = draft.options.job.ignore_error.clone();
+    for (list, names) in lists
+        .iter_mut()
+        .zip(&ignored_errors)
+        .filter(|(_, names)| !names.is_empty())
+    {
         *list = names.iter().filter_map(|name| number(name, draft.complaints)).collect();
     }
     let policy = &mut draft.parts.stream.on_error;
     [policy.tolerate_read, policy.tolerate_write, policy.tolerate_verify] = lists;
 }
 
-pub(in crate::fio) fn latency_max(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_latency_max(draft: &mut Draft<'_>) {
     let limits = &draft.options.pace.max_latency;
     draft.parts.stream.on_error.latency_ns_max =
         limits.map(|limits| Some(us(*limits)).filter(|limits| *limits > Nanos(0)));
 }
 
-pub(in crate::fio) fn block_lifetimes(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_block_lifetimes(draft: &mut Draft<'_>) {
     let trims = pattern::mix(draft.options).includes(Direction::Trim);
     draft.parts.stream.on_error.block_lifetimes = draft.options.report.block_error_percentiles && trims;
 }

@@ -10,7 +10,7 @@ use crate::fio::options::typed::CpuRange;
 use crate::fio::options::verify::{Checksum, VerifyPolicy};
 
 /// Lowers verification settings that depend on several options.
-pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_verify(draft: &mut Draft<'_>) {
     let verify = &draft.options.verify;
     let method = match verify.verify {
         Checksum::Off => return,
@@ -59,7 +59,7 @@ pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
 
 /// Without `verify_header_seed`, fio does not check the seed if the job reads or replays data of
 /// another workload, nor if a block may be written twice.
-pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_header_seed(draft: &mut Draft<'_>) {
     let pattern = &draft.options.pattern;
     let is_read_only = !pattern::mix(draft.options).includes(Direction::Write);
     let is_uncertain = is_read_only || draft.options.verify.verify_only || may_repeat(draft) || pattern.rw_step != 0;
@@ -71,7 +71,7 @@ pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
 
 /// Without `verify_write_sequence`, fio does not check the write number of a replayed workload, nor
 /// if two writes of a block may be in flight.
-pub(in crate::fio) fn write_sequence(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn lower_write_sequence(draft: &mut Draft<'_>) {
     let overlaps = may_repeat(draft) && queue::depth(draft.options) > 1;
     let is_uncertain = draft.options.verify.verify_only || overlaps;
     let is_skipped = is_uncertain && !draft.is_option_set("verify_write_sequence");

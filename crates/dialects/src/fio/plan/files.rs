@@ -127,7 +127,7 @@ impl Lowering<'_> {
             self.area = self
                 .area
                 .zip(extents.length)
-                .map(|(sum, each)| sum.saturating_add(each.bytes.0));
+                .map(|(sum, file)| sum.saturating_add(file.bytes.0));
             let prepare = self.prepare(clone, place, &extents, (name, found));
             ids.push(self.targets.add(Target {
                 path: name.clone(),
@@ -327,7 +327,7 @@ const MAX_NAMES: usize = 1024;
 pub(super) const NOMINAL_SIZE: u64 = 1 << 40;
 
 fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
-    let size = || Bytes(extents.file.unwrap_or_else(|| pattern::shortest(options)));
+    let size = || Bytes(extents.file.unwrap_or_else(|| pattern::shortest_block(options)));
     let directory = match options.queue.ioengine.as_str() {
         "filecreate" | "dircreate" => Some(false),
         "dirstat" | "dirdelete" => Some(true),
@@ -349,11 +349,11 @@ fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
 
 fn longest(options: &JobOptions) -> u32 {
     let sizes = pattern::sizes(options);
-    let all = Direction::ALL.into_iter().map(|direction| match &sizes[direction] {
+    let ranges = Direction::ALL.into_iter().map(|direction| match &sizes[direction] {
         BlockSizes::Fixed { size } => size.0,
         other => other.max().0,
     });
-    all.max().unwrap_or(4096).min(1 << 30) as u32
+    ranges.max().unwrap_or(4096).min(1 << 30) as u32
 }
 
 fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
@@ -417,7 +417,7 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     );
     if base.percent > 0.0 {
         base.align = match pattern.offset_align {
-            0 => pattern::shortest(&clone.job.options),
+            0 => pattern::shortest_block(&clone.job.options),
             align => align.unsigned_abs(),
         };
         base.round_up = true;
@@ -448,7 +448,7 @@ fn no_room_line(clone: Clone<'_>, base: Extent) -> Option<String> {
     let Range { low, high } = options.files.filesize;
     let offset = base.bytes.0;
     let is_known = low == high && high > 0 && offset > 0 && base.percent == 0.0 && !options.files.file_append;
-    match is_known && offset.saturating_add(pattern::shortest(options)) > high {
+    match is_known && offset.saturating_add(pattern::shortest_block(options)) > high {
         true if offset > high => Some(format!("{}: you need to specify valid offset=", clone.job.name())),
         true => Some("fio: blocksize is larger than data set range".into()),
         false => None,
@@ -458,7 +458,7 @@ fn no_room_line(clone: Clone<'_>, base: Extent) -> Option<String> {
 /// The number of files that get one block more, from the remainder of the division.
 fn files_with_extra_block(options: &JobOptions, count: usize) -> u64 {
     match options.pattern.size {
-        Some(Amount::Bytes(size)) => size % count as u64 / pattern::shortest(options),
+        Some(Amount::Bytes(size)) => size % count as u64 / pattern::shortest_block(options),
         _ => 0,
     }
 }
@@ -472,7 +472,7 @@ fn have_equal_sizes(options: &JobOptions, count: usize) -> bool {
 fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: Option<PathFacts>) -> Extents {
     let options = &clone.job.options;
     let (pattern, range) = (&options.pattern, options.files.filesize);
-    let block = pattern::shortest(options);
+    let block = pattern::shortest_block(options);
     if range.high > 0 {
         let size = match range.low >= range.high {
             true => range.high,
@@ -496,12 +496,12 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     }
     match pattern.size {
         Some(Amount::Bytes(size)) if size > 0 => {
-            let more = if (number as u64) < files_with_extra_block(options, count) {
+            let extra_block = if (number as u64) < files_with_extra_block(options, count) {
                 block
             } else {
                 0
             };
-            let size = (size / count as u64).saturating_add(more);
+            let size = (size / count as u64).saturating_add(extra_block);
             Extents {
                 base,
                 file: Some(base.bytes.0.saturating_add(size)),

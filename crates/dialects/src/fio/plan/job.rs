@@ -67,7 +67,7 @@ impl Lowering<'_> {
         stop
     }
 
-    /// The jobs of the same step that a job waits for; those of earlier steps have ended.
+    /// The jobs of the same step that a job waits for; jobs of earlier steps have ended.
     pub(super) fn lower_dependencies(&self, index: usize, job: &Job) -> Vec<Dependency> {
         let Some(name) = &job.options.job.wait_for else {
             return Vec::new();
@@ -93,14 +93,14 @@ impl Lowering<'_> {
                 })
                 .map(|other| self.places[other].1 as u32)
                 .collect();
-            let all = options.exit_what == ExitWhat::All;
+            let exits_all = options.exit_what == ExitWhat::All;
             self.steps[place.0].jobs[place.1].ends_with = EndsWith {
                 jobs: if options.exitall { others.clone() } else { Vec::new() },
                 on_failure: if options.exitall_on_error { others } else { Vec::new() },
                 workers: options.exitall,
                 workers_on_failure: options.exitall_on_error,
-                plan: options.exitall_on_error && all,
-                plan_always: options.exitall && all,
+                plan: options.exitall_on_error && exits_all,
+                plan_always: options.exitall && exits_all,
             };
         }
     }

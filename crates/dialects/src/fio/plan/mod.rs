@@ -264,7 +264,7 @@ impl<'a> Lowering<'a> {
             complaints: &mut self.complaints,
         };
         table::rows().for_each(|row| row.lower(&mut draft));
-        queue::drop_flushes(&mut draft);
+        queue::lower_drop_flushes(&mut draft);
         draft.parts
     }
 

@@ -50,7 +50,7 @@ impl Lowering<'_> {
         if let Some((_, trace)) = self
             .traces
             .iter()
-            .find(|((of, replay), _)| of == name && *replay == options.replay)
+            .find(|((known_name, replay), _)| known_name == name && *replay == options.replay)
         {
             return Some(trace.clone());
         }
@@ -88,8 +88,8 @@ impl Lowering<'_> {
             None => TraceForm::FioText,
         };
         let mut replay = lower_replay(&job.options, path, form)?;
-        let whole = Cursor::new(start).chain(bytes);
-        let mut survey = Survey::read(whole, &replay).map_err(|error| refusal(error_text(&error)))?;
+        let trace = Cursor::new(start).chain(bytes);
+        let mut survey = Survey::read(trace, &replay).map_err(|error| refusal(error_text(&error)))?;
         if self.jobs.flags.readonly {
             self.skip_writes(job, &mut replay, &mut survey);
         }
@@ -255,12 +255,12 @@ impl SurveyedTrace {
     /// Replays of blktrace bypass the cache by default, because blktrace records requests below it.
     pub(super) fn is_direct(&self, options: &JobOptions, is_set: bool) -> bool {
         match is_binary(&self.replay) && !is_set {
-            true => pattern::shortest(options).is_multiple_of(4096),
+            true => pattern::shortest_block(options).is_multiple_of(4096),
             false => options.queue.direct,
         }
     }
 
-    /// Flushes in addition to those of the trace.
+    /// Flushes that are not in the trace.
     pub(super) fn sync(&self, options: &JobOptions) -> SyncRule {
         if !self.changes_data() {
             return SyncRule::default();

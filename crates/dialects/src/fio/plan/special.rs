@@ -23,7 +23,7 @@ pub(super) fn stop(options: &JobOptions) -> Stop {
     }
 }
 
-/// A clone whose engine lacks what it needs.
+/// A clone whose engine lacks a requirement.
 pub(super) fn unusable(clone: Clone<'_>, place: (usize, usize)) -> Option<Unusable> {
     let options = &clone.job.options;
     let engine = options.queue.ioengine.as_str();

@@ -112,7 +112,7 @@ pub(in crate::fio) fn grace_time(section: &Section<'_>) -> Option<String> {
 }
 
 /// The kernel's number of a priority class.
-pub(in crate::fio) fn class(class: PriorityClass) -> u8 {
+pub(in crate::fio) fn class_number(class: PriorityClass) -> u8 {
     match class {
         PriorityClass::RealTime => 1,
         PriorityClass::BestEffort => 2,
@@ -123,7 +123,7 @@ pub(in crate::fio) fn class(class: PriorityClass) -> u8 {
 /// The directions for which fio has priorities.
 const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
 
-fn rules<'a>(section: &Section<'a>, direction: Direction) -> impl Iterator<Item = &'a PriorityRule> {
+fn priority_rules<'a>(section: &Section<'a>, direction: Direction) -> impl Iterator<Item = &'a PriorityRule> {
     section
         .stream()
         .priorities
@@ -139,12 +139,12 @@ pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
         format!(
             "{length}/{}/{}/{}/{}",
             rule.percent,
-            class(rule.class),
+            class_number(rule.class),
             rule.level,
             rule.hint
         )
     };
-    let list = |direction| match rules(section, direction).map(entry).collect::<Vec<_>>() {
+    let list = |direction| match priority_rules(section, direction).map(entry).collect::<Vec<_>>() {
         // A direction without rules needs an entry: a size that no operation has.
         entries if entries.is_empty() => "1/0".to_owned(),
         entries => entries.join(":"),
@@ -158,6 +158,6 @@ pub(in crate::fio) fn common_rule_value(section: &Section<'_>, part: fn(&Priorit
     if rules_of_stream.is_empty() || rules_of_stream.iter().any(|rule| rule.length.is_some()) {
         return None;
     }
-    let first = |direction| rules(section, direction).next().map_or(0, part).to_string();
+    let first = |direction| priority_rules(section, direction).next().map_or(0, part).to_string();
     Some(DIRECTIONS.map(first).join(","))
 }

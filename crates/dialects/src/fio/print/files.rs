@@ -10,13 +10,13 @@ use super::{Section, off, on};
 use crate::notation::format_size;
 
 /// Escapes colons, which separate names.
-fn escaped(path: &str) -> String {
+fn escape_path(path: &str) -> String {
     path.replace(':', r"\:")
 }
 
 pub(in crate::fio) fn paths(section: &Section<'_>) -> Vec<String> {
     let ids = section.stream().target.ids().iter();
-    ids.map(|id| escaped(&section.plan.target(*id).path)).collect()
+    ids.map(|id| escape_path(&section.plan.target(*id).path)).collect()
 }
 
 /// The directory, for a target whose path ends with a slash: fio generates the file names in it.
@@ -58,7 +58,7 @@ pub(in crate::fio) fn openfiles(section: &Section<'_>) -> Option<String> {
     }
 }
 
-fn extent(extent: Extent) -> String {
+fn format_extent(extent: Extent) -> String {
     match extent.percent {
         0.0 => format_size(extent.bytes.0),
         percent => format!("{percent}%"),
@@ -92,7 +92,7 @@ pub(super) fn bytes(section: &Section<'_>) -> Option<u64> {
 
 pub(in crate::fio) fn total(section: &Section<'_>) -> Option<String> {
     match section.stream().region.length {
-        Some(length) if length.percent != 0.0 => Some(extent(length)),
+        Some(length) if length.percent != 0.0 => Some(format_extent(length)),
         // A job without I/O has only a nominal size.
         _ if section.worker().engine.kind.transfers_no_data() => None,
         _ => bytes(section).map(format_size),
@@ -101,7 +101,7 @@ pub(in crate::fio) fn total(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn offset(section: &Section<'_>) -> Option<String> {
     let base = section.stream().region.base;
-    (base.bytes.0 > 0 || base.percent != 0.0).then(|| extent(base))
+    (base.bytes.0 > 0 || base.percent != 0.0).then(|| format_extent(base))
 }
 
 /// The offset increment between the regions of clones, if it is constant.
@@ -122,13 +122,14 @@ pub(crate) fn increment(clones: &[Worker]) -> Option<Extent> {
             && region.base.bytes.0 == first.base.bytes.0 + step.bytes.0 * index as u64
             && (region.base.percent - first.base.percent - step.percent * index as f64).abs() < 1e-9
     });
-    let whole = step.percent >= 0.0 && step.percent.fract() == 0.0 && (step.percent == 0.0 || step.bytes.0 == 0);
-    (fits && whole).then_some(step)
+    let is_whole_percent =
+        step.percent >= 0.0 && step.percent.fract() == 0.0 && (step.percent == 0.0 || step.bytes.0 == 0);
+    (fits && is_whole_percent).then_some(step)
 }
 
 pub(in crate::fio) fn offset_increment(section: &Section<'_>) -> Option<String> {
     let step = increment(section.clones())?;
-    (step.bytes.0 > 0 || step.percent > 0.0).then(|| extent(step))
+    (step.bytes.0 > 0 || step.percent > 0.0).then(|| format_extent(step))
 }
 
 pub(in crate::fio) fn fallocate(section: &Section<'_>) -> Option<String> {
@@ -204,7 +205,7 @@ pub(in crate::fio) fn read_iolog(section: &Section<'_>) -> Option<String> {
         .clones()
         .iter()
         .filter_map(|clone| clone.streams[0].replay.as_ref());
-    let mut names: Vec<String> = replays.map(|replay| escaped(&replay.trace)).collect();
+    let mut names: Vec<String> = replays.map(|replay| escape_path(&replay.trace)).collect();
     if names.iter().all(|name| *name == names[0]) {
         names.truncate(1);
     }

@@ -4,7 +4,7 @@ use model::mix::Mix;
 use model::plan::{Control, Stop, TrackedMetric, Windows};
 use model::{Direction, Nanos};
 
-use super::{Section, bare, files, list, micros, time};
+use super::{Section, bare, files, format_micros, list, time};
 use crate::fio::lower::special::ENDLESS;
 use crate::notation;
 
@@ -90,7 +90,11 @@ pub(in crate::fio) fn startdelay(section: &Section<'_>) -> Option<String> {
     let delay = section.job().phases.start_delay;
     match delay.low_ns == delay.high_ns {
         true => time(delay.low_ns),
-        false => Some(format!("{}-{}", micros(delay.low_ns), micros(delay.high_ns))),
+        false => Some(format!(
+            "{}-{}",
+            format_micros(delay.low_ns),
+            format_micros(delay.high_ns)
+        )),
     }
 }
 
@@ -172,7 +176,7 @@ pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn steadystate_check_interval(section: &Section<'_>) -> Option<String> {
     steady_state_value(section, |rule| {
-        (rule.interval_ns != Nanos::secs(1)).then(|| micros(rule.interval_ns))
+        (rule.interval_ns != Nanos::secs(1)).then(|| format_micros(rule.interval_ns))
     })
 }
 
@@ -235,10 +239,10 @@ pub(in crate::fio) fn randseed(section: &Section<'_>) -> Option<String> {
 pub(in crate::fio) fn max_latency(section: &Section<'_>) -> Option<String> {
     let max = &section.stream().on_error.latency_ns_max;
     let any = max.iter().any(|(_, max)| max.is_some());
-    any.then(|| list(max, |max| max.map(micros).unwrap_or_default()))
+    any.then(|| list(max, |max| max.map(format_micros).unwrap_or_default()))
 }
 
 /// Whether the section writes.
-pub(super) fn writes(section: &Section<'_>) -> bool {
+pub(super) fn has_writes(section: &Section<'_>) -> bool {
     section.stream().mix.includes(Direction::Write)
 }

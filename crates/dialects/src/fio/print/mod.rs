@@ -125,10 +125,10 @@ pub(in crate::fio) fn size(bytes: u64) -> Option<String> {
 
 /// A time above 0 in whole microseconds.
 pub(in crate::fio) fn time(time: Nanos) -> Option<String> {
-    (time.0 >= 1000).then(|| micros(time))
+    (time.0 >= 1000).then(|| format_micros(time))
 }
 
-pub(in crate::fio) fn micros(time: Nanos) -> String {
+pub(in crate::fio) fn format_micros(time: Nanos) -> String {
     notation::format_time(Nanos(time.0 / 1000 * 1000))
 }
 

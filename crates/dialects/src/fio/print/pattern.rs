@@ -88,8 +88,8 @@ pub(in crate::fio) fn rw_sequencer(section: &Section<'_>) -> Option<String> {
 pub(in crate::fio) fn rwmixwrite(section: &Section<'_>) -> Option<String> {
     let mix = mix(section);
     let share = mix.write_share();
-    let both = mix.includes(Direction::Read) && mix.includes(Direction::Write);
-    (both && share != 50.0).then(|| share.to_string())
+    let is_mixed = mix.includes(Direction::Read) && mix.includes(Direction::Write);
+    (is_mixed && share != 50.0).then(|| share.to_string())
 }
 
 pub(in crate::fio) fn percentage_random(section: &Section<'_>) -> Option<String> {
@@ -113,12 +113,12 @@ fn placement<'a>(section: &Section<'a>) -> Option<&'a Placement> {
 
 /// Whether all shares are whole numbers that add up to 100.
 fn are_whole_percents(ranges: &Ranges) -> bool {
-    let whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
+    let is_whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
     ranges.shares.iter().all(|(_, list)| {
         let sum = |value: fn(&RangeShare) -> f64| list.iter().map(value).sum::<f64>();
         let percent = ranges.basis == RangeBasis::Percent;
         list.iter()
-            .all(|share| whole(share.operations_percent) && whole(share.span))
+            .all(|share| is_whole(share.operations_percent) && is_whole(share.span))
             && (list.is_empty()
                 || sum(|share| share.operations_percent) == 100.0 && (!percent || sum(|share| share.span) == 100.0))
     })
@@ -150,10 +150,10 @@ pub(in crate::fio) fn random_distribution(section: &Section<'_>) -> Option<Strin
                 RangeBasis::Bytes => ("zoned_abs", |span| format_size(span as u64)),
             };
             let entries_of = |shares: &Vec<RangeShare>| {
-                let each = shares
+                let entries = shares
                     .iter()
                     .map(|share| format!("{}/{}", share.operations_percent, unit(share.span)));
-                each.collect::<Vec<_>>().join(":")
+                entries.collect::<Vec<_>>().join(":")
             };
             Some(format!("{kind}:{}", list(&ranges.shares, entries_of)))
         }
@@ -282,9 +282,11 @@ fn split(sizes: &BlockSizes) -> String {
         BlockSizes::Range { low, high, .. } => vec![(*low, 50.0), (*high, 50.0)],
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
-            let whole = |percent: f64| (percent / total * 100.0).round();
-            let mut entries: Vec<(Bytes, f64)> =
-                entries.iter().map(|entry| (entry.size, whole(entry.percent))).collect();
+            let rounded_percent = |percent: f64| (percent / total * 100.0).round();
+            let mut entries: Vec<(Bytes, f64)> = entries
+                .iter()
+                .map(|entry| (entry.size, rounded_percent(entry.percent)))
+                .collect();
             let rest = 100.0 - entries.iter().map(|(_, percent)| percent).sum::<f64>();
             if let Some((_, largest)) = entries
                 .iter_mut()

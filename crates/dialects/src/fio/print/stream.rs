@@ -4,7 +4,7 @@ use model::content::{ConstantPart, Content};
 use model::plan::{FlushKind, Process, Rate, RateUnit, Think, ThinkCount, WriteThrough};
 use model::{Direction, PerDirection};
 
-use super::job::writes;
+use super::job::has_writes;
 use super::{Section, bare, off, pattern, positive};
 use crate::notation::{format_hexadecimal, format_size};
 
@@ -46,7 +46,7 @@ pub(in crate::fio) fn write_hint(section: &Section<'_>) -> Option<String> {
 
 /// The content of writes, if there are any.
 fn content<'a>(section: &Section<'a>) -> Option<&'a Content> {
-    writes(section).then_some(&section.stream().content)
+    has_writes(section).then_some(&section.stream().content)
 }
 
 pub(in crate::fio) fn zero_buffers(section: &Section<'_>) -> Option<String> {
@@ -143,8 +143,8 @@ fn rate_in(section: &Section<'_>, unit: RateUnit, word: fn(u64) -> String) -> Op
         Some(word(rate.per_second().round().max(1.0) as u64))
     };
     let used: Vec<Direction> = section.stream().mix.directions().collect();
-    let all = Direction::ALL.map(|direction| per_second(direction).unwrap_or_default());
-    let list = all.join(",").trim_end_matches(',').to_owned();
+    let rate_of_directions = Direction::ALL.map(|direction| per_second(direction).unwrap_or_default());
+    let list = rate_of_directions.join(",").trim_end_matches(',').to_owned();
     Some(match used[..] {
         // A single number applies to the directions in use.
         [only] => per_second(only).unwrap_or_default(),

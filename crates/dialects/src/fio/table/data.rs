@@ -20,8 +20,8 @@ pub const ROWS: &[Row] = rows! {
     boolean(tier1(2100), field!(data.scramble_buffers)).default("1").example("0")
         .help("Write position and time into every 512 bytes of repeated data.").prints(print::stream::scramble_buffers)
         .effects(&[("--rw=write --scramble_buffers=0", "stream.content={content:once}")]),
-    special(tier1(2110), "buffer_pattern", special::buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
-        .lowers_with(lower::contents).prints(print::stream::buffer_pattern)
+    special(tier1(2110), "buffer_pattern", special::parse_buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
+        .lowers_with(lower::lower_contents).prints(print::stream::buffer_pattern)
         .effects(&[
             ("--rw=write --buffer_pattern=0xdead'bytes'", "stream.content={bytes:[222,173,97,98],content:pattern}"),
             (

@@ -25,7 +25,7 @@ pub const ROWS: &[Row] = rows! {
         .plan_field(field_of_plan!(Flag: worker.engine.poll))
         .effects(&[("--ioengine=io_uring --hipri", "worker.engine.poll=true")]),
     int(tier1(0), field!(engine.hipri_percentage)).engines(&["pvsync2"]).min(0).max(100).default("100")
-        .example("50").help("Share of operations to poll for, in percent.").lowers_with(queue::poll_percent)
+        .example("50").help("Share of operations to poll for, in percent.").lowers_with(queue::lower_poll_percent)
         .prints(print::engine::hipri_percentage)
         .effects(&[("--ioengine=pvsync2 --hipri --hipri_percentage=30", "worker.engine.poll_percent=30")]),
     int(tier1(0), field!(engine.uncached)).engines(&["pvsync2", "io_uring"]).min(0).max(1).default("0")
@@ -56,7 +56,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--ioengine=io_uring --force_async=4", "worker.engine.force_async_every=4")]),
     per_direction(tier1(0), field!(engine.cmdprio_percentage), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
         .max(100).example("10").help("Share of operations with a higher priority, in percent.")
-        .lowers_with(priorities::rules)
+        .lowers_with(priorities::lower_rules)
         .prints(|section| print::engine::common_rule_value(section, |rule| u64::from(rule.percent)))
         .effects(&[
             (
@@ -66,7 +66,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     per_direction(tier1(0), field!(engine.cmdprio_class), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
         .max(3).example("1").help("Class of the cmdprio priority.")
-        .prints(|section| print::engine::common_rule_value(section, |rule| u64::from(print::engine::class(rule.class))))
+        .prints(|section| print::engine::common_rule_value(section, |rule| u64::from(print::engine::class_number(rule.class))))
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_class=3",
@@ -91,7 +91,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.priorities=[{class:real_time,direction:read,hint:3,length:null,level:0,percent:10}]",
             ),
         ]),
-    special(tier1(0), "cmdprio_bssplit", special::priorities).engines(&["libaio", "io_uring"])
+    special(tier1(0), "cmdprio_bssplit", special::parse_priorities).engines(&["libaio", "io_uring"])
         .example("4k/10:64k/50/2/7")
         .help("Share of operations with a priority by block size: size/percent, or size/percent/class/level/hint.")
         .prints(print::engine::cmdprio_bssplit)
@@ -119,7 +119,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Reap completions in the job's own thread.")
         .without_effect("the job's own thread always reaps completions"),
     int(tier2(0), field!(engine.cpuload)).engines(&["cpuio"]).default("0").example("50")
-        .help("Share of processor time to use, in percent.").lowers_with(special_engines::work)
+        .help("Share of processor time to use, in percent.").lowers_with(special_engines::lower_work)
         .prints(print::engine::cpuload)
         .effects(&[
             (
@@ -143,11 +143,11 @@ pub const ROWS: &[Row] = rows! {
             ("--ioengine=cpuio --cpuload=50 --cpumode=qsort", "worker.engine.work.work=sort; stream.think=null"),
         ]),
     boolean(tier2(0), field!(engine.exit_on_io_done)).engines(&["cpuio"]).default("0").example("1")
-        .help("End after all I/O jobs have ended.").lowers_with(special_engines::ends_with_io)
+        .help("End after all I/O jobs have ended.").lowers_with(special_engines::lower_ends_with_io)
         .prints(|section| print::on(section.job().ends_with_io))
         .effects(&[("--ioengine=cpuio --cpuload=50 --exit_on_io_done=1", "job.ends_with_io=true")]),
     text(tier2(0), field!(engine.program)).engines(&["exec"]).example("/bin/true").help("Program to run.")
-        .lowers_with(special_engines::program).prints(print::engine::program)
+        .lowers_with(special_engines::lower_program).prints(print::engine::program)
         .effects(&[("--ioengine=exec --program=/bin/true", "worker.engine.program.path=/bin/true")]),
     text(tier2(0), field!(engine.arguments)).engines(&["exec"]).example("-v").help("Its arguments.")
         .prints(print::engine::arguments)

@@ -8,7 +8,7 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    special(tier1(40), "filename", special::filename).example("/dev/sdb:/dev/sdc")
+    special(tier1(40), "filename", special::parse_filename).example("/dev/sdb:/dev/sdc")
         .help("Files or devices, separated by colons.")
         .prints(|section| print::files::folder(section).is_none().then(|| print::files::paths(section).join(":")))
         .effects(&[
@@ -18,12 +18,12 @@ pub const ROWS: &[Row] = rows! {
             ("--opendir=d --filename=f", "plan.targets.*.path=[d/a,d/b,f]"),
         ]),
     keyword(tier2(50), "lockfile", files::LockFile::WORDS).default("none").example("exclusive")
-        .help("Lock on a file during each operation.").lowers_with(queue::lock).prints(print::files::lockfile)
+        .help("Lock on a file during each operation.").lowers_with(queue::lower_lock).prints(print::files::lockfile)
         .effects(&[
             ("--lockfile=exclusive", "stream.lock=exclusive"),
             ("--lockfile=readwrite", "stream.lock=readers_together"),
         ]),
-    special(tier1(60), "directory", special::directory).example("/mnt/test")
+    special(tier1(60), "directory", special::parse_directory).example("/mnt/test")
         .help("Directories for the files, separated by colons; clones use them round-robin.")
         .prints(print::files::folder)
         .effects(&[
@@ -48,7 +48,7 @@ pub const ROWS: &[Row] = rows! {
             ),
             ("--nrfiles=2 --size=64k --name=dev", "plan.targets.*.path=[dev.0.0,dev.0.1]"),
         ]),
-    keyword(tier1(470), "file_service_type", files::ServiceType::WORDS).tail(special::service_type)
+    keyword(tier1(470), "file_service_type", files::ServiceType::WORDS).tail(special::parse_service_type)
         .default("roundrobin").example("random:8").help("Order in which files are used.")
         .prints(print::files::file_service_type)
         .effects(&[
@@ -117,7 +117,7 @@ pub const ROWS: &[Row] = rows! {
             ("--size=1m --fallocate=0", "target.prepare.allocate=none"),
         ]),
     keyword(tier1(500), "fadvise_hint", files::Fadvise::WORDS).default("1").example("0")
-        .help("The access pattern passed to the kernel (fadvise).").lowers_with(queue::hint).prints(print::stream::fadvise_hint)
+        .help("The access pattern passed to the kernel (fadvise).").lowers_with(queue::lower_hint).prints(print::stream::fadvise_hint)
         .effects(&[
             ("--rw=randread --fadvise_hint=0", "stream.hint.sequential=false; stream.hint.random=false"),
             ("--rw=read --fadvise_hint=random", "stream.hint.random=true"),
@@ -159,7 +159,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Read every file into the cache before the job.").plan_field(field_of_plan!(Flag: stream.cache.fill_before))
         .effects(&[("--pre_read=1", "stream.cache.fill_before=true; stream.cache.drop_before=false")]),
     boolean(tier1(1580), field!(files.invalidate)).default("1").example("0")
-        .help("Drop a file from the page cache before each pass.").lowers_with(queue::drop_before)
+        .help("Drop a file from the page cache before each pass.").lowers_with(queue::lower_drop_before)
         .prints(print::stream::invalidate)
         .effects(&[("--invalidate=0", "stream.cache.drop_before=false")]),
     boolean(tier1(1760), field!(files.unlink)).default("0").example("1").help("Delete the files after the job.")

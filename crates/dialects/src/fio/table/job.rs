@@ -49,11 +49,11 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--loops=3", "job.stop.rounds=3")]),
     special(tier1(610), "startdelay", special::time_range).min(0).default("0").example("5-10")
         .help("Delay after the common start, or a range to draw it from (default unit: seconds).")
-        .lowers_with(lower::start_delay).prints(print::job::startdelay)
+        .lowers_with(lower::lower_start_delay).prints(print::job::startdelay)
         .effects(&[("--startdelay=5-10", "job.phases.start_delay={high_ns:10000000000,low_ns:5000000000}")]),
     time(tier1(620), field!(job.runtime), Unit::Seconds).aliases(&["timeout"]).default("0").example("60")
         .help("End after this time, excluding the ramp time (default unit: seconds).")
-        .prints(|section| print::job::time_limit(section).map(print::micros))
+        .prints(|section| print::job::time_limit(section).map(print::format_micros))
         .effects(&[
             ("--runtime=2m", "job.stop.after_ns=120000000000"),
             ("--runtime=30 --time_based", "job.stop.repeat_until_time=true"),
@@ -65,7 +65,7 @@ pub const ROWS: &[Row] = rows! {
         .prints(print::job::time_based)
         .effects(&[("--runtime=30 --time_based", "job.stop.repeat_until_time=true")]),
     time(tier1(680), field!(job.ramp_time), Unit::Seconds).min(0).default("0").example("2s")
-        .help("Warm-up time before measuring (default unit: seconds).").lowers_with(lower::warm_up)
+        .help("Warm-up time before measuring (default unit: seconds).").lowers_with(lower::lower_warm_up)
         .prints(|section| print::time(section.job().phases.warm_up_ns))
         .effects(&[
             ("--ramp_time=500ms", "job.phases.warm_up_ns=500000000"),
@@ -138,7 +138,7 @@ pub const ROWS: &[Row] = rows! {
         .plan_field(field_of_plan!(Text: worker.placement.name))
         .effects(&[("--comm=walker", "worker.placement.name=walker")]),
     keyword(tier1(2310), "continue_on_error", job::ContinueOnError::WORDS).default("none").example("verify")
-        .help("Errors that do not end the job.").lowers_with(system::tolerance)
+        .help("Errors that do not end the job.").lowers_with(system::lower_tolerance)
         .prints(print::system::continue_on_error)
         .effects(&[
             (
@@ -151,7 +151,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.on_error.tolerate_read=[]; stream.on_error.tolerate_verify=[5,84]",
             ),
         ]),
-    special(tier1(210), "ignore_error", special::errors).example("EIO,ENOSPC")
+    special(tier1(210), "ignore_error", special::parse_errors).example("EIO,ENOSPC")
         .help("Tolerated errors of reads, writes and verification, by name or number.")
         .prints(print::system::ignore_error)
         .effects(&[
@@ -166,7 +166,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--error_dump=1", "stream.on_error.tell_tolerated=true")]),
     int(tier2(2460), field!(job.flow)).max(1000).default("0").example("8")
         .help("Weight of the job among the jobs of the same flow.")
-        .lowers_with(lower::flow).prints(|section| section.stream().flow.map(|flow| flow.weight.to_string()))
+        .lowers_with(lower::lower_flow).prints(|section| section.stream().flow.map(|flow| flow.weight.to_string()))
         .effects(&[("--flow=8", "stream.flow={id:0,pause_ns:0,weight:8}")]),
     int(tier2(2440), field!(job.flow_id)).default("0").example("1").help("Id of the flow.")
         .prints(|section| section.stream().flow.map(|flow| flow.id.to_string()))

@@ -10,8 +10,8 @@ use crate::fio::values::Unit;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     time(tier1(1400), field!(pace.thinktime), Unit::Microseconds).default("0").example("500")
-        .help("Pause after operations (bare: microseconds).").lowers_with(lower::pauses)
-        .prints(|section| print::stream::pauses(section, |think| Some(print::micros(think.pause_ns))))
+        .help("Pause after operations (bare: microseconds).").lowers_with(lower::lower_pauses)
+        .prints(|section| print::stream::pauses(section, |think| Some(print::format_micros(think.pause_ns))))
         .effects(&[("--thinktime=500", "stream.think.pause_ns=500000")]),
     time(tier2(1410), field!(pace.thinktime_spin), Unit::Microseconds).default("0").example("100")
         .help("Part of the pause to spend in a busy loop (bare: microseconds).")
@@ -31,7 +31,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--thinktime=500 --thinktime_blocks_type=issue", "stream.think.count=issued")]),
     time(tier2(1440), field!(pace.thinktime_iotime), Unit::Seconds).default("0").example("1")
         .help("Time between two pauses (default unit: seconds).")
-        .prints(|section| print::stream::pauses(section, |think| think.after_ns.map(print::micros)))
+        .prints(|section| print::stream::pauses(section, |think| think.after_ns.map(print::format_micros)))
         .effects(&[
             ("--thinktime=500 --thinktime_iotime=2", "stream.think.after_ns=2000000000; stream.think.operations=0"),
         ]),
@@ -40,7 +40,7 @@ pub const ROWS: &[Row] = rows! {
         .prints(|section| print::stream::pauses(section, |think| print::positive(think.cycles_each)))
         .effects(&[("--thinkcycles=1000", "stream.think.cycles_each=1000")]),
     per_direction(tier1(1460), field!(pace.rate), Unit::Bytes).example("10m,5m")
-        .help("Bytes per second, per clone and direction.").lowers_with(lower::pacing).prints(print::stream::rate)
+        .help("Bytes per second, per clone and direction.").lowers_with(lower::lower_pacing).prints(print::stream::rate)
         .effects(&[
             (
                 "--rw=randrw --rate=10m,5m",
@@ -90,7 +90,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Minimum operations per second; below this, the job fails.").prints(print::job::rate_iops_min)
         .effects(&[("--rate_iops_min=100", "job.control.*.of=[iops]; job.control.*.least=[100.0]")]),
     per_direction(tier1(1530), field!(pace.max_latency), Unit::Microseconds).example("10ms")
-        .help("Maximum latency; above this, the job fails (bare: microseconds).").lowers_with(system::latency_max)
+        .help("Maximum latency; above this, the job fails (bare: microseconds).").lowers_with(system::lower_latency_max)
         .prints(print::job::max_latency)
         .effects(&[
             (
@@ -99,8 +99,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     time(tier1(1540), field!(pace.latency_target), Unit::Microseconds).default("0").example("20ms")
-        .help("Latency target of the depth search (bare: microseconds).").lowers_with(lower::control)
-        .prints(|section| print::job::latency_target_value(section, |rule| Some(print::micros(rule.target_ns))))
+        .help("Latency target of the depth search (bare: microseconds).").lowers_with(lower::lower_control)
+        .prints(|section| print::job::latency_target_value(section, |rule| Some(print::format_micros(rule.target_ns))))
         .effects(&[
             (
                 "--latency_target=20ms --latency_window=5s",
@@ -109,7 +109,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(1550), field!(pace.latency_window), Unit::Microseconds).default("0").example("500ms")
         .help("Interval for checking the latency target (bare: microseconds).")
-        .prints(|section| print::job::latency_target_value(section, |rule| Some(print::micros(rule.window_ns))))
+        .prints(|section| print::job::latency_target_value(section, |rule| Some(print::format_micros(rule.window_ns))))
         .effects(&[("--latency_target=20ms --latency_window=5s", "job.control.*.window_ns=[5000000000]")]),
     real(tier1(1560), field!(pace.latency_percentile)).max(100).default("100").example("95")
         .help("Share of operations that must meet the latency target, in percent.").prints(print::job::latency_percentile)
@@ -125,7 +125,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[
             ("--latency_target=20ms --latency_window=5s --latency_run=1", "job.control.*.keep_running=[true]"),
         ]),
-    keyword(tier1(2480), "steadystate", pace::Criterion::WORDS).tail(special::steady_state).aliases(&["ss"])
+    keyword(tier1(2480), "steadystate", pace::Criterion::WORDS).tail(special::parse_steady_state).aliases(&["ss"])
         .default("iops_slope:0.01%").example("iops:5%")
         .help("End when this measure changes by less than the limit.").prints(print::job::steadystate)
         .effects(&[
@@ -142,7 +142,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).min(0)
         .default("0").example("10").help("Window of the steady-state check (default unit: seconds).")
-        .prints(|section| print::job::steady_state_value(section, |rule| Some(print::micros(rule.window_ns))))
+        .prints(|section| print::job::steady_state_value(section, |rule| Some(print::format_micros(rule.window_ns))))
         .effects(&[
             (
                 "--ss=iops:5% --steadystate_duration=10",

@@ -9,8 +9,8 @@ use crate::fio::values::Unit;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    keyword(tier1(100), "rw", pattern::Rw::WORDS).tail(special::sequence).aliases(&["readwrite"]).default("read")
-        .example("randrw").help("IO direction").lowers_with(lower::direction).prints(print::pattern::rw)
+    keyword(tier1(100), "rw", pattern::Rw::WORDS).tail(special::parse_sequence).aliases(&["readwrite"]).default("read")
+        .example("randrw").help("IO direction").lowers_with(lower::lower_direction).prints(print::pattern::rw)
         .effects(&[
             (
                 "--rw=randwrite",
@@ -135,7 +135,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Alignment of an offset in percent.")
         .effects(&[("--filename=dev --offset=25% --offset_align=64k", "stream.region.base.align=65536")]),
     per_direction(tier1(110), field!(pattern.bs), Unit::Bytes).aliases(&["blocksize"]).min(1).default("4096")
-        .example("4k,64k").help("Block size unit").lowers_with(lower::positions).prints(print::pattern::bs)
+        .example("4k,64k").help("Block size unit").lowers_with(lower::lower_positions).prints(print::pattern::bs)
         .effects(&[
             (
                 "--bs=8k,16k",
@@ -227,7 +227,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.*.placement.method=[{method:map,optional:false,reduction:multiply_high64}]",
             ),
         ]),
-    keyword(tier1(420), "random_distribution", pattern::DistributionName::WORDS).tail(special::distribution)
+    keyword(tier1(420), "random_distribution", pattern::DistributionName::WORDS).tail(special::parse_distribution)
         .default("random").example("zipf:1.2").help("Distribution of random offsets over the file.")
         .prints(print::pattern::random_distribution)
         .effects(&[

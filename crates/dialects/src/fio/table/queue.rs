@@ -8,8 +8,8 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    special(tier1(230), "ioengine", special::engine).default("psync").example("libaio")
-        .help("I/O engine.").lowers_with(lower::engine).prints(print::engine::ioengine)
+    special(tier1(230), "ioengine", special::parse_engine).default("psync").example("libaio")
+        .help("I/O engine.").lowers_with(lower::lower_engine).prints(print::engine::ioengine)
         .effects(&[
             ("--ioengine=libaio --iodepth=8", "worker.engine.kind=libaio; worker.latency=after_call; stream.depth=8"),
             ("--ioengine=mmap", "worker.engine.kind=mmap"),
@@ -43,7 +43,7 @@ pub const ROWS: &[Row] = rows! {
             ("--read_iolog=records --ioengine=libaio --iodepth=7", "stream.depth=7"),
         ]),
     int(tier1(250), field!(queue.iodepth_batch)).aliases(&["iodepth_batch_submit"]).default("1").example("8")
-        .help("Operations per submission; 0 for iodepth.").lowers_with(lower::submit)
+        .help("Operations per submission; 0 for iodepth.").lowers_with(lower::lower_submit)
         .prints(|section| print::engine::not_one(section.worker().batching.submit))
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=8", "worker.batching.submit=8"),
@@ -51,19 +51,19 @@ pub const ROWS: &[Row] = rows! {
         ]),
     int(tier1(260), field!(queue.iodepth_batch_complete_min)).aliases(&["iodepth_batch_complete"]).min(0)
         .default("1").example("4").help("Minimum completions to wait for; 0 polls without waiting.")
-        .lowers_with(lower::complete_min)
+        .lowers_with(lower::lower_complete_min)
         .prints(|section| print::engine::not_one(section.worker().batching.complete_min))
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_min=4", "worker.batching.complete_min=4"),
         ]),
     int(tier1(270), field!(queue.iodepth_batch_complete_max)).min(0).default("0").example("16")
-        .help("Maximum completions to reap in one call.").lowers_with(lower::complete_max)
+        .help("Maximum completions to reap in one call.").lowers_with(lower::lower_complete_max)
         .prints(|section| section.worker().batching.complete_max.map(|most| most.to_string()))
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_max=16", "worker.batching.complete_max=16"),
         ]),
     int(tier1(280), field!(queue.iodepth_low)).default("0").example("16")
-        .help("Depth at which the queue is refilled.").lowers_with(lower::refill_below)
+        .help("Depth at which the queue is refilled.").lowers_with(lower::lower_refill_below)
         .prints(|section| section.worker().batching.refill_below.map(|low| low.to_string()))
         .effects(&[("--ioengine=libaio --iodepth=32 --iodepth_low=16", "worker.batching.refill_below=16")]),
     boolean(tier2(290), field!(queue.serialize_overlap)).default("0").example("1")
@@ -73,7 +73,7 @@ pub const ROWS: &[Row] = rows! {
             ("--ioengine=libaio --iodepth=8 --serialize_overlap=1", "worker.batching.serialize_overlap=true"),
         ]),
     keyword(tier1(300), "io_submit_mode", queue::SubmitMode::WORDS).default("inline").example("offload")
-        .help("The thread that submits operations.").lowers_with(lower::offload)
+        .help("The thread that submits operations.").lowers_with(lower::lower_offload)
         .prints(|section| section.worker().engine.offload.then(|| "offload".into()))
         .effects(&[("--iodepth=4 --io_submit_mode=offload", "worker.engine.offload=true; stream.depth=4")]),
     boolean(tier1(550), field!(queue.direct)).default("0").example("1").help("Bypass the page cache (O_DIRECT).")
@@ -90,7 +90,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Write atomically (RWF_ATOMIC); needs direct.").plan_field(field_of_plan!(Flag: worker.engine.atomic))
         .effects(&[("--rw=write --direct=1 --atomic=1", "worker.engine.atomic=true")]),
     keyword(tier1(1590), "sync", queue::Sync::WORDS).default("none").example("dsync")
-        .help("Make each write durable (O_SYNC, O_DSYNC).").lowers_with(lower::write_through).prints(print::stream::sync)
+        .help("Make each write durable (O_SYNC, O_DSYNC).").lowers_with(lower::lower_write_through).prints(print::stream::sync)
         .effects(&[
             ("--rw=write --sync=dsync", "stream.cache.write_through=data"),
             ("--rw=write --sync=1", "stream.cache.write_through=data_and_metadata"),
@@ -104,7 +104,7 @@ pub const ROWS: &[Row] = rows! {
         .plan_field(field_of_plan!(Count: stream.sync.data_every_writes)).prints(print::stream::fdatasync)
         .effects(&[("--rw=randrw --fdatasync=1", "stream.sync.data_every_writes=1")]),
     special(tier1(540), "sync_file_range", special::sync_file_range).example("write:8")
-        .help("sync_file_range with these flags after a number of writes.").lowers_with(lower::file_range)
+        .help("sync_file_range with these flags after a number of writes.").lowers_with(lower::lower_file_range)
         .prints(print::stream::sync_file_range)
         .effects(&[
             (
@@ -135,11 +135,11 @@ pub const ROWS: &[Row] = rows! {
             ("--read_iolog=trace --fsync_on_close=1", "stream.sync.on_close=true"),
         ]),
     keyword(tier1(1600), "write_hint", queue::WriteHint::WORDS).default("none").example("short")
-        .help("The expected lifetime of written data, passed to the kernel.").lowers_with(lower::write_lifetime)
+        .help("The expected lifetime of written data, passed to the kernel.").lowers_with(lower::lower_write_lifetime)
         .prints(print::stream::write_hint)
         .effects(&[("--rw=write --write_hint=short", "stream.hint.write_lifetime=2")]),
-    keyword(tier1(710), "mem", queue::Memory::WORDS).tail(special::memory).aliases(&["iomem"]).default("malloc").example("mmap")
-        .help("Memory type of the buffers.").lowers_with(lower::buffers)
+    keyword(tier1(710), "mem", queue::Memory::WORDS).tail(special::parse_memory).aliases(&["iomem"]).default("malloc").example("mmap")
+        .help("Memory type of the buffers.").lowers_with(lower::lower_buffers)
         .prints(|section| section.worker().memory.huge_pages.then(|| "mmaphuge".into()))
         .effects(&[
             ("--mem=mmaphuge", "worker.memory.huge_pages=true"),

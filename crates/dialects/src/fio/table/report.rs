@@ -65,7 +65,7 @@ pub const ROWS: &[Row] = rows! {
             ("--unit_base=8", "shown.unit_base.0=8"),
         ]),
     boolean(tier2(2040), field!(report.block_error_percentiles)).default("0").example("1")
-        .help("Report the lifetime of blocks until their first error.").lowers_with(system::block_lifetimes)
+        .help("Report the lifetime of blocks until their first error.").lowers_with(system::lower_block_lifetimes)
         .prints(|section| print::on(section.stream().on_error.block_lifetimes))
         .effects(&[("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true")]),
     int(tier2(2050), field!(report.job_start_clock_id)).default("0").example("1")

@@ -38,7 +38,7 @@ pub struct Row {
     pub min: Option<i64>,
     /// The largest value.
     pub max: Option<i64>,
-    /// Its default, as a user would write it; empty if it has none.
+    /// Its default, as a user would write it; empty without a default.
     pub default: &'static str,
     /// The engines that have it; empty for an option that every job has.
     pub engines: &'static [&'static str],

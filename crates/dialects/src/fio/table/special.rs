@@ -15,9 +15,9 @@ use crate::fio::values::{self, Unit};
 /// The maximum number of block sizes or zones of a direction.
 const MAX_ENTRIES: usize = 64;
 
-pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     // Like fio, this joins directory and name immediately: a later directory has no effect. Each
-    // option adds to earlier ones, including those of [global]; a repeated name means the same
+    // option adds to earlier ones, including the names of [global]; a repeated name means the same
     // file.
     let files = &mut reader.job.files;
     let directory = files.directory.first().cloned();
@@ -29,7 +29,7 @@ pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_directory(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let names = values::split_names(text);
     let is_dry = reader.is_dry;
     for name in names.iter().filter(|_| !is_dry) {
@@ -48,12 +48,12 @@ pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) fn engine(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_engine(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.queue.ioengine = text.to_string();
     Ok(())
 }
 
-pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
+pub(super) fn parse_service_type(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     let parameter = tail.strip_prefix(':').and_then(values::parse_real);
     let zipf = reader.job.files.file_service_type == crate::fio::options::files::ServiceType::Zipf;
     if zipf && parameter == Some(1.0) {
@@ -63,13 +63,13 @@ pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) fn memory(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
+pub(super) fn parse_memory(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     reader.job.queue.mem_path = tail.strip_prefix(':').map(str::to_string);
     Ok(())
 }
 
 /// Parses the suffix of `rw`: how often a position is drawn, or how far a sequential job skips.
-pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
+pub(super) fn parse_sequence(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     let rw = reader.job.pattern.rw;
     if reader.readonly && rw.changes_data() {
         return Err(OptionError::ReadOnly);
@@ -99,12 +99,12 @@ impl pattern::Rw {
 }
 
 pub(super) fn size_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.files.filesize = range(reader, text, Unit::Bytes)?;
+    reader.job.files.filesize = parse_range(reader, text, Unit::Bytes)?;
     Ok(())
 }
 
 pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    let delay = range(reader, text, Unit::Seconds)?;
+    let delay = parse_range(reader, text, Unit::Seconds)?;
     if let Some(row) = super::find("startdelay") {
         reader.check_bounds(row, delay.low)?;
         reader.check_bounds(row, delay.high)?;
@@ -113,7 +113,7 @@ pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-fn range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, OptionError> {
+fn parse_range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, OptionError> {
     let (numbers, _) = values::parse_numbers(text, unit, reader.job.kb_base());
     let low = numbers.first().copied().flatten().ok_or(OptionError::Failed)?.raw;
     let high = numbers.get(1).copied().flatten().map_or(low, |number| number.raw);
@@ -169,12 +169,12 @@ pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 }
 
 /// Priorities by block size: for reads, and for writes if they differ.
-pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_priorities(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
     for list in values::split_at_separators(text, &[',']).into_iter().take(2) {
         let mut entries = Vec::new();
         for entry in values::split_at_separators(list, &[':']).into_iter().take(MAX_ENTRIES) {
-            entries.push(priority(reader, entry)?);
+            entries.push(parse_priority(reader, entry)?);
         }
         lists.push(Some(entries));
     }
@@ -186,7 +186,7 @@ pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-fn priority(reader: &mut Reader<'_>, entry: &str) -> Result<PrioritySplit, OptionError> {
+fn parse_priority(reader: &mut Reader<'_>, entry: &str) -> Result<PrioritySplit, OptionError> {
     let mut fields = entry.split('/');
     let size = fields.next().unwrap_or_default();
     let Ok(size) = reader.number(size) else {
@@ -262,7 +262,7 @@ fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
     )
 }
 
-pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
+pub(super) fn parse_distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     use pattern::DistributionName as Name;
     let tail = tail.strip_prefix(':').unwrap_or_default();
     let named = reader.job.pattern.random_distribution;
@@ -296,8 +296,8 @@ pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
             }
             Distribution::Normal { deviation, center }
         }
-        Name::Zoned => Distribution::Zoned(zones(reader, tail, true)?),
-        Name::ZonedAbs => Distribution::ZonedAbsolute(zones(reader, tail, false)?),
+        Name::Zoned => Distribution::Zoned(parse_zones(reader, tail, true)?),
+        Name::ZonedAbs => Distribution::ZonedAbsolute(parse_zones(reader, tail, false)?),
         Name::Sequence => Distribution::Sequence(
             tail.split(',')
                 .take(MAX_ENTRIES)
@@ -310,7 +310,7 @@ pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
 }
 
 /// Parses zones: shares of the accesses, and sizes. In percent, both columns add up to 100.
-fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirection<Vec<Zone>>, OptionError> {
+fn parse_zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirection<Vec<Zone>>, OptionError> {
     let mut lists = Vec::new();
     for list in text.split(',').take(3) {
         let mut entries: Vec<(Option<u64>, Option<u64>)> = Vec::new();
@@ -349,12 +349,12 @@ fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirect
         let zones = accesses.into_iter().zip(sizes);
         lists.push(Some(zones.map(|(access, size)| Zone { access, size }).collect()));
     }
-    let mut all = PerDirection::default();
-    spread(&mut all, &lists, false);
-    Ok(all)
+    let mut values = PerDirection::default();
+    spread(&mut values, &lists, false);
+    Ok(values)
 }
 
-pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
+pub(super) fn parse_steady_state(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     use crate::fio::options::pace::Criterion;
     let Some(text) = tail.strip_prefix(':') else {
         return Err(reader.fail("fio: steadystate threshold must be specified in addition to criterion"));
@@ -402,7 +402,7 @@ pub(super) fn sync_file_range(reader: &mut Reader<'_>, text: &str) -> ParseResul
     Ok(())
 }
 
-pub(super) fn errors(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_errors(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let names = |list: &str| {
         list.split(':')
             .filter(|name| !name.is_empty())
@@ -413,22 +413,22 @@ pub(super) fn errors(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) fn bw_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_bw_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.write_bw_log = parse_log_name(text);
     Ok(())
 }
 
-pub(super) fn lat_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_lat_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.write_lat_log = parse_log_name(text);
     Ok(())
 }
 
-pub(super) fn iops_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_iops_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.write_iops_log = parse_log_name(text);
     Ok(())
 }
 
-pub(super) fn hist_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_hist_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.write_hist_log = parse_log_name(text);
     Ok(())
 }
@@ -440,22 +440,22 @@ fn parse_log_name(text: &str) -> Option<LogName> {
     })
 }
 
-pub(super) fn cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.system.cpus_allowed = cpu_ranges(reader, "cpus_allowed", text)?;
+pub(super) fn parse_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+    reader.job.system.cpus_allowed = parse_cpu_ranges(reader, "cpus_allowed", text)?;
     Ok(())
 }
 
 pub(super) fn verify_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.verify.verify_async_cpus = cpu_ranges(reader, "verify_async_cpus", text)?;
+    reader.job.verify.verify_async_cpus = parse_cpu_ranges(reader, "verify_async_cpus", text)?;
     Ok(())
 }
 
 pub(super) fn log_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.log_compression_cpus = cpu_ranges(reader, "log_compression_cpus", text)?;
+    reader.job.logs.log_compression_cpus = parse_cpu_ranges(reader, "log_compression_cpus", text)?;
     Ok(())
 }
 
-pub(super) fn cpu_mask(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_cpu_mask(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mask = reader.number(text)?.signed();
     let cpu_beyond_max = (0..i64::BITS).find(|cpu| mask >> cpu & 1 == 1 && *cpu > reader.max_cpu());
     if let Some(cpu) = cpu_beyond_max {
@@ -465,13 +465,13 @@ pub(super) fn cpu_mask(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) fn cpu_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_cpu_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     check_nodes(reader, text)?;
     reader.job.system.numa_cpu_nodes = Some(text.to_owned());
     Ok(())
 }
 
-pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_memory_policy(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     check_nodes(reader, text.split_once(':').map_or("", |(_, nodes)| nodes))?;
     reader.job.system.numa_mem_policy = Some(text.to_owned());
     Ok(())
@@ -490,7 +490,7 @@ fn check_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 
 /// Parses ranges of processors. Ranges are expanded later, so the numbers and their count are
 /// limited.
-fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, OptionError> {
+fn parse_cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, OptionError> {
     let mut listed = 0;
     let mut ranges = Vec::new();
     let max_cpu = i64::from(reader.max_cpu());
@@ -524,7 +524,7 @@ fn leading_integer(text: &str) -> i64 {
     if unsigned.len() < text.len() { -value } else { value }
 }
 
-pub(super) fn buffer_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+pub(super) fn parse_buffer_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.data.buffer_pattern = parse_pieces(text).ok_or(OptionError::Failed)?;
     Ok(())
 }

@@ -12,10 +12,10 @@ pub const ROWS: &[Row] = rows! {
     keyword(tier1(700), "clocksource", CLOCKSOURCE_WORDS).example("clock_gettime")
         .help("Accepted; fathom uses one monotonic clock.")
         .without_effect("fathom always uses one monotonic clock"),
-    special(tier1(1680), "cpumask", special::cpu_mask).example("3").help("CPUs as a bit mask.")
+    special(tier1(1680), "cpumask", special::parse_cpu_mask).example("3").help("CPUs as a bit mask.")
         .effects(&[("--cpumask=5", "worker.placement.cpus=[0,2]")]),
-    special(tier1(1690), "cpus_allowed", special::cpus).example("0,2-5").help("CPUs as a list.")
-        .lowers_with(lower::cpus)
+    special(tier1(1690), "cpus_allowed", special::parse_cpus).example("0,2-5").help("CPUs as a list.")
+        .lowers_with(lower::lower_cpus)
         .prints(|section| print::system::processors(section).map(|(list, _)| crate::notation::format_cpus(&list)))
         .effects(&[("--cpus_allowed=0,2-4", "worker.placement.cpus=[0,2,3,4]")]),
     keyword(tier1(1700), "cpus_allowed_policy", system::CpuPolicy::WORDS).default("shared").example("split")
@@ -27,22 +27,22 @@ pub const ROWS: &[Row] = rows! {
                 "job.workers.*.placement.cpus=[[4],[6],[4]]",
             ),
         ]),
-    special(tier2(1710), "numa_cpu_nodes", special::cpu_nodes).example("0").help("NUMA nodes whose CPUs are used.")
-        .lowers_with(lower::cpu_nodes).prints(print::system::numa_cpu_nodes)
+    special(tier2(1710), "numa_cpu_nodes", special::parse_cpu_nodes).example("0").help("NUMA nodes whose CPUs are used.")
+        .lowers_with(lower::lower_cpu_nodes).prints(print::system::numa_cpu_nodes)
         .effects(&[("--numa_cpu_nodes=0-1,3", "worker.placement.cpu_nodes=[0,1,3]")]),
-    special(tier2(1720), "numa_mem_policy", special::memory_policy).example("bind:0").help("NUMA nodes whose memory is used.")
-        .lowers_with(lower::memory).prints(print::system::numa_mem_policy)
+    special(tier2(1720), "numa_mem_policy", special::parse_memory_policy).example("bind:0").help("NUMA nodes whose memory is used.")
+        .lowers_with(lower::lower_memory).prints(print::system::numa_mem_policy)
         .effects(&[("--numa_mem_policy=bind:0,2", "worker.placement.memory_nodes={nodes:[0,2],policy:bind}")]),
     int(tier1(1360), field!(system.nice)).min(-20).max(19).default("0").example("5").help("Nice value.")
-        .lowers_with(lower::nice).prints(|section| section.worker().placement.nice.map(|nice| nice.to_string()))
+        .lowers_with(lower::lower_nice).prints(|section| section.worker().placement.nice.map(|nice| nice.to_string()))
         .effects(&[("--nice=-5", "worker.placement.nice=-5")]),
     optional_int(tier2(1370), field!(system.prio)).min(0).max(7).example("4").help("Priority of operations.")
-        .lowers_with(lower::priority)
+        .lowers_with(lower::lower_priority)
         .prints(|section| section.stream().priority.map(|priority| priority.level.to_string()))
         .effects(&[("--prio=4", "stream.priority.level=4; stream.priority.class=best_effort")]),
     optional_int(tier2(1380), field!(system.prioclass)).min(0).max(3).example("2")
         .help("Priority class of operations.")
-        .prints(|section| section.stream().priority.map(|priority| print::engine::class(priority.class).to_string()))
+        .prints(|section| section.stream().priority.map(|priority| print::engine::class_number(priority.class).to_string()))
         .effects(&[
             ("--prioclass=1", "stream.priority.class=real_time; stream.priority.percent=100"),
             ("--prioclass=3 --prio=2", "stream.priority.class=idle"),
@@ -66,7 +66,7 @@ pub const ROWS: &[Row] = rows! {
         .without_effect("reading the clock is cheap and needs no dedicated CPU"),
     text(tier2(2340), field!(system.cgroup)).example("fio")
         .help("Control group for block I/O, relative to the cgroup mount; created if missing.")
-        .lowers_with(lower::control_group).prints(print::system::cgroup)
+        .lowers_with(lower::lower_control_group).prints(print::system::cgroup)
         .effects(&[("--cgroup=a/b", "worker.placement.control_group={keep:false,path:a/b,weight:null}")]),
     boolean(tier2(2350), field!(system.cgroup_nodelete)).default("0").example("1")
         .help("Keep the created control groups.").prints(print::system::cgroup_nodelete)

@@ -10,7 +10,7 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     keyword(tier1(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
-        .help("Checksum to write with the data, and to verify.").lowers_with(lower::verify)
+        .help("Checksum to write with the data, and to verify.").lowers_with(lower::lower_verify)
         .prints(|section| print::verify::check(section, |verify| Some(print::verify_method_name(verify.method).into())))
         .effects(&[
             ("--rw=write --verify=crc32c", "stream.verify.method=crc32c; stream.content={content:fresh}"),
@@ -82,14 +82,14 @@ pub const ROWS: &[Row] = rows! {
         .prints(|section| print::verify::check(section, |verify| verify.flushed_only.then(|| "fsynced".into())))
         .effects(&[("--rw=write --verify=md5 --verify_policy=fsynced", "stream.verify.flushed_only=true")]),
     boolean(tier1(660), field!(verify.verify_header_seed)).default("1").example("0")
-        .help("Verify the seed in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_seed)).lowers_with(lower::header_seed)
+        .help("Verify the seed in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_seed)).lowers_with(lower::lower_header_seed)
         .effects(&[
             ("--rw=write --verify=md5 --verify_header_seed=0", "stream.verify.any_seed=true"),
             ("--rw=read --verify=md5 --verify_header_seed=1", "stream.verify.any_seed=false"),
         ]),
     boolean(tier1(670), field!(verify.verify_write_sequence)).default("1").example("0")
         .help("Verify the write number in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_order))
-        .lowers_with(lower::write_sequence)
+        .lowers_with(lower::lower_write_sequence)
         .effects(&[
             ("--rw=write --verify=md5 --verify_write_sequence=0", "stream.verify.any_order=true"),
         ]),

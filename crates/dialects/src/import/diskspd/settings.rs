@@ -33,8 +33,8 @@ impl Settings {
         } else if let (Some(rest), true) = (outstanding(line), self.targets.is_empty()) {
             self.pool_requests = parse_integer(rest).map(|number| number as u32);
         } else {
-            let plain = ["cool down time:", "random seed:", "affinity disabled", "gathering IOPS"];
-            return plain.iter().any(|start| line.starts_with(start));
+            let prefixes = ["cool down time:", "random seed:", "affinity disabled", "gathering IOPS"];
+            return prefixes.iter().any(|start| line.starts_with(start));
         }
         true
     }
@@ -119,7 +119,7 @@ impl TargetSettings {
         } else if sequential.iter().any(|start| line.starts_with(start)) {
             self.random = Some(false);
         } else {
-            let plain = [
+            let prefixes = [
                 "burst size:",
                 "using I/O Completion Ports",
                 "using completion routines",
@@ -128,7 +128,7 @@ impl TargetSettings {
                 "using parallel async",
                 "memory mapped",
             ];
-            return plain.iter().any(|start| line.starts_with(start));
+            return prefixes.iter().any(|start| line.starts_with(start));
         }
         true
     }

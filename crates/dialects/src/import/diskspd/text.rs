@@ -16,7 +16,7 @@ use crate::import::{Form, Imported, build_location};
 const COMMAND: &str = "Command Line:";
 const RESULTS: &str = "Results for timespan ";
 
-/// True if the text contains such a report.
+/// True if the text contains a DiskSpd text report.
 pub(in crate::import) fn is_report(text: &str) -> bool {
     let lines = || text.lines().map(str::trim);
     let begins = |prefix: &str| lines().any(|line| line.starts_with(prefix));

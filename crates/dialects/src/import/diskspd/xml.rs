@@ -151,7 +151,7 @@ fn target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
             _ => Throttle::BytesPerMs(number),
         })
     });
-    let all = is_true(node, "DisableAllCache");
+    let disables_all_caches = is_true(node, "DisableAllCache");
     TargetSettings {
         path: child_text(node, "Path").unwrap_or_default(),
         read_percent: child_number(node, "WriteRatio").map(|writes| 100.0 - writes),
@@ -161,8 +161,8 @@ fn target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
         threads: child_integer(node, "ThreadsPerFile")
             .filter(|_| !of_pool)
             .map(|threads| threads as u32),
-        bypasses_cache: Some(all || is_true(node, "DisableOSCache")),
-        writes_through: Some(all || is_true(node, "WriteThrough")),
+        bypasses_cache: Some(disables_all_caches || is_true(node, "DisableOSCache")),
+        writes_through: Some(disables_all_caches || is_true(node, "WriteThrough")),
         limit,
         pauses: child_integer(node, "ThinkTime").is_some_and(|pause| pause > 0),
         size: child_integer(node, "FileSize").filter(|size| *size > 0),
@@ -196,9 +196,9 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
     let sum = |(operations, bytes): (&str, &str)| -> Option<Count> {
         let mut sum = Count::default();
         for (_, target) in &targets {
-            let one = count(*target, operations, bytes)?;
-            sum.operations = sum.operations.saturating_add(one.operations);
-            sum.bytes = sum.bytes.saturating_add(one.bytes);
+            let counts = count(*target, operations, bytes)?;
+            sum.operations = sum.operations.saturating_add(counts.operations);
+            sum.bytes = sum.bytes.saturating_add(counts.bytes);
         }
         (!targets.is_empty()).then_some(sum)
     };

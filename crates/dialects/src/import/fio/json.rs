@@ -47,7 +47,9 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     let entries: Vec<Entry> = listed.iter().filter_map(|job| entry(job, &global)).collect();
     let many_groups = entries.iter().any(|entry| entry.group != entries[0].group);
     let mut runs: Vec<&[Entry]> = Vec::new();
-    runs.extend(entries.chunk_by(|one, next| one.name == next.name && one.group == next.group && !is_grouped(one)));
+    runs.extend(
+        entries.chunk_by(|entry, next| entry.name == next.name && entry.group == next.group && !is_grouped(entry)),
+    );
     for run in &runs {
         let mut load = observation(run, version.clone());
         if let (Some(measured), false) = (load.measured_ns, many_groups) {
@@ -89,7 +91,7 @@ fn options(value: Option<&Value>) -> Options {
 }
 
 fn entry(job: &Value, global: &Options) -> Option<Entry> {
-    let own = options(job.get("job options"));
+    let job_options = options(job.get("job options"));
     let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
     let cpu = |key: &str| job.get(key).and_then(Value::as_f64);
     // The sum over all clients would count them twice.
@@ -100,7 +102,7 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
         .get("iodepth_level")
         .and_then(|levels| levels.get("1"))
         .and_then(Value::as_f64);
-    let mut options = Options(global.0.iter().chain(&own.0).cloned().collect());
+    let mut options = Options(global.0.iter().chain(&job_options.0).cloned().collect());
     // The default engine on Windows is asynchronous. The depths that were reached show the engine's
     // kind.
     if options.get("ioengine").is_none() && level.is_some_and(|share| share > 0.0 && share < 99.0) {
@@ -123,8 +125,8 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
 /// Combines the entries of the clones of a job.
 fn observation(clones: &[Entry], version: Option<String>) -> Observation {
     let first = &clones[0];
-    let alone = clones.len() == 1;
-    let workers = if alone {
+    let is_single_clone = clones.len() == 1;
+    let workers = if is_single_clone {
         first.options.clones_per_entry()
     } else {
         clones.len() as u32
@@ -147,7 +149,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.found.measured)),
         directions: PerDirection::from_fn(sum_clone_flows),
         total: flow_sum::sum(&totals).unwrap_or_default(),
-        parts: if alone { Vec::new() } else { parts(clones) },
+        parts: if is_single_clone { Vec::new() } else { parts(clones) },
         cores: Vec::new(),
         generator: single.then(|| Generator {
             busiest_worker: busy.iter().copied().fold(0.0, f64::max),
@@ -251,7 +253,7 @@ fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) ->
         let group_loads = loads
             .iter()
             .zip(&groups)
-            .filter(|(_, of)| **of == group)
+            .filter(|(_, clone_group)| **clone_group == group)
             .map(|(load, _)| load);
         let members: Vec<&Observation> = group_loads.collect();
         if members.len() > 1 {
@@ -275,14 +277,8 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
     for member in &members[1..] {
         let other = &member.load;
         load.targets.extend(other.targets.iter().cloned());
-        load.workers = load
-            .workers
-            .zip(other.workers)
-            .map(|(one, other)| one.saturating_add(other));
-        load.depth = load
-            .depth
-            .zip(other.depth)
-            .map(|(one, other)| one.saturating_add(other));
+        load.workers = load.workers.zip(other.workers).map(|(a, b)| a.saturating_add(b));
+        load.depth = load.depth.zip(other.depth).map(|(a, b)| a.saturating_add(b));
         load.block = load
             .block
             .and_then(|block| some_if(other.block == Some(block)).map(|()| block));
@@ -292,14 +288,14 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
         load.direct = load
             .direct
             .and_then(|direct| some_if(other.direct == Some(direct)).map(|()| direct));
-        load.closed_loop = load.closed_loop.zip(other.closed_loop).map(|(one, other)| one && other);
+        load.closed_loop = load.closed_loop.zip(other.closed_loop).map(|(a, other)| a && other);
         load.size = load
             .size
             .and_then(|size| some_if(other.size == Some(size)).map(|()| size));
         load.warm_up_ns = load
             .warm_up_ns
             .zip(other.warm_up_ns)
-            .map(|(one, other): (Nanos, Nanos)| one.min(other));
+            .map(|(a, b): (Nanos, Nanos)| a.min(b));
     }
     // The shares and rates of the jobs do not define one of the sum.
     (load.read_percent, load.rate_iops) = (None, None);

@@ -74,7 +74,7 @@ fn quantiles(latency: &Value) -> Vec<(f64, f64)> {
             (share > 0.0 && share < 1.0).then_some((share, value.as_f64()?))
         })
         .collect();
-    rows.sort_by(|one, other| one.0.total_cmp(&other.0));
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     rows
 }
 
@@ -92,12 +92,12 @@ pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
     let direction_by_name = |name: &str| job.get(name).and_then(parse_direction);
     // With unified reporting, one flow covers all directions.
     let mixed = direction_by_name("mixed");
-    let each = PerDirection::new(
+    let by_direction = PerDirection::new(
         direction_by_name("read"),
         direction_by_name("write"),
         direction_by_name("trim"),
     );
-    let found: Vec<&DirectionResult> = each.iter().filter_map(|(_, found)| found.as_ref()).collect();
+    let found: Vec<&DirectionResult> = by_direction.iter().filter_map(|(_, found)| found.as_ref()).collect();
     let flows: Vec<&Flow> = found.iter().map(|found| &found.flow).collect();
     let total = match &mixed {
         Some(mixed) => mixed.flow.clone(),
@@ -107,7 +107,7 @@ pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
     Some(EntryFlows {
         measured: flow_sum::longest_time(all_flows.clone().map(|found| found.runtime)),
         completion_percentiles: all_flows.into_iter().any(|found| found.completion_percentiles),
-        directions: each.map(|found| found.as_ref().map(|found| found.flow.clone())),
+        directions: by_direction.map(|found| found.as_ref().map(|found| found.flow.clone())),
         total,
     })
 }
@@ -118,7 +118,8 @@ pub(super) fn device(document: &Value, measured: Nanos) -> Option<DeviceView> {
         return None;
     };
     let seconds = measured.as_secs();
-    let sum = |one: &str, other: &str| Some((get_integer(device, one)? + get_integer(device, other)?) as f64);
+    let sum =
+        |first_key: &str, other: &str| Some((get_integer(device, first_key)? + get_integer(device, other)?) as f64);
     (seconds > 0.0).then_some(())?;
     Some(DeviceView {
         in_flight: get_number(device, "in_queue")? / (seconds * 1000.0),

@@ -31,7 +31,7 @@ impl Options {
         self.0
             .iter()
             .rev()
-            .find(|(of, _)| of == name)
+            .find(|(option_name, _)| option_name == name)
             .map(|(_, value)| value.as_str())
     }
 
@@ -238,16 +238,16 @@ mod tests {
 
     #[test]
     fn depths_and_rates_apply_to_each_clone() {
-        let given =
+        let job_options =
             options("ioengine=windowsaio iodepth=1 numjobs=4 rate_iops=700,300 bs=32k rw=randrw direct=1 ramp_time=5");
-        let load = given.load("random", given.clones());
+        let load = job_options.load("random", job_options.clones());
         assert_eq!(
             (load.depth, load.rate_iops, load.closed_loop),
             (Some(4), Some(4000.0), Some(false))
         );
         assert_eq!(load.warm_up_ns, Some(Nanos::secs(5)));
-        let given = options("iodepth=64 numjobs=2 rw=randread");
-        let load = given.load("job", given.clones());
+        let job_options = options("iodepth=64 numjobs=2 rw=randread");
+        let load = job_options.load("job", job_options.clones());
         assert_eq!(load.depth, Some(2), "the default engine is synchronous");
         assert_eq!((load.direct, load.block), (Some(false), Some(Bytes(4096))));
     }

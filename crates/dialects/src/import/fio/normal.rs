@@ -13,7 +13,7 @@ use super::{AccessKind, is_synchronous};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, flow_sum};
 
-/// True if the text contains such a report.
+/// True if the text contains a report of this form.
 pub(in crate::import) fn is_report(text: &str) -> bool {
     text.lines().any(|line| parse_header(line.trim()).is_some())
 }
@@ -248,8 +248,8 @@ fn load(banner: Option<&Banner>, head: &JobHeader) -> Load {
         };
     };
     let kind = AccessKind::recognise(&banner.rw);
-    let one = is_synchronous(&banner.engine);
-    let depth = if one { Some(1) } else { banner.depth };
+    let is_sync = is_synchronous(&banner.engine);
+    let depth = if is_sync { Some(1) } else { banner.depth };
     Load {
         workers: Some(head.jobs),
         depth: depth.map(|depth| depth.saturating_mul(u64::from(head.jobs))),

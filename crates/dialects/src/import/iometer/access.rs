@@ -94,12 +94,12 @@ impl AccessSpec {
         let reads: f64 = used().map(|line| line.share * line.burst * line.reads).sum();
         let mut sizes = used().map(|line| line.size);
         let first = sizes.next().filter(|size| *size > 0);
-        let same = sizes.all(|size| Some(size) == first);
-        let all = |get: fn(&Line) -> f64, value: f64| used().all(|line| get(line) == value);
+        let has_one_size = sizes.all(|size| Some(size) == first);
+        let all_equal = |get: fn(&Line) -> f64, value: f64| used().all(|line| get(line) == value);
         Load {
-            block: first.filter(|_| same).map(Bytes),
+            block: first.filter(|_| has_one_size).map(Bytes),
             read_percent: Some(reads / operations),
-            random: match (all(|line| line.random, 100.0), all(|line| line.random, 0.0)) {
+            random: match (all_equal(|line| line.random, 100.0), all_equal(|line| line.random, 0.0)) {
                 (true, _) => Some(true),
                 (_, true) => Some(false),
                 // A mix of random and sequential is neither.
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn lines_are_one_load_where_they_agree() {
-        let one = asked(&["8192,100,70,100,0,1,4096,0"]);
-        assert_eq!((one.block, one.read_percent), (Some(Bytes(8192)), Some(70.0)));
-        assert_eq!((one.random, one.closed_loop), (Some(true), Some(true)));
+        let access = asked(&["8192,100,70,100,0,1,4096,0"]);
+        assert_eq!((access.block, access.read_percent), (Some(Bytes(8192)), Some(70.0)));
+        assert_eq!((access.random, access.closed_loop), (Some(true), Some(true)));
         // 25 % are reads of 4 KiB; 75 % are of 64 KiB, of which 20 % are reads: 25 + 15 = 40 %.
         let two = asked(&["4096,25,100,100,0,1,0,0", "65536,75,20,0,5,1,0,0"]);
         assert_eq!((two.block, two.read_percent), (None, Some(40.0)));

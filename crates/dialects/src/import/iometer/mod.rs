@@ -282,7 +282,7 @@ impl Group {
     /// The queue depth over all workers and disks. The setting counts per worker and disk.
     fn depth(&self, outstanding: &[u64]) -> Option<u64> {
         let sum = |values: Vec<Option<u64>>| {
-            let sum = values.into_iter().try_fold(0u64, |sum, one| sum.checked_add(one?));
+            let sum = values.into_iter().try_fold(0u64, |sum, count| sum.checked_add(count?));
             sum.filter(|sum| *sum > 0)
         };
         let worker_depth = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
@@ -293,9 +293,9 @@ impl Group {
                 .map(|row| worker_depth(row, row.depth))
                 .collect())
         };
-        let alone = || {
-            let one = self.all.workers == Some(1) && self.all.disks == Some(1);
-            self.all.depth.filter(|_| one)
+        let is_only_worker = || {
+            let is_single = self.all.workers == Some(1) && self.all.disks == Some(1);
+            self.all.depth.filter(|_| is_single)
         };
         let set = || {
             let (first, others) = outstanding.split_first()?;
@@ -306,7 +306,10 @@ impl Group {
                 .collect());
             by_workers.or_else(|| worker_depth(&self.all, depth).filter(|_| self.all.workers == Some(1)))
         };
-        depth_of_disks().or_else(depth_of_workers).or_else(alone).or_else(set)
+        depth_of_disks()
+            .or_else(depth_of_workers)
+            .or_else(is_only_worker)
+            .or_else(set)
     }
 
     fn observation(&self, name: String, load: Load, version: Option<&str>) -> Observation {

@@ -171,7 +171,7 @@ impl Table {
         let cells = Cells { table: self, cells };
         let (read, write) = (cells.flow("read ", "read")?, cells.flow("write ", "written")?);
         let mut total = cells.flow("", "")?;
-        let sum = |one: Option<u64>, other: Option<u64>| one?.checked_add(other?);
+        let sum = |a: Option<u64>, b: Option<u64>| a?.checked_add(b?);
         total.operations = sum(read.operations, write.operations);
         total.bytes = sum(read.bytes.map(|bytes| bytes.0), write.bytes.map(|bytes| bytes.0)).map(Bytes);
         if let Some(latency) = &mut total.latency {

@@ -89,7 +89,7 @@ impl Figures {
         self.0.extend(value.map(|value| (wanted, value)));
     }
 
-    /// Replaces the rate, mean and mix of a file system workload by those of its reads and writes.
+    /// Replaces the rate, mean and mix of a file system workload by its transfers' values.
     fn keep_transfers(&mut self) {
         let (Some(reads), Some(writes)) = (self.get(Column::ReadRate), self.get(Column::WriteRate)) else {
             return;
@@ -188,13 +188,13 @@ pub(super) fn missing_columns(names: &[String], known: &[(&str, Column)], at: &L
 pub(super) fn strip_tags(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some((before, behind)) = rest.split_once('<') {
+    while let Some((before, after)) = rest.split_once('<') {
         text += before;
-        match behind.split_once('>') {
-            Some((_, behind)) => rest = behind,
+        match after.split_once('>') {
+            Some((_, after)) => rest = after,
             None => {
                 text.push('<');
-                rest = behind;
+                rest = after;
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::import::{Form, Imported, build_location};
 /// Columns with requested values, which also distinguish the runs of a definition.
 const REQUEST_COLUMNS: [&str; 5] = ["xfersize", "threads", "rdpct", "seekpct", "reqrate"];
 
-/// True if the text is such a file.
+/// True if the text is a Vdbench flatfile.
 pub(in crate::import) fn is_report(text: &str) -> bool {
     text.lines().any(|line| parse_header(&strip_tags(line)).is_some())
 }
@@ -76,20 +76,21 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
 /// number if all are equal.
 fn name_runs(runs: Vec<FlatRun>) -> Vec<Run> {
     let mut named: Vec<Run> = Vec::new();
-    for one in &runs {
-        let runs_of_same_definition = || runs.iter().filter(|other| other.definition == one.definition);
-        let differs =
-            |column: &usize| runs_of_same_definition().any(|other| other.requested[*column] != one.requested[*column]);
+    for lines in &runs {
+        let runs_of_same_definition = || runs.iter().filter(|other| other.definition == lines.definition);
+        let differs = |column: &usize| {
+            runs_of_same_definition().any(|other| other.requested[*column] != lines.requested[*column])
+        };
         let words: Vec<String> = (0..REQUEST_COLUMNS.len())
             .filter(differs)
             .map(|column| match REQUEST_COLUMNS[column] {
-                "reqrate" => format!("iorate={}", one.requested[column]),
-                name => format!("{name}={}", one.requested[column]),
+                "reqrate" => format!("iorate={}", lines.requested[column]),
+                name => format!("{name}={}", lines.requested[column]),
             })
             .collect();
         let name = match words.is_empty() {
-            true => one.definition.clone(),
-            false => format!("{} ({})", one.definition, words.join(" ")),
+            true => lines.definition.clone(),
+            false => format!("{} ({})", lines.definition, words.join(" ")),
         };
         let is_earlier = |run: &&Run| run.name == name || run.name.starts_with(&format!("{name} #"));
         let earlier = named.iter().filter(is_earlier).count();
@@ -98,7 +99,7 @@ fn name_runs(runs: Vec<FlatRun>) -> Vec<Run> {
                 0 => name,
                 _ => format!("{name} #{}", earlier + 1),
             },
-            ..one.run.clone()
+            ..lines.run.clone()
         });
     }
     named

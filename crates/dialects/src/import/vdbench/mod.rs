@@ -162,11 +162,11 @@ impl Run {
         let rows: Vec<(u32, f64)> = self.intervals().map(|(number, row)| (number, row.time)).collect();
         let mut found = None;
         for pair in rows.windows(2) {
-            let [(one, before), (other, behind)] = *pair else {
+            let [(first, first_name), (second, second_name)] = *pair else {
                 return None;
             };
-            let passed = (behind - before).rem_euclid(SECONDS_PER_DAY)
-                / f64::from(other.checked_sub(one).filter(|steps| *steps > 0)?);
+            let passed = (second_name - first_name).rem_euclid(SECONDS_PER_DAY)
+                / f64::from(second.checked_sub(first).filter(|steps| *steps > 0)?);
             let seconds = passed.round();
             if seconds < 1.0 || (passed - seconds).abs() > MAX_DELAY_S || found.is_some_and(|found| found != seconds) {
                 return None;

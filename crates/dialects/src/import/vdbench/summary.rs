@@ -8,7 +8,7 @@ use crate::import::{Form, Imported, build_location};
 
 const HEAD: &str = "Starting RD=";
 
-/// True if the text contains such a summary.
+/// True if the text contains a Vdbench summary.
 pub(in crate::import) fn is_report(text: &str) -> bool {
     let lines: Vec<String> = text.lines().map(strip_tags).collect();
     let head =
@@ -26,11 +26,7 @@ fn parse_header(lines: &[String], index: usize) -> Option<(String, Vec<String>)>
         .map(|line| line.split_whitespace().map(str::to_ascii_lowercase).collect())
         .unwrap_or_default();
     let names = match above.len() == below.len() {
-        true => above
-            .iter()
-            .zip(&below)
-            .map(|(one, other)| format!("{one} {other}"))
-            .collect(),
+        true => above.iter().zip(&below).map(|(a, b)| format!("{a} {b}")).collect(),
         false => names_from_one_line(above),
     };
     // Requires two known names, since a sentence may contain `interval` too.
@@ -47,16 +43,16 @@ fn parse_header(lines: &[String], index: usize) -> Option<(String, Vec<String>)>
 fn names_from_one_line(words: &[String]) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = words;
-    while let [first, behind @ ..] = rest {
-        let pair = behind.first().map(|second| format!("{first} {second}"));
+    while let [first, remaining @ ..] = rest {
+        let pair = remaining.first().map(|second| format!("{first} {second}"));
         match pair.filter(|_| first != "stddev") {
             Some(pair) => {
                 names.push(pair);
-                rest = &behind[1..];
+                rest = &remaining[1..];
             }
             None => {
                 names.push(format!("resp {first}"));
-                rest = behind;
+                rest = remaining;
             }
         }
     }
@@ -96,7 +92,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     if let Some(part) = &reader.part {
         for run in &mut reader.runs {
             run.name += &format!(" of {part}");
-            // The rate is that of the whole run.
+            // The rate covers the whole run.
             run.load.rate_iops = None;
         }
     }

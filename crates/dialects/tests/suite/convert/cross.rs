@@ -287,7 +287,12 @@ fn several_steps_become_a_profile() {
 
 #[test]
 fn equivalents_match_the_other_two_dialects() {
-    let dialects = |plan: &Plan| equivalents(plan).iter().map(|one| one.dialect).collect::<Vec<_>>();
+    let dialects = |plan: &Plan| {
+        equivalents(plan)
+            .iter()
+            .map(|equivalent| equivalent.dialect)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(dialects(&diskspd_line("a.dat")), [Dialect::Native, Dialect::Fio]);
     assert_eq!(dialects(&flags("--target a.dat")), [Dialect::Fio, Dialect::Diskspd]);
 }
@@ -309,10 +314,10 @@ fn separate_rates_determine_the_mix() {
         assert!(written.text.contains(expected), "{}", written.text);
         let lost = texts(&written.lost);
         assert!(
-            !lost.iter().any(|one| one.contains("read") || one.contains("rate")),
+            !lost.iter().any(|loss| loss.contains("read") || loss.contains("rate")),
             "{lost:?}"
         );
         let differs = texts(&written.differs);
-        assert!(differs.iter().any(|one| one.contains(way)), "{differs:?}");
+        assert!(differs.iter().any(|difference| difference.contains(way)), "{differs:?}");
     }
 }

@@ -84,7 +84,7 @@ fn dash_u_means_the_ring_of_the_system() {
                 .map(|w| w.engine.kind)
                 .collect();
             assert!(
-                !workers.is_empty() && workers.iter().all(|one| *one == kind),
+                !workers.is_empty() && workers.iter().all(|worker| *worker == kind),
                 "{line}: {workers:?}"
             );
             let written = to_diskspd(&plan).text;
@@ -138,36 +138,36 @@ fn lines_look_as_people_write_them() {
 
 fn switches() -> impl Strategy<Value = String> {
     use proptest::sample::{select, subsequence};
-    let one = |list: &'static [&'static str]| select(list).prop_map(str::to_owned);
+    let any_of = |list: &'static [&'static str]| select(list).prop_map(str::to_owned);
     let number = |name: &'static str, min: u64, max: u64| (min..=max).prop_map(move |value| format!("{name}{value}"));
     let groups: Vec<BoxedStrategy<String>> = vec![
-        one(&["-b4K", "-b513", "-b1M", "-b100000"]).boxed(),
+        any_of(&["-b4K", "-b513", "-b1M", "-b100000"]).boxed(),
         number("-d", 1, 10_000).boxed(),
         number("-W", 0, 100).boxed(),
         number("-C", 0, 100).boxed(),
-        one(&[
+        any_of(&[
             "-r", "-rs1", "-rs99", "-s", "-s2M", "-r4K", "-rs50 -r8K", "-r -rdpct10/90:90/10", "-r -rdabs50/1G:50/2G",
         ])
         .boxed(),
         number("-o", 1, 300).boxed(),
-        prop_oneof![number("-t", 1, 9), number("-F", 1, 9), one(&["-F3 -O9", "-O4"])].boxed(),
+        prop_oneof![number("-t", 1, 9), number("-F", 1, 9), any_of(&["-F3 -O9", "-O4"])].boxed(),
         number("-w", 0, 100).boxed(),
-        one(&["-Sh", "-Su", "-Sw", "-Sm", "-Smw", "-Sr", "-Sm -Nv", "-Sb"]).boxed(),
-        one(&["-Z", "-Zr", "-Z1G", "-Z1G,source.dat"]).boxed(),
-        prop_oneof![number("-c", 1, 1 << 45), one(&["-c1G", "-c10M"])].boxed(),
+        any_of(&["-Sh", "-Su", "-Sw", "-Sm", "-Smw", "-Sr", "-Sm -Nv", "-Sb"]).boxed(),
+        any_of(&["-Z", "-Zr", "-Z1G", "-Z1G,source.dat"]).boxed(),
+        prop_oneof![number("-c", 1, 1 << 45), any_of(&["-c1G", "-c10M"])].boxed(),
         number("-B", 1, 1 << 40).boxed(),
-        one(&["-n", "-a2", "-a0,2,1", "-a"]).boxed(),
-        one(&["-x", "-u", "-l", "-fr", "-fs", "-vs", "-L", "-D", "-D20"]).boxed(),
-        one(&["-I1", "-I2", "-I3", "-si", "-p"]).boxed(),
+        any_of(&["-n", "-a2", "-a0,2,1", "-a"]).boxed(),
+        any_of(&["-x", "-u", "-l", "-fr", "-fs", "-vs", "-L", "-D", "-D20"]).boxed(),
+        any_of(&["-I1", "-I2", "-I3", "-si", "-p"]).boxed(),
         prop_oneof![
             number("-g", 1, 1 << 31),
-            one(&["-g100i", "-g7i", "-i10 -j5", "-i1 -j1000"])
+            any_of(&["-g100i", "-g7i", "-i10 -j5", "-i1 -j1000"])
         ]
         .boxed(),
         number("-z", 0, 0xffff_ffff).boxed(),
     ];
     let count = groups.len();
-    let targets = one(&["a.dat", "a.dat b.dat", "/dev/sdx", "a.dat a.dat"]);
+    let targets = any_of(&["a.dat", "a.dat b.dat", "/dev/sdx", "a.dat a.dat"]);
     (groups, subsequence((0..count).collect::<Vec<_>>(), 0..=count), targets).prop_map(|(words, chosen, targets)| {
         let chosen: Vec<&str> = chosen.into_iter().map(|index| words[index].as_str()).collect();
         format!("{} {targets}", chosen.join(" "))

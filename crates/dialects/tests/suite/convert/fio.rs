@@ -147,9 +147,9 @@ fn a_request_pool_becomes_a_set_of_files() {
     );
     assert_eq!(fio_again(&written)[0].options.files.filename, ["a.dat", "dir/b:c.dat"]);
     // A depth for each target is not a depth over all of them.
-    let each = to_fio(&diskspd_line("-b4K -F2 -o16 -r -n a.dat b.dat"));
+    let converted = to_fio(&diskspd_line("-b4K -F2 -o16 -r -n a.dat b.dat"));
     assert_eq!(
-        texts(&each.lost),
+        texts(&converted.lost),
         ["DiskSpd -o, -O: 16 on each target; fio: 32 over all targets"]
     );
 }

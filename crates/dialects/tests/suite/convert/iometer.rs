@@ -62,7 +62,7 @@ fn recorded_files_survive_a_round_trip() {
     }
 }
 
-/// The form is that of files which Iometer 1.1.0 saved.
+/// Iometer 1.1.0 saves files in this form.
 #[test]
 fn a_job_becomes_a_file() {
     let words =
@@ -79,7 +79,7 @@ fn a_job_becomes_a_file() {
             number + 6
         )
     };
-    let (one, two) = (worker(1), worker(2));
+    let (first, second) = (worker(1), worker(2));
     let expected = format!(
         "Version 1.1.0 \n\
          'TEST SETUP ====================================================================\n\
@@ -100,7 +100,7 @@ fn a_job_becomes_a_file() {
          'END access specifications\n\
          'MANAGER LIST ==================================================================\n\
          'Manager ID, manager name\n\t1,localhost\n'Manager network address\n\t127.0.0.1\n\
-         {one}{two}'End manager\n'END manager list\nVersion 1.1.0 \n"
+         {first}{second}'End manager\n'END manager list\nVersion 1.1.0 \n"
     );
     assert_eq!(found.text, expected);
     // Only what Iometer does in every test, and the path.

@@ -56,8 +56,8 @@ const CHANGES: &[Change] = &[
         plan.steps[0].jobs.push(job);
     }),
     ("another worker", |plan| {
-        let one = worker(plan).clone();
-        plan.steps[0].jobs[0].workers.push(one);
+        let original_worker = worker(plan).clone();
+        plan.steps[0].jobs[0].workers.push(original_worker);
     }),
     ("another stream", |plan| {
         let other = Stream {

@@ -120,12 +120,12 @@ fn one_job_becomes_a_line_and_several_a_file() {
 /// Any job that flags can express.
 fn jobs() -> impl Strategy<Value = String> {
     use proptest::sample::{select, subsequence};
-    let one = |list: &'static [&'static str]| select(list).prop_map(str::to_owned);
+    let any_of = |list: &'static [&'static str]| select(list).prop_map(str::to_owned);
     let number = |name: &'static str, max: u64| (1..=max).prop_map(move |value| format!("--{name} {value}"));
     let groups: Vec<BoxedStrategy<String>> = vec![
         (1u64..1 << 40).prop_map(|size| format!("--size {size}")).boxed(),
         (0u64..1 << 40).prop_map(|offset| format!("--offset {offset}")).boxed(),
-        one(&[
+        any_of(&[
             "--access sequential", "--access random-once", "--access zipf:1.7", "--access mixed:9",
             "--access hot:55.5/7",
         ])
@@ -133,20 +133,20 @@ fn jobs() -> impl Strategy<Value = String> {
         (0u32..=1000)
             .prop_map(|tenths| format!("--read {}", f64::from(tenths) / 10.0))
             .boxed(),
-        one(&[
+        any_of(&[
             "--block 8k", "--block 513", "--block 4k-1m", "--block 4k/25,8k/75", "--block 1g",
         ])
         .boxed(),
         number("align", 1 << 20).boxed(),
-        one(&[
+        any_of(&[
             "--content zeros", "--content counting", "--content once", "--content duplicated:9",
         ])
         .boxed(),
-        one(&["--flush-every 3", "--flush full", "--flush-at-end", "--exact-mix"]).boxed(),
+        any_of(&["--flush-every 3", "--flush full", "--flush-at-end", "--exact-mix"]).boxed(),
         number("depth", 500).boxed(),
-        one(&["--depth-per job", "--depth-per target", "--depth-per worker"]).boxed(),
+        any_of(&["--depth-per job", "--depth-per target", "--depth-per worker"]).boxed(),
         number("workers", 20).boxed(),
-        prop_oneof![number("rate", 1 << 30), one(&["--rate 12345678B/s", "--rate 1g/s"])].boxed(),
+        prop_oneof![number("rate", 1 << 30), any_of(&["--rate 12345678B/s", "--rate 1g/s"])].boxed(),
         number("time", 4000).boxed(),
         (0u64..1 << 40).prop_map(|nanos| format!("--warm-up {nanos}ns")).boxed(),
         (0u64..1 << 40)
@@ -154,9 +154,9 @@ fn jobs() -> impl Strategy<Value = String> {
             .boxed(),
         number("operations", 1 << 40).boxed(),
         number("bytes", 1 << 50).boxed(),
-        one(&["--cache buffered", "--cache mapped", "--cache direct-through"]).boxed(),
-        one(&["--cpus 0", "--cpus 1,0", "--cpus 3-9"]).boxed(),
-        one(&["--target b.dat", "--target b.dat --target c.dat"]).boxed(),
+        any_of(&["--cache buffered", "--cache mapped", "--cache direct-through"]).boxed(),
+        any_of(&["--cpus 0", "--cpus 1,0", "--cpus 3-9"]).boxed(),
+        any_of(&["--target b.dat", "--target b.dat --target c.dat"]).boxed(),
         (0u64..=u64::MAX).prop_map(|seed| format!("--seed {seed}")).boxed(),
     ];
     let count = groups.len();

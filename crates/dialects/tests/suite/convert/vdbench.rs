@@ -88,7 +88,7 @@ fn plan_with_run(wds: &str, rate: &str) -> Plan {
     ))
 }
 
-/// Regression: the rate was that of the first stream for all, at equal shares.
+/// Regression: all streams got the rate of the first one, at equal shares.
 #[test]
 fn streams_keep_their_rates_and_shares() {
     let sizes = |shares: &str, rate: &str| plan_with_run(&format!("wd=w1,sd=sd1,rdpct=70,xfersize=({shares})"), rate);
@@ -100,7 +100,7 @@ fn streams_keep_their_rates_and_shares() {
         texts(&found.lost)
     };
     let policy = "Vdbench: it ends after 50 errors";
-    let only_policy = |lost: Vec<String>| assert!(lost.iter().all(|one| one.contains(policy)), "{lost:?}");
+    let only_policy = |lost: Vec<String>| assert!(lost.iter().all(|loss| loss.contains(policy)), "{lost:?}");
     let shares = ["rate = \"500iops\"", "share = 60", "share = 40"];
     only_policy(native(&sizes("4k,60,16k,40", "500"), &shares));
     let shares = ["rate = \"1000iops\"", "share = 90", "share = 10"];
@@ -116,7 +116,7 @@ fn streams_keep_their_rates_and_shares() {
         &["rate = \"500iops\"", "size = \"32m\"", "share = 27", "share = 73"],
     );
     for region in ["1m from 0", "31m from 1m"] {
-        assert!(lost.iter().any(|one| one.contains(region)), "{lost:?}");
+        assert!(lost.iter().any(|loss| loss.contains(region)), "{lost:?}");
     }
     let iometer = to_iometer(&sizes("4k,60,16k,40", "500"));
     let lost = texts(&iometer.lost).join("\n");
@@ -157,11 +157,16 @@ fn shares_and_rates_are_never_dropped_silently() {
         Dialect::Vdbench,
         Dialect::Iometer,
     ];
-    for (number, (one, other)) in pairs.iter().enumerate() {
+    for (number, (first, second)) in pairs.iter().enumerate() {
         for dialect in dialects {
-            let (one, other) = (convert::to(dialect, one), convert::to(dialect, other));
-            let is_silent = one.text == other.text && listed(&one) == listed(&other);
-            assert!(!is_silent, "{number} to {dialect:?}:\n{}\n{}", one.text, listed(&one));
+            let (first, second) = (convert::to(dialect, first), convert::to(dialect, second));
+            let is_silent = first.text == second.text && listed(&first) == listed(&second);
+            assert!(
+                !is_silent,
+                "{number} to {dialect:?}:\n{}\n{}",
+                first.text,
+                listed(&first)
+            );
         }
     }
 }

@@ -390,21 +390,21 @@ fn switches_of_the_time_span() {
 
 #[test]
 fn switches_of_the_profile() {
-    let one = |line: &str| profile(&format!("-Rp {line} t.dat"));
-    assert_eq!(one("-P").progress, 65536);
-    assert_eq!(one("-P0").progress, 65536);
-    assert_eq!(one("-P5000").progress, 5000);
-    assert_eq!(one("-:1").experiment_flags, 1);
-    assert!(one("-v").verbose && !one("-v").verbose_stats);
-    assert!(one("-vs").verbose_stats && !one("-vs").verbose);
-    assert!(one("-vs -v").verbose_stats && one("-vs -v").verbose);
+    let parse_profile = |line: &str| profile(&format!("-Rp {line} t.dat"));
+    assert_eq!(parse_profile("-P").progress, 65536);
+    assert_eq!(parse_profile("-P0").progress, 65536);
+    assert_eq!(parse_profile("-P5000").progress, 5000);
+    assert_eq!(parse_profile("-:1").experiment_flags, 1);
+    assert!(parse_profile("-v").verbose && !parse_profile("-v").verbose_stats);
+    assert!(parse_profile("-vs").verbose_stats && !parse_profile("-vs").verbose);
+    assert!(parse_profile("-vs -v").verbose_stats && parse_profile("-vs -v").verbose);
     let etw = Etw {
         disk_io: true,
         use_perf_timer: true,
         use_paged_memory: true,
         ..Etw::default()
     };
-    assert_eq!(one("-eDISK_IO -eq -epfoo").etw, Some(etw));
+    assert_eq!(parse_profile("-eDISK_IO -eq -epfoo").etw, Some(etw));
     check_refused("-vx", &["ERROR: invalid verbose mode (-v): 'x'"]);
     check_refused("-W-1", &["ERROR: invalid warmup time (-W): '-1'"]);
     check_refused("-C-2s", &["ERROR: invalid cooldown time (-C): '-2s'"]);

@@ -191,10 +191,10 @@ impl Facts {
 fn at(value: &Value, path: &[&str]) -> Value {
     match (path, value) {
         ([], found) => found.clone(),
-        (["*", rest @ ..], Value::Array(list)) => list.iter().map(|one| at(one, rest)).collect(),
+        (["*", rest @ ..], Value::Array(list)) => list.iter().map(|element| at(element, rest)).collect(),
         ([index, rest @ ..], Value::Array(list)) => list
             .get(index.parse::<usize>().unwrap())
-            .map_or(Value::Null, |one| at(one, rest)),
+            .map_or(Value::Null, |element| at(element, rest)),
         ([key, rest @ ..], value) => at(&value[*key], rest),
     }
 }
@@ -222,7 +222,7 @@ fn row(name: &str) -> &'static Row {
         .unwrap_or_else(|| panic!("there is no option {name}"))
 }
 
-/// Splits an entry into arguments, and starts a job if it has none.
+/// Splits an entry into arguments, and starts a job if no argument does.
 pub fn split_words(line: &str) -> Vec<String> {
     let mut words = split(line);
     if !words.iter().any(|word| word.starts_with("--name=")) {

@@ -51,9 +51,9 @@ fn a_program_receives_its_job() {
 fn engines_that_lack_their_command_are_unusable() {
     for (line, engine) in [("--ioengine=cpuio", "cpuio"), ("--ioengine=exec", "exec")] {
         let unusable = lowered(&split_words(line)).unwrap().unusable;
-        let [one] = &unusable[..] else { panic!("{unusable:?}") };
-        assert_eq!((one.errno, one.function.as_str()), (22, engine));
-        assert_eq!(one.line, format!("fio: io engine {engine} init failed."));
+        let [error] = &unusable[..] else { panic!("{unusable:?}") };
+        assert_eq!((error.errno, error.function.as_str()), (22, engine));
+        assert_eq!(error.line, format!("fio: io engine {engine} init failed."));
     }
 }
 

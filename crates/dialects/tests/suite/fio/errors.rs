@@ -169,7 +169,7 @@ fn inputs_of_runs_are_accepted() {
         };
         let (code, read) = all(reading_in(&mut env, &case.line));
         assert_eq!(code, 0, "{name}: {:?}", read.notices);
-        // Messages of the parser come before those of the run.
+        // Messages of the parser come before the messages of the run.
         let said: Vec<&str> = read.stderr().collect();
         let recorded: Vec<&str> = case.stderr.iter().map(String::as_str).take(said.len()).collect();
         assert_eq!(said, recorded, "{name}");

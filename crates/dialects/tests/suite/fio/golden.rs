@@ -84,9 +84,9 @@ fn the_output_of_showcmd_can_be_read_again() {
         let (code, again) = all(env().read(&borrowed));
         assert_eq!(code, 0, "{line}: {:?}", again.notices);
         assert_eq!(again.jobs.len(), from_file.jobs.len(), "{name}");
-        for (one, other) in again.jobs.into_iter().zip(from_file.jobs) {
-            assert_eq!(one.options, other.options, "{name}: {}", one.section);
-            assert_eq!(one.section, other.section, "{name}");
+        for (job, file_job) in again.jobs.into_iter().zip(from_file.jobs) {
+            assert_eq!(job.options, file_job.options, "{name}: {}", job.section);
+            assert_eq!(job.section, file_job.section, "{name}");
         }
     }
 }

@@ -21,7 +21,7 @@ fn plan(options: &str) -> Plan {
     // Trims were recorded on a device; here `f` is a file, on which they are refused.
     let unusable = &lowered.unusable;
     assert!(
-        unusable.iter().all(|one| one.function == "td_io_queue"),
+        unusable.iter().all(|error| error.function == "td_io_queue"),
         "{options}: {unusable:?}"
     );
     whole(lowered.plan)
@@ -36,7 +36,7 @@ fn issued(plan: &Plan, max: usize) -> Vec<Vec<Issued>> {
 
 /// Direction letters and offsets in KiB.
 fn shown(issued: &[Issued]) -> String {
-    let each = issued.iter().map(|issued| {
+    let entries = issued.iter().map(|issued| {
         let letter = match issued.operation.direction {
             Direction::Read => 'R',
             Direction::Write => 'W',
@@ -44,7 +44,7 @@ fn shown(issued: &[Issued]) -> String {
         };
         format!("{letter}{}", issued.operation.offset as f64 / 1024.0)
     });
-    each.collect::<Vec<_>>().join(" ")
+    entries.collect::<Vec<_>>().join(" ")
 }
 
 /// Command lines, with the recorded operations of each clone.
@@ -119,7 +119,7 @@ fn near(count: u64, share: f64) {
 fn skewed_distributions_have_their_shares() {
     let busiest = |other: &str| {
         let mut counts = counts(other);
-        counts.sort_unstable_by(|one, other| other.cmp(one));
+        counts.sort_unstable_by(|a, b| b.cmp(a));
         counts
     };
     let zipf = busiest("=zipf:");

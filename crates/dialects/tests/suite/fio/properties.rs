@@ -89,8 +89,8 @@ proptest! {
         let (code, again) = all(TestEnv::default().read(&arguments));
         prop_assert_eq!(code, 0, "{}: {:?}", line, again.notices);
         prop_assert_eq!(again.jobs.len(), 2);
-        for (one, other) in again.jobs.iter().zip(&from_file.jobs) {
-            prop_assert_eq!(&one.options, &other.options, "{}", &line);
+        for (job, file_job) in again.jobs.iter().zip(&from_file.jobs) {
+            prop_assert_eq!(&job.options, &file_job.options, "{}", &line);
         }
     }
 }

@@ -117,8 +117,8 @@ fn ungrouped_clones_are_added_up() {
         .as_object_mut()
         .unwrap()
         .remove("group_reporting");
-    let one = document["jobs"][0].clone();
-    document["jobs"].as_array_mut().unwrap().push(one);
+    let job = document["jobs"][0].clone();
+    document["jobs"].as_array_mut().unwrap().push(job);
     let imported = import::read("x", &document.to_string()).unwrap();
     let load = only(&imported.loads);
     assert_eq!((load.load.workers, load.load.depth), (Some(2), Some(16)));

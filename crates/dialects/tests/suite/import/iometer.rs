@@ -31,39 +31,39 @@ fn results_of_2006_are_read_by_their_titles() {
         (Some("TESTHOST"), Some(2))
     );
     assert_eq!(imported.started.as_deref(), Some("2026-11-23 10:00:00:123"));
-    let [one, two] = &*imported.loads else {
+    let [first, second] = &*imported.loads else {
         panic!("{imported:#?}")
     };
     assert_eq!(
-        (one.tool.as_str(), one.version.as_deref()),
+        (first.tool.as_str(), first.version.as_deref()),
         ("Iometer", Some("2006.07.27"))
     );
-    assert_eq!(one.name, "4 KiB; 100% Read; 100% random");
+    assert_eq!(first.name, "4 KiB; 100% Read; 100% random");
     assert_eq!(
-        (one.total.iops, one.total.bytes_per_sec),
+        (first.total.iops, first.total.bytes_per_sec),
         (Some(16_000.0), Some(62.5 * MIB))
     );
     assert_eq!(
-        (one.total.operations, one.total.bytes),
+        (first.total.operations, first.total.bytes),
         (Some(960_000), Some(Bytes(3_932_160_000)))
     );
-    assert_eq!(one.total.latency, Some(latency(960_000, 2.0, 45.5)));
+    assert_eq!(first.total.latency, Some(latency(960_000, 2.0, 45.5)));
     // Two workers with one disk each, 16 for each of these.
-    assert_eq!((one.load.workers, one.load.depth), (Some(2), Some(32)));
-    assert_eq!(one.load.targets, ["PHYSICALDRIVE:1", "PHYSICALDRIVE:2"]);
+    assert_eq!((first.load.workers, first.load.depth), (Some(2), Some(32)));
+    assert_eq!(first.load.targets, ["PHYSICALDRIVE:1", "PHYSICALDRIVE:2"]);
     assert_eq!(
-        (one.load.block, one.load.read_percent),
+        (first.load.block, first.load.read_percent),
         (Some(Bytes(4096)), Some(100.0))
     );
-    assert_eq!((one.load.random, one.load.closed_loop), (Some(true), Some(true)));
+    assert_eq!((first.load.random, first.load.closed_loop), (Some(true), Some(true)));
     assert_eq!(
-        (one.load.direct, one.measured_ns),
+        (first.load.direct, first.measured_ns),
         (None, None),
         "the file contains neither"
     );
-    assert_eq!(one.directions[Direction::Write], None, "none were written");
-    assert_eq!(one.errors, Some(0));
-    let parts: Vec<(&str, Option<f64>)> = one
+    assert_eq!(first.directions[Direction::Write], None, "none were written");
+    assert_eq!(first.errors, Some(0));
+    let parts: Vec<(&str, Option<f64>)> = first
         .parts
         .iter()
         .map(|part| (part.name.as_str(), part.flow.iops))
@@ -75,21 +75,21 @@ fn results_of_2006_are_read_by_their_titles() {
             ("TESTHOST, Worker 2", Some(7000.0))
         ]
     );
-    let cores: Vec<(u32, f64, f64)> = one
+    let cores: Vec<(u32, f64, f64)> = first
         .cores
         .iter()
         .map(|core| (core.cpu, core.user, core.kernel))
         .collect();
     assert_eq!(cores, [(0, 0.09, 0.22), (1, 0.07, 0.12)]);
-    assert_eq!(one.stated.processors_busy, Some(0.25));
+    assert_eq!(first.stated.processors_busy, Some(0.25));
 
-    assert_eq!(two.load.read_percent, Some(67.0));
-    let [reads, writes] = [Direction::Read, Direction::Write].map(|of| two.directions[of].as_ref().unwrap());
+    assert_eq!(second.load.read_percent, Some(67.0));
+    let [reads, writes] = [Direction::Read, Direction::Write].map(|of| second.directions[of].as_ref().unwrap());
     assert_eq!((reads.iops, writes.iops), (Some(4020.0), Some(1980.0)));
     assert_eq!(reads.bytes_per_sec, Some(31.40625 * MIB));
     assert_eq!(reads.latency, Some(latency(241_200, 4.0, 52.0)));
     assert_eq!(writes.latency.as_ref().unwrap().mean_ns, Some(8.040404 * 1e6));
-    assert_eq!(two.total.operations, Some(360_000));
+    assert_eq!(second.total.operations, Some(360_000));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn the_depth_is_known_if_every_worker_states_it() {
         depth(&text.replace(",Queue Depth,", ",# of Outstanding IOs,")),
         Some(32)
     );
-    // Disks without a number of their own have that of their workers.
+    // Disks without a number get their worker's number.
     let of_workers: Vec<&str> = text.lines().filter(|line| !line.starts_with("DISK,")).collect();
     assert_eq!(depth(&of_workers.join("\n")), Some(32));
 }

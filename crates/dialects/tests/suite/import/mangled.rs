@@ -41,15 +41,15 @@ impl Damage {
             }
             index
         };
-        let pair = |one: &usize, other: &usize| (at(one).min(at(other)), at(one).max(at(other)));
+        let pair = |first: &usize, other: &usize| (at(first).min(at(other)), at(first).max(at(other)));
         match self {
             Damage::Cut(place) => text[..at(place)].to_owned(),
-            Damage::Drop(one, other) => {
-                let (start, end) = pair(one, other);
+            Damage::Drop(one, second) => {
+                let (start, end) = pair(one, second);
                 format!("{}{}", &text[..start], &text[end..])
             }
-            Damage::Double(one, other) => {
-                let (start, end) = pair(one, other);
+            Damage::Double(one, second) => {
+                let (start, end) = pair(one, second);
                 format!("{}{}", &text[..end], &text[start..])
             }
             Damage::Insert(place, what) => format!("{}{what}{}", &text[..at(place)], &text[at(place)..]),
@@ -70,8 +70,8 @@ fn damage() -> impl Strategy<Value = Damage> {
     ];
     prop_oneof![
         place().prop_map(Damage::Cut),
-        (place(), place()).prop_map(|(one, other)| Damage::Drop(one, other)),
-        (place(), place()).prop_map(|(one, other)| Damage::Double(one, other)),
+        (place(), place()).prop_map(|(a, b)| Damage::Drop(a, b)),
+        (place(), place()).prop_map(|(a, b)| Damage::Double(a, b)),
         (place(), "[\\x00-\u{2fff}|,.:%=<>&{}\"\\n0-9]{0,12}").prop_map(|(at, what)| Damage::Insert(at, what)),
         (
             prop_oneof![

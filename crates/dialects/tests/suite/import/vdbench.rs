@@ -26,43 +26,46 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
         (imported.form, rules(&imported), imported.unread.len()),
         (form, vec![], 0)
     );
-    let [one, two] = &*imported.loads else {
+    let [first, second] = &*imported.loads else {
         panic!("{imported:#?}")
     };
-    assert_eq!([one.name.as_str(), two.name.as_str()], names);
-    assert_eq!((one.tool.as_str(), one.version.as_deref()), ("Vdbench", Some("50407")));
+    assert_eq!([first.name.as_str(), second.name.as_str()], names);
+    assert_eq!(
+        (first.tool.as_str(), first.version.as_deref()),
+        ("Vdbench", Some("50407"))
+    );
     // Six intervals of 5 s; the first is not in any average.
     assert_eq!(
-        (one.measured_ns, one.load.warm_up_ns),
+        (first.measured_ns, first.load.warm_up_ns),
         (Some(Nanos::secs(25)), Some(Nanos::secs(5)))
     );
     assert_eq!(
-        (one.total.iops, one.total.bytes_per_sec),
+        (first.total.iops, first.total.bytes_per_sec),
         (Some(20_000.0), Some(78.13 * MIB))
     );
-    assert_eq!(mean_and_max(one), (Some(400_000.0), Some(3_210_000.0)));
-    assert_eq!((one.load.closed_loop, one.load.rate_iops), (Some(true), None));
-    assert_eq!(one.load.block, Some(Bytes(4096)));
+    assert_eq!(mean_and_max(first), (Some(400_000.0), Some(3_210_000.0)));
+    assert_eq!((first.load.closed_loop, first.load.rate_iops), (Some(true), None));
+    assert_eq!(first.load.block, Some(Bytes(4096)));
     assert_eq!(
-        one.load.depth, None,
+        first.load.depth, None,
         "eight threads for each storage definition, of which the number is not stated"
     );
     assert_eq!(
-        (one.stated.in_flight, one.stated.bytes_per_operation),
+        (first.stated.in_flight, first.stated.bytes_per_operation),
         (Some(8.0), Some(4096.0))
     );
-    assert_eq!(one.stated.processors_busy, Some(0.214));
+    assert_eq!(first.stated.processors_busy, Some(0.214));
     assert_eq!(
-        (one.directions.read.as_ref(), &one.directions.write),
-        (Some(&one.total), &None)
+        (first.directions.read.as_ref(), &first.directions.write),
+        (Some(&first.total), &None)
     );
     assert_eq!(
-        (one.total.operations, one.errors),
+        (first.total.operations, first.errors),
         (None, None),
         "neither file has counts"
     );
     // The second interval: 19,800 × 5 s, and 77.34 MiB × 5.
-    assert_eq!(one.series.len(), 5);
+    assert_eq!(first.series.len(), 5);
     let expected = SeriesPoint {
         start_ns: Nanos(0),
         length_ns: Nanos::secs(5),
@@ -71,26 +74,32 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
         mean_ns: Some(404_000.0),
         p99_ns: None,
     };
-    assert_eq!(one.series[0], expected);
-    assert_eq!(one.series[4].start_ns, Nanos::secs(20));
+    assert_eq!(first.series[0], expected);
+    assert_eq!(first.series[4].start_ns, Nanos::secs(20));
 
-    assert_eq!((two.load.closed_loop, two.load.rate_iops), (Some(false), Some(5000.0)));
-    assert_eq!((two.load.block, two.load.read_percent), (Some(Bytes(8192)), Some(70.0)));
+    assert_eq!(
+        (second.load.closed_loop, second.load.rate_iops),
+        (Some(false), Some(5000.0))
+    );
+    assert_eq!(
+        (second.load.block, second.load.read_percent),
+        (Some(Bytes(8192)), Some(70.0))
+    );
     // The larger of the two maxima.
-    assert_eq!(mean_and_max(two), (Some(650_000.0), Some(9_700_000.0)));
-    let [reads, writes] = [&two.directions.read, &two.directions.write].map(|flow| flow.as_ref().unwrap());
+    assert_eq!(mean_and_max(second), (Some(650_000.0), Some(9_700_000.0)));
+    let [reads, writes] = [&second.directions.read, &second.directions.write].map(|flow| flow.as_ref().unwrap());
     assert!((reads.iops.unwrap() - 3500.0).abs() < 1e-6 && (writes.iops.unwrap() - 1500.0).abs() < 1e-6);
     assert_eq!(
         (mean_latency(reads), mean_latency(writes)),
         (Some(500_000.0), Some(1_000_000.0))
     );
     assert_eq!(
-        two.directions.read.as_ref().unwrap().bytes_per_sec,
+        second.directions.read.as_ref().unwrap().bytes_per_sec,
         None,
         "not distinguished"
     );
     // 4,996 × 5 s = 24,980, of which 69.9 % are 17,461.
-    assert_eq!(two.series[0].operations, [17_461, 7519, 0]);
+    assert_eq!(second.series[0].operations, [17_461, 7519, 0]);
     imported.loads
 }
 

@@ -30,8 +30,8 @@ fn both(case: &str) -> (Vec<Issued>, Vec<Logged>) {
     let text = text.replace("iorate=400", "iorate=max");
     let plan = whole(run("-f parmfile", &text).unwrap().remove(0).plan);
     let issued = execute(&plan, 0, 0, &[SIZE], 2000).remove(0);
-    let ours = issued.iter().map(|one| {
-        let operation = one.operation;
+    let ours = issued.iter().map(|issued_operation| {
+        let operation = issued_operation.operation;
         (
             operation.direction == model::Direction::Read,
             operation.offset,
@@ -107,7 +107,10 @@ fn a_sequential_workload_reads_every_block_in_order() {
     let text = "sd=sd1,lun=/d/f,size=64m,threads=4\nwd=wd1,sd=sd1,xfersize=1m,seekpct=eof\nrd=rd1,wd=wd1,iorate=max";
     let plan = whole(run("-f parmfile", text).unwrap().remove(0).plan);
     let issued = execute(&plan, 0, 0, &[SIZE], 2000).remove(0);
-    let places: Vec<u64> = issued.iter().map(|one| one.operation.offset).collect();
+    let places: Vec<u64> = issued
+        .iter()
+        .map(|issued_operation| issued_operation.operation.offset)
+        .collect();
     assert_eq!(places, (0..64).map(|block| block << 20).collect::<Vec<u64>>());
 }
 

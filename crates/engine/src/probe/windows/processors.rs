@@ -56,7 +56,7 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     let records_of_kind = |kind: u32| {
         records
             .iter()
-            .filter(move |(of, _)| *of == kind)
+            .filter(move |(entry_kind, _)| *entry_kind == kind)
             .map(|(_, record)| *record)
     };
     let mut cpus: Vec<LogicalCpu> = Vec::new();
@@ -71,16 +71,16 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     }
     for (socket, record) in records_of_kind(PACKAGE).enumerate() {
         let members = processors(record, 24, u16_at(record, 22).unwrap_or(0));
-        let inside = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
-        inside.for_each(|cpu| cpu.socket = socket as u32);
+        let member_cpus = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
+        member_cpus.for_each(|cpu| cpu.socket = socket as u32);
     }
     for record in records_of_kind(NODE) {
         // Before Windows Server 2022 a node has one group and no group count.
         let count = u16_at(record, 22).unwrap_or(0).max(1);
         let members = processors(record, 24, count);
         let node = u32_at(record, 0).unwrap_or(0);
-        let inside = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
-        inside.for_each(|cpu| cpu.node = node);
+        let member_cpus = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
+        member_cpus.for_each(|cpu| cpu.node = node);
     }
     cpus.sort_by_key(|cpu| cpu.cpu);
     cpus

@@ -72,9 +72,9 @@ impl Disk {
     /// # Errors
     /// The system's error.
     pub fn open(path: &Path) -> io::Result<Disk> {
-        let mut how = OpenOptions::new();
-        how.read(true).custom_flags(libc::O_NONBLOCK);
-        how.open(path).map(Disk)
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_NONBLOCK);
+        options.open(path).map(Disk)
     }
 
     /// Sends a query. Requires root (`CAP_SYS_RAWIO`).
@@ -131,11 +131,11 @@ impl Disk {
             )));
         }
         let sense = sense[..usize::from(header.sense_length).min(sense.len())].to_vec();
-        let whole = with_block && header.missing == 0 && header.status == 0;
+        let is_complete = with_block && header.missing == 0 && header.status == 0;
         Ok(Response {
             status: header.status,
             sense,
-            block: whole.then_some(block),
+            block: is_complete.then_some(block),
         })
     }
 }

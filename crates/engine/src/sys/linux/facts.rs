@@ -186,10 +186,10 @@ fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
             if extent.logical >= size || end <= start {
                 break 'all;
             }
-            let inside = end.min(size) - extent.logical.max(start);
-            covered += inside;
+            let overlap = end.min(size) - extent.logical.max(start);
+            covered += overlap;
             if extent.flags & UNWRITTEN != 0 {
-                found.unwritten.0 += inside;
+                found.unwritten.0 += overlap;
             }
             if end_before != Some((extent.logical, extent.physical)) {
                 found.extents += 1;

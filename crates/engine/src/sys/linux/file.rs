@@ -359,12 +359,12 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
     }
     // The guard holds the device exclusively, so the kernel refuses to discard dirty pages. After a
     // flush it accepts.
-    let all = FileRangeFlags {
+    let all_flags = FileRangeFlags {
         wait_before: true,
         write: true,
         wait_after: true,
     };
-    match flush_range(file, offset, length, all) {
+    match flush_range(file, offset, length, all_flags) {
         0 => discard(file, offset, length),
         _ => result,
     }

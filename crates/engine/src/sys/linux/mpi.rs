@@ -1,8 +1,8 @@
 //! MPI, loaded at run time. The launcher's library is opened by name, so neither the build nor a
 //! run without MPI needs it.
 //!
-//! Three binary interfaces exist, with different constants: that of the MPI-5 standard, that of
-//! MPICH and its family (Intel, Cray, MVAPICH), and that of Open MPI, whose handles are addresses
+//! Three binary interfaces exist, with different constants: the MPI-5 standard,
+//! MPICH and its family (Intel, Cray, MVAPICH), and Open MPI, whose handles are addresses
 //! of exported objects. Handles are machine words here; MPICH passes its 32-bit handles in the same
 //! registers. Status objects have different layouts, so they are never used. The symbols of a
 //! library identify its interface, because its file may have any name.
@@ -193,7 +193,7 @@ impl Mpi {
     /// Opens a library.
     ///
     /// # Errors
-    /// Why it cannot be opened, or what it lacks.
+    /// Why it cannot be opened, or the symbol that it lacks.
     pub fn open(name: &str) -> Result<LoadedMpi, String> {
         let library = Library::open(name)?;
         let address = |symbol: &str| {

@@ -90,7 +90,7 @@ impl Pipe {
                 let mut at = (offset + done as u64) as i64;
                 // SAFETY: the descriptors are open, and the position is a live number that the call
                 // may change.
-                let left = into_moved(unsafe {
+                let remaining = into_moved(unsafe {
                     libc::splice(
                         self.read_end.as_raw_fd(),
                         std::ptr::null_mut(),
@@ -100,7 +100,7 @@ impl Pipe {
                         0,
                     )
                 });
-                match left {
+                match remaining {
                     Ok(0) => return -i64::from(libc::EIO),
                     Ok(bytes) => done += bytes,
                     Err(error) => return error,

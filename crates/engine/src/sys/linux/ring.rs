@@ -351,14 +351,14 @@ impl Ring {
 
     /// Reaps `count` completions, which must be available.
     #[inline(always)]
-    pub(crate) fn reap(&mut self, count: u32, mut each: impl FnMut(u64, i32)) {
+    pub(crate) fn reap(&mut self, count: u32, mut on_completion: impl FnMut(u64, i32)) {
         debug_assert!(count <= self.available());
         for step in 0..count {
             let index = (self.local_head.wrapping_add(step) & self.completion_mask) as usize;
             // SAFETY: the masked index is within the mapped array, and the acquire load of the
             // tail in `available` has shown that the kernel has finished writing this entry.
             let completion = unsafe { *self.completions.add(index) };
-            each(completion.user_data, completion.result);
+            on_completion(completion.user_data, completion.result);
         }
         self.local_head = self.local_head.wrapping_add(count);
         // SAFETY: the head is within the mapping that `self` keeps. Release: entries were read

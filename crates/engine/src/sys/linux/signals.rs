@@ -24,7 +24,7 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// Writes beyond the file size limit fail with `EFBIG` instead of killing the process.
 pub fn ignore_file_size_signal() {
-    // SAFETY: SIG_IGN is a valid disposition for SIGXFSZ, and no handler of ours is replaced.
+    // SAFETY: SIG_IGN is a valid disposition for SIGXFSZ, and no handler is replaced.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
@@ -115,7 +115,7 @@ fn set_stop_signals_mask(how: libc::c_int) -> libc::sigset_t {
 pub fn with_stop_signals_unblocked<T>(start: impl FnOnce() -> T) -> T {
     let before = set_stop_signals_mask(libc::SIG_UNBLOCK);
     let started = start();
-    // SAFETY: the set is that of this thread before, and outlives the call.
+    // SAFETY: the set is this thread's earlier mask, and outlives the call.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
     started
 }

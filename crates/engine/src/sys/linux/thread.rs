@@ -39,10 +39,10 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
 /// before starting other threads. Returns the previous number of CPUs; `None` if nothing changed.
 pub fn unbind_cpus() -> Option<u32> {
     let before = usable_cpus().len();
-    let mut all = CpuSet::new();
-    (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+    let mut all_cpus = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|cpu| all_cpus.set(cpu));
     // The kernel limits it to the CPUs of the control group.
-    sched_setaffinity(None, &all).ok()?;
+    sched_setaffinity(None, &all_cpus).ok()?;
     (usable_cpus().len() > before).then_some(before as u32)
 }
 

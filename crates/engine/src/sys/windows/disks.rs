@@ -143,7 +143,7 @@ pub(crate) fn partition_id(file: &fs::File) -> Option<PartitionId> {
 
 /// Performance counters of every disk that has them.
 pub(crate) fn counters() -> Vec<(String, DiskCounters)> {
-    let one = |number: u32| {
+    let read_disk = |number: u32| {
         let file = open_for_query(Path::new(&path(number))).ok()?;
         let answer = device_io_control(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
         Some((
@@ -151,5 +151,9 @@ pub(crate) fn counters() -> Vec<(String, DiskCounters)> {
             ioctl_structs::counters(&answer.bytes)?,
         ))
     };
-    numbers().unwrap_or_default().into_iter().filter_map(one).collect()
+    numbers()
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(read_disk)
+        .collect()
 }

@@ -76,7 +76,7 @@ fn flags_and_attributes(options: &OpenOptions) -> (u32, u32) {
     let attributes = [(options.hint.temporary, FILE_ATTRIBUTE_TEMPORARY)];
     let combine_set = |wanted: &[(bool, u32)]| {
         let set = wanted.iter().filter(|(set, _)| *set);
-        set.fold(0, |all, (_, one)| all | one)
+        set.fold(0, |flags, (_, flag)| flags | flag)
     };
     (combine_set(&flags), combine_set(&attributes))
 }
@@ -569,7 +569,7 @@ mod tests {
             exclusive: false,
             overlapped: false,
         };
-        let with = |change: &dyn Fn(&mut OpenOptions)| {
+        let open_with = |change: &dyn Fn(&mut OpenOptions)| {
             let mut options = plain;
             change(&mut options);
             flags_and_attributes(&options)
@@ -596,7 +596,7 @@ mod tests {
             ),
         ];
         for (number, (change, expected)) in table.into_iter().enumerate() {
-            assert_eq!(with(change), expected, "row {number}");
+            assert_eq!(open_with(change), expected, "row {number}");
         }
     }
 

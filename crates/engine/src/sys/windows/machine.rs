@@ -220,10 +220,10 @@ mod tests {
     #[test]
     fn reported_memory_is_never_zero() {
         const THREADS: usize = 16;
-        let together = Barrier::new(THREADS);
+        let start_barrier = Barrier::new(THREADS);
         let found: Vec<Option<[u64; 2]>> = std::thread::scope(|scope| {
             let ask = || {
-                together.wait();
+                start_barrier.wait();
                 memory()
             };
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();

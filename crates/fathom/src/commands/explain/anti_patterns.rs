@@ -11,7 +11,13 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     let list: Vec<&AntiPattern> = if names.is_empty() {
         ANTI_PATTERNS.iter().collect()
     } else {
-        let known = || ANTI_PATTERNS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+        let known = || {
+            ANTI_PATTERNS
+                .iter()
+                .map(|pattern| pattern.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let unknown = |name: &str| {
             let fault =
                 Fault::new(format!("unknown anti-pattern `{name}`")).help(format!("anti-patterns: {}", known()));
@@ -24,11 +30,11 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
         return screen::put_json(&list);
     }
     let mut text = String::from("Common tests that do not test storage\n");
-    for one in list {
-        text += &format!("\n{}\n", one.name);
-        text += &screen::wrap_paragraph(one.what);
-        text += &screen::wrap_paragraph(one.why);
-        text += &screen::wrap_paragraph(&format!("Instead: {}", one.instead));
+    for pattern in list {
+        text += &format!("\n{}\n", pattern.name);
+        text += &screen::wrap_paragraph(pattern.what);
+        text += &screen::wrap_paragraph(pattern.why);
+        text += &screen::wrap_paragraph(&format!("Instead: {}", pattern.instead));
     }
     screen::put(&text)
 }

@@ -179,7 +179,7 @@ fn format_limits(limits: &[LimitUse]) -> String {
 /// Formats shared limits in columns, and the conclusions.
 fn format_shared_limits(table: &LimitTable) -> String {
     let mut bytes = Vec::new();
-    diagnosis::write_rows(&diagnosis::job_rows(table), &mut bytes).expect("writing to memory does not fail");
+    diagnosis::write_rows(&diagnosis::format_job_rows(table), &mut bytes).expect("writing to memory does not fail");
     bytes.push(b'\n');
     diagnosis::write_rows(&diagnosis::limit_rows(table), &mut bytes).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();

@@ -121,7 +121,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let permissions = permissions::from_args(&args.safety);
     let plans = ready
         .iter()
-        .map(|one| one.plan(one.next_attempt(&Search::default()).as_ref(), session.ranks()))
+        .map(|workload| workload.plan(workload.next_attempt(&Search::default()).as_ref(), session.ranks()))
         .collect::<Result<Vec<_>, _>>()?;
     for plan in &plans {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
@@ -148,8 +148,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         exits: Vec::new(),
     };
     let mut workloads = Vec::new();
-    for (number, one) in ready.iter().enumerate() {
-        workloads.push(runner.run_workload(one, number + 1, ready.len()));
+    for (number, workload) in ready.iter().enumerate() {
+        workloads.push(runner.run_workload(workload, number + 1, ready.len()));
         if session.process.is_interrupted() {
             break;
         }
@@ -171,11 +171,14 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
     let (mut text, mut refused) = (String::new(), false);
-    for (one, plan) in ready.iter().zip(plans) {
+    for (workload, plan) in ready.iter().zip(plans) {
         let (described, exit) = dry_run_of(session.ranks(), plan, plan, permissions, &[])?;
         refused |= exit == Exit::Refused;
-        let paced = one.paced.as_ref().map_or("", |_| " (issued at that rate)");
-        text += &format!("{}: required: {}{paced}\n{described}\n", one.name, one.required);
+        let paced = workload.paced.as_ref().map_or("", |_| " (issued at that rate)");
+        text += &format!(
+            "{}: required: {}{paced}\n{described}\n",
+            workload.name, workload.required
+        );
     }
     screen::put(&text)?;
     Ok(if refused { Exit::Refused } else { Exit::Done })
@@ -185,8 +188,8 @@ fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Per
 fn refuse_forbidden_targets(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
     let mut refusals: Vec<Refusal> = Vec::new();
     for plan in plans {
-        for one in ::run::targets::judge(plan, permissions)? {
-            if let Some(refusal) = one.decision.refusal().filter(|refusal| !refusals.contains(refusal)) {
+        for target in ::run::targets::judge(plan, permissions)? {
+            if let Some(refusal) = target.decision.refusal().filter(|refusal| !refusals.contains(refusal)) {
                 refusals.push(refusal.clone());
             }
         }
@@ -212,9 +215,9 @@ struct SuiteRunner<'a> {
 }
 
 impl SuiteRunner<'_> {
-    fn run_workload(&mut self, one: &Ready, number: usize, count: usize) -> JudgedWorkload {
-        let mut workload = without_result(one);
-        match self.run_attempts(one, &mut workload, &format!("[{number}/{count}]")) {
+    fn run_workload(&mut self, ready: &Ready, number: usize, count: usize) -> JudgedWorkload {
+        let mut workload = without_result(ready);
+        match self.run_attempts(ready, &mut workload, &format!("[{number}/{count}]")) {
             Ok(results) => {
                 self.exits.push(Exit::from_results(&results, false));
                 workload.findings.clone_from(&results.findings);
@@ -223,7 +226,7 @@ impl SuiteRunner<'_> {
                 } else {
                     workload.failure = None;
                 }
-                let name = format!("{}: {}", self.suite, one.name);
+                let name = format!("{}: {}", self.suite, ready.name);
                 let verdict = workload.verdict.as_ref().map(|verdict| verdict.outcome.word());
                 history::record_as(
                     &self.args.study.measure,
@@ -243,39 +246,39 @@ impl SuiteRunner<'_> {
     }
 
     /// Runs a workload, and repeats it if operations had to wait for a free slot.
-    fn run_attempts(&mut self, one: &Ready, workload: &mut JudgedWorkload, place: &str) -> Result<Results, Faults> {
+    fn run_attempts(&mut self, ready: &Ready, workload: &mut JudgedWorkload, place: &str) -> Result<Results, Faults> {
         let mut search = Search::default();
         loop {
-            let attempt = one.next_attempt(&search);
+            let attempt = ready.next_attempt(&search);
             let number = attempt.map_or(1, |attempt| attempt.number);
-            let mut plan = one.plan(attempt.as_ref(), self.session.ranks())?;
+            let mut plan = ready.plan(attempt.as_ref(), self.session.ranks())?;
             workload.load = describe_load(&plan);
             workload.settings = convert::to_native(&plan).text;
             self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
-            let again = if number > 1 { ", again, with more slots" } else { "" };
+            let retry_note = if number > 1 { ", again, with more slots" } else { "" };
             self.screen
-                .print(&format!("{place} {}: {}{again}", one.name, workload.load));
-            self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
+                .print(&format!("{place} {}: {}{retry_note}", ready.name, workload.load));
+            self.screen.begin(&plan, Some(format!("{place} {}", ready.name)));
             let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
             let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
                 shared_files.adopt_created(&event);
                 screen.handle_event(&event);
             });
             let results = results?;
-            workload.verdict = judged::judge(&results, &one.clauses).only();
-            if let (Some(paced), Some(attempt), Some(verdict)) = (&one.paced, &attempt, &workload.verdict)
+            workload.verdict = judged::judge(&results, &ready.clauses).only();
+            if let (Some(paced), Some(attempt), Some(verdict)) = (&ready.paced, &attempt, &workload.verdict)
                 && let Some(observed) = Observation::from_results(&results, 0, 0)
             {
                 paced.record_window(&mut search, attempt, verdict, &observed);
             }
-            let again =
-                workload.verdict.is_some() && !Exit::is_cut_short(&results) && one.next_attempt(&search).is_some();
+            let retry_note =
+                workload.verdict.is_some() && !Exit::is_cut_short(&results) && ready.next_attempt(&search).is_some();
             self.runs.push(StudyRun {
-                settings: report::settings(&one.name, Some(number)),
+                settings: report::settings(&ready.name, Some(number)),
                 role: RunRole::Measured,
                 results: results.clone(),
             });
-            if !again {
+            if !retry_note {
                 return Ok(results);
             }
         }

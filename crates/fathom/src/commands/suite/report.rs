@@ -38,7 +38,7 @@ pub(super) fn build_report(
                 .find_map(|host| host.environment.target(number as u32));
             let words = match (&target.kind, facts) {
                 (TargetKind::Simulated { .. }, _) | (_, None) => target.path.clone(),
-                (_, Some(facts)) => words::target(facts),
+                (_, Some(facts)) => words::describe_target(facts),
             };
             environment.push(("Tested".to_owned(), words));
         }
@@ -143,7 +143,10 @@ fn this_tool() -> model::results::Tool {
 pub(super) fn format_text(report: &SuiteReport, runs: &[StudyRun]) -> String {
     let (lines, notes) = suite::table(report);
     let mut text = format!("{}, {}\n", report.name, report.started);
-    if let Some(simulation) = runs.iter().find_map(|run| words::simulation(&run.results.plan)) {
+    if let Some(simulation) = runs
+        .iter()
+        .find_map(|run| words::describe_simulation(&run.results.plan))
+    {
         text += &format!("{simulation}\n");
     }
     if let Some(objective) = &report.objective {
@@ -170,7 +173,7 @@ pub(super) fn format_text(report: &SuiteReport, runs: &[StudyRun]) -> String {
     let findings = report
         .workloads
         .iter()
-        .map(|one| (one.name.as_str(), one.findings.as_slice()));
+        .map(|workload| (workload.name.as_str(), workload.findings.as_slice()));
     text + &compare::format_warnings(&pages::merge_warnings(findings))
 }
 
@@ -180,7 +183,7 @@ pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
         let is_of_workload = |run: &&StudyRun| {
             run.settings
                 .iter()
-                .any(|one| one.name == "workload" && one.value == workload.name)
+                .any(|setting| setting.name == "workload" && setting.value == workload.name)
         };
         let found = runs
             .iter()
@@ -194,7 +197,7 @@ pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
         };
         let of_clauses = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
         let reasons: Vec<String> = of_clauses
-            .map(|one| one.reason.clone())
+            .map(|clause| clause.reason.clone())
             .chain(workload.reasons())
             .collect();
         vec![
@@ -227,10 +230,10 @@ pub(super) fn junit_suite(report: &SuiteReport, started: &Zoned, text: &str) -> 
     let mut cases = Vec::new();
     for workload in &report.workloads {
         let clauses = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
-        cases.extend(clauses.map(|one| Case {
-            name: format!("{}: {}", workload.name, one.clause),
-            outcome: outcome(one.outcome),
-            message: one.reason.clone(),
+        cases.extend(clauses.map(|clause| Case {
+            name: format!("{}: {}", workload.name, clause.clause),
+            outcome: outcome(clause.outcome),
+            message: clause.reason.clone(),
         }));
         let reasons = workload.verdict.iter().flat_map(|verdict| &verdict.reasons);
         let as_a_whole = |outcome: CaseOutcome, message: String| Case {

@@ -85,8 +85,8 @@ pub(super) fn prepare_workloads(
     suite: &Suite,
 ) -> Result<Vec<Ready>, Faults> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let one = |workload: &Workload| prepare_workload(session, args, folder, suite, workload);
-    suite.workloads.iter().map(one).collect()
+    let prepare = |workload: &Workload| prepare_workload(session, args, folder, suite, workload);
+    suite.workloads.iter().map(prepare).collect()
 }
 
 fn prepare_workload(
@@ -199,20 +199,20 @@ pub(super) fn describe_load(plan: &Plan) -> String {
     };
     format!(
         "{}, {}; {}",
-        words::operations(job),
+        words::describe_operations(job),
         words::load(job),
-        words::phases(job)
+        words::describe_phases(job)
     )
 }
 
 /// Returns a workload without any result yet.
-pub(super) fn without_result(one: &Ready) -> JudgedWorkload {
+pub(super) fn without_result(ready: &Ready) -> JudgedWorkload {
     JudgedWorkload {
-        name: one.name.clone(),
-        objective: one.document.objective.clone(),
-        preset: one.document.preset.as_ref().map(words::preset),
+        name: ready.name.clone(),
+        objective: ready.document.objective.clone(),
+        preset: ready.document.preset.as_ref().map(words::describe_preset),
         load: String::new(),
-        required: one.required.clone(),
+        required: ready.required.clone(),
         settings: String::new(),
         verdict: None,
         failure: Some("it did not run".into()),

@@ -168,9 +168,9 @@ pub(super) fn exit_code(runs: &[model::study::StudyRun], failed: bool, session: 
     if session.process.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
     }
-    let mut each = runs.iter().map(|run| Exit::from_results(&run.results, false));
+    let mut exits = runs.iter().map(|run| Exit::from_results(&run.results, false));
     let default_exit = if failed { Exit::Partial } else { Exit::Done };
-    each.find(|exit| *exit != Exit::Done).unwrap_or(default_exit)
+    exits.find(|exit| *exit != Exit::Done).unwrap_or(default_exit)
 }
 
 fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {
@@ -239,14 +239,14 @@ fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> 
     let mut varied = Vec::new();
     for text in args.over.iter().map(String::as_str).chain(default_over) {
         let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));
-        let one = sweep::parse_varied(text).map_err(fault)?;
+        let parsed = sweep::parse_varied(text).map_err(fault)?;
         if varied
             .iter()
-            .any(|other: &VariedParameter| other.parameter == one.parameter)
+            .any(|other: &VariedParameter| other.parameter == parsed.parameter)
         {
-            return Err(fault(format!("{} is varied twice", one.parameter.name())));
+            return Err(fault(format!("{} is varied twice", parsed.parameter.name())));
         }
-        varied.push(one);
+        varied.push(parsed);
     }
     let varies = |parameter: Parameter| varied.iter().any(|varied| varied.parameter == parameter);
     let job = &mut document.jobs[0];
@@ -352,7 +352,7 @@ impl SweepRunner<'_> {
             next.expected_total,
             sweep::format_settings(&next.settings),
             duration(next.time),
-            words::operations(&plan.steps[0].jobs[0]),
+            words::describe_operations(&plan.steps[0].jobs[0]),
             slots.unwrap_or_default(),
             duration(next.time_left),
         ));

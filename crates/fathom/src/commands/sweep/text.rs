@@ -12,7 +12,7 @@ use crate::screen::wrap_paragraph;
 /// Formats the whole report. `first` may be any run: tool, machine and targets are the same in all.
 pub(super) fn format_report(report: &Report, first: &Results) -> String {
     let mut text = format_head(report, first);
-    if let Some(simulation) = report::words::simulation(&first.plan) {
+    if let Some(simulation) = report::words::describe_simulation(&first.plan) {
         text += &format!("{simulation}\n");
     }
     text += &format_table(report);
@@ -42,7 +42,7 @@ fn format_head(report: &Report, first: &Results) -> String {
     let mut bytes = Vec::new();
     let mut summary = Summary::from_results(first);
     summary.name.clone_from(&report.name);
-    formats::head(&summary, &mut bytes).expect("writing to memory does not fail");
+    formats::write_head(&summary, &mut bytes).expect("writing to memory does not fail");
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

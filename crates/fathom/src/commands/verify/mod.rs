@@ -104,8 +104,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             None => study::diagnosis::diagnoses(&results, &known),
         };
         if is_cause_elsewhere(&verdict) {
-            let says_nothing = |one: &JobDiagnosis| one.diagnosis.answer == Answer::Undetermined;
-            results.diagnoses.retain(|one| !says_nothing(one));
+            let says_nothing = |diagnosis: &JobDiagnosis| diagnosis.diagnosis.answer == Answer::Undetermined;
+            results.diagnoses.retain(|diagnosis| !says_nothing(diagnosis));
         }
     }
     let verified = report::build_document(&request, &results, verdict, &issued);

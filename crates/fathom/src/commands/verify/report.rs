@@ -58,7 +58,7 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     let expired = verified.promise.expired.iter();
     // The page lists the source with the limits.
     let expired = expired.filter_map(|note| note.split(": ").next());
-    shown.notes.extend(expired.map(::report::diagnosis::sentence));
+    shown.notes.extend(expired.map(::report::diagnosis::format_sentence));
     if length.is_short() && !shown.options.iter().any(|(name, _)| name == "--time") {
         shown.options.push(("--time".into(), format!("{}s", length.full_secs)));
     }
@@ -91,7 +91,7 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
         }
         None => target,
     };
-    page.title = mark_title(words::simulation(&results.plan), &title);
+    page.title = mark_title(words::describe_simulation(&results.plan), &title);
     html::file(&page)
 }
 
@@ -106,9 +106,10 @@ pub(super) fn format_text(verified: &VerificationReport, strict: bool) -> String
         };
     }
     text += &format_caveats(verified, strict);
-    for one in &verified.diagnoses {
+    for diagnosis in &verified.diagnoses {
         let mut bytes = b"\nWhat limits the load\n".to_vec();
-        ::report::diagnosis::write_diagnosis(&one.diagnosis, &mut bytes).expect("writing to memory does not fail");
+        ::report::diagnosis::write_diagnosis(&diagnosis.diagnosis, &mut bytes)
+            .expect("writing to memory does not fail");
         text += &String::from_utf8_lossy(&bytes);
     }
     text

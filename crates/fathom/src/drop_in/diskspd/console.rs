@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use dialects::diskspd::{EventRole, Profile, threads};
+use dialects::diskspd::{EventRole, Profile, assign_threads};
 use jiff::Zoned;
 use model::event::{Event, Phase};
 use model::plan::Plan;
@@ -185,14 +185,14 @@ impl<'a> Console<'a> {
             return;
         }
         let span = &self.profile.time_spans[step];
-        let list = threads(span);
+        let list = assign_threads(span);
         for (number, uses) in list.iter().enumerate() {
             self.print_verbose(&format!("creating thread {number}"));
-            for of in uses {
-                let path = &span.targets[of.target].path;
+            for target_use in uses {
+                let path = &span.targets[target_use.target].path;
                 self.print_verbose(&format!(
                     "thread {number} is relative thread {} for {path}",
-                    of.relative
+                    target_use.relative
                 ));
             }
         }
@@ -202,9 +202,9 @@ impl<'a> Console<'a> {
                 self.print_verbose(&format!("thread {number}: affinitizing to Group {group} / CPU {cpu}"));
             }
             let seed = span.seed.wrapping_add(number as u32);
-            for of in uses {
-                let target = &span.targets[of.target];
-                let (path, relative) = (&target.path, of.relative);
+            for target_use in uses {
+                let target = &span.targets[target_use.target];
+                let (path, relative) = (&target.path, target_use.relative);
                 self.print_verbose(&format!(
                     "thread {number}: file '{path}' relative thread {relative} (random seed: {seed})"
                 ));
@@ -255,12 +255,12 @@ impl Dots {
     /// Counts the dots for the operations of each thread, in all phases.
     fn count_done(&self, results: &Results) -> u64 {
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-        let each = jobs.flat_map(|job| &job.workers).map(|worker| {
+        let threads = jobs.flat_map(|job| &job.workers).map(|worker| {
             let streams = worker.streams.iter().flat_map(|stream| stream.lifetime.iter());
             let operations: u64 = streams.map(|(_, counts)| counts.operations).sum();
             operations.checked_div(self.every).unwrap_or(0)
         });
-        each.sum()
+        threads.sum()
     }
 
     fn print(&mut self, upto: u64) {

@@ -1,7 +1,7 @@
 //! DiskSpd's messages about failed runs, with fathom's hints.
 
+use dialects::diskspd::assign_threads;
 use dialects::diskspd::profile::{Profile, ResultFormat, Target};
-use dialects::diskspd::threads;
 use engine::EngineError;
 use model::access::AccessError;
 use model::finding::Severity;
@@ -85,7 +85,7 @@ pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> O
         }
         RunError::Targets(errors) => {
             let opened = errors.iter().map(|error| add_target_error(error, plan, &mut messages));
-            opened.fold(false, |any, one| any | one)
+            opened.fold(false, |any, is_open| any | is_open)
         }
         RunError::Hosts(troubles) => {
             troubles
@@ -160,9 +160,9 @@ pub fn short_target_lines(results: &Results, profile: &Profile) -> Vec<String> {
             continue;
         }
         let workers = plan.jobs.iter().flat_map(|job| &job.workers);
-        for (uses, worker) in threads(span).iter().zip(workers) {
-            for (of, stream) in uses.iter().zip(&worker.streams) {
-                let end = span.targets[of.target].end;
+        for (uses, worker) in assign_threads(span).iter().zip(workers) {
+            for (target_use, stream) in uses.iter().zip(&worker.streams) {
+                let end = span.targets[target_use.target].end;
                 let facts = stream.target.ids().first().and_then(|id| host.environment.target(id.0));
                 let size = facts.map_or(0, |facts| facts.size.0);
                 if end > size {
@@ -299,8 +299,10 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
     messages.hint(fault.why.help().map(translate_help));
     let number = fault.worker;
     let used: Vec<(&Target, u32)> = profile.time_spans.first().map_or_else(Vec::new, |span| {
-        let uses = threads(span).into_iter().nth(number).unwrap_or_default();
-        uses.iter().map(|of| (&span.targets[of.target], of.relative)).collect()
+        let uses = assign_threads(span).into_iter().nth(number).unwrap_or_default();
+        uses.iter()
+            .map(|target_use| (&span.targets[target_use.target], target_use.relative))
+            .collect()
     });
     let first = used.first().map_or("", |(target, _)| target.path.as_str());
     match &fault.why {
@@ -313,8 +315,9 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
             size,
             source: AccessError::TooSmall { base, block, .. },
         } => {
-            let of = used.iter().find(|(target, _)| target.path == *path);
-            let (stride, relative) = of.map_or((0, 0), |(target, relative)| (target.thread_stride, *relative));
+            let found_target = used.iter().find(|(target, _)| target.path == *path);
+            let (stride, relative) =
+                found_target.map_or((0, 0), |(target, relative)| (target.thread_stride, *relative));
             messages.line(format!(
                 "The file is too small. File: '{path}' relative thread {relative}: file size: {}, base offset: {base}, \
                  thread stride: {stride}, block size: {block}",

@@ -38,7 +38,9 @@ impl LocalEnv {
     /// Returns the event of a role, if the command line names one.
     pub fn event(&self, role: EventRole) -> Option<&NamedEvent> {
         let mut found = self.events.iter().rev();
-        found.find(|(of, _)| *of == role).map(|(_, event)| event)
+        found
+            .find(|(event_role, _)| *event_role == role)
+            .map(|(_, event)| event)
     }
 }
 

@@ -68,10 +68,10 @@ pub(super) fn execute_usable(
                 messages.stdout.iter().for_each(|line| output.print_error_line(line));
                 messages.hints.iter().for_each(|hint| output.print_hint(hint));
                 let known = unusable.len();
-                for one in messages.unusable {
-                    let is_same = |known: &Unusable| (known.job, known.clone) == (one.job, one.clone);
+                for message in messages.unusable {
+                    let is_same = |known: &Unusable| (known.job, known.clone) == (message.job, message.clone);
                     if !unusable.iter().any(is_same) {
-                        unusable.push(one);
+                        unusable.push(message);
                     }
                 }
                 if unusable.len() == known {
@@ -200,16 +200,19 @@ fn unix_now() -> u64 {
 /// Adds the disks of files that could not be opened, which have no I/O.
 fn add_disks(results: &mut Results, unusable: &[Unusable]) {
     let system = System::live();
-    for one in unusable.iter().filter(|one| one.function.starts_with("open(")) {
-        let workers = &results.plan.steps[one.job.0].jobs[one.job.1].workers;
-        let ids = workers[one.clone].streams.iter().flat_map(|stream| stream.target.ids());
+    for error in unusable.iter().filter(|error| error.function.starts_with("open(")) {
+        let workers = &results.plan.steps[error.job.0].jobs[error.job.1].workers;
+        let ids = workers[error.clone]
+            .streams
+            .iter()
+            .flat_map(|stream| stream.target.ids());
         for id in ids {
             let path = &results.plan.target(*id).path;
             let Some(facts) = storage_facts(&system, Path::new(path)) else {
                 continue;
             };
             for device in &facts.devices {
-                let devices = &mut results.steps[one.job.0].devices;
+                let devices = &mut results.steps[error.job.0].devices;
                 if devices.iter().any(|known| known.counters.name == device.name) {
                     continue;
                 }

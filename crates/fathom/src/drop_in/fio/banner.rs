@@ -9,7 +9,7 @@ use report::formats::fio::numbers::{Style, Unit};
 /// Formats the lines of each job, in job order.
 pub(super) fn format_lines(jobs: &Jobs) -> Vec<Vec<String>> {
     let mut group = 0;
-    let each = jobs.jobs.iter().enumerate().map(|(number, job)| {
+    let banners = jobs.jobs.iter().enumerate().map(|(number, job)| {
         group += usize::from(number > 0 && (job.waits() || job.options.job.new_group));
         // fio does not introduce jobs without I/O this way.
         if matches!(job.options.queue.ioengine.as_str(), "cpuio" | "exec") {
@@ -21,7 +21,7 @@ pub(super) fn format_lines(jobs: &Jobs) -> Vec<Vec<String>> {
         }
         lines
     });
-    each.collect()
+    banners.collect()
 }
 
 fn format_job(job: &Job, group: usize) -> String {

@@ -149,10 +149,10 @@ fn run(session: &Session, parts: &[HostArgs], all: &[&Jobs], output: &mut Output
     let mut requests = Vec::new();
     for host in &hosts {
         refuse_local_options(host.jobs)?;
-        let mut one = lower(host, &session.process.arguments)?;
-        one.plan.origin.profile = banner::format_lines(host.jobs).concat();
-        let wanted = logs::Logs::from_jobs(host.jobs, &mut one.plan).map_err(Refused::from)?;
-        if one.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
+        let mut client_plan = lower(host, &session.process.arguments)?;
+        client_plan.plan.origin.profile = banner::format_lines(host.jobs).concat();
+        let wanted = logs::Logs::from_jobs(host.jobs, &mut client_plan.plan).map_err(Refused::from)?;
+        if client_plan.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
             return Err(
                 "fio: logs with --client need log_avg_msec: hosts do not send single operations"
                     .to_owned()
@@ -160,9 +160,9 @@ fn run(session: &Session, parts: &[HostArgs], all: &[&Jobs], output: &mut Output
             );
         }
         requests.push(wanted);
-        lowered.push(one);
+        lowered.push(client_plan);
     }
-    let host_plans = HostPlans::new(lowered.iter().map(|one| one.plan.clone()).collect());
+    let host_plans = HostPlans::new(lowered.iter().map(|client_plan| client_plan.plan.clone()).collect());
     let plan = host_plans.merge();
     let flags = &all[0].flags;
     if flags.formats.is_json_only() {
@@ -194,7 +194,7 @@ fn run(session: &Session, parts: &[HostArgs], all: &[&Jobs], output: &mut Output
 
 /// Parses an argument of `--client`: a host, or a file that lists hosts.
 fn parse_hosts<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, String> {
-    let one = |text: &str| -> Result<ClientHost<'a>, String> {
+    let parse_host = |text: &str| -> Result<ClientHost<'a>, String> {
         let address = Address::parse(text)?;
         let (hostname, port) = match &address {
             Address::Socket(path) => (path.clone(), 0),
@@ -208,12 +208,12 @@ fn parse_hosts<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, S
         })
     };
     if !Path::new(named).is_file() {
-        return Ok(vec![one(named)?]);
+        return Ok(vec![parse_host(named)?]);
     }
     let text = user_file::read_text(Path::new(named), user_file::MAX_TEXT)
         .map_err(|error| format!("fio: could not open client list file {named} for read: {error}"))?;
     let words = text.split_whitespace();
-    let found = words.map(one).collect::<Result<Vec<_>, _>>()?;
+    let found = words.map(parse_host).collect::<Result<Vec<_>, _>>()?;
     match found.is_empty() {
         true => Err(format!("fio: the client list file {named} is empty")),
         false => Ok(found),
@@ -300,13 +300,13 @@ fn lower(host: &ClientHost<'_>, words: &[String]) -> Result<fio::Lowered, Refuse
         client: Some(&host.hostname),
     };
     let lowered = fio::lower(host.jobs, env).map_err(|complaints| Refused {
-        lines: complaints.into_iter().map(|one| one.what).collect(),
+        lines: complaints.into_iter().map(|complaint| complaint.what).collect(),
         hints: Vec::new(),
     })?;
     match lowered.unusable.is_empty() {
         true => Ok(lowered),
         false => Err(Refused {
-            lines: lowered.unusable.into_iter().map(|one| one.line).collect(),
+            lines: lowered.unusable.into_iter().map(|error| error.line).collect(),
             hints: vec!["set a size: this process cannot examine files of another host".into()],
         }),
     }
@@ -518,7 +518,11 @@ fn conclude(
         output.print_report(|out| reports::clients::normal(&clients, out));
     }
     let is_shown = |severity: Severity, rule: &str| severity >= Severity::Note && rule != "NOT-STARTED";
-    for finding in results.findings.iter().filter(|one| is_shown(one.severity, &one.rule)) {
+    for finding in results
+        .findings
+        .iter()
+        .filter(|finding| is_shown(finding.severity, &finding.rule))
+    {
         let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }

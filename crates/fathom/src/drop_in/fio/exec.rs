@@ -49,7 +49,7 @@ impl Commands {
         };
         let places = plan.jobs().map(|(place, _)| place);
         let mut list: Vec<JobCommands> = places.zip(&jobs.jobs).map(job_commands).collect();
-        list.retain(|one| one.before.is_some() || one.after.is_some());
+        list.retain(|commands| commands.before.is_some() || commands.after.is_some());
         match list.first().filter(|_| !are_programs_allowed()) {
             Some(one) => Err(refusal_line(
                 &one.name,
@@ -67,9 +67,9 @@ impl Commands {
 
     /// The files for the outputs of the commands.
     pub(super) fn output_files(&self) -> BTreeSet<PathBuf> {
-        let of_job = |one: &JobCommands| {
-            let before = one.before.as_ref().map(|_| one.output_file("prerun"));
-            let after = one.after.as_ref().map(|_| one.output_file("postrun"));
+        let of_job = |commands: &JobCommands| {
+            let before = commands.before.as_ref().map(|_| commands.output_file("prerun"));
+            let after = commands.after.as_ref().map(|_| commands.output_file("postrun"));
             before.into_iter().chain(after)
         };
         self.list.iter().flat_map(of_job).map(PathBuf::from).collect()
@@ -90,9 +90,9 @@ impl Commands {
     }
 
     fn run_prerun(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
-        let step_commands = self.list.iter().filter(|one| one.job.0 == step);
-        let failed = step_commands.filter(|one| !one.run(one.before.as_deref(), "prerun", output));
-        failed.map(|one| one.job).collect()
+        let step_commands = self.list.iter().filter(|commands| commands.job.0 == step);
+        let failed = step_commands.filter(|command| !command.run(command.before.as_deref(), "prerun", output));
+        failed.map(|commands| commands.job).collect()
     }
 
     /// Runs the command after a job, if the job began.
@@ -100,8 +100,8 @@ impl Commands {
         if self.cancelled.contains(&job) {
             return;
         }
-        for one in self.list.iter().filter(|one| one.job == job) {
-            one.run(one.after.as_deref(), "postrun", output);
+        for commands in self.list.iter().filter(|commands| commands.job == job) {
+            commands.run(commands.after.as_deref(), "postrun", output);
         }
     }
 }

@@ -9,7 +9,7 @@ use model::Direction;
 use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, TrackedMetric, Worker};
 use model::results::{ControlOutcome, FailedOperation, Failure, JobResults, Results, WorkerResults};
 use report::formats::fio as reports;
-use report::formats::fio::codes::{error_text, number};
+use report::formats::fio::codes::{error_text, fio_error_number};
 use report::formats::fio::errors::{error_of_rule, missed_rule};
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
@@ -33,7 +33,7 @@ pub(super) struct Messages {
 
 /// Converts a system error to fio's error number.
 fn fio_errno(error: &std::io::Error) -> Option<i32> {
-    error.raw_os_error().map(number)
+    error.raw_os_error().map(fio_error_number)
 }
 
 /// Converts all error numbers in results to those of fio.
@@ -41,7 +41,7 @@ pub(super) fn number_as_fio(results: &mut Results) {
     let jobs = results.steps.iter_mut().flat_map(|step| &mut step.jobs);
     for worker in jobs.flat_map(|job| &mut job.workers) {
         for failure in worker.failure.iter_mut().chain(&mut worker.tolerated) {
-            failure.errno = failure.errno.map(number);
+            failure.errno = failure.errno.map(fio_error_number);
         }
         for stream in &mut worker.streams {
             let found = &mut stream.directions;
@@ -49,7 +49,7 @@ pub(super) fn number_as_fio(results: &mut Results) {
                 .into_iter()
                 .flatten()
             {
-                found.first_error = found.first_error.map(number);
+                found.first_error = found.first_error.map(fio_error_number);
             }
         }
     }
@@ -85,7 +85,9 @@ pub(super) fn unusable_targets(plan: &Plan, known: &[Unusable]) -> Vec<Unusable>
     let mut found: Vec<Unusable> = Vec::new();
     for ((step, number), job) in plan.jobs() {
         for (clone, worker) in job.workers.iter().enumerate() {
-            let known = known.iter().any(|one| one.job == (step, number) && one.clone == clone);
+            let known = known
+                .iter()
+                .any(|error| error.job == (step, number) && error.clone == clone);
             let Some(fault) = first_unusable(plan, worker).filter(|_| !known) else {
                 continue;
             };
@@ -239,11 +241,11 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
         TargetError::Unsuitable { path, .. } | TargetError::Empty(path) => (path.clone(), 22),
         TargetError::Examine { path, source } => (path.clone(), fio_errno(source).unwrap_or(5)),
         TargetError::NoSpace { path, .. } | TargetError::NoRoom { path, .. } => (path.clone(), 28),
-        TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.map_or(5, number)),
+        TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.map_or(5, fio_error_number)),
         TargetError::TooSmall { path, .. } | TargetError::Replaced { path } | TargetError::Refused { path, .. } => {
             (path.clone(), 5)
         }
-        TargetError::Fill(error) => (String::new(), error.errno().map_or(5, number)),
+        TargetError::Fill(error) => (String::new(), error.errno().map_or(5, fio_error_number)),
     };
     messages.hints.push(error.to_string());
     messages.hints.extend(error.help());
@@ -293,9 +295,9 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
             (fio_errno(source).unwrap_or(INVALID), function.into())
         }
         SetupError::Common(why) => setup_error_place(why),
-        SetupError::Engine(error) => (error.errno().map_or(INVALID, number), "setup".into()),
+        SetupError::Engine(error) => (error.errno().map_or(INVALID, fio_error_number), "setup".into()),
         SetupError::Thread(source) => (fio_errno(source).unwrap_or(INVALID), "setup".into()),
-        SetupError::AddressSpace { .. } => (number(sys::file::NO_MEMORY), "setup".into()),
+        SetupError::AddressSpace { .. } => (fio_error_number(sys::file::NO_MEMORY), "setup".into()),
         _ => (INVALID, "setup".into()),
     }
 }

@@ -56,8 +56,8 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
             "fio: merge_blktrace_file: {path} is the input {input}: use another file"
         ));
     }
-    let each = names.iter().zip(percents).zip(iterations);
-    let inputs: Vec<_> = each
+    let weighted_inputs = names.iter().zip(percents).zip(iterations);
+    let inputs: Vec<_> = weighted_inputs
         .map(|((name, time_percent), iterations)| MergeInput {
             open: Box::new(move || Ok(Box::new(user_file::open(name.as_ref())?) as Box<dyn Read>)),
             time_percent,

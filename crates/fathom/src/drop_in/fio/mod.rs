@@ -157,7 +157,12 @@ pub fn build_plan(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<Stri
     let mut words = vec!["fio".to_owned()];
     words.extend(arguments.iter().cloned());
     let lowered = lower(&read, &words, &local_env::RealDisk);
-    let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
+    let lowered = lowered.map_err(|complaints| {
+        complaints
+            .into_iter()
+            .map(|complaint| complaint.what)
+            .collect::<Vec<_>>()
+    })?;
     let mut plan = lowered.plan;
     plan.origin.profile = banner::format_lines(&read).concat();
     Ok((plan, lowered.capped_depths))
@@ -333,8 +338,8 @@ fn seed_lines(plan: &Plan) -> Vec<String> {
     });
     let lines = seeds.flat_map(|seeds| {
         let count = std::iter::once(format!("random   {process} FIO_RAND_NR_OFFS={}", seeds.len()));
-        let each = seeds.into_iter().enumerate();
-        count.chain(each.map(move |(index, seed)| format!("random   {process} rand_seeds[{index}]={seed}")))
+        let numbered_seeds = seeds.into_iter().enumerate();
+        count.chain(numbered_seeds.map(move |(index, seed)| format!("random   {process} rand_seeds[{index}]={seed}")))
     });
     std::iter::once("fio: set debug option random".to_owned())
         .chain(lines)
@@ -368,19 +373,24 @@ fn prepare<'a>(
         }
         false => lower(jobs, &session.process.arguments, &local_env::RealDisk),
     };
-    let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
+    let lowered = lowered.map_err(|complaints| {
+        complaints
+            .into_iter()
+            .map(|complaint| complaint.what)
+            .collect::<Vec<_>>()
+    })?;
     lowered.notes.iter().for_each(|text| note(text));
     let mut plan = lowered.plan;
     plan.origin.profile = profile;
-    let one = |line| vec![line];
-    add_clocks(jobs, &mut plan).map_err(one)?;
-    let logs = logs::Logs::from_jobs(jobs, &mut plan).map_err(one)?;
-    let commands = Commands::from_jobs(jobs, &plan).map_err(one)?;
+    let single_line = |line| vec![line];
+    add_clocks(jobs, &mut plan).map_err(single_line)?;
+    let logs = logs::Logs::from_jobs(jobs, &mut plan).map_err(single_line)?;
+    let commands = Commands::from_jobs(jobs, &plan).map_err(single_line)?;
     let idle = match jobs.flags.idle_profile {
-        Some(_) => Some(IdleProfile::new().map_err(|error| one(format!("fio: --idle-prof: {error}")))?),
+        Some(_) => Some(IdleProfile::new().map_err(|error| single_line(format!("fio: --idle-prof: {error}")))?),
         None => None,
     };
-    let trigger = Trigger::from_jobs(jobs, started, session.process.interrupt_flag()).map_err(one)?;
+    let trigger = Trigger::from_jobs(jobs, started, session.process.interrupt_flag()).map_err(single_line)?;
     Ok(PreparedRun {
         plan,
         unusable: lowered.unusable,
@@ -418,28 +428,28 @@ fn add_clocks(jobs: &Jobs, plan: &mut Plan) -> Result<(), String> {
 
 /// Prints messages about workers that cannot begin.
 fn print_unusable(unusable: &[Unusable], output: &mut Output) {
-    for one in unusable {
-        match (one.line.is_empty(), one.function.is_empty()) {
-            (true, _) => output.print_error_line(&failures::process_line(one.errno, &one.function)),
-            (false, true) => output.print_complaint(&one.line),
+    for error in unusable {
+        match (error.line.is_empty(), error.function.is_empty()) {
+            (true, _) => output.print_error_line(&failures::process_line(error.errno, &error.function)),
+            (false, true) => output.print_complaint(&error.line),
             (false, false)
-                if matches!(one.function.as_str(), "cpuio" | "exec") || one.function.starts_with("open(") =>
+                if matches!(error.function.as_str(), "cpuio" | "exec") || error.function.starts_with("open(") =>
             {
-                output.print_complaint(&one.line);
-                output.print_error_line(&failures::process_line(one.errno, &one.function));
+                output.print_complaint(&error.line);
+                output.print_error_line(&failures::process_line(error.errno, &error.function));
             }
             // fio has not created the process of the clone yet.
             (false, false) => {
-                output.print_complaint(&one.line);
-                output.print_complaint(&failures::set_up_line(one.errno, &one.function));
+                output.print_complaint(&error.line);
+                output.print_complaint(&failures::set_up_line(error.errno, &error.function));
             }
         }
     }
-    let help = |one: &Unusable| match one.function.as_str() {
+    let help = |error: &Unusable| match error.function.as_str() {
         "total_file_size" => Some("set a size, or use an existing file or device that is not empty"),
         "cpuio" => Some("set the share of a processor to use, such as cpuload=50"),
         "exec" => Some("set a program, such as program=/usr/bin/vmstat"),
-        _ if one.line.is_empty() || one.errno != 2 => failures::help_for_errno(one.errno),
+        _ if error.line.is_empty() || error.errno != 2 => failures::help_for_errno(error.errno),
         _ => Some("check the spelling: the file does not exist and must not be created"),
     };
     let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();
@@ -450,14 +460,14 @@ fn print_unusable(unusable: &[Unusable], output: &mut Output) {
 /// Marks all clones of a job as skipped, with error 0: skipping is not an error.
 fn skip_all_clones(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
     let clones = plan.steps[job.0].jobs[job.1].workers.len();
-    let one = |clone| Unusable {
+    let error_of_clone = |clone| Unusable {
         job,
         clone,
         line: String::new(),
         errno: 0,
         function: String::new(),
     };
-    (0..clones).map(one).collect()
+    (0..clones).map(error_of_clone).collect()
 }
 
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
@@ -504,7 +514,7 @@ fn layout_lines(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
         for (clone, worker) in job.workers.iter().enumerate() {
             if unusable
                 .iter()
-                .any(|one| one.job == (step, number) && one.clone == clone)
+                .any(|error| error.job == (step, number) && error.clone == clone)
             {
                 continue;
             }

@@ -39,7 +39,7 @@ impl<'a> PartialPlan<'a> {
         for (number, step) in whole.steps.iter().enumerate() {
             let is_usable = |job: usize, clone: usize| {
                 let mut unusable = unusable.iter();
-                !unusable.any(|one| one.job == (number, job) && one.clone == clone)
+                !unusable.any(|error| error.job == (number, job) && error.clone == clone)
             };
             let job_origin = |(job, plan): (usize, &model::plan::Job)| Origin {
                 step: number,
@@ -76,9 +76,9 @@ impl<'a> PartialPlan<'a> {
             }
         };
         let unusable_on_host = |host: usize| {
-            self.unusable.iter().map(move |one| Unusable {
-                clone: one.clone + host * clones(one.job),
-                ..one.clone()
+            self.unusable.iter().map(move |error| Unusable {
+                clone: error.clone + host * clones(error.job),
+                ..error.clone()
             })
         };
         PartialPlan {
@@ -136,15 +136,15 @@ impl<'a> PartialPlan<'a> {
     /// Adds the whole plan, and failures of the unusable workers.
     fn fail_unusable(&self, mut results: Results) -> Results {
         results.plan = self.whole.clone().into_owned();
-        for one in &self.unusable {
-            let job = &mut results.steps[one.job.0].jobs[one.job.1];
+        for error in &self.unusable {
+            let job = &mut results.steps[error.job.0].jobs[error.job.1];
             job.ended.get_or_insert(EndReason::Failed);
-            let clones = self.whole.steps[one.job.0].jobs[one.job.1].workers.len();
+            let clones = self.whole.steps[error.job.0].jobs[error.job.1].workers.len();
             job.workers.resize_with(clones.max(job.workers.len()), Default::default);
-            if let Some(worker) = job.workers.get_mut(one.clone).filter(|_| one.errno != 0) {
+            if let Some(worker) = job.workers.get_mut(error.clone).filter(|_| error.errno != 0) {
                 worker.failure = Some(Failure {
-                    errno: Some(one.errno),
-                    ..Failure::new(one.function.clone(), one.line.clone())
+                    errno: Some(error.errno),
+                    ..Failure::new(error.function.clone(), error.line.clone())
                 });
             }
         }

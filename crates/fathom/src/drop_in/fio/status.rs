@@ -189,7 +189,9 @@ impl Status {
     }
 
     fn find(&mut self, step: u32, job: u32) -> Option<&mut JobProgress> {
-        self.jobs.iter_mut().find(|one| one.step == step && one.job == job)
+        self.jobs
+            .iter_mut()
+            .find(|entry| entry.step == step && entry.job == job)
     }
 
     fn print_signal(&mut self, output: &mut Output) {
@@ -207,7 +209,7 @@ impl Status {
         if !self.shown || self.last.elapsed() < self.every {
             return;
         }
-        let line = eta::line(&self.live());
+        let line = eta::format_line(&self.live());
         self.last = Instant::now();
         let width = line.chars().count();
         let blanks = " ".repeat(self.width.saturating_sub(width));
@@ -223,19 +225,19 @@ impl Status {
 
     fn live(&mut self) -> Live {
         let seconds = self.last.elapsed().as_secs_f64().max(1e-3);
-        let running = |one: &&JobProgress| !matches!(one.state, State::Waiting | State::Ended);
+        let running = |job: &&JobProgress| !matches!(job.state, State::Waiting | State::Ended);
         let mut progress = Progress::default();
-        for one in &mut self.jobs {
-            progress.states.extend(std::iter::repeat_n(one.shown(), one.workers));
+        for job in &mut self.jobs {
+            progress.states.extend(std::iter::repeat_n(job.shown(), job.workers));
             for direction in Direction::ALL {
                 let index = direction as usize;
-                progress.kib_per_second[index] += (one.bytes[index] as f64 / 1024.0 / seconds) as u64;
-                progress.iops[index] += (one.operations[index] as f64 / seconds) as u64;
+                progress.kib_per_second[index] += (job.bytes[index] as f64 / 1024.0 / seconds) as u64;
+                progress.iops[index] += (job.operations[index] as f64 / seconds) as u64;
             }
-            (one.bytes, one.operations) = ([0; 3], [0; 3]);
+            (job.bytes, job.operations) = ([0; 3], [0; 3]);
         }
         let progress = (self.begun.elapsed() >= ESTIMATE_AFTER).then(|| {
-            let lefts = self.jobs.iter().filter(running).map(|one| one.left.zip(one.length));
+            let lefts = self.jobs.iter().filter(running).map(|job| job.left.zip(job.length));
             let longest: Option<(Duration, Duration)> =
                 lefts.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());
             progress.left_s = longest.map(|(left, _)| left.as_secs());
@@ -245,8 +247,8 @@ impl Status {
             progress
         });
         Live {
-            running: self.jobs.iter().filter(running).map(|one| one.workers as u32).sum(),
-            files: self.jobs.iter().filter(running).map(|one| one.files).sum(),
+            running: self.jobs.iter().filter(running).map(|job| job.workers as u32).sum(),
+            files: self.jobs.iter().filter(running).map(|job| job.files).sum(),
             limits: self.limits,
             progress,
         }

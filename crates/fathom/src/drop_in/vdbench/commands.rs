@@ -13,10 +13,10 @@ use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
 /// Refuses the commands of a file without permission.
 pub(super) fn check_commands(runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
     let of_runs = runs.iter().map(|run| &run.commands);
-    let mut all = std::iter::once(&parameters.general.commands)
+    let mut commands = std::iter::once(&parameters.general.commands)
         .chain(of_runs)
         .flat_map(|commands| commands.named());
-    match all.next().filter(|_| !are_programs_allowed()) {
+    match commands.next().filter(|_| !are_programs_allowed()) {
         None => Ok(()),
         Some((name, command)) => Err(Failure {
             text: format!(

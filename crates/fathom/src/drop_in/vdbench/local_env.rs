@@ -65,11 +65,11 @@ impl VdbenchEnv for LocalEnv {
         }
     }
 
-    fn is_same_file(&self, one: &str, other: &str) -> bool {
+    fn is_same_file(&self, a: &str, b: &str) -> bool {
         let identity = |path: &str| System::live().identity(path);
-        match (identity(one), identity(other)) {
-            (Some(one), Some(other)) => one == other,
-            (None, None) => resolve_path(Path::new(one)) == resolve_path(Path::new(other)),
+        match (identity(a), identity(b)) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => resolve_path(Path::new(a)) == resolve_path(Path::new(b)),
             _ => false,
         }
     }

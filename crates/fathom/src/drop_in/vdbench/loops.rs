@@ -128,7 +128,7 @@ impl Drive<'_> {
     }
 
     /// Lays out files. After a failure, removes new files and restores the length of the others, so
-    /// that they do not look complete.
+    /// that the files do not look complete.
     fn lay_out_files(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         let is_new = |format: &&Format| !Path::new(&format.sd.lun).exists();
         let new: Vec<&Format> = formats.iter().filter(is_new).collect();

@@ -122,7 +122,7 @@ pub fn build_plan(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnosti
     let commands = runs.iter().map(|run| &run.commands);
     let mut commands = commands
         .chain([&parameters.general.commands])
-        .flat_map(|all| all.named());
+        .flat_map(|commands| commands.named());
     if let Some((name, _)) = commands.next() {
         omitted.push(format!("{name}: commands, which only `fathom vdbench` runs"));
     }
@@ -500,8 +500,8 @@ impl<'a> Drive<'a> {
                 true => format!("'data_errors={max}' requested. Abort rd={} after last error.", run.name),
                 false => "Vdbench terminating due to Data Validation or I/O errors. See errorlog.html.".to_owned(),
             };
-            let more = help.iter().map(|help| format!("help: {help}")).collect();
-            return Err(Failure { text, more });
+            let help_lines = help.iter().map(|help| format!("help: {help}")).collect();
+            return Err(Failure { text, more: help_lines });
         }
         if let Some(lost) = lost_host_lines(results).into_iter().next() {
             return Err(lost.into());

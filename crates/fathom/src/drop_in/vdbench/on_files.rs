@@ -7,7 +7,7 @@ use ::run::targets::kept_file_path;
 use dialects::vdbench::values::format_loop_value;
 use dialects::vdbench::{FileRun, Fsd, OPERATIONS, Parameters, Run, TreeFormat};
 use model::plan::{FileOperationKind, Plan};
-use report::formats::vdbench::{FileColumns, thousands};
+use report::formats::vdbench::{FileColumns, group_digits};
 
 use super::super::note;
 use super::run_printer::RowStyle;
@@ -64,9 +64,9 @@ fn format_anchor_size(fsd: &Fsd) -> String {
     format!(
         "Anchor size: anchor={}: dirs: {:>12}; files: {:>12}; bytes: {short:>10} ({})",
         fsd.anchor,
-        thousands(tree.directory_count()),
-        thousands(tree.file_count()),
-        thousands(bytes)
+        group_digits(tree.directory_count()),
+        group_digits(tree.file_count()),
+        group_digits(bytes)
     )
 }
 
@@ -130,13 +130,13 @@ impl Drive<'_> {
                     .map(|bytes| ("totalsize", bytes, count, fsd.whole_tree().file_count())),
                 set.map(|set| ("workingset", fsd.working_set.unwrap_or(0), u64::from(set.files), count)),
             ];
-            for (what, bytes, used, all) in parts.into_iter().flatten() {
+            for (what, bytes, used, total) in parts.into_iter().flatten() {
                 self.output.print_stamped(&format!(
                     "{}-0: Created {what}={} using {:>12} of {:>12} files for anchor={}",
                     self.style.host(fsd.rank()),
                     format_short_size(bytes),
-                    thousands(used),
-                    thousands(all),
+                    group_digits(used),
+                    group_digits(total),
                     fsd.anchor
                 ));
             }

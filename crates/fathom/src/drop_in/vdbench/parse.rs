@@ -75,9 +75,9 @@ fn read_arguments(arguments: &[String]) -> Result<Selection, Diagnostic> {
     }
 }
 
-fn is_same_file(one: &str, other: &str) -> bool {
+fn is_same_file(a: &str, b: &str) -> bool {
     let real = |path: &str| fs::canonicalize(path).ok();
-    real(one).is_some_and(|path| real(other) == Some(path))
+    real(a).is_some_and(|path| real(b) == Some(path))
 }
 
 fn usage(what: &str) -> Diagnostic {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use dialects::vdbench::{CopiedLines, Parameters, Run};
-use report::formats::vdbench::{FLAT_COMMENT, file_flat_header, flat_header};
+use report::formats::vdbench::{FLAT_COMMENT, file_flat_header, format_flat_header};
 
 use super::output::STANDARD;
 use super::run_printer::RowStyle;
@@ -17,8 +17,8 @@ impl Drive<'_> {
     pub(super) fn write_parmfile(&mut self, parameters: &Parameters) -> Result<(), Failure> {
         self.output.create("parmfile", &[])?;
         for CopiedLines { heading, file, lines } in &parameters.copies {
-            let whole = fs::canonicalize(file).ok().filter(|_| heading.starts_with("Contents"));
-            let file = whole.map_or(file.clone(), |path| path.display().to_string());
+            let full_path = fs::canonicalize(file).ok().filter(|_| heading.starts_with("Contents"));
+            let file = full_path.map_or(file.clone(), |path| path.display().to_string());
             let head = [String::new(), format!("* {heading}: {file}"), String::new()];
             for line in head.iter().chain(lines) {
                 self.output.write("parmfile", line);
@@ -97,7 +97,7 @@ impl Drive<'_> {
         self.create_common(&items)?;
         let header = match &self.style.files {
             Some(_) => file_flat_header(),
-            None => flat_header(self.style.layout),
+            None => format_flat_header(self.style.layout),
         };
         self.output.write("flatfile", &header);
         self.create_linked("histogram", "Total response time histogram.", &[])?;

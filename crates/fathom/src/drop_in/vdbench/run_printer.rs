@@ -13,7 +13,7 @@ use model::results::{HostCoreUse, Results};
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
     Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, file_counters, file_flat_row, file_header,
-    file_histogram, file_row, flat_row, header, histogram, row, skew_table,
+    file_row, format_file_histogram, format_flat_row, format_header, format_histogram, format_row, format_skew_table,
 };
 
 use ::run::targets::SHORT_FILES;
@@ -332,7 +332,7 @@ impl<'a> RunPrinter<'a> {
     fn format_header(&self) -> [String; 2] {
         match &self.style.files {
             Some(columns) => file_header(self.style.layout, columns, &date()),
-            None => header(self.style.layout, &date(), self.style.decimal),
+            None => format_header(self.style.layout, &date(), self.style.decimal),
         }
     }
 
@@ -345,7 +345,7 @@ impl<'a> RunPrinter<'a> {
             let (layout, decimal) = (self.style.layout, self.style.decimal);
             return file_row(layout, columns, (&time(), label), tally, seconds, decimal, cpu);
         }
-        row(
+        format_row(
             self.style.layout,
             &time(),
             label,
@@ -368,7 +368,7 @@ impl<'a> RunPrinter<'a> {
             let line = file_flat_row(columns, times, label, facts, tally, seconds, cpu);
             return self.output.write("flatfile", &line);
         }
-        let line = flat_row(
+        let line = format_flat_row(
             self.style.layout,
             (&time(), &timestamp()),
             label,
@@ -442,13 +442,13 @@ impl<'a> RunPrinter<'a> {
         self.write_status("Workload done");
         self.write_status("Slaves done");
         self.print_counters();
-        let all = match &self.style.files {
+        let file_count = match &self.style.files {
             Some(columns) => average.sum_of_kinds(&columns.requested),
             None => average.all(),
         };
         Outcome {
-            rate: all.n as f64 / seconds,
-            response_ms: all.sum_ns as f64 / all.n.max(1) as f64 / 1e6,
+            rate: file_count.n as f64 / seconds,
+            response_ms: file_count.sum_ns as f64 / file_count.n.max(1) as f64 / 1e6,
             intervals: self.printed,
         }
     }
@@ -470,8 +470,8 @@ impl<'a> RunPrinter<'a> {
     /// Writes a histogram. Those of runs on files cover the jobs of a page, or all.
     fn write_histogram(&mut self, file: &str, tally: &Tally, results: &Results, page: Option<&str>) {
         let lines = match &self.style.files {
-            Some(columns) => file_histogram(&self.requested_times(columns, results, page), self.limits_us),
-            None => histogram(tally, self.limits_us),
+            Some(columns) => format_file_histogram(&self.requested_times(columns, results, page), self.limits_us),
+            None => format_histogram(tally, self.limits_us),
         };
         self.output.write(file, "");
         for line in lines {
@@ -565,7 +565,7 @@ impl<'a> RunPrinter<'a> {
             lines.push(String::new());
         }
         let (layout, decimal) = (self.style.layout, self.style.decimal);
-        lines.extend(skew_table(layout, kind, rows, self.average_seconds(), decimal));
+        lines.extend(format_skew_table(layout, kind, rows, self.average_seconds(), decimal));
         for line in lines {
             self.output.write("skew", &format!("{} {line}", time()));
         }
@@ -669,10 +669,10 @@ fn cpu_of_cores(cores: &[CoreUse]) -> Cpu {
         system += core.system_ns.0 + core.interrupt_ns.0;
         idle += core.idle_ns.0;
     }
-    let all = (user + system + idle).max(1) as f64;
+    let total = (user + system + idle).max(1) as f64;
     Cpu {
-        user: 100.0 * user as f64 / all,
-        system: 100.0 * system as f64 / all,
-        idle: 100.0 * idle as f64 / all,
+        user: 100.0 * user as f64 / total,
+        system: 100.0 * system as f64 / total,
+        idle: 100.0 * idle as f64 / total,
     }
 }

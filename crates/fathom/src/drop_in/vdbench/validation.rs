@@ -13,7 +13,7 @@ use model::results::{JobResults, Results, WorkerResults};
 
 use super::output::time;
 use super::{Drive, Failure};
-use report::formats::vdbench::thousands;
+use report::formats::vdbench::group_digits;
 
 /// Vdbench's error number for corrupted data.
 const MISMATCH: u32 = 60003;
@@ -248,7 +248,7 @@ impl Drive<'_> {
         let restored = format!(
             "Data Validation map restored for {}. Map contains {:>16} known blocks.",
             map.file_name().unwrap_or_default().to_string_lossy(),
-            thousands(found.known)
+            group_digits(found.known)
         );
         self.output.write(
             "errorlog",
@@ -315,8 +315,8 @@ impl Drive<'_> {
             match files.makes {
                 None => {}
                 Some(TreeFormat::Restart) => {
-                    let whole = |file: u32, _| blocks.tree().file_size(file);
-                    let short = find_short_files(fsd, map, &blocks, whole).map_err(cannot_use)?;
+                    let file_size = |file: u32, _| blocks.tree().file_size(file);
+                    let short = find_short_files(fsd, map, &blocks, file_size).map_err(cannot_use)?;
                     let numbers: Vec<u32> = short.iter().map(|file| file.number).collect();
                     KeyMapFile::forget_files(map, &blocks, &numbers).map_err(cannot_use)?;
                 }
@@ -381,8 +381,8 @@ impl Drive<'_> {
         self.compared += compared;
         self.print_slave_line(&format!(
             "Total amount of key blocks read and validated: {:>8}; key blocks marked in error: {:>4} ",
-            thousands(compared),
-            thousands(wrong)
+            group_digits(compared),
+            group_digits(wrong)
         ));
         if let Some(what) = workers().flat_map(|worker| &worker.not_kept).next() {
             return Err(what.clone().into());
@@ -394,8 +394,9 @@ impl Drive<'_> {
     pub(super) fn report_io_errors(&mut self, results: &Results) -> u64 {
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let workers: Vec<&WorkerResults> = jobs.flat_map(|job| &job.workers).collect();
-        let all = workers.iter();
-        let tolerated = all.flat_map(|worker| worker.tolerated.iter().map(move |failure| (worker.rank, failure)));
+        let workers_of_run = workers.iter();
+        let tolerated =
+            workers_of_run.flat_map(|worker| worker.tolerated.iter().map(move |failure| (worker.rank, failure)));
         let failures = { workers.iter() }.filter_map(|worker| Some((worker.rank, worker.failure.as_ref()?)));
         let mut listed = 0;
         for (rank, failure) in tolerated.chain(failures) {
@@ -419,18 +420,20 @@ impl Drive<'_> {
             let failure = worker.failure.as_ref();
             failure.is_some_and(|failure| failure.operation.is_some())
         });
-        let all = counted + ending.count() as u64;
-        if all > listed {
-            self.print_slave_line(&format!("{} more reads and writes have failed.", all - listed));
+        let workers_of_run = counted + ending.count() as u64;
+        if workers_of_run > listed {
+            self.print_slave_line(&format!(
+                "{} more reads and writes have failed.",
+                workers_of_run - listed
+            ));
         }
-        all
+        workers_of_run
     }
 
     /// Prints each transfer that has corrupted key blocks.
     fn report_mismatches(&mut self, job: &JobResults, parameters: &Parameters) {
         let mismatches: Vec<&Mismatch> = job.workers.iter().flat_map(|worker| &worker.mismatches).collect();
-        let is_same =
-            |one: &&Mismatch, other: &&Mismatch| (&one.path, one.block_offset) == (&other.path, other.block_offset);
+        let is_same = |a: &&Mismatch, b: &&Mismatch| (&a.path, a.block_offset) == (&b.path, b.block_offset);
         for transfer in mismatches.chunk_by(is_same) {
             let first = transfer[0];
             let (lun, lba, size) = (&first.path, first.block_offset.0, first.block_length);
@@ -441,7 +444,7 @@ impl Drive<'_> {
             };
             self.print_slave_line(&format!(
                 "Corrupted data block for {place}; lba: {} (0x{lba:08x}) xfersize={size}",
-                thousands(lba)
+                group_digits(lba)
             ));
             self.print_slave_line(&format!(
                 "{} of {} key blocks are corrupted.",

@@ -23,7 +23,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     let names = ["A".to_owned(), "B".to_owned()];
     let mut sections = vec![Section {
         title: "A against B".into(),
-        blocks: Block::chart(latencies("", &names, &[changes], &[0, 1]))
+        blocks: Block::chart_block(latencies("", &names, &[changes], &[0, 1]))
             .into_iter()
             .chain(build_change_charts("", &names, &[changes], &[0, 1], report.margin))
             .collect(),
@@ -37,7 +37,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     sections.push(Section {
         title: "Pair by pair".into(),
         about: "Drift affects both sides equally, because each pair was measured in succession.".into(),
-        blocks: Block::chart(Some(pairs(study)))
+        blocks: Block::chart_block(Some(pairs(study)))
             .into_iter()
             .chain(texts(Topic::Tests).map(Block::Text))
             .collect(),
@@ -52,8 +52,11 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     // The first run is one of A, the second one of B.
     let side = |number: usize, name: &str, spec: &str| {
         let lines = heads.get(number).map_or(&[][..], |head| &head.about[..]);
-        let own = lines.iter().find(|line| !common.contains(line) && !is_when(line));
-        format!("{name}: {spec}{}", own.map_or(String::new(), |own| format!(" ({own})")))
+        let own_line = lines.iter().find(|line| !common.contains(line) && !is_when(line));
+        format!(
+            "{name}: {spec}{}",
+            own_line.map_or(String::new(), |own_line| format!(" ({own_line})"))
+        )
     };
     let mut page = Page {
         title: report::html::page::mark_title(

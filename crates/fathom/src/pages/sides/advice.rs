@@ -58,7 +58,7 @@ fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
     let differing: BTreeSet<&str> = jobs
         .iter()
         .flat_map(|job| job.differences)
-        .map(|one| one.name.as_str())
+        .map(|job| job.name.as_str())
         .collect();
     let is_simulated = heads.iter().any(|head| head.simulation.is_some());
     let cause = match differing.is_empty() {
@@ -68,13 +68,13 @@ fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
         false => format!("Different: {}", Vec::from_iter(differing).join(", ")),
     };
     let is_disturbed = |head: &&Head| head.warnings.iter().any(|warning| warning.rule == OTHER_LOAD);
-    let which = match (heads.iter().filter(is_disturbed).count(), heads.len()) {
+    let affected_runs = match (heads.iter().filter(is_disturbed).count(), heads.len()) {
         (0, _) => return cause,
         (2, 2) => "both".to_owned(),
         (count, all) if count == all => format!("all {all}"),
         (count, all) => format!("{count} of {all}"),
     };
-    format!("{cause}; other programs disturbed {which}: stop them first")
+    format!("{cause}; other programs disturbed {affected_runs}: stop them first")
 }
 
 /// Builds the command that alternates the two best results; `None` if it cannot, or if both have

@@ -213,10 +213,10 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
 /// Describes the points that other programs disturbed, if these are at least half.
 fn describe_disturbance(report: &Report) -> Option<String> {
     let is_disturbed = |row: &&Row| row.warnings.iter().any(|rule| DISTURBANCES.contains(&&**rule));
-    let (count, all) = (report.rows.iter().filter(is_disturbed).count(), report.rows.len());
-    (2 * count >= all && count > 0).then(|| {
+    let (count, row_count) = (report.rows.iter().filter(is_disturbed).count(), report.rows.len());
+    (2 * count >= row_count && count > 0).then(|| {
         format!(
-            " Other programs disturbed {count} of {all} points (see Findings): without them the figures would \
+            " Other programs disturbed {count} of {row_count} points (see Findings): without them the figures would \
             probably be better."
         )
     })
@@ -235,14 +235,14 @@ fn limit_outcome(curve: &Curve) -> (&'static str, Tone) {
 
 /// Describes up to which load a curve meets the limit.
 fn describe_met(curve: &Curve, figure: LimitedFigure) -> String {
-    let of = match curve.fixed.is_empty() {
+    let fixed_settings = match curve.fixed.is_empty() {
         true => String::new(),
         false => format!("{}: ", format_settings(&curve.fixed)),
     };
     let kept_at = curve.knee.kept.and_then(|kept| kept.kept_at);
     match curve.knee.points.iter().find(|point| Some(point.load) == kept_at) {
         Some(point) => format!(
-            "{of}met up to {} {}, with {} IOPS{}",
+            "{fixed_settings}met up to {} {}, with {} IOPS{}",
             curve.parameter.name(),
             format_setting(curve.setting_at(point.load).unwrap_or(point.load)),
             rough(point.iops),
@@ -250,7 +250,7 @@ fn describe_met(curve: &Curve, figure: LimitedFigure) -> String {
                 .limited_ns
                 .map_or(String::new(), |found| format!(" and {figure} {}", time(found)))
         ),
-        None => format!("{of}met by no measured point"),
+        None => format!("{fixed_settings}met by no measured point"),
     }
 }
 

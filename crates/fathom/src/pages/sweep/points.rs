@@ -2,7 +2,7 @@
 
 use model::finding::Finding;
 use model::study::Study;
-use report::diagnosis::sentence;
+use report::diagnosis::format_sentence;
 use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{rough, time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
@@ -114,7 +114,7 @@ pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
     let notes = report.notes.iter().filter(|note| !warnings.contains(note));
     let sentences: Vec<String> = describe_variation(report)
         .into_iter()
-        .chain(notes.map(|note| sentence(note)))
+        .chain(notes.map(|note| format_sentence(note)))
         .collect();
     (!sentences.is_empty()).then(|| Lead {
         topic: "How sure is it?".into(),
@@ -125,11 +125,11 @@ pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
 
 /// Builds the section of the points that were not measured.
 pub(super) fn omitted(report: &Report) -> Option<Section> {
-    let left = report
+    let omitted = report
         .skipped
         .iter()
-        .map(|left| format!("Omitted: {}: {}.", format_settings(&left.settings), left.why));
-    let blocks: Vec<Block> = left.map(Block::Text).collect();
+        .map(|skipped| format!("Omitted: {}: {}.", format_settings(&skipped.settings), skipped.why));
+    let blocks: Vec<Block> = omitted.map(Block::Text).collect();
     (!blocks.is_empty()).then(|| Section {
         title: "Omitted points".into(),
         blocks,

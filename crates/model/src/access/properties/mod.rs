@@ -283,11 +283,11 @@ proptest! {
     fn a_pass_without_repetition_visits_every_position_once(area in any_area(), form in any_form()) {
         // If blocks are longer than their distance, a map of used blocks truncates them; a
         // bijection repeats no position.
-        let whole = Area { block: area.alignment, length: area.length.max(area.alignment), ..area };
+        let area_of_blocks = Area { block: area.alignment, length: area.length.max(area.alignment), ..area };
         for (name, placement) in every_placement() {
             let area = match &placement {
                 Placement::Once(Once { method: OnceMethod::Bijection }) => area,
-                Placement::Once(_) => whole,
+                Placement::Once(_) => area_of_blocks,
                 _ => continue,
             };
             let mut walk = Walk::new(&Access::Random { placement }, PerDirection::all(area), form);
@@ -547,9 +547,9 @@ fn parameters_out_of_range_are_refused() {
 fn purposes_do_not_affect_each_other() {
     // In native draws, a draw for the mix between two positions does not change the positions.
     let access = Access::random(Placement::Uniform(Uniform::default()));
-    let plain = reads(&access, THOUSAND, 5, 100);
+    let offsets = reads(&access, THOUSAND, 5, 100);
     let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 5 });
-    for expected in plain {
+    for expected in offsets {
         walk.draws.word(Purpose::Mix);
         assert_eq!(
             walk.next(Direction::Read, 0, 4096).map(|(position, _)| position),

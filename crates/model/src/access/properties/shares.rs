@@ -97,7 +97,7 @@ fn zipf_follows_its_law_at_every_rank() {
             .iter()
             .take_while(|chance| **chance * OPERATIONS as f64 > 20.0)
             .count();
-        spread.sort_unstable_by(|one, other| other.cmp(one));
+        spread.sort_unstable_by(|a, b| b.cmp(a));
         assert_share("hottest", spread[0], OPERATIONS as u64, chances[0]);
         if keep < chances.len() {
             let rest: f64 = chances[keep..].iter().sum();
@@ -116,12 +116,12 @@ fn pareto_divides_operations_between_hot_and_cold() {
     for h in [0.1, 0.2, 0.4] {
         let at_start = counts(Placement::Pareto(Pareto { h, center: Some(0.0) }));
         let hot = (1000.0 * h) as usize;
-        let of = OPERATIONS as u64;
+        let total = OPERATIONS as u64;
         let found: u64 = at_start[..hot].iter().sum();
-        assert_share(&format!("h {h}"), found, of, 1.0 - h);
+        assert_share(&format!("h {h}"), found, total, 1.0 - h);
         // The law is self-similar: it holds again within the hot part.
         let hotter: u64 = at_start[..(1000.0 * h * h).round() as usize].iter().sum();
-        assert_share(&format!("h {h}, twice"), hotter, of, (1.0 - h) * (1.0 - h));
+        assert_share(&format!("h {h}, twice"), hotter, total, (1.0 - h) * (1.0 - h));
     }
 }
 

@@ -2,7 +2,7 @@
 //! and as simply as possible.
 //!
 //! The recorded sequences show that these are DiskSpd's rules; they then determine the expected
-//! results of combinations for which no recording exists. They use nothing of the crate under test.
+//! results of combinations for which no recording exists. They do not use the crate under test.
 
 use std::collections::VecDeque;
 

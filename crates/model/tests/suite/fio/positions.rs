@@ -202,11 +202,11 @@ fn zones_differ_by_direction() {
             &[(0, 1280, 0.1), (1280, 2560, 0.9)],
         ],
     );
-    let (one, four) = ((1 << 20) as f64, (4 << 20) as f64);
+    let (mib, four_mib) = ((1 << 20) as f64, (4 << 20) as f64);
     check(
         zones(
             RangeBasis::Bytes,
-            [&[(50.0, one), (50.0, four)], &[(95.0, four), (5.0, one)]],
+            [&[(50.0, mib), (50.0, four_mib)], &[(95.0, four_mib), (5.0, mib)]],
         ),
         [
             &[(0, 256, 0.5), (256, 1280, 0.5)],

@@ -130,7 +130,7 @@ mod tests {
         expected: 4,
     };
 
-    fn points(counts: &[u64]) -> Vec<Point> {
+    fn create_points(counts: &[u64]) -> Vec<Point> {
         let point = |operations: &u64| Point {
             operations: *operations,
             latency_ns: operations * 2_000_000,
@@ -142,46 +142,46 @@ mod tests {
         counts.iter().map(point).collect()
     }
 
-    fn buckets(counts: &[u64]) -> Buckets {
-        Buckets::from_points(&points(counts), GRID)
+    fn create_buckets(counts: &[u64]) -> Buckets {
+        Buckets::from_points(&create_points(counts), GRID)
     }
 
     #[test]
     fn idle_intervals_count_except_at_the_end() {
-        assert_eq!(buckets(&[0, 4, 0, 0]).list().len(), 2);
-        assert_eq!(buckets(&[0, 4, 0, 8]).list().len(), 4);
+        assert_eq!(create_buckets(&[0, 4, 0, 0]).list().len(), 2);
+        assert_eq!(create_buckets(&[0, 4, 0, 8]).list().len(), 4);
         // 0 and 4 in half a second each: ± 2 around 2, or ± 4 a second.
-        assert!((buckets(&[0, 4, 0, 0]).deviation() - 4.0).abs() < 1e-12);
-        assert!(buckets(&[0, 0]).list().is_empty());
-        assert_eq!(buckets(&[]).deviation().to_bits(), 0);
+        assert!((create_buckets(&[0, 4, 0, 0]).deviation() - 4.0).abs() < 1e-12);
+        assert!(create_buckets(&[0, 0]).list().is_empty());
+        assert_eq!(create_buckets(&[]).deviation().to_bits(), 0);
     }
 
     #[test]
     fn operations_after_the_planned_end_are_dropped() {
-        let late = buckets(&[6, 2, 0, 0, 5]);
+        let late = create_buckets(&[6, 2, 0, 0, 5]);
         assert_eq!(late.list().len(), 4);
         assert_eq!(late.list().iter().map(|bucket| bucket.operations).sum::<u64>(), 8);
     }
 
     #[test]
     fn merged_deviation_is_that_of_the_summed_counts() {
-        let mut sum = buckets(&[1, 3, 1, 3]);
-        sum.merge(&buckets(&[3, 1, 3, 1]));
+        let mut sum = create_buckets(&[1, 3, 1, 3]);
+        sum.merge(&create_buckets(&[3, 1, 3, 1]));
         assert!(sum.deviation().abs() < 1e-12);
-        let mut longer = buckets(&[2]);
-        longer.merge(&buckets(&[2, 2, 4]));
+        let mut longer = create_buckets(&[2]);
+        longer.merge(&create_buckets(&[2, 2, 4]));
         let counts: Vec<u64> = longer.list().iter().map(|bucket| bucket.operations).collect();
         assert_eq!(counts, [4, 2, 4]);
     }
 
     #[test]
     fn an_idle_thread_makes_the_merged_minimum_zero() {
-        let mut sum = buckets(&[1, 1, 1]);
-        sum.merge(&buckets(&[1, 0, 1]));
+        let mut sum = create_buckets(&[1, 1, 1]);
+        sum.merge(&create_buckets(&[1, 0, 1]));
         let bucket_mins_ms: Vec<f64> = sum.list().iter().map(Bucket::min_ms).collect();
         assert_eq!(bucket_mins_ms, [1.0, 0.0, 1.0]);
-        let mut short = buckets(&[1]);
-        short.merge(&buckets(&[1, 1]));
+        let mut short = create_buckets(&[1]);
+        short.merge(&create_buckets(&[1, 1]));
         assert_eq!(short.list()[1].latency_ns_min, 0);
         assert!((short.list()[1].mean_ms() - 2.0).abs() < 1e-12);
         assert!(short.list()[1].deviation_ms().abs() < 1e-12);

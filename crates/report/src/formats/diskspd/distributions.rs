@@ -40,7 +40,7 @@ pub(super) fn distinct_distributions<'a>(threads: &'a [Thread<'a>]) -> Vec<Distr
 
 /// Joins three or more consecutive numbers: `0 - 5 7 8 10`. DiskSpd prints a single number before a
 /// gap twice.
-pub(super) fn runs(numbers: &[usize]) -> String {
+pub(super) fn format_number_ranges(numbers: &[usize]) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut rest = numbers;
     while let Some(first) = rest.first() {
@@ -65,15 +65,15 @@ pub(super) fn rescale_factor(ranges: &[EffectiveShare]) -> Option<f64> {
 /// Shares and lengths from offset 0; a hole becomes a range with share 0.
 pub(super) fn fill_holes(ranges: &[EffectiveShare]) -> Vec<(f64, u64)> {
     let mut end = 0;
-    let mut all = Vec::new();
+    let mut rows = Vec::new();
     for range in ranges {
         if range.start.0 > end {
-            all.push((0.0, range.start.0 - end));
+            rows.push((0.0, range.start.0 - end));
         }
-        all.push((range.operations_percent, range.length.0));
+        rows.push((range.operations_percent, range.length.0));
         end = range.start.0 + range.length.0;
     }
-    all
+    rows
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
             (&[0, 1, 2], "0 - 2"),
             (&[0, 1, 2, 3, 5, 7, 8, 10, 11, 12], "0 - 3 5 7 8 10 - 12"),
         ] {
-            assert_eq!(runs(numbers), text);
+            assert_eq!(format_number_ranges(numbers), text);
         }
     }
 

@@ -114,7 +114,7 @@ impl<'a> Span<'a> {
         };
         for (number, stream) in worker.streams.iter().enumerate() {
             let series = |grid: &BucketGrid| find_series(job, (index, number), grid);
-            let row = self.row(results, stream, series);
+            let row = self.collect_row(results, stream, series);
             for part in DirectionPart::ALL {
                 self.totals[part].merge(&row.figures[part]);
             }
@@ -123,7 +123,7 @@ impl<'a> Span<'a> {
         self.threads.push(thread);
     }
 
-    fn row(
+    fn collect_row(
         &mut self,
         results: &'a Results,
         stream: &'a StreamResults,
@@ -202,9 +202,9 @@ fn was_measured(job: &JobResults) -> bool {
 }
 
 fn find_series<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &BucketGrid) -> Option<&'a Series> {
-    let of = Some((worker as u32, stream as u32));
+    let scope = Some((worker as u32, stream as u32));
     let length = Nanos::millis(grid.length_ms);
-    let fits = |series: &&Series| series.source == of && series.length_ns == length;
+    let fits = |series: &&Series| series.source == scope && series.length_ns == length;
     job.series.iter().find(fits)
 }
 
@@ -224,7 +224,7 @@ fn path_and_size<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, s
 }
 
 /// Count per second; 0 if `seconds` is 0.
-pub(super) fn rate(count: u64, seconds: f64) -> f64 {
+pub(super) fn per_second_or_zero(count: u64, seconds: f64) -> f64 {
     match seconds > 0.0 {
         true => count as f64 / seconds,
         false => 0.0,
@@ -232,6 +232,6 @@ pub(super) fn rate(count: u64, seconds: f64) -> f64 {
 }
 
 /// Bytes as MiB.
-pub(super) fn mebibytes(bytes: f64) -> f64 {
+pub(super) fn to_mebibytes(bytes: f64) -> f64 {
     bytes / 1024.0 / 1024.0
 }

@@ -70,16 +70,16 @@ impl Spread {
 }
 
 /// Converts to milliseconds in single precision, as DiskSpd does, for the same last digit.
-fn milliseconds(nanos: u64) -> f32 {
+fn to_milliseconds(nanos: u64) -> f32 {
     (nanos as f64 / 1e3) as f32 / 1e3
 }
 
 pub(super) fn min_ms(histogram: &Histogram) -> f32 {
-    milliseconds(histogram.min())
+    to_milliseconds(histogram.min())
 }
 
 pub(super) fn max_ms(histogram: &Histogram) -> f32 {
-    milliseconds(histogram.max())
+    to_milliseconds(histogram.max())
 }
 
 /// The latency that at least `fraction` of the operations do not exceed.
@@ -90,7 +90,7 @@ pub(super) fn max_ms(histogram: &Histogram) -> f32 {
 /// counts as its upper edge, so that at least `fraction` of the operations are within the result.
 pub(super) fn percentile_ms(histogram: &Histogram, fraction: f64) -> f32 {
     let rank = (fraction * histogram.n() as f64).ceil() as u64;
-    milliseconds(match histogram.bucket_of_rank(rank) {
+    to_milliseconds(match histogram.bucket_of_rank(rank) {
         None => 0,
         Some(BUCKETS) => histogram.max(),
         Some(bucket) => bucket_high(bucket).min(histogram.max()),
@@ -111,23 +111,23 @@ mod tests {
     fn percentiles_are_upper_edges_within_the_maximum() {
         // Values below 256 ns have a bucket each; 1000 is in 1000..=1003.
         let histogram = build_histogram((1..=99).chain([1000, 2000]));
-        assert_eq!(percentile_ms(&histogram, 0.5), milliseconds(51));
-        assert_eq!(percentile_ms(&histogram, 0.99), milliseconds(1003));
-        assert_eq!(percentile_ms(&histogram, 0.999), milliseconds(2000));
+        assert_eq!(percentile_ms(&histogram, 0.5), to_milliseconds(51));
+        assert_eq!(percentile_ms(&histogram, 0.99), to_milliseconds(1003));
+        assert_eq!(percentile_ms(&histogram, 0.999), to_milliseconds(2000));
         assert_eq!(percentile_ms(&Histogram::new(), 0.5), 0.0);
     }
 
     #[test]
     fn ranks_come_from_double_precision() {
         let histogram = build_histogram(1..=100);
-        assert_eq!(percentile_ms(&histogram, 7.0 / 100.0), milliseconds(8));
-        assert_eq!(percentile_ms(&histogram, 0.25), milliseconds(25));
-        assert_eq!(percentile_ms(&histogram, 0.999_999_999), milliseconds(100));
+        assert_eq!(percentile_ms(&histogram, 7.0 / 100.0), to_milliseconds(8));
+        assert_eq!(percentile_ms(&histogram, 0.25), to_milliseconds(25));
+        assert_eq!(percentile_ms(&histogram, 0.999_999_999), to_milliseconds(100));
     }
 
     #[test]
     fn times_beyond_the_last_bucket_are_the_maximum() {
         let histogram = build_histogram([5, 1 << 41]);
-        assert_eq!(percentile_ms(&histogram, 0.9), milliseconds(1 << 41));
+        assert_eq!(percentile_ms(&histogram, 0.9), to_milliseconds(1 << 41));
     }
 }

@@ -46,7 +46,7 @@ impl CpuTopology {
         // A system without topology may still count processor time.
         let counted = results.steps.iter().flat_map(cores_of_first_host).map(|core| core.cpu);
         CpuTopology {
-            cpus: places(&host.environment.cpu, counted.collect()),
+            cpus: place_cpus(&host.environment.cpu, counted.collect()),
         }
     }
 
@@ -94,16 +94,16 @@ fn cores_of_first_host(step: &StepResults) -> impl Iterator<Item = &CoreUse> {
 }
 
 /// Numbers the CPUs. Without a topology each is a core of the same socket.
-fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<CpuPlace> {
-    let alone = |cpu: u32| LogicalCpu {
+fn place_cpus(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<CpuPlace> {
+    let single_cpu = |cpu: u32| LogicalCpu {
         cpu,
         core: cpu,
         ..LogicalCpu::default()
     };
     let mut listed: Vec<LogicalCpu> = match (cpu.topology.is_empty(), counted.is_empty()) {
         (false, _) => cpu.topology.clone(),
-        (true, false) => counted.into_iter().map(alone).collect(),
-        (true, true) => (0..cpu.logical).map(alone).collect(),
+        (true, false) => counted.into_iter().map(single_cpu).collect(),
+        (true, true) => (0..cpu.logical).map(single_cpu).collect(),
     };
     listed.sort_by_key(|cpu| cpu.cpu);
     let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -144,12 +144,12 @@ impl Shares {
         let idle = core.idle_ns.0 as f64;
         let kernel = (core.system_ns + core.interrupt_ns + core.stolen_ns).0 as f64 + idle;
         let user = core.user_ns.0 as f64;
-        let whole = kernel + user;
-        if whole <= 0.0 {
+        let total = kernel + user;
+        if total <= 0.0 {
             return Shares::idle();
         }
-        let (idle, user) = (100.0 * idle / whole, 100.0 * user / whole);
-        let kernel = 100.0 * kernel / whole - idle;
+        let (idle, user) = (100.0 * idle / total, 100.0 * user / total);
+        let kernel = 100.0 * kernel / total - idle;
         Shares {
             usage: kernel + user,
             user,
@@ -172,7 +172,7 @@ impl Shares {
 }
 
 /// A bit mask of CPUs for each group.
-pub(super) fn masks<'a>(cpus: impl IntoIterator<Item = &'a CpuPlace>) -> BTreeMap<u32, u64> {
+pub(super) fn group_masks<'a>(cpus: impl IntoIterator<Item = &'a CpuPlace>) -> BTreeMap<u32, u64> {
     let mut masks = BTreeMap::new();
     for place in cpus {
         *masks.entry(place.group).or_default() |= 1u64 << place.number;
@@ -199,13 +199,13 @@ mod tests {
             topology: (0..128).map(cpu).collect(),
             ..Cpu::default()
         };
-        let places = places(&listed, BTreeSet::new());
+        let places = place_cpus(&listed, BTreeSet::new());
         let last = places[127];
         assert_eq!((last.group, last.number, last.core, last.socket), (1, 63, 31, 1));
         let machine = CpuTopology { cpus: places };
         assert_eq!((machine.cores(), machine.count(|place| place.group)), (64, 2));
         assert!(machine.has_threads());
-        assert_eq!(masks(&machine.cpus)[&1], u64::MAX);
+        assert_eq!(group_masks(&machine.cpus)[&1], u64::MAX);
     }
 
     #[test]
@@ -214,8 +214,8 @@ mod tests {
             logical: 3,
             ..Cpu::default()
         };
-        assert_eq!(places(&listed, BTreeSet::new()).len(), 3);
-        let counted = places(&listed, BTreeSet::from([0, 2]));
+        assert_eq!(place_cpus(&listed, BTreeSet::new()).len(), 3);
+        let counted = place_cpus(&listed, BTreeSet::from([0, 2]));
         assert_eq!((counted.len(), counted[1].number, counted[1].core), (2, 2, 1));
     }
 

@@ -22,7 +22,7 @@ impl<'a> Markup<'a> {
 
     /// Writes a line. The newline is written before the next line, so that the document ends
     /// without one.
-    pub(super) fn line(&mut self, text: impl Display) -> io::Result<()> {
+    pub(super) fn write_line(&mut self, text: impl Display) -> io::Result<()> {
         if self.begun {
             writeln!(self.out)?;
         }
@@ -31,31 +31,31 @@ impl<'a> Markup<'a> {
     }
 
     /// Writes an element whose content `inside` writes.
-    pub(super) fn element(
+    pub(super) fn write_element(
         &mut self,
         name: &str,
         inside: impl FnOnce(&mut Markup<'a>) -> io::Result<()>,
     ) -> io::Result<()> {
-        self.element_with(name, "", inside)
+        self.write_element_with_attributes(name, "", inside)
     }
 
     /// Writes an element with attributes, each preceded by a blank.
-    pub(super) fn element_with(
+    pub(super) fn write_element_with_attributes(
         &mut self,
         name: &str,
         attributes: &str,
         inside: impl FnOnce(&mut Markup<'a>) -> io::Result<()>,
     ) -> io::Result<()> {
-        self.line(format_args!("<{name}{attributes}>"))?;
+        self.write_line(format_args!("<{name}{attributes}>"))?;
         self.depth += 1;
         inside(self)?;
         self.depth -= 1;
-        self.line(format_args!("</{name}>"))
+        self.write_line(format_args!("</{name}>"))
     }
 
     /// Writes an element with a number or a word that needs no escaping.
     pub(super) fn value(&mut self, name: &str, value: impl Display) -> io::Result<()> {
-        self.line(format_args!("<{name}>{value}</{name}>"))
+        self.write_line(format_args!("<{name}>{value}</{name}>"))
     }
 
     /// Writes an element with escaped text.
@@ -94,8 +94,8 @@ mod tests {
     fn lines_are_indented_without_a_final_newline() {
         let mut bytes = Vec::new();
         let mut markup = Markup::new(&mut bytes);
-        let written = markup.element("A", |markup| {
-            markup.element_with("B", " c=\"1\"", |markup| markup.text("D", "x & <y>\0"))?;
+        let written = markup.write_element("A", |markup| {
+            markup.write_element_with_attributes("B", " c=\"1\"", |markup| markup.text("D", "x & <y>\0"))?;
             markup.value("E", 2.5)
         });
         written.expect("memory takes everything");

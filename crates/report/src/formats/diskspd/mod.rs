@@ -77,7 +77,7 @@ pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<()> {
     let machine = machine::CpuTopology::from_results(results);
     match xml {
-        true => xml::system(&mut markup::Markup::new(out), results, &machine),
+        true => xml::write_system(&mut markup::Markup::new(out), results, &machine),
         false => text::write_system(out, results, &machine),
     }
 }

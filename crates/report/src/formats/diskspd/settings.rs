@@ -54,7 +54,7 @@ impl Settings {
         };
         Settings {
             form,
-            wait_statistics: value(presentation, "wait_statistics", None).unwrap_or(false),
+            wait_statistics: parse_setting(presentation, "wait_statistics", None).unwrap_or(false),
         }
     }
 }
@@ -66,11 +66,11 @@ impl SpanSettings {
         let number = Some(step + 1);
         // Other dialects have no switch for latencies, so latencies are always printed.
         let measured = presentation.latency || plan.origin.dialect != Dialect::Diskspd;
-        let deviation = value(presentation, "deviation", number).unwrap_or(presentation.iops_deviation);
+        let deviation = parse_setting(presentation, "deviation", number).unwrap_or(presentation.iops_deviation);
         SpanSettings {
-            latency: value(presentation, "latency", number).unwrap_or(measured),
+            latency: parse_setting(presentation, "latency", number).unwrap_or(measured),
             deviation: deviation.then(|| BucketGrid::for_step(plan, step)),
-            requests: value(presentation, "requests", number).unwrap_or(0),
+            requests: parse_setting(presentation, "requests", number).unwrap_or(0),
         }
     }
 }
@@ -85,7 +85,7 @@ impl BucketGrid {
                 .find(is_per_stream)
                 .map(|grid| grid.length_ns.0 / 1_000_000)
         };
-        let length_ms = value(presentation, "bucket_ms", Some(step + 1))
+        let length_ms = parse_setting(presentation, "bucket_ms", Some(step + 1))
             .or_else(plan_interval)
             .filter(|length| *length > 0)
             .unwrap_or(DEFAULT_BUCKET_MS);
@@ -93,7 +93,7 @@ impl BucketGrid {
             let jobs = &plan.steps.get(step)?.jobs;
             jobs.iter().filter_map(|job| job.stop.after_ns).max()
         };
-        let expected_ms = value(presentation, "expected_ms", Some(step + 1))
+        let expected_ms = parse_setting(presentation, "expected_ms", Some(step + 1))
             .or_else(|| planned().map(|time| time.0.div_ceil(1_000_000)));
         BucketGrid {
             length_ms,
@@ -105,7 +105,7 @@ impl BucketGrid {
 
 /// The setting of a time span, or of the whole report. A value that cannot be parsed counts as
 /// absent.
-fn value<T: FromStr>(presentation: &Presentation, name: &str, number: Option<usize>) -> Option<T> {
+fn parse_setting<T: FromStr>(presentation: &Presentation, name: &str, number: Option<usize>) -> Option<T> {
     let of_span = number.and_then(|number| find_other(presentation, &format!("{name}.{number}")));
     of_span.or_else(|| find_other(presentation, name))?.parse().ok()
 }

@@ -4,7 +4,7 @@
 const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
 /// Number and unit. The unit is the largest up to the size; a fraction has two decimals.
-fn parts(bytes: u64) -> (String, &'static str) {
+fn scale_to_unit(bytes: u64) -> (String, &'static str) {
     let Some((unit, name)) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit) else {
         return (bytes.to_string(), "");
     };
@@ -16,19 +16,19 @@ fn parts(bytes: u64) -> (String, &'static str) {
 
 /// A size as version 2.2 writes it: `64KiB`, `1.50GiB`, `512`.
 pub(super) fn size(bytes: u64) -> String {
-    let (number, unit) = parts(bytes);
+    let (number, unit) = scale_to_unit(bytes);
     number + unit
 }
 
 /// A size with the number right-aligned in six columns, for lists of ranges.
-pub(super) fn aligned(bytes: u64) -> String {
-    let (number, unit) = parts(bytes);
+pub(super) fn format_aligned(bytes: u64) -> String {
+    let (number, unit) = scale_to_unit(bytes);
     format!("{number:>6}{unit}")
 }
 
 /// A size as versions up to 2.0.21 write it: a whole number in the largest unit that leaves more
 /// than ten, such as `2048MiB`.
-pub(super) fn legacy(bytes: u64) -> String {
+pub(super) fn format_legacy(bytes: u64) -> String {
     // Those versions had no TiB.
     match UNITS.into_iter().skip(1).find(|(unit, _)| bytes > 10 * unit) {
         Some((unit, name)) => format!("{}{name}", bytes / unit),
@@ -53,8 +53,8 @@ mod tests {
         ] {
             assert_eq!(size(bytes), text);
         }
-        assert_eq!(aligned(1 << 20), "     1MiB");
-        assert_eq!(aligned(10_506_240), " 10.02MiB");
+        assert_eq!(format_aligned(1 << 20), "     1MiB");
+        assert_eq!(format_aligned(10_506_240), " 10.02MiB");
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
             (10_241, "10KiB"),
             (20 << 40, "20480GiB"),
         ] {
-            assert_eq!(legacy(bytes), text);
+            assert_eq!(format_legacy(bytes), text);
         }
     }
 }

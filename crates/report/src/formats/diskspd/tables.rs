@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use model::histogram::Histogram;
 
-use super::figures::{Figures, Span, mebibytes, rate};
+use super::figures::{Figures, Span, per_second_or_zero, to_mebibytes};
 use super::latency::{DirectionPart, Split, max_ms, min_ms, percentile_ms};
 use super::machine::{CpuPlace, CpuTopology, Shares};
 use super::settings::Form;
@@ -67,7 +67,12 @@ fn cpu_columns(machine: &CpuTopology, form: Form) -> Vec<Column> {
 }
 
 /// Writes the use of each CPU and the mean.
-pub(super) fn cpu(out: &mut dyn Write, machine: &CpuTopology, shares: &[Shares], form: Form) -> io::Result<()> {
+pub(super) fn write_cpu_table(
+    out: &mut dyn Write,
+    machine: &CpuTopology,
+    shares: &[Shares],
+    form: Form,
+) -> io::Result<()> {
     // The old layout has one more space before the kernel column, and three more dashes.
     let (header, dashes, gap) = match form {
         Form::V2_2 => ("CPU |  Usage |  User  | Kernel |  Idle", 40, ""),
@@ -92,7 +97,7 @@ pub(super) fn cpu(out: &mut dyn Write, machine: &CpuTopology, shares: &[Shares],
 }
 
 /// Writes bytes, operations and rates of each target of each thread, and the totals.
-pub(super) fn io(out: &mut dyn Write, span: &Span, part: DirectionPart, form: Form) -> io::Result<()> {
+pub(super) fn write_io_table(out: &mut dyn Write, span: &Span, part: DirectionPart, form: Form) -> io::Result<()> {
     let title = match part {
         DirectionPart::Total => "Total IO",
         DirectionPart::Read => "Read IO",
@@ -114,17 +119,17 @@ pub(super) fn io(out: &mut dyn Write, span: &Span, part: DirectionPart, form: Fo
         for row in &thread.rows {
             let size = match form {
                 Form::V2_2 => sizes::size(row.size),
-                Form::V2_0 => sizes::legacy(row.size),
+                Form::V2_0 => sizes::format_legacy(row.size),
             };
-            let figures = io_figures(span, &row.figures[part]);
+            let figures = format_io_figures(span, &row.figures[part]);
             writeln!(out, "{number:>6} | {figures} | {} ({size})", row.path)?;
         }
     }
-    writeln!(out, "{rule}\ntotal:   {}", io_figures(span, &span.totals[part]))
+    writeln!(out, "{rule}\ntotal:   {}", format_io_figures(span, &span.totals[part]))
 }
 
-fn io_figures(span: &Span, figures: &Figures) -> String {
-    let rates = rates(figures.bytes, figures.operations, span.seconds);
+fn format_io_figures(span: &Span, figures: &Figures) -> String {
+    let rates = format_rates(figures.bytes, figures.operations, span.seconds);
     let latency = &figures.latency;
     let mean = match span.settings.latency {
         true => format!(" | {:>8.3}", latency.mean_ms),
@@ -142,12 +147,12 @@ fn io_figures(span: &Span, figures: &Figures) -> String {
     format!("{rates}{mean}{deviation}{spread}")
 }
 
-fn rates(bytes: u64, operations: u64, seconds: f64) -> String {
+fn format_rates(bytes: u64, operations: u64, seconds: f64) -> String {
     let mebibytes = match seconds > 0.0 {
-        true => mebibytes(bytes as f64) / seconds,
+        true => to_mebibytes(bytes as f64) / seconds,
         false => 0.0,
     };
-    let operations_per_sec = rate(operations, seconds);
+    let operations_per_sec = per_second_or_zero(operations, seconds);
     format!("{bytes:>15} | {operations:>12} | {mebibytes:>10.2} | {operations_per_sec:>10.2}")
 }
 
@@ -169,7 +174,7 @@ const PERCENTILES: [(&str, f64); 13] = [
 ];
 
 /// Writes minimum, percentiles and maximum.
-pub(super) fn chart(out: &mut dyn Write, latency: &Split<Histogram>) -> io::Result<()> {
+pub(super) fn write_latency_table(out: &mut dyn Write, latency: &Split<Histogram>) -> io::Result<()> {
     writeln!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)")?;
     writeln!(out, "{}", "-".repeat(46))?;
     let mut row = |label: &str, value: &dyn Fn(&Histogram) -> f32| {
@@ -190,7 +195,7 @@ pub(super) fn chart(out: &mut dyn Write, latency: &Split<Histogram>) -> io::Resu
 }
 
 /// Writes the wait statistics of each thread (`-vs`).
-pub(super) fn waits(out: &mut dyn Write, span: &Span) -> io::Result<()> {
+pub(super) fn write_wait_table(out: &mut dyn Write, span: &Span) -> io::Result<()> {
     writeln!(out, "\nWait Statistics")?;
     writeln!(
         out,
@@ -210,7 +215,7 @@ pub(super) fn waits(out: &mut dyn Write, span: &Span) -> io::Result<()> {
 }
 
 /// Writes bytes and operations of all measured time spans.
-pub(super) fn totals<'a>(out: &mut dyn Write, spans: impl Iterator<Item = &'a Span<'a>>) -> io::Result<()> {
+pub(super) fn write_totals<'a>(out: &mut dyn Write, spans: impl Iterator<Item = &'a Span<'a>>) -> io::Result<()> {
     let mut sums: Split<(u64, u64)> = Split::default();
     let mut seconds = 0.0;
     for span in spans {
@@ -233,7 +238,7 @@ pub(super) fn totals<'a>(out: &mut dyn Write, spans: impl Iterator<Item = &'a Sp
             writeln!(out, "{rule}")?;
         }
         let (bytes, operations) = sums[part];
-        writeln!(out, "{label:<7}| {}", rates(bytes, operations, seconds))?;
+        writeln!(out, "{label:<7}| {}", format_rates(bytes, operations, seconds))?;
     }
     writeln!(out, "\ntotal test time:\t{seconds:.2}s")
 }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use model::results::Results;
 
 use super::NOT_MEASURED;
-use super::distributions::{distinct_distributions, rescale_factor, runs};
+use super::distributions::{distinct_distributions, format_number_ranges, rescale_factor};
 use super::figures::Span;
 use super::latency::DirectionPart;
 use super::machine::CpuTopology;
@@ -47,7 +47,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     }
     match spans.len() {
         0 | 1 => Ok(()),
-        _ => tables::totals(out, spans.iter().flatten()),
+        _ => tables::write_totals(out, spans.iter().flatten()),
     }
 }
 
@@ -114,18 +114,18 @@ fn write_time_span(out: &mut dyn Write, span: &Span, machine: &CpuTopology, sett
     if form == Form::V2_0 {
         writeln!(out, "proc count:\t\t{}", machine.cpus.len())?;
     }
-    tables::cpu(out, machine, &span.cpus, form)?;
+    tables::write_cpu_table(out, machine, &span.cpus, form)?;
     if form == Form::V2_2 {
         write_effective_distributions(out, span)?;
     }
     for part in DirectionPart::ALL {
-        tables::io(out, span, part, form)?;
+        tables::write_io_table(out, span, part, form)?;
     }
     if span.settings.latency {
         write_latencies(out, span, form)?;
     }
     match form == Form::V2_2 && settings.wait_statistics {
-        true => tables::waits(out, span),
+        true => tables::write_wait_table(out, span),
         false => Ok(()),
     }
 }
@@ -141,11 +141,11 @@ fn write_latencies(out: &mut dyn Write, span: &Span, form: Form) -> io::Result<(
     if span.paths.len() > 1 {
         for (path, latency) in &span.paths {
             writeln!(out, "\n{path_heading}{path}")?;
-            tables::chart(out, latency)?;
+            tables::write_latency_table(out, latency)?;
         }
     }
     writeln!(out, "\n{total_heading}")?;
-    tables::chart(out, &span.latency)
+    tables::write_latency_table(out, &span.latency)
 }
 
 fn write_effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result<()> {
@@ -156,7 +156,7 @@ fn write_effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result
     writeln!(out, "\nEffective IO Distributions\n{}", "-".repeat(26))?;
     for shared in distributions {
         for (path, threads) in &shared.users {
-            writeln!(out, "target: {path} [thread: {}]", runs(threads))?;
+            writeln!(out, "target: {path} [thread: {}]", format_number_ranges(threads))?;
         }
         let percent_scale = rescale_factor(shared.ranges);
         for range in shared.ranges {
@@ -167,9 +167,9 @@ fn write_effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result
             let start = match range.start.0 {
                 // Padded to align with sizes that have a unit.
                 0 => format!("{:>6}   ", 0),
-                start => sizes::aligned(start),
+                start => sizes::format_aligned(start),
             };
-            let end = sizes::aligned(range.start.0 + range.length.0);
+            let end = sizes::format_aligned(range.start.0 + range.length.0);
             writeln!(out, "{percent}% of IO => [{start} - {end})")?;
         }
     }

@@ -11,7 +11,7 @@ use super::buckets::{Bucket, Buckets};
 use super::distributions::fill_holes;
 use super::figures::{Figures, Row, Span, Thread};
 use super::latency::{DirectionPart, Split, Spread, max_ms, min_ms, percentile_ms};
-use super::machine::{CpuTopology, Shares, masks};
+use super::machine::{CpuTopology, Shares, group_masks};
 use super::markup::{Markup, escape_xml};
 use super::settings::Settings;
 use super::text::{computer_name, power_scheme, start_time};
@@ -20,12 +20,12 @@ use super::{NOT_MEASURED, VERSION, VERSION_DATE};
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let settings = Settings::from_plan(&results.plan);
     let machine = CpuTopology::from_results(results);
-    Markup::new(out).element("Results", |xml| {
-        system(xml, results, &machine)?;
-        profile(xml, results)?;
+    Markup::new(out).write_element("Results", |xml| {
+        write_system(xml, results, &machine)?;
+        write_profile(xml, results)?;
         for step in 0..results.steps.len() {
             let span = Span::for_step(results, &machine, step);
-            xml.element("TimeSpan", |xml| match span {
+            xml.write_element("TimeSpan", |xml| match span {
                 None => xml.value("Error", NOT_MEASURED),
                 Some(span) => time_span(xml, &span, &machine, settings),
             })?;
@@ -34,34 +34,34 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     })
 }
 
-pub(super) fn system(xml: &mut Markup, results: &Results, machine: &CpuTopology) -> io::Result<()> {
-    xml.element("System", |xml| {
+pub(super) fn write_system(xml: &mut Markup, results: &Results, machine: &CpuTopology) -> io::Result<()> {
+    xml.write_element("System", |xml| {
         xml.text("ComputerName", computer_name(results))?;
-        xml.element("Tool", |xml| {
+        xml.write_element("Tool", |xml| {
             xml.value("Version", VERSION)?;
             xml.value("VersionDate", VERSION_DATE)
         })?;
         xml.value("RunTime", start_time(results))?;
         let (name, guid) = power_scheme(results).unwrap_or(("unknown", "00000000-0000-0000-0000-000000000000"));
-        xml.line(format_args!(
+        xml.write_line(format_args!(
             r#"<PowerScheme Name="{}" Guid="{guid}"/>"#,
             escape_xml(name)
         ))?;
-        topology(xml, machine)
+        write_topology(xml, machine)
     })
 }
 
-fn topology(xml: &mut Markup, machine: &CpuTopology) -> io::Result<()> {
+fn write_topology(xml: &mut Markup, machine: &CpuTopology) -> io::Result<()> {
     let heterogeneous = format!(" Heterogeneous=\"{}\"", machine.is_heterogeneous());
-    xml.element_with("ProcessorTopology", &heterogeneous, |xml| {
-        for (group, mask) in masks(&machine.cpus) {
+    xml.write_element_with_attributes("ProcessorTopology", &heterogeneous, |xml| {
+        for (group, mask) in group_masks(&machine.cpus) {
             let (max_processors, active) = (64 - mask.leading_zeros(), mask.count_ones());
-            xml.line(format_args!(
+            xml.write_line(format_args!(
                 r#"<Group Group="{group}" MaximumProcessors="{max_processors}" ActiveProcessors="{active}" ActiveProcessorMask="{mask:#x}"/>"#
             ))?;
         }
-        sets(xml, machine, "Node", |place| place.node)?;
-        sets(xml, machine, "Socket", |place| place.socket)?;
+        write_cpu_sets(xml, machine, "Node", |place| place.node)?;
+        write_cpu_sets(xml, machine, "Socket", |place| place.socket)?;
         let mut cores: Vec<_> = machine.cpus.iter().map(|place| (place.group, place.core)).collect();
         cores.sort_unstable();
         cores.dedup();
@@ -70,7 +70,7 @@ fn topology(xml: &mut Markup, machine: &CpuTopology) -> io::Result<()> {
             let class = members().map(|place| place.efficiency_class).max().unwrap_or(0);
             let mask = members().fold(0, |mask, place| mask | 1u64 << place.number);
             let (group, number) = core;
-            xml.line(format_args!(
+            xml.write_line(format_args!(
                 r#"<Core Group="{group}" Core="{number}" Mask="{mask:#x}" EfficiencyClass="{class}"/>"#
             ))?;
         }
@@ -79,7 +79,7 @@ fn topology(xml: &mut Markup, machine: &CpuTopology) -> io::Result<()> {
 }
 
 /// Writes the CPUs of each node or socket.
-fn sets(
+fn write_cpu_sets(
     xml: &mut Markup,
     machine: &CpuTopology,
     name: &str,
@@ -89,9 +89,9 @@ fn sets(
     numbers.sort_unstable();
     numbers.dedup();
     for number in numbers {
-        xml.element_with(name, &format!(" {name}=\"{number}\""), |xml| {
-            for (group, mask) in masks(machine.cpus.iter().filter(|place| value(place) == number)) {
-                xml.line(format_args!(r#"<Group Group="{group}" Mask="{mask:#x}"/>"#))?;
+        xml.write_element_with_attributes(name, &format!(" {name}=\"{number}\""), |xml| {
+            for (group, mask) in group_masks(machine.cpus.iter().filter(|place| value(place) == number)) {
+                xml.write_line(format_args!(r#"<Group Group="{group}" Mask="{mask:#x}"/>"#))?;
             }
             Ok(())
         })?;
@@ -100,12 +100,12 @@ fn sets(
 }
 
 /// Writes the echoed profile. Parsers expect the element even if it is empty.
-fn profile(xml: &mut Markup, results: &Results) -> io::Result<()> {
+fn write_profile(xml: &mut Markup, results: &Results) -> io::Result<()> {
     let lines = &results.plan.origin.profile_markup;
     if lines.is_empty() {
-        return xml.line("<Profile/>");
+        return xml.write_line("<Profile/>");
     }
-    lines.iter().try_for_each(|line| xml.line(line))
+    lines.iter().try_for_each(|line| xml.write_line(line))
 }
 
 fn time_span(xml: &mut Markup, span: &Span, machine: &CpuTopology, settings: Settings) -> io::Result<()> {
@@ -113,40 +113,40 @@ fn time_span(xml: &mut Markup, span: &Span, machine: &CpuTopology, settings: Set
     xml.value("ThreadCount", span.threads.len())?;
     xml.value("RequestCount", span.settings.requests)?;
     xml.value("ProcCount", machine.cpus.len())?;
-    cpu(xml, span, machine)?;
+    write_cpu(xml, span, machine)?;
     if span.settings.latency {
-        latency(xml, &span.latency)?;
+        write_latency(xml, &span.latency)?;
     }
-    iops(xml, &span.totals)?;
+    write_iops(xml, &span.totals)?;
     for (number, thread) in span.threads.iter().enumerate() {
-        xml.element("Thread", |xml| {
+        xml.write_element("Thread", |xml| {
             xml.value("Id", number)?;
-            self::thread(xml, thread, span, settings)
+            write_thread(xml, thread, span, settings)
         })?;
     }
     Ok(())
 }
 
-fn cpu(xml: &mut Markup, span: &Span, machine: &CpuTopology) -> io::Result<()> {
-    fn shares(xml: &mut Markup, shares: &Shares) -> io::Result<()> {
+fn write_cpu(xml: &mut Markup, span: &Span, machine: &CpuTopology) -> io::Result<()> {
+    fn write_shares(xml: &mut Markup, shares: &Shares) -> io::Result<()> {
         xml.value("UsagePercent", format_args!("{:.2}", shares.usage))?;
         xml.value("UserPercent", format_args!("{:.2}", shares.user))?;
         xml.value("KernelPercent", format_args!("{:.2}", shares.kernel))?;
         xml.value("IdlePercent", format_args!("{:.2}", shares.idle))
     }
-    xml.element("CpuUtilization", |xml| {
+    xml.write_element("CpuUtilization", |xml| {
         for (place, of_cpu) in machine.cpus.iter().zip(&span.cpus) {
-            xml.element("CPU", |xml| {
+            xml.write_element("CPU", |xml| {
                 xml.value("Socket", place.socket)?;
                 xml.value("Node", place.node)?;
                 xml.value("Group", place.group)?;
                 xml.value("Core", place.core)?;
                 xml.value("EfficiencyClass", place.efficiency_class)?;
                 xml.value("Id", place.number)?;
-                shares(xml, of_cpu)
+                write_shares(xml, of_cpu)
             })?;
         }
-        xml.element("Average", |xml| shares(xml, &Shares::average(&span.cpus)))
+        xml.write_element("Average", |xml| write_shares(xml, &Shares::average(&span.cpus)))
     })
 }
 
@@ -155,7 +155,7 @@ const NINES: [&str; 7] = [
     "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999",
 ];
 
-fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
+fn write_latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
     let buckets = |part: DirectionPart| latency[part].buckets().count();
     let attributes = format!(
         r#" ReadHistoBuckets="{}" WriteHistoBuckets="{}" TotalHistoBuckets="{}""#,
@@ -163,7 +163,7 @@ fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
         buckets(DirectionPart::Write),
         buckets(DirectionPart::Total)
     );
-    xml.element_with("Latency", &attributes, |xml| {
+    xml.write_element_with_attributes("Latency", &attributes, |xml| {
         let spread_of_part = |part: DirectionPart| Spread::from_histogram(&latency[part]);
         spread(
             xml,
@@ -180,21 +180,21 @@ fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
             ["AverageTotalMilliseconds", "LatencyStdev"],
             spread_of_part(DirectionPart::Total),
         )?;
-        bucket(xml, latency, "0", &min_ms)?;
+        write_bucket(xml, latency, "0", &min_ms)?;
         for percent in 1..=99 {
             let fraction = f64::from(percent) / 100.0;
-            bucket(xml, latency, &percent.to_string(), &|spread_of_part| {
+            write_bucket(xml, latency, &percent.to_string(), &|spread_of_part| {
                 percentile_ms(spread_of_part, fraction)
             })?;
         }
         for percent in NINES {
             // Divided like whole percentiles: a literal fraction may differ in the last bit.
             let fraction = percent.parse::<f64>().expect("NINES holds numbers") / 100.0;
-            bucket(xml, latency, percent, &|spread_of_part| {
+            write_bucket(xml, latency, percent, &|spread_of_part| {
                 percentile_ms(spread_of_part, fraction)
             })?;
         }
-        bucket(xml, latency, "100", &max_ms)
+        write_bucket(xml, latency, "100", &max_ms)
     })
 }
 
@@ -207,13 +207,13 @@ fn spread(xml: &mut Markup, names: [&str; 2], spread: Spread) -> io::Result<()> 
     xml.value(names[1], format_args!("{:.3}", spread.deviation_ms))
 }
 
-fn bucket(
+fn write_bucket(
     xml: &mut Markup,
     latency: &Split<Histogram>,
     percentile: &str,
     value: &dyn Fn(&Histogram) -> f32,
 ) -> io::Result<()> {
-    xml.element("Bucket", |xml| {
+    xml.write_element("Bucket", |xml| {
         xml.value("Percentile", percentile)?;
         let names = ["ReadMilliseconds", "WriteMilliseconds", "TotalMilliseconds"];
         for (name, part) in names.into_iter().zip(DirectionPart::COLUMNS) {
@@ -226,11 +226,11 @@ fn bucket(
 }
 
 /// Writes the operations of each interval, if they were counted.
-fn iops(xml: &mut Markup, figures: &Split<Figures>) -> io::Result<()> {
+fn write_iops(xml: &mut Markup, figures: &Split<Figures>) -> io::Result<()> {
     let (Some(read), Some(write)) = (&figures.read.buckets, &figures.write.buckets) else {
         return Ok(());
     };
-    xml.element("Iops", |xml| {
+    xml.write_element("Iops", |xml| {
         let names = ["ReadIopsStdDev", "WriteIopsStdDev", "IopsStdDev"];
         for (name, part) in names.into_iter().zip(DirectionPart::COLUMNS) {
             let counted = figures[part]
@@ -242,13 +242,13 @@ fn iops(xml: &mut Markup, figures: &Split<Figures>) -> io::Result<()> {
             }
         }
         for index in 0..read.list().len().max(write.list().len()) {
-            xml.line(interval(read, write, index))?;
+            xml.write_line(format_interval(read, write, index))?;
         }
         Ok(())
     })
 }
 
-fn interval(read: &Buckets, write: &Buckets, index: usize) -> String {
+fn format_interval(read: &Buckets, write: &Buckets, index: usize) -> String {
     let bucket_at_index = |buckets: &Buckets| buckets.list().get(index).copied().unwrap_or_default();
     let (reads, writes): (Bucket, Bucket) = (bucket_at_index(read), bucket_at_index(write));
     let mut line = format!(
@@ -272,17 +272,17 @@ fn interval(read: &Buckets, write: &Buckets, index: usize) -> String {
     line + "/>"
 }
 
-fn thread(xml: &mut Markup, thread: &Thread, span: &Span, settings: Settings) -> io::Result<()> {
+fn write_thread(xml: &mut Markup, thread: &Thread, span: &Span, settings: Settings) -> io::Result<()> {
     for row in &thread.rows {
-        xml.element("Target", |xml| target(xml, row, span))?;
+        xml.write_element("Target", |xml| write_target(xml, row, span))?;
     }
     match settings.wait_statistics {
-        true => xml.element("WaitStatistics", |xml| waits(xml, thread.waits)),
+        true => xml.write_element("WaitStatistics", |xml| write_waits(xml, thread.waits)),
         false => Ok(()),
     }
 }
 
-fn target(xml: &mut Markup, row: &Row, span: &Span) -> io::Result<()> {
+fn write_target(xml: &mut Markup, row: &Row, span: &Span) -> io::Result<()> {
     let figures = &row.figures;
     xml.text("Path", &row.path)?;
     xml.value("BytesCount", figures.total.bytes)?;
@@ -293,8 +293,8 @@ fn target(xml: &mut Markup, row: &Row, span: &Span) -> io::Result<()> {
     xml.value("WriteBytes", figures.write.bytes)?;
     xml.value("WriteCount", figures.write.operations)?;
     if !row.ranges.is_empty() {
-        xml.element("Distribution", |xml| {
-            xml.element("Absolute", |xml| ranges(xml, row.ranges))
+        xml.write_element("Distribution", |xml| {
+            xml.write_element("Absolute", |xml| write_ranges(xml, row.ranges))
         })?;
     }
     if span.settings.latency {
@@ -306,17 +306,17 @@ fn target(xml: &mut Markup, row: &Row, span: &Span) -> io::Result<()> {
         let total = ["AverageLatencyMilliseconds", "LatencyStdev"];
         spread(xml, total, figures.total.latency)?;
     }
-    iops(xml, figures)
+    write_iops(xml, figures)
 }
 
-fn ranges(xml: &mut Markup, ranges: &[EffectiveShare]) -> io::Result<()> {
+fn write_ranges(xml: &mut Markup, ranges: &[EffectiveShare]) -> io::Result<()> {
     for (percent, length) in fill_holes(ranges) {
-        xml.line(format_args!(r#"<Range IO="{percent}">{length}</Range>"#))?;
+        xml.write_line(format_args!(r#"<Range IO="{percent}">{length}</Range>"#))?;
     }
     Ok(())
 }
 
-fn waits(xml: &mut Markup, waits: &Waits) -> io::Result<()> {
+fn write_waits(xml: &mut Markup, waits: &Waits) -> io::Result<()> {
     xml.value("CompletionWait", waits.completion)?;
     xml.value("ThrottleWait", waits.throttled)?;
     xml.value("ThrottleSleep", waits.slept)?;

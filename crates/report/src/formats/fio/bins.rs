@@ -30,7 +30,7 @@ pub fn bin_value(bin: usize) -> u64 {
 }
 
 /// Non-empty bins with their counts, ascending.
-pub(super) fn bins(histogram: &Histogram) -> Vec<(usize, u64)> {
+pub(super) fn count_bins(histogram: &Histogram) -> Vec<(usize, u64)> {
     let mut bins: Vec<(usize, u64)> = Vec::new();
     for (bucket, count) in histogram.buckets() {
         let bin = bin_index(bucket_low(bucket));
@@ -43,8 +43,8 @@ pub(super) fn bins(histogram: &Histogram) -> Vec<(usize, u64)> {
 }
 
 /// The latency of each percentile of an ascending list; empty without operations.
-pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
-    let bins = bins(histogram);
+pub(super) fn percentiles_of_bins(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
+    let bins = count_bins(histogram);
     let mut reached = bins.iter().scan(0, |sum, (bin, count)| {
         *sum += count;
         Some((*bin, *sum))
@@ -54,7 +54,7 @@ pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
     };
     let mut values = Vec::with_capacity(list.len());
     for percent in list {
-        while !covers(at.1, *percent, histogram.n()) {
+        while !covers_percent(at.1, *percent, histogram.n()) {
             match reached.next() {
                 Some(next) => at = next,
                 None => break,
@@ -66,7 +66,7 @@ pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
 }
 
 /// True if `counted` is at least `percent` of `n`.
-fn covers(counted: u64, percent: f64, n: u64) -> bool {
+fn covers_percent(counted: u64, percent: f64, n: u64) -> bool {
     // fio compares in extended precision. In `f64`, 999 of 1000 would round to 99.9 %, although the
     // binary value of 99.9 is slightly larger. Integers avoid the rounding: they hold every digit
     // of a percentage down to 2^-12 and counts up to 2^56.
@@ -158,13 +158,13 @@ mod tests {
 
     #[test]
     fn a_percentile_covers_at_least_its_percentage() {
-        assert!(covers(50, 50.0, 100));
-        assert!(!covers(49, 50.0, 100));
+        assert!(covers_percent(50, 50.0, 100));
+        assert!(!covers_percent(49, 50.0, 100));
         // The binary value of 99.9 is slightly above 99.9, which fio's extended precision detects.
-        assert!(!covers(999, 99.9, 1000));
-        assert!(covers(1000, 99.9, 1000));
-        assert!(covers(1000, 100.0, 1000));
-        assert!(covers(1, 0.5, 100));
+        assert!(!covers_percent(999, 99.9, 1000));
+        assert!(covers_percent(1000, 99.9, 1000));
+        assert!(covers_percent(1000, 100.0, 1000));
+        assert!(covers_percent(1, 0.5, 100));
     }
 
     #[test]

@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use model::results::Results;
 
 use super::clock::End;
-use super::disks::disks;
-use super::entries::{Entry, entries, together};
+use super::disks::collect_disks;
+use super::entries::{Entry, collect_entries, combine_clients};
 use super::groups::groups;
-use super::json::{Form, disk_object, options};
+use super::json::{Form, disk_object, options_to_object};
 use super::markup::{Object, Value};
 use super::settings::Settings;
 
@@ -34,8 +34,8 @@ pub struct Client {
 
 fn sum_entry(clients: &[Client]) -> Option<Entry<'_>> {
     let results: Vec<&Results> = clients.iter().map(|client| &client.results).collect();
-    let count: usize = results.iter().map(|results| entries(results).len()).sum();
-    together(ALL, &results).filter(|_| count > 1)
+    let count: usize = results.iter().map(|results| collect_entries(results).len()).sum();
+    combine_clients(ALL, &results).filter(|_| count > 1)
 }
 
 /// Writes the JSON report.
@@ -53,13 +53,13 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
     document.integer("timestamp", end.unix_ms / 1000);
     document.text("time", end.text);
     document.put("global options", global_options(clients));
-    let found: Vec<_> = clients.iter().map(|client| entries(&client.results)).collect();
+    let found: Vec<_> = clients.iter().map(|client| collect_entries(&client.results)).collect();
     let totals: Vec<_> = found.iter().map(|entries| groups(entries)).collect();
     let mut jobs = Vec::new();
     let mut each_disk = Vec::new();
     let all_disks: Vec<_> = clients
         .iter()
-        .map(|client| disks(&client.results, &Settings::from_plan(&client.results.plan)))
+        .map(|client| collect_disks(&client.results, &Settings::from_plan(&client.results.plan)))
         .collect();
     for (place, client) in clients.iter().enumerate() {
         for entry in &found[place] {
@@ -96,16 +96,16 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
 /// An object for a single host. For several hosts an array, with an object for each host that has
 /// global options.
 fn global_options(clients: &[Client]) -> Value<'_> {
-    let each = clients
+    let entries = clients
         .iter()
         .map(|client| (client, &client.results.plan.origin.global_options));
     match clients {
-        [alone] => Value::Object(options(&alone.results.plan.origin.global_options)),
+        [alone] => Value::Object(options_to_object(&alone.results.plan.origin.global_options)),
         _ => {
-            let with_options = each.filter(|(_, global)| !global.is_empty());
+            let with_options = entries.filter(|(_, global)| !global.is_empty());
             Value::Array(
                 with_options
-                    .map(|(client, global)| client_entry(options(global), client))
+                    .map(|(client, global)| client_entry(options_to_object(global), client))
                     .collect(),
             )
         }

@@ -26,13 +26,13 @@ impl End {
             .unwrap_or(ended);
         End {
             unix_ms: ended / 1_000_000,
-            text: text(ended, settings.utc_offset_s),
+            text: format_time(ended, settings.utc_offset_s),
             elapsed_s: ended.saturating_sub(started).div_ceil(1_000_000_000),
         }
     }
 }
 
-fn text(unix_ns: u64, offset_s: i32) -> String {
+fn format_time(unix_ns: u64, offset_s: i32) -> String {
     let instant = Timestamp::from_second((unix_ns / 1_000_000_000) as i64).unwrap_or(Timestamp::UNIX_EPOCH);
     let offset = Offset::from_seconds(offset_s).unwrap_or(Offset::UTC);
     let zoned = instant.to_zoned(TimeZone::fixed(offset));

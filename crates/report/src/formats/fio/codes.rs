@@ -29,7 +29,7 @@ pub fn from_windows(code: i32) -> i32 {
 }
 
 /// fio's number for an error of the system.
-pub fn number(code: i32) -> i32 {
+pub fn fio_error_number(code: i32) -> i32 {
     match cfg!(windows) {
         true => from_windows(code),
         false => code,
@@ -39,7 +39,7 @@ pub fn number(code: i32) -> i32 {
 /// C's text for an error number.
 pub fn error_text(number: i32) -> String {
     if cfg!(windows) {
-        return c_text(number).map_or_else(|| "Unknown error".into(), str::to_owned);
+        return known_error_text(number).map_or_else(|| "Unknown error".into(), str::to_owned);
     }
     let text = std::io::Error::from_raw_os_error(number).to_string();
     match text.rsplit_once(" (os error ") {
@@ -49,7 +49,7 @@ pub fn error_text(number: i32) -> String {
 }
 
 /// The texts of every number that [`from_windows`] returns, of `EISDIR` and of `EILSEQ`.
-fn c_text(number: i32) -> Option<&'static str> {
+fn known_error_text(number: i32) -> Option<&'static str> {
     let words = match number {
         0 => "No error",
         1 => "Operation not permitted",
@@ -87,15 +87,15 @@ mod tests {
     fn every_windows_error_has_a_number_with_a_text() {
         for code in 0..2000 {
             let number = from_windows(code);
-            assert!(c_text(number).is_some(), "{code} is {number}");
+            assert!(known_error_text(number).is_some(), "{code} is {number}");
             assert_eq!(number == 0, code == 0);
         }
-        assert_eq!(c_text(7), None);
+        assert_eq!(known_error_text(7), None);
     }
 
     #[test]
     fn common_windows_errors_have_the_expected_text() {
-        let named = |code| c_text(from_windows(code)).unwrap();
+        let named = |code| known_error_text(from_windows(code)).unwrap();
         assert_eq!(named(3), "No such file or directory");
         assert_eq!(named(5), "Permission denied");
         assert_eq!(named(112), "No space left on device");

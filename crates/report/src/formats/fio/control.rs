@@ -51,13 +51,13 @@ fn find_rule<T>(
 
 /// The latency target. fio prints its defaults if no target is set; plans of other dialects have
 /// none.
-pub(super) fn target(member: &Member, settings: &JobSettings, is_fio: bool) -> Option<Target> {
+pub(super) fn evaluate_target(member: &Member, settings: &JobSettings, is_fio: bool) -> Option<Target> {
     let planned = || {
         let slots = member.job.workers.first().map(|worker| worker.slots());
         settings.depth.or(slots).unwrap_or(1)
     };
     let found = find_rule(member.job, member.found, |control| match control {
-        Control::LatencyTarget(target) => Some(*target),
+        Control::LatencyTarget(evaluate_target) => Some(*evaluate_target),
         Control::Precision(_) | Control::SteadyState(_) | Control::MinimumRate(_) => None,
     });
     match found {
@@ -77,12 +77,12 @@ pub(super) fn target(member: &Member, settings: &JobSettings, is_fio: bool) -> O
     }
 }
 
-pub(super) fn steady(member: &Member) -> Option<Steady> {
+pub(super) fn evaluate_steady_state(member: &Member) -> Option<Steady> {
     let (rule, outcome) = find_rule(member.job, member.found, |control| match control {
-        Control::SteadyState(steady) => Some(*steady),
+        Control::SteadyState(evaluate_steady_state) => Some(*evaluate_steady_state),
         Control::Precision(_) | Control::LatencyTarget(_) | Control::MinimumRate(_) => None,
     })?;
-    let points = window(member.found, &rule);
+    let points = points_of_window(member.found, &rule);
     let rate = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(rule.interval_ns.0.max(1))) as u64;
     let judged: Vec<f64> = outcome
         .as_ref()
@@ -117,7 +117,7 @@ pub(super) fn steady(member: &Member) -> Option<Steady> {
 }
 
 /// The last intervals of the job that the rule evaluates.
-fn window(found: &JobResults, rule: &SteadyState) -> Vec<Point> {
+fn points_of_window(found: &JobResults, rule: &SteadyState) -> Vec<Point> {
     let fits = |series: &&Series| series.length_ns == rule.interval_ns;
     let whole: Vec<&Series> = found
         .series

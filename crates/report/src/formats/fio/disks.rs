@@ -70,14 +70,14 @@ impl Disk {
 }
 
 /// All disks over the whole run; empty if disabled.
-pub(super) fn disks(results: &Results, settings: &Settings) -> Vec<Disk> {
+pub(super) fn collect_disks(results: &Results, settings: &Settings) -> Vec<Disk> {
     if !settings.disk_use {
         return Vec::new();
     }
-    let elapsed = Nanos(results.steps.iter().map(|step| length(step).0).sum());
+    let elapsed = Nanos(results.steps.iter().map(|step| step_length(step).0).sum());
     let mut disks = Vec::new();
     for host in 0..results.hosts.len() {
-        let counters = counters(results, host as u32);
+        let counters = device_counters(results, host as u32);
         let find = |name: &str| counters.iter().find(|counters| counters.name == name);
         let mut seen: Vec<&str> = Vec::new();
         for (name, member_names) in top_devices(results, host, &counters) {
@@ -95,7 +95,7 @@ pub(super) fn disks(results: &Results, settings: &Settings) -> Vec<Disk> {
 }
 
 /// The counters of a host's devices, summed over the steps.
-fn counters(results: &Results, host: u32) -> Vec<DeviceUse> {
+fn device_counters(results: &Results, host: u32) -> Vec<DeviceUse> {
     let mut sums: Vec<DeviceUse> = Vec::new();
     let entries = results.steps.iter().flat_map(|step| &step.devices);
     for entry in entries.filter(|entry| entry.host == host) {
@@ -120,13 +120,17 @@ fn top_devices<'a>(results: &'a Results, host: usize, counters: &'a [DeviceUse])
 }
 
 fn top_device(facts: &TargetFacts) -> Option<(&str, Vec<&str>)> {
-    let whole = |device: &&Device| device.kind != "partition";
-    let mut devices = facts.devices.iter().filter(whole).map(|device| device.name.as_str());
+    let is_whole_disk = |device: &&Device| device.kind != "partition";
+    let mut devices = facts
+        .devices
+        .iter()
+        .filter(is_whole_disk)
+        .map(|device| device.name.as_str());
     Some((devices.next()?, devices.collect()))
 }
 
 /// Time from the first operation of a step to its last.
-fn length(step: &StepResults) -> Nanos {
+fn step_length(step: &StepResults) -> Nanos {
     let workers = || step.jobs.iter().flat_map(|job| &job.workers);
     let ends = workers().map(|worker| worker.started_ns.0 + worker.measured_ns.0);
     let starts = workers().map(|worker| {

@@ -160,7 +160,7 @@ impl Member<'_> {
 }
 
 /// All entries in fio's order.
-pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
+pub(super) fn collect_entries(results: &Results) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     let mut open: Vec<Member> = Vec::new();
     let mut open_group = None;
@@ -190,7 +190,7 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
 }
 
 /// Merges several runs into one entry, with the percentiles of the first.
-pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'a>> {
+pub(super) fn combine_clients<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'a>> {
     let mut every: Vec<Member> = Vec::new();
     for results in all {
         for (number, ((step, index), job)) in results.plan.jobs().enumerate() {
@@ -202,7 +202,7 @@ pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'
     }
     let group = all
         .last()
-        .and_then(|results| entries(results).last().map(|entry| entry.group));
+        .and_then(|results| collect_entries(results).last().map(|entry| entry.group));
     let entry = Entry::from_members(all.first()?, Some(group?), &every)?;
     Some(Entry {
         name,
@@ -250,9 +250,9 @@ impl<'a> Entry<'a> {
         for (_, figures) in sums.parts.iter().filter(|_| !first.is_metadata_engine()) {
             completion.merge(&figures.latency.clat);
         }
-        let mut together = (settings.unified == Unified::Both).then(Figures::default);
-        if let Some(together) = &mut together {
-            sums.parts.iter().for_each(|(_, figures)| together.add(figures));
+        let mut combined = (settings.unified == Unified::Both).then(Figures::default);
+        if let Some(combined) = &mut combined {
+            sums.parts.iter().for_each(|(_, figures)| combined.add(figures));
         }
         let echo = results.plan.origin.jobs.get(last.number);
         // fio prints these lines even if all counts are 0.
@@ -265,19 +265,19 @@ impl<'a> Entry<'a> {
             members: members.len(),
             options: echo.map_or(&[], |echo| &echo.options),
             started_ms: started_ms(results, first, settings.start_ahead_ns),
-            together,
+            together: combined,
             flushes: sums.flushes,
             flush_latency: sums.flush_latency,
             cpu: sums.cpu,
             depth: counted(sums.depth).map(|counts| counts.map(|count| bins::share(count, issued, 0.1))),
-            submitted: counted(sums.submitted).map(shares),
-            completed: counted(sums.completed).map(shares),
+            submitted: counted(sums.submitted).map(percent_of_counts),
+            completed: counted(sums.completed).map(percent_of_counts),
             classes: Classes::from_histogram(&completion, operations),
             error: members.iter().find_map(errors::member_error),
-            tolerated: errors::tolerated(members),
+            tolerated: errors::count_tolerated_errors(members),
             lifetimes: lifetimes::add_lifetimes(members),
-            target: control::target(last, &settings, is_fio),
-            steady: control::steady(last),
+            target: control::evaluate_target(last, &settings, is_fio),
+            steady: control::evaluate_steady_state(last),
             zone_resets: first.is_zoned().then_some(sums.zone_resets),
             parts: sums.parts,
             settings,
@@ -285,7 +285,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn shares(counts: [u64; 7]) -> [f64; 7] {
+fn percent_of_counts(counts: [u64; 7]) -> [f64; 7] {
     let total = counts.iter().sum();
     counts.map(|count| bins::share(count, total, 0.1))
 }
@@ -316,12 +316,12 @@ impl Sums {
     fn add(&mut self, member: &Member, settings: &JobSettings) {
         let Some(worker) = member.worker else { return };
         self.zone_resets += worker.zone_resets;
-        let own = figures::worker_figures(member, worker, settings);
-        let operations: u64 = own.iter().map(|(_, figures)| figures.issued).sum();
-        let done: u64 = own.iter().map(|(_, figures)| figures.operations).sum();
+        let worker_figures = figures::worker_figures(member, worker, settings);
+        let operations: u64 = worker_figures.iter().map(|(_, figures)| figures.issued).sum();
+        let done: u64 = worker_figures.iter().map(|(_, figures)| figures.operations).sum();
         let failed = operations.saturating_sub(done);
         for direction in Direction::ALL {
-            self.parts[direction].add(&own[direction]);
+            self.parts[direction].add(&worker_figures[direction]);
         }
         let mut flushes = 0;
         for sync in worker.streams.iter().filter_map(|stream| stream.sync.as_ref()) {

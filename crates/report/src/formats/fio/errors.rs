@@ -18,7 +18,7 @@ const NO_SPACE: [i32; 2] = [28, 122];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EntryError {
     pub number: i32,
-    /// The part of fio that reports it; absent if fio omits it.
+    /// The part of fio that reports the error; absent if fio omits that.
     error_source: Option<String>,
 }
 
@@ -136,7 +136,7 @@ pub(super) fn tolerated_mismatches(worker: &WorkerResults) -> u64 {
 }
 
 /// Tolerated errors; `None` if no job tolerates any.
-pub(super) fn tolerated(members: &[Member]) -> Option<Tolerated> {
+pub(super) fn count_tolerated_errors(members: &[Member]) -> Option<Tolerated> {
     let streams = members
         .iter()
         .flat_map(|member| member.job.workers.iter().flat_map(|worker| &worker.streams));

@@ -43,8 +43,8 @@ pub struct Progress {
 }
 
 /// Formats the line, without line ends and control characters.
-pub fn line(live: &Live) -> String {
-    let limits = live.limits.map_or(String::new(), limits);
+pub fn format_line(live: &Live) -> String {
+    let limits = live.limits.map_or(String::new(), format_limits);
     let head = format!("Jobs: {} (f={}){limits}", live.running, live.files);
     let Some(progress) = &live.progress else { return head };
     let percent = match progress.percent {
@@ -59,14 +59,14 @@ pub fn line(live: &Live) -> String {
     };
     format!(
         "{head}: [{}][{percent}]{}{}[eta {}]",
-        states(&progress.states),
-        rates(progress.kib_per_second, bandwidth, ""),
-        rates(progress.iops, Style::plain(4), " IOPS"),
+        format_states(&progress.states),
+        format_rates(progress.kib_per_second, bandwidth, ""),
+        format_rates(progress.iops, Style::plain(4), " IOPS"),
         format_eta(progress.left_s)
     )
 }
 
-fn limits(limits: Limits) -> String {
+fn format_limits(limits: Limits) -> String {
     match limits {
         Limits::Bandwidth(min, max) => {
             let style = Style {
@@ -81,14 +81,14 @@ fn limits(limits: Limits) -> String {
 }
 
 /// Run-length encodes the states: `rrrw` becomes `r(3),w(1)`.
-fn states(states: &[char]) -> String {
-    let runs = states.chunk_by(|one, other| one == other);
-    let each = runs.map(|run| format!("{}({})", run[0], run.len()));
-    each.collect::<Vec<String>>().join(",")
+fn format_states(states: &[char]) -> String {
+    let runs = states.chunk_by(|a, b| a == b);
+    let states_with_counts = runs.map(|run| format!("{}({})", run[0], run.len()));
+    states_with_counts.collect::<Vec<String>>().join(",")
 }
 
 /// Formats the rates of all active directions; empty without I/O.
-fn rates(values: [u64; 3], style: Style, suffix: &str) -> String {
+fn format_rates(values: [u64; 3], style: Style, suffix: &str) -> String {
     let active = ["r", "w", "t"].into_iter().zip(values).filter(|(_, value)| *value > 0);
     let each: Vec<String> = active
         .map(|(name, value)| format!("{name}={}", style.write(value)))
@@ -124,12 +124,12 @@ mod tests {
             files: 4,
             ..Live::default()
         };
-        assert_eq!(line(&live), "Jobs: 4 (f=4)");
+        assert_eq!(format_line(&live), "Jobs: 4 (f=4)");
         live.limits = Some(Limits::Bandwidth(0, 6 << 20));
-        assert_eq!(line(&live), "Jobs: 4 (f=4), 0B/s-6144KiB/s");
+        assert_eq!(format_line(&live), "Jobs: 4 (f=4), 0B/s-6144KiB/s");
         live.limits = Some(Limits::Iops(0, 100));
         live.progress = Some(Progress::default());
-        assert_eq!(line(&live), "Jobs: 4 (f=4), 0-100 IOPS: [][-.-%][eta --]");
+        assert_eq!(format_line(&live), "Jobs: 4 (f=4), 0-100 IOPS: [][-.-%][eta --]");
         live.limits = None;
         live.progress = Some(Progress {
             states: "rrr_".chars().collect(),
@@ -139,7 +139,7 @@ mod tests {
             left_s: Some(5),
         });
         assert_eq!(
-            line(&live),
+            format_line(&live),
             "Jobs: 4 (f=4): [r(3),_(1)][100.0%][r=156MiB/s,t=3KiB/s][r=40.0k,w=12 IOPS][eta 00m:05s]"
         );
     }

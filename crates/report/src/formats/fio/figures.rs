@@ -40,7 +40,11 @@ pub(super) struct PriorityFigures {
 impl Figures {
     /// The priorities that occurred, if there is more than one.
     pub(super) fn by_priority(&self) -> Vec<&PriorityFigures> {
-        let occurred: Vec<&PriorityFigures> = self.priorities.iter().filter(|of| !of.latency.is_empty()).collect();
+        let occurred: Vec<&PriorityFigures> = self
+            .priorities
+            .iter()
+            .filter(|figures| !figures.latency.is_empty())
+            .collect();
         match occurred.len() {
             0 | 1 => Vec::new(),
             _ => occurred,
@@ -95,8 +99,8 @@ impl Figures {
         self.latency.slat.merge(&other.latency.slat);
         self.latency.clat.merge(&other.latency.clat);
         self.latency.lat.merge(&other.latency.lat);
-        for of in &other.priorities {
-            self.add_priority(of.class, of.level, of.hint, &of.latency);
+        for figures in &other.priorities {
+            self.add_priority(figures.class, figures.level, figures.hint, &figures.latency);
         }
         self.bandwidth.add(&other.bandwidth);
         self.iops.add(&other.iops);
@@ -117,13 +121,13 @@ impl Figures {
                 mine.merge(theirs);
             }
         }
-        for of in &found.priorities {
+        for figures in &found.priorities {
             let (latency, wanted) = match of_lat {
-                true => (&of.total, enabled.lat),
-                false => (&of.completion, enabled.clat),
+                true => (&figures.total, enabled.lat),
+                false => (&figures.completion, enabled.clat),
             };
             if wanted {
-                self.add_priority(of.class, of.level, of.hint, latency);
+                self.add_priority(figures.class, figures.level, figures.hint, latency);
             }
         }
     }
@@ -157,7 +161,7 @@ pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: 
     if let Some(failed) = errors::failed_operation(worker) {
         figures[reported_direction(failed.direction, settings)].issued += 1;
     }
-    let sampled = |length: Nanos| samples::windows(member.found, member.index, length, worker.measured_ns);
+    let sampled = |length: Nanos| samples::sample_windows(member.found, member.index, length, worker.measured_ns);
     let bandwidth = sampled(settings.bandwidth_sample);
     let iops = match settings.iops_sample == settings.bandwidth_sample {
         true => bandwidth.clone(),
@@ -165,11 +169,11 @@ pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: 
     };
     for direction in Direction::ALL {
         let mine = &mut figures[direction];
-        mine.bandwidth = samples::bandwidth(
+        mine.bandwidth = samples::sample_bandwidth(
             &windows_of_direction(&bandwidth, direction, settings.unified),
             settings.bandwidth_sample,
         );
-        mine.iops = samples::iops(
+        mine.iops = samples::sample_iops(
             &windows_of_direction(&iops, direction, settings.unified),
             settings.iops_sample,
         );

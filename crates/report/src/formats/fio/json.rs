@@ -10,14 +10,14 @@ use model::results::{Idleness, Results};
 use super::bins::{self, CLASS_ENDS, LAST_MS};
 use super::clock::End;
 use super::control::Steady;
-use super::disks::{Disk, disks};
-use super::entries::{BATCHES, DEPTHS, Entry, entries};
+use super::disks::{Disk, collect_disks};
+use super::entries::{BATCHES, DEPTHS, Entry, collect_entries};
 use super::figures::{Figures, PriorityFigures};
 use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
 use super::lifetimes;
 use super::markup::{Object, Value};
-use super::normal::{idleness, mean};
+use super::normal::{idleness, mean_of_samples};
 use super::settings::{JobSettings, Settings, Unified};
 
 /// fio prints no ETA for runs shorter than this, even after they end.
@@ -26,7 +26,7 @@ const NO_ESTIMATE: u64 = i32::MAX as u64;
 
 pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> io::Result<()> {
     let settings = Settings::from_plan(&results.plan);
-    let entries = entries(results);
+    let entries = collect_entries(results);
     let groups = groups(&entries);
     let end = End::from_results(results, &settings);
     let mut document = Object::new();
@@ -36,7 +36,7 @@ pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> 
     document.text("time", end.text.clone());
     let origin = &results.plan.origin;
     if !origin.global_options.is_empty() {
-        document.object("global options", options(&origin.global_options));
+        document.object("global options", options_to_object(&origin.global_options));
     }
     let jobs = entries.iter().map(|entry| {
         let group = groups.iter().find(|group| group.number == entry.group);
@@ -48,12 +48,16 @@ pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> 
         Value::Object(form.job(Some(&end)))
     });
     document.put("jobs", Value::Array(jobs.collect()));
-    let disks = disks(results, &settings);
+    let disks = collect_disks(results, &settings);
     if !disks.is_empty() {
-        let each = disks.iter().flat_map(|disk| std::iter::once(disk).chain(&disk.members));
+        let disks_with_members = disks.iter().flat_map(|disk| std::iter::once(disk).chain(&disk.members));
         document.put(
             "disk_util",
-            Value::Array(each.map(|disk| Value::Object(disk_object(disk))).collect()),
+            Value::Array(
+                disks_with_members
+                    .map(|disk| Value::Object(disk_object(disk)))
+                    .collect(),
+            ),
         );
     }
     if let Some(idleness) = idleness(results) {
@@ -73,7 +77,7 @@ fn idleness_object(idleness: &Idleness, per_cpu: bool) -> Object<'static> {
     object
 }
 
-pub(super) fn options(options: &[(String, String)]) -> Object<'_> {
+pub(super) fn options_to_object(options: &[(String, String)]) -> Object<'_> {
     let mut object = Object::new();
     for (name, value) in options {
         object.text(name.as_str(), value.as_str());
@@ -109,7 +113,7 @@ impl<'a> Form<'a> {
             job.integer("elapsed", end.elapsed_s);
         }
         if !entry.options.is_empty() {
-            job.object("job options", options(entry.options));
+            job.object("job options", options_to_object(entry.options));
         }
         for (name, direction, figures) in entry.rows() {
             let total = self.group.and_then(|group| group.parts[direction]);
@@ -166,7 +170,7 @@ impl<'a> Form<'a> {
 
     fn put_priorities(&self, object: &mut Object<'a>, figures: &Figures) {
         let wanted = self.entry.settings.percentiles_of;
-        let one = |figures: &PriorityFigures| {
+        let to_json = |figures: &PriorityFigures| {
             let mut object = Object::new();
             object.integer("prioclass", figures.class.into());
             object.integer("prio", figures.level.into());
@@ -177,7 +181,7 @@ impl<'a> Form<'a> {
         };
         let priorities = figures.by_priority();
         if !priorities.is_empty() {
-            object.put("prios", Value::Array(priorities.into_iter().map(one).collect()));
+            object.put("prios", Value::Array(priorities.into_iter().map(to_json).collect()));
         }
     }
 
@@ -194,13 +198,13 @@ impl<'a> Form<'a> {
         }
         let list = &self.entry.settings.percentiles;
         let mut values = Object::new();
-        for (percent, value) in list.iter().zip(bins::percentiles(histogram, list)) {
+        for (percent, value) in list.iter().zip(bins::percentiles_of_bins(histogram, list)) {
             values.integer(format!("{percent:.6}"), value);
         }
         object.object("percentile", values);
         if self.with_bins {
             let mut counts = Object::new();
-            for (bin, count) in bins::bins(histogram) {
+            for (bin, count) in bins::count_bins(histogram) {
                 counts.integer(bins::bin_value(bin).to_string(), count);
             }
             object.object("bins", counts);
@@ -231,14 +235,14 @@ impl<'a> Form<'a> {
             ("iodepth_complete", BATCHES, &entry.completed),
         ] {
             if let Some(counted) = counted {
-                job.object(name, shares(classes.map(str::to_owned), counted));
+                job.object(name, shares_to_object(classes.map(str::to_owned), counted));
             }
         }
         let ends = || CLASS_ENDS.iter().map(u64::to_string);
-        job.object("latency_ns", shares(ends(), &entry.classes.ns));
-        job.object("latency_us", shares(ends(), &entry.classes.us));
+        job.object("latency_ns", shares_to_object(ends(), &entry.classes.ns));
+        job.object("latency_us", shares_to_object(ends(), &entry.classes.us));
         let ms = ends().chain([LAST_MS.to_string(), format!(">={LAST_MS}")]);
-        job.object("latency_ms", shares(ms, &entry.classes.ms));
+        job.object("latency_ms", shares_to_object(ms, &entry.classes.ms));
     }
 
     fn put_control(&self, job: &mut Object<'a>) {
@@ -259,7 +263,10 @@ impl<'a> Form<'a> {
             job.text("desc", description);
         }
         if let Some(found) = &entry.lifetimes {
-            job.object("block", lifetimes::object(found, &entry.settings.percentiles));
+            job.object(
+                "block",
+                lifetimes::lifetimes_to_object(found, &entry.settings.percentiles),
+            );
         }
         if let Some(steady) = &entry.steady {
             job.object("steadystate", steady_object(steady));
@@ -267,7 +274,7 @@ impl<'a> Form<'a> {
     }
 }
 
-fn shares<'a>(names: impl IntoIterator<Item = String>, shares: &[f64]) -> Object<'a> {
+fn shares_to_object<'a>(names: impl IntoIterator<Item = String>, shares: &[f64]) -> Object<'a> {
     let mut object = Object::new();
     for (name, share) in names.into_iter().zip(shares) {
         object.real(name, *share);
@@ -277,7 +284,7 @@ fn shares<'a>(names: impl IntoIterator<Item = String>, shares: &[f64]) -> Object
 
 fn steady_object<'a>(steady: &Steady) -> Object<'a> {
     let rule = &steady.rule;
-    let of = match rule.metric {
+    let metric_name = match rule.metric {
         TrackedMetric::Iops => "iops",
         TrackedMetric::Throughput => "bw",
         TrackedMetric::Latency => "lat",
@@ -286,16 +293,16 @@ fn steady_object<'a>(steady: &Steady) -> Object<'a> {
     let percent = if rule.percent { "%" } else { "" };
     let list = |values: &[u64]| Value::Array(values.iter().copied().map(Value::Integer).collect());
     let mut data = Object::new();
-    data.integer("bw_mean", mean(&steady.bandwidth));
-    data.integer("iops_mean", mean(&steady.iops));
+    data.integer("bw_mean", mean_of_samples(&steady.bandwidth));
+    data.integer("iops_mean", mean_of_samples(&steady.iops));
     if rule.metric == TrackedMetric::Latency {
-        data.integer("lat_mean", mean(&steady.latency));
+        data.integer("lat_mean", mean_of_samples(&steady.latency));
         data.put("lat_ns", list(&steady.latency));
     }
     data.put("iops", list(&steady.iops));
     data.put("bw", list(&steady.bandwidth));
     let mut object = Object::new();
-    object.text("ss", format!("{of}{slope}:{:.6}{percent}", rule.limit));
+    object.text("ss", format!("{metric_name}{slope}:{:.6}{percent}", rule.limit));
     object.integer("duration", rule.window_ns.0 / 1_000_000_000);
     object.integer("attained", steady.attained.into());
     object.text("criterion", format!("{:.6}{percent}", steady.criterion));

@@ -63,8 +63,8 @@ impl Scale {
 
 /// Percentiles in a fitting unit, each with its percentage. As in fio, each division by 1000 rounds
 /// up.
-pub(super) fn scaled_percentiles(histogram: &Histogram, list: &[f64]) -> (Scale, Vec<(f64, u64)>) {
-    let values = bins::percentiles(histogram, list);
+pub(super) fn scale_percentiles(histogram: &Histogram, list: &[f64]) -> (Scale, Vec<(f64, u64)>) {
+    let values = bins::percentiles_of_bins(histogram, list);
     let (smallest, largest) = (values.first().copied(), values.last().copied());
     let (smallest, largest) = (smallest.unwrap_or(0), largest.unwrap_or(0));
     let scale = match () {

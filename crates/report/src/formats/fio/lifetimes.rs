@@ -14,13 +14,13 @@ const MAX_LINE: usize = 75;
 pub(super) fn add_lifetimes(members: &[Member]) -> Option<BlockLifetimes> {
     let workers = members.iter().filter_map(|member| member.worker);
     let lives = workers.filter_map(|worker| worker.block_lifetimes.as_ref());
-    lives.cloned().reduce(|mut all, more| {
-        all.merge(&more);
-        all
+    lives.cloned().reduce(|mut sum, lives| {
+        sum.merge(&lives);
+        sum
     })
 }
 
-fn word(state: BlockState) -> &'static str {
+fn state_name(state: BlockState) -> &'static str {
     match state {
         BlockState::Untouched => "unwritten",
         BlockState::Trimmed => "trimmed",
@@ -47,23 +47,23 @@ pub(super) fn write(out: &mut dyn Write, lifetimes: &BlockLifetimes, percentiles
         column += piece.len();
         write!(out, "{piece}")?;
     }
-    let states = BlockState::ALL.map(|state| format!("{}={}", word(state), lifetimes.count(state)));
+    let states = BlockState::ALL.map(|state| format!("{}={}", state_name(state), lifetimes.count(state)));
     writeln!(out, "        states               : {}", states.join(", "))
 }
 
 /// Creates the object of the JSON report.
-pub(super) fn object<'a>(lifetimes: &BlockLifetimes, percentiles: &[f64]) -> Object<'a> {
-    let (mut of, mut states) = (Object::new(), Object::new());
+pub(super) fn lifetimes_to_object<'a>(lifetimes: &BlockLifetimes, percentiles: &[f64]) -> Object<'a> {
+    let (mut percentile_object, mut states) = (Object::new(), Object::new());
     for percent in percentiles {
         if let Some(trims) = lifetimes.percentile(*percent) {
-            of.integer(format!("{percent:.6}"), trims.into());
+            percentile_object.integer(format!("{percent:.6}"), trims.into());
         }
     }
     for state in BlockState::ALL {
-        states.integer(word(state), lifetimes.count(state));
+        states.integer(state_name(state), lifetimes.count(state));
     }
     let mut object = Object::new();
-    object.object("percentiles", of);
+    object.object("percentiles", percentile_object);
     object.object("states", states);
     object
 }

@@ -58,7 +58,7 @@ fn write_object(out: &mut dyn Write, object: &Object, depth: usize) -> io::Resul
     write!(out, "{{")?;
     for (number, (key, value)) in object.pairs.iter().enumerate() {
         let comma = if number > 0 { "," } else { "" };
-        write!(out, "{comma}\n{}\"{}\" : ", indent(depth + 1), escaped(key))?;
+        write!(out, "{comma}\n{}\"{}\" : ", indent(depth + 1), escape(key))?;
         write_value(out, value, depth + 1)?;
     }
     write!(out, "\n{}}}", indent(depth))
@@ -68,7 +68,7 @@ fn write_value(out: &mut dyn Write, value: &Value, depth: usize) -> io::Result<(
     match value {
         Value::Integer(value) => write!(out, "{value}"),
         Value::Real(value) => write!(out, "{value:.6}"),
-        Value::Text(value) => write!(out, "\"{}\"", escaped(value)),
+        Value::Text(value) => write!(out, "\"{}\"", escape(value)),
         Value::Object(object) => write_object(out, object, depth),
         Value::Array(values) => {
             write!(out, "[")?;
@@ -87,7 +87,7 @@ fn indent(depth: usize) -> String {
 }
 
 /// Escapes a JSON string. JSON allows no control characters in it.
-fn escaped(text: &str) -> Cow<'_, str> {
+fn escape(text: &str) -> Cow<'_, str> {
     match text.contains(|letter: char| matches!(letter, '"' | '\\') || letter.is_control()) {
         true => Cow::Owned(visible(&text.replace('\\', "\\\\").replace('"', "\\\"")).into_owned()),
         false => Cow::Borrowed(text),
@@ -96,12 +96,12 @@ fn escaped(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::escaped;
+    use super::escape;
 
     #[test]
     fn strings_are_valid_json() {
         for text in ["plain", "a \"b\" \\c", "x\u{1b}[31m\n\t\r\u{9b}\u{7f}\0"] {
-            let json = format!("\"{}\"", escaped(text));
+            let json = format!("\"{}\"", escape(text));
             assert!(!json.contains(char::is_control), "{json}");
             assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
         }

@@ -112,7 +112,7 @@ pub fn preamble(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// `out` cannot be written to.
 pub fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
-    preamble::starting(plan, out)
+    preamble::write_starting(plan, out)
 }
 
 /// Writes the output of `--idle-prof=calibrate`.

@@ -10,11 +10,11 @@ use super::bins::{CLASS_ENDS, Classes, LAST_MS};
 use super::clock::End;
 use super::codes;
 use super::control::{Steady, Target};
-use super::disks::{Disk, disks};
-use super::entries::{BATCHES, DEPTHS, Entry, entries};
+use super::disks::{Disk, collect_disks};
+use super::entries::{BATCHES, DEPTHS, Entry, collect_entries};
 use super::figures::{Figures, PriorityFigures};
 use super::groups::{GroupTotals, Total, groups};
-use super::latency::{Spread, scaled_percentiles};
+use super::latency::{Spread, scale_percentiles};
 use super::lifetimes;
 use super::numbers::{Style, Unit};
 use super::samples::Samples;
@@ -27,7 +27,7 @@ const CLASSES_PER_LINE: usize = 5;
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let settings = Settings::from_plan(&results.plan);
-    let entries = entries(results);
+    let entries = collect_entries(results);
     let groups = groups(&entries);
     let end = End::from_results(results, &settings);
     writeln!(out)?;
@@ -38,7 +38,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for group in &groups {
         write_group(out, group)?;
     }
-    let disks = disks(results, &settings);
+    let disks = collect_disks(results, &settings);
     if !disks.is_empty() {
         writeln!(out, "\nDisk stats (read/write):")?;
     }
@@ -117,14 +117,14 @@ fn write_directions(out: &mut dyn Write, entry: &Entry, group: Option<&GroupTota
                 name,
                 figures,
                 entry,
-                both(figures.bytes_per_second(), units, units.rate()),
+                format_in_both_units(figures.bytes_per_second(), units, units.rate()),
             )?;
             write_samples(out, figures, units, rate(direction))?;
         }
     }
     if let Some(together) = entry.together.as_ref().filter(|figures| figures.bytes > 0) {
         // fio prints bandwidth without a unit on this line.
-        let bandwidth = both(together.bytes_per_second(), units, Unit::None);
+        let bandwidth = format_in_both_units(together.bytes_per_second(), units, Unit::None);
         write_row(out, "mixed", together, entry, bandwidth)?;
         let total = group.and_then(GroupTotals::sum_of_directions);
         write_samples(out, together, units, total.map_or(0, |total| total.bytes_per_second))?;
@@ -158,10 +158,15 @@ fn write_row(
     let priorities: Vec<(String, &PriorityFigures)> = figures
         .by_priority()
         .into_iter()
-        .map(|of| (format!("{kind} prio {}/{}/{}", of.class, of.level, of.hint), of))
+        .map(|figures| {
+            (
+                format!("{kind} prio {}/{}/{}", figures.class, figures.level, figures.hint),
+                figures,
+            )
+        })
         .collect();
-    for (name, of) in &priorities {
-        write_spread(out, name, &Spread::from_histogram(&of.latency))?;
+    for (name, figures) in &priorities {
+        write_spread(out, name, &Spread::from_histogram(&figures.latency))?;
     }
     for (name, histogram, wanted) in [
         ("slat", &latency.slat, wanted.slat),
@@ -169,15 +174,15 @@ fn write_row(
         ("lat", &latency.lat, wanted.lat),
     ] {
         if wanted && !histogram.is_empty() {
-            let (scale, values) = scaled_percentiles(histogram, &settings.percentiles);
+            let (scale, values) = scale_percentiles(histogram, &settings.percentiles);
             writeln!(out, "    {name} percentiles ({}):", scale.word())?;
             write_percentiles(out, &values, settings.percentile_decimals)?;
         }
     }
-    let all: u64 = priorities.iter().map(|(_, of)| of.latency.n()).sum();
-    for (name, of) in priorities.iter().filter(|_| wanted.clat || wanted.lat) {
-        let (scale, values) = scaled_percentiles(&of.latency, &settings.percentiles);
-        let share = of.latency.n() as f64 * 100.0 / all as f64;
+    let all: u64 = priorities.iter().map(|(_, figures)| figures.latency.n()).sum();
+    for (name, figures) in priorities.iter().filter(|_| wanted.clat || wanted.lat) {
+        let (scale, values) = scale_percentiles(&figures.latency, &settings.percentiles);
+        let share = figures.latency.n() as f64 * 100.0 / all as f64;
         writeln!(out, "    {name} ({share:.2}% of IOs) percentiles ({}):", scale.word())?;
         write_percentiles(out, &values, settings.percentile_decimals)?;
     }
@@ -189,14 +194,14 @@ fn write_spread(out: &mut dyn Write, name: &str, spread: &Spread) -> io::Result<
         return Ok(());
     }
     let scale = spread.scale();
-    let whole = |value: u64| Style::plain(6).write(value / scale.divisor());
+    let format_whole = |value: u64| Style::plain(6).write(value / scale.divisor());
     let real = |value: f64| value / scale.divisor() as f64;
     writeln!(
         out,
         "    {name} ({}): min={}, max={}, avg={:5.2}, stdev={:5.2}",
         scale.word(),
-        whole(spread.min),
-        whole(spread.max),
+        format_whole(spread.min),
+        format_whole(spread.max),
         real(spread.mean),
         real(spread.deviation),
     )
@@ -216,8 +221,8 @@ fn write_percentiles(out: &mut dyn Write, values: &[(f64, u64)], decimals: usize
             )
         };
         let items: Vec<String> = line.iter().map(item).collect();
-        let more = if number < last { "," } else { "" };
-        writeln!(out, "     |{}{more}", items.join(","))?;
+        let separator = if number < last { "," } else { "" };
+        writeln!(out, "     |{}{separator}", items.join(","))?;
     }
     Ok(())
 }
@@ -232,9 +237,9 @@ fn write_samples(out: &mut dyn Write, figures: &Figures, units: Units, group: u6
             factor /= base;
         }
         let unit = units.sample_unit(large);
-        let per = format!("per={share:3.2}%, ");
+        let share_text = format!("per={share:3.2}%, ");
         write!(out, "   bw ({unit:>5}/s): ")?;
-        write_sample_line(out, &figures.bandwidth, factor, &per)?;
+        write_sample_line(out, &figures.bandwidth, factor, &share_text)?;
     }
     if figures.iops.count > 0 {
         write!(out, "   iops        : ")?;
@@ -244,12 +249,12 @@ fn write_samples(out: &mut dyn Write, figures: &Figures, units: Units, group: u6
 }
 
 fn write_sample_line(out: &mut dyn Write, samples: &Samples, factor: f64, share: &str) -> io::Result<()> {
-    let whole = |value: u64| (value as f64 * factor) as u64;
+    let scaled = |value: u64| (value as f64 * factor) as u64;
     writeln!(
         out,
         "min={:>5}, max={:>5}, {share}avg={:5.2}, stdev={:5.2}, samples={}",
-        whole(samples.min),
-        whole(samples.max),
+        scaled(samples.min),
+        scaled(samples.max),
         samples.mean * factor,
         samples.deviation() * factor,
         samples.count,
@@ -279,7 +284,7 @@ fn write_flushes(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
     write_spread(out, "sync", &spread)?;
     let wanted = entry.settings.percentiles_of;
     if wanted.clat || wanted.lat {
-        let (scale, values) = scaled_percentiles(&entry.flush_latency, &entry.settings.percentiles);
+        let (scale, values) = scale_percentiles(&entry.flush_latency, &entry.settings.percentiles);
         writeln!(out, "    sync percentiles ({}):", scale.word())?;
         write_percentiles(out, &values, entry.settings.percentile_decimals)?;
     }
@@ -362,25 +367,25 @@ fn time(length: Nanos) -> String {
 
 fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Result<()> {
     // For the decimal form, fio formats a count of KiB as if it were a count of kB.
-    let kib = mean(&steady.bandwidth) / 1024;
+    let kib = mean_of_samples(&steady.bandwidth) / 1024;
     let style = |binary: bool| Style {
         binary,
         thousands: true,
         ..units.style(units.rate())
     };
     let binary = units.kilo == 1024;
-    let of = match steady.rule.metric {
+    let metric_name = match steady.rule.metric {
         TrackedMetric::Iops => "iops",
         TrackedMetric::Throughput => "bw",
         TrackedMetric::Latency => "lat",
     };
     writeln!(
         out,
-        "  steadystate  : attained={}, bw={} ({}), iops={}, {of} {}={:.3}{}",
+        "  steadystate  : attained={}, bw={} ({}), iops={}, {metric_name} {}={:.3}{}",
         if steady.attained { "yes" } else { "no" },
         style(binary).write(kib),
         style(!binary).write(kib),
-        Style::plain(units.figures).write(mean(&steady.iops)),
+        Style::plain(units.figures).write(mean_of_samples(&steady.iops)),
         if steady.rule.slope { "slope" } else { "mean dev" },
         steady.criterion,
         if steady.rule.percent { "%" } else { "" },
@@ -388,7 +393,7 @@ fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Resul
 }
 
 /// The mean, rounded down; 0 for an empty slice.
-pub(super) fn mean(values: &[u64]) -> u64 {
+pub(super) fn mean_of_samples(values: &[u64]) -> u64 {
     values.iter().sum::<u64>().checked_div(values.len() as u64).unwrap_or(0)
 }
 
@@ -410,11 +415,11 @@ fn write_group(out: &mut dyn Write, group: &GroupTotals) -> io::Result<()> {
 }
 
 fn write_total(out: &mut dyn Write, name: &str, total: &Total, units: Units) -> io::Result<()> {
-    let rate = |value: u64| both(value, units, units.rate());
+    let rate = |value: u64| format_in_both_units(value, units, units.rate());
     let [bandwidth, bandwidth_other] = rate(total.bytes_per_second);
     let [slowest, slowest_other] = rate(total.bandwidth_min);
     let [fastest, fastest_other] = rate(total.bandwidth_max);
-    let [bytes, bytes_other] = both(total.bytes, units, Unit::Bytes);
+    let [bytes, bytes_other] = format_in_both_units(total.bytes, units, Unit::Bytes);
     writeln!(
         out,
         "{name:>7}: bw={bandwidth} ({bandwidth_other}), {slowest}-{fastest} ({slowest_other}-{fastest_other}), \
@@ -449,7 +454,7 @@ fn disk_figures(disk: &Disk, prefix: &str) -> String {
 }
 
 /// Formats an amount with binary and with decimal prefixes, the configured kind first.
-fn both(value: u64, units: Units, unit: Unit) -> [String; 2] {
+fn format_in_both_units(value: u64, units: Units, unit: Unit) -> [String; 2] {
     let style = units.style(unit);
     let binary = !style.binary;
     [style.write(value), Style { binary, ..style }.write(value)]

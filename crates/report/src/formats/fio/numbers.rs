@@ -55,17 +55,17 @@ impl Style {
     pub fn write(self, value: u64) -> String {
         let divisor: u128 = if self.binary { 1024 } else { 1000 };
         // A count of bits may exceed 64 bits.
-        let mut whole = u128::from(value) * if self.unit == Unit::BitsPerSecond { 8 } else { 1 };
+        let mut integer_part = u128::from(value) * if self.unit == Unit::BitsPerSecond { 8 } else { 1 };
         let mut prefix = usize::from(self.thousands);
         let mut remainder = None;
-        while digits(whole) > self.figures && prefix + 1 < PREFIXES.len() {
-            remainder = Some(whole % divisor);
-            whole /= divisor;
+        while count_digits(integer_part) > self.figures && prefix + 1 < PREFIXES.len() {
+            remainder = Some(integer_part % divisor);
+            integer_part /= divisor;
             prefix += 1;
         }
         let number = match remainder {
-            None => whole.to_string(),
-            Some(rest) => format_with_decimals(whole, rest, divisor, self.figures),
+            None => integer_part.to_string(),
+            Some(rest) => format_with_decimals(integer_part, rest, divisor, self.figures),
         };
         format!("{number}{}{}", self.prefix(prefix), self.unit.word())
     }
@@ -81,7 +81,7 @@ impl Style {
 
 /// Formats a number with the decimals that fit; none if only the point would fit.
 fn format_with_decimals(whole: u128, rest: u128, divisor: u128, figures: usize) -> String {
-    let room = figures.saturating_sub(digits(whole));
+    let room = figures.saturating_sub(count_digits(whole));
     if room <= 1 {
         return (whole + u128::from(rest >= divisor / 2)).to_string();
     }
@@ -91,6 +91,6 @@ fn format_with_decimals(whole: u128, rest: u128, divisor: u128, figures: usize) 
     format!("{}{}", whole + carried, &decimals[1..])
 }
 
-fn digits(value: u128) -> usize {
+fn count_digits(value: u128) -> usize {
     value.checked_ilog10().map_or(1, |log| log as usize + 1)
 }

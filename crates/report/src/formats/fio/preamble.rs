@@ -12,11 +12,11 @@ pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     for line in &plan.origin.profile {
         writeln!(out, "{line}")?;
     }
-    starting(plan, out)
+    write_starting(plan, out)
 }
 
 /// Writes the version and the number of workers.
-pub(super) fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", Settings::from_plan(plan).version)?;
     write_start(plan, out)
 }
@@ -42,8 +42,8 @@ fn write_start(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Starting {}", all.join(" and "))
 }
 
-fn pluralize(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+fn pluralize(count: usize, singular: &str, plural: &str) -> String {
+    format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
 /// Formats the line that announces the layout of a job's files; `bytes` is their total size.

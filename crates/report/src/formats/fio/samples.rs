@@ -48,8 +48,13 @@ impl Samples {
 }
 
 /// Sums the I/O of a worker's streams in each window of this length. Empty without such a series.
-pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: Nanos) -> PerDirection<Vec<Point>> {
-    let alone = job.workers.len() == 1;
+pub(super) fn sample_windows(
+    job: &JobResults,
+    worker: usize,
+    length: Nanos,
+    measured: Nanos,
+) -> PerDirection<Vec<Point>> {
+    let is_single_worker = job.workers.len() == 1;
     let is_of_worker = |series: &&Series| match series.source {
         Some((owner, _)) => owner as usize == worker,
         None => false,
@@ -60,9 +65,9 @@ pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: 
         .filter(|series| series.length_ns == length)
         .filter(is_of_worker)
         .collect();
-    if found.is_empty() && alone {
-        let whole = job.series.iter().find(|series| series.length_ns == length);
-        found.extend(whole);
+    if found.is_empty() && is_single_worker {
+        let job_series = job.series.iter().find(|series| series.length_ns == length);
+        found.extend(job_series);
     }
     let complete = measured.0.checked_div(length.0).unwrap_or(0) as usize;
     let mut windows: PerDirection<Vec<Point>> = PerDirection::default();
@@ -93,18 +98,18 @@ fn add(sum: &mut Vec<Point>, points: &[Point], complete: usize) {
 }
 
 /// KiB per second, rounded down, of each window with I/O.
-pub(super) fn bandwidth(points: &[Point], length: Nanos) -> Samples {
+pub(super) fn sample_bandwidth(points: &[Point], length: Nanos) -> Samples {
     let kib = |point: &Point| per_second(point.bytes, length) / 1024;
-    Samples::from_values(&busy(points).map(kib).collect::<Vec<u64>>())
+    Samples::from_values(&busy_points(points).map(kib).collect::<Vec<u64>>())
 }
 
 /// Operations per second of each window with I/O.
-pub(super) fn iops(points: &[Point], length: Nanos) -> Samples {
+pub(super) fn sample_iops(points: &[Point], length: Nanos) -> Samples {
     let rate = |point: &Point| per_second(point.operations, length);
-    Samples::from_values(&busy(points).map(rate).collect::<Vec<u64>>())
+    Samples::from_values(&busy_points(points).map(rate).collect::<Vec<u64>>())
 }
 
-fn busy(points: &[Point]) -> impl Iterator<Item = &Point> {
+fn busy_points(points: &[Point]) -> impl Iterator<Item = &Point> {
     points.iter().filter(|point| point.operations > 0)
 }
 

@@ -87,12 +87,12 @@ impl Settings {
     pub(super) fn from_plan(plan: &Plan) -> Settings {
         let presentation = &plan.origin.presentation;
         Settings {
-            version: value(presentation, "fio_version", None).unwrap_or_else(|| VERSION.to_owned()),
-            pid: value(presentation, "pid", None).unwrap_or(0),
-            utc_offset_s: value(presentation, "utc_offset_s", None).unwrap_or(0),
-            disk_use: value(presentation, "disk_util", None).unwrap_or(true),
-            terse_version: value(presentation, "terse_version", None).unwrap_or(3),
-            per_cpu_idleness: value::<String>(presentation, "idle_prof", None).as_deref() == Some("percpu"),
+            version: parse_option(presentation, "fio_version", None).unwrap_or_else(|| VERSION.to_owned()),
+            pid: parse_option(presentation, "pid", None).unwrap_or(0),
+            utc_offset_s: parse_option(presentation, "utc_offset_s", None).unwrap_or(0),
+            disk_use: parse_option(presentation, "disk_util", None).unwrap_or(true),
+            terse_version: parse_option(presentation, "terse_version", None).unwrap_or(3),
+            per_cpu_idleness: parse_option::<String>(presentation, "idle_prof", None).as_deref() == Some("percpu"),
         }
     }
 }
@@ -106,18 +106,18 @@ impl JobSettings {
         let (mut percentiles, percentile_decimals) = match requested.is_empty() {
             true => (DEFAULT_PERCENTILES.to_vec(), 2),
             false => {
-                let decimals = requested.iter().map(|percent| decimals(*percent)).max();
+                let decimals = requested.iter().map(|percent| percentile_decimals(*percent)).max();
                 (requested, decimals.unwrap_or(0))
             }
         };
         percentiles.truncate(MAX_PERCENTILES);
         percentiles.sort_by(f64::total_cmp);
-        let named = |name: &str, general: &[String]| names(presentation, name, number, general);
+        let named = |name: &str, general: &[String]| list_names(presentation, name, number, general);
         let percentiles_of = named("percentiles_of", &presentation.percentiles_of);
         let disabled = named("disabled", &presentation.disabled);
         let enabled = |name: &str| !disabled.iter().any(|word| word == name);
         let has_percentiles = |name: &str| enabled(name) && percentiles_of.iter().any(|word| word == name);
-        let sample = |name| value(presentation, name, Some(number)).map_or(DEFAULT_SAMPLE, Nanos::millis);
+        let sample = |name| parse_option(presentation, name, Some(number)).map_or(DEFAULT_SAMPLE, Nanos::millis);
         JobSettings {
             units: Units::from_presentation(presentation, number),
             percentiles,
@@ -132,22 +132,22 @@ impl JobSettings {
                 clat: enabled("clat"),
                 lat: enabled("lat"),
             },
-            unified: unified(presentation, number),
-            depth: value(presentation, "iodepth", Some(number)),
-            merged: value(presentation, "group_reporting", Some(number)),
-            reported: value(presentation, "stats", Some(number)).unwrap_or(true),
+            unified: parse_unified(presentation, number),
+            depth: parse_option(presentation, "iodepth", Some(number)),
+            merged: parse_option(presentation, "group_reporting", Some(number)),
+            reported: parse_option(presentation, "stats", Some(number)).unwrap_or(true),
             bandwidth_sample: sample("bw_sample_ms"),
             iops_sample: sample("iops_sample_ms"),
-            start_ahead_ns: value(presentation, "job_start_ahead_ns", Some(number)).unwrap_or(0),
+            start_ahead_ns: parse_option(presentation, "job_start_ahead_ns", Some(number)).unwrap_or(0),
         }
     }
 }
 
 impl Units {
     fn from_presentation(presentation: &Presentation, number: usize) -> Units {
-        let kilo = value(presentation, "kb_base", Some(number)).or(presentation.kilo);
-        let bits = value(presentation, "unit_base", Some(number)).map(|base: u32| base == 1);
-        let figures = value(presentation, "significant_figures", Some(number));
+        let kilo = parse_option(presentation, "kb_base", Some(number)).or(presentation.kilo);
+        let bits = parse_option(presentation, "unit_base", Some(number)).map(|base: u32| base == 1);
+        let figures = parse_option(presentation, "significant_figures", Some(number));
         let figures = figures.or(presentation.significant_figures.map(usize::from));
         Units {
             kilo: kilo.unwrap_or(1024),
@@ -166,11 +166,11 @@ pub(super) fn is_fio_plan(plan: &Plan) -> bool {
 /// True if the report announces the workers of a job as threads instead of processes. They always
 /// run as threads.
 pub(super) fn is_thread(plan: &Plan, number: usize) -> bool {
-    value(&plan.origin.presentation, "thread", Some(number)).unwrap_or(!is_fio_plan(plan))
+    parse_option(&plan.origin.presentation, "thread", Some(number)).unwrap_or(!is_fio_plan(plan))
 }
 
-fn unified(presentation: &Presentation, number: usize) -> Unified {
-    let of_job: Option<String> = value(presentation, "unified", Some(number));
+fn parse_unified(presentation: &Presentation, number: usize) -> Unified {
+    let of_job: Option<String> = parse_option(presentation, "unified", Some(number));
     match of_job.as_deref().or(presentation.unified.as_deref()) {
         Some("mixed") => Unified::Mixed,
         Some("both") => Unified::Both,
@@ -179,7 +179,7 @@ fn unified(presentation: &Presentation, number: usize) -> Unified {
 }
 
 /// Decimals of a percentage as it was written.
-fn decimals(percent: f64) -> usize {
+fn percentile_decimals(percent: f64) -> usize {
     percent
         .to_string()
         .split_once('.')
@@ -187,17 +187,17 @@ fn decimals(percent: f64) -> usize {
 }
 
 fn list(presentation: &Presentation, name: &str, number: usize) -> Option<Vec<f64>> {
-    let text: String = value(presentation, name, Some(number))?;
+    let text: String = parse_option(presentation, name, Some(number))?;
     text.split(':').map(|part| part.trim().parse().ok()).collect()
 }
 
-fn names(presentation: &Presentation, name: &str, number: usize, general: &[String]) -> Vec<String> {
-    let text: Option<String> = value(presentation, name, Some(number));
+fn list_names(presentation: &Presentation, name: &str, number: usize, general: &[String]) -> Vec<String> {
+    let text: Option<String> = parse_option(presentation, name, Some(number));
     text.map_or_else(|| general.to_vec(), |text| text.split(',').map(str::to_owned).collect())
 }
 
 /// The setting of a job, or of the whole report. A value that cannot be parsed counts as absent.
-fn value<T: FromStr>(presentation: &Presentation, name: &str, number: Option<usize>) -> Option<T> {
+fn parse_option<T: FromStr>(presentation: &Presentation, name: &str, number: Option<usize>) -> Option<T> {
     let of_job = number.and_then(|number| find_other(presentation, &format!("{name}.{number}")));
     of_job.or_else(|| find_other(presentation, name))?.parse().ok()
 }

@@ -7,8 +7,8 @@ use model::histogram::Histogram;
 use model::results::Results;
 
 use super::bins;
-use super::disks::{Disk, disks};
-use super::entries::{Entry, entries};
+use super::disks::{Disk, collect_disks};
+use super::entries::{Entry, collect_entries};
 use super::figures::Figures;
 use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
@@ -17,9 +17,9 @@ use super::settings::{JobSettings, MAX_PERCENTILES, Settings, Unified};
 /// Writes the report in one of the versions 2 to 5.
 pub(super) fn write(results: &Results, version: u32, out: &mut dyn Write) -> io::Result<()> {
     let settings = Settings::from_plan(&results.plan);
-    let entries = entries(results);
+    let entries = collect_entries(results);
     let groups = groups(&entries);
-    let disks = disks(results, &settings);
+    let disks = collect_disks(results, &settings);
     for entry in &entries {
         let group = groups.iter().find(|group| group.number == entry.group);
         let mut line = Line {
@@ -128,7 +128,7 @@ impl Line {
     }
 
     fn add_percentiles(&mut self, histogram: &Histogram, list: &[f64]) {
-        let values = bins::percentiles(histogram, list);
+        let values = bins::percentiles_of_bins(histogram, list);
         for index in 0..MAX_PERCENTILES {
             match list.get(index) {
                 Some(percent) => {

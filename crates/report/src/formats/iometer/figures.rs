@@ -119,7 +119,7 @@ fn format_milliseconds(nanos: f64) -> String {
 
 impl Columns {
     /// Starts a row with its first six columns.
-    pub(super) fn head(kind: &str, name: &str, spec: &str, counts: [String; 3]) -> Columns {
+    pub(super) fn row_head(kind: &str, name: &str, spec: &str, counts: [String; 3]) -> Columns {
         let mut cells = vec![kind.to_owned(), escape_cell(name, " "), escape_cell(spec, " ")];
         cells.extend(counts);
         Columns(cells)
@@ -129,10 +129,10 @@ impl Columns {
     /// no speed.
     pub(super) fn with_figures(mut self, figures: &Figures, raw: bool) -> Columns {
         let (read, write, connections) = (&figures.read, &figures.write, &figures.connection_latency);
-        let mut both = read.latency.clone();
-        both.merge(&write.latency);
-        let three = |total: u64, read: u64, write: u64, per: f64| {
-            [total, read, write].map(|count| format_decimal(figures.rate(count) / per))
+        let mut combined = read.latency.clone();
+        combined.merge(&write.latency);
+        let three = |total: u64, read: u64, write: u64, divisor: f64| {
+            [total, read, write].map(|count| format_decimal(figures.rate(count) / divisor))
         };
         let operations = read.operations + write.operations;
         let bytes = read.bytes + write.bytes;
@@ -142,7 +142,7 @@ impl Columns {
         cells.extend(three(bytes, read.bytes, write.bytes, 1e6));
         // A transaction is a transfer.
         cells.extend([operations, connections.n()].map(|count| format_decimal(figures.rate(count))));
-        let timed = [&both, &read.latency, &write.latency, &both, connections];
+        let timed = [&combined, &read.latency, &write.latency, &combined, connections];
         cells.extend(timed.map(|times| format_milliseconds(times.mean())));
         let maxima = timed.map(Histogram::max);
         cells.extend(maxima.map(|nanos| format_milliseconds(nanos as f64)));
@@ -172,9 +172,9 @@ impl Columns {
         if raw {
             cells[SPEED_COLUMN] = TICKS_PER_SEC.to_owned();
         }
-        let cumulative = LIMITS.map(|limit| both.count_up_to(limit.saturating_sub(1)));
+        let cumulative = LIMITS.map(|limit| combined.count_up_to(limit.saturating_sub(1)));
         let mut before = 0;
-        for count in cumulative.into_iter().chain([both.n()]) {
+        for count in cumulative.into_iter().chain([combined.n()]) {
             cells.push((count - before).to_string());
             before = count;
         }

@@ -259,8 +259,8 @@ impl Test {
         let workers = step.jobs.iter().flat_map(|job| &job.workers);
         let named = test.managers.iter_mut().flat_map(|(_, workers)| workers);
         for (worker, named) in workers.zip(named) {
-            let each = (worker.streams.len() / named.disks.len().max(1)).max(1);
-            for ((_, figures), streams) in named.disks.iter_mut().zip(worker.streams.chunks(each)) {
+            let streams_per_disk = (worker.streams.len() / named.disks.len().max(1)).max(1);
+            for ((_, figures), streams) in named.disks.iter_mut().zip(worker.streams.chunks(streams_per_disk)) {
                 streams
                     .iter()
                     .for_each(|stream| figures.add_stream(stream, worker.measured_ns));
@@ -337,16 +337,16 @@ impl Test {
         if record >= 4 {
             return rows;
         }
-        let all = sum(workers());
+        let manager_sum = sum(workers());
         let counts = [
             self.managers.len().to_string(),
             workers().count().to_string(),
             workers().map(|worker| worker.disks.len()).sum::<usize>().to_string(),
         ];
         rows.push(
-            Columns::head("ALL", "All", &common_spec(workers()), counts)
-                .with_figures(&all, false)
-                .with_cpu(&self.cpu, &all)
+            Columns::row_head("ALL", "All", &common_spec(workers()), counts)
+                .with_figures(&manager_sum, false)
+                .with_cpu(&self.cpu, &manager_sum)
                 .finish(),
         );
         if record >= 3 {
@@ -356,16 +356,16 @@ impl Test {
             let figures = sum(workers.iter());
             let disks: usize = workers.iter().map(|worker| worker.disks.len()).sum();
             let counts = [String::new(), workers.len().to_string(), disks.to_string()];
-            let head = Columns::head("MANAGER", name, &common_spec(workers.iter()), counts);
+            let head = Columns::row_head("MANAGER", name, &common_spec(workers.iter()), counts);
             rows.push(head.with_figures(&figures, true).with_cpu(&self.cpu, &figures).finish());
             rows.extend(self.cpu.rows());
             for worker in workers.iter().filter(|_| record < 2) {
                 let counts = [String::new(), String::new(), worker.disks.len().to_string()];
-                let head = Columns::head("WORKER", &worker.name, &worker.spec, counts);
+                let head = Columns::row_head("WORKER", &worker.name, &worker.spec, counts);
                 rows.push(head.with_figures(&worker.figures, true).finish());
                 for (name, figures) in worker.disks.iter().filter(|_| record < 1) {
                     rows.push(
-                        Columns::head("DISK", name, "", Default::default())
+                        Columns::row_head("DISK", name, "", Default::default())
                             .with_figures(figures, true)
                             .finish(),
                     );

@@ -2,7 +2,7 @@
 
 use model::plan::FileOperationKind;
 
-use super::histogram::thousands;
+use super::histogram::group_digits;
 use super::{Cpu, Layout, Tally};
 
 /// The columns of a run.
@@ -231,8 +231,8 @@ pub fn file_counters(reading: &Tally, writing: &Tally, seconds: f64) -> Vec<Stri
         .iter()
         .filter(|(.., count)| *count > 0)
         .map(|(name, text, count)| {
-            let rate = thousands((*count as f64 / seconds) as u64);
-            format!("{name:<20}{text:<40}{:>11} {rate:>10}/sec", thousands(*count))
+            let rate = group_digits((*count as f64 / seconds) as u64);
+            format!("{name:<20}{text:<40}{:>11} {rate:>10}/sec", group_digits(*count))
         });
     let rows: Vec<String> = rows.collect();
     if rows.is_empty() {

@@ -53,7 +53,7 @@ fn has_column(layout: Layout, column: &str) -> bool {
 }
 
 /// The header line.
-pub fn flat_header(layout: Layout) -> String {
+pub fn format_flat_header(layout: Layout) -> String {
     let columns = COLUMNS.iter().filter(|column| has_column(layout, column));
     let cells: String = columns.map(|column| format!("{column:>10} ")).collect();
     format!("{:>12} {:>23} {cells}", "tod", "timestamp")
@@ -61,7 +61,7 @@ pub fn flat_header(layout: Layout) -> String {
 
 /// Formats a row. `timestamp` looks like `11/23/2026-21:51:18-UTC`; `seconds` is the nominal
 /// length.
-pub fn flat_row(
+pub fn format_flat_row(
     layout: Layout,
     (time, timestamp): (&str, &str),
     label: &str,
@@ -70,24 +70,24 @@ pub fn flat_row(
     seconds: f64,
     cpu: Cpu,
 ) -> String {
-    let all = tally.all();
+    let total = tally.all();
     let float = |value: f64| format!("{value:.4}");
     let known = |value: Option<f64>| value.filter(|value| *value >= 0.0).map_or("n/a".into(), float);
     let cell = |column: &str| match column {
         "Run" => facts.run.clone(),
         "Interval" => label.to_owned(),
         "reqrate" => float(facts.reqrate),
-        "rate" => float(all.n as f64 / seconds),
-        "MB/sec" => float(all.bytes as f64 / 1_048_576.0 / seconds),
+        "rate" => float(total.n as f64 / seconds),
+        "MB/sec" => float(total.bytes as f64 / 1_048_576.0 / seconds),
         "bytes/io" => tally.mean_bytes().to_string(),
         "read%" => float(tally.read_percent()),
-        "resp" => float(all.mean_ms()),
+        "resp" => float(total.mean_ms()),
         "read_resp" => float(tally.reads.mean_ms()),
         "write_resp" => float(tally.writes.mean_ms()),
-        "resp_max" => float(all.max_ms()),
+        "resp_max" => float(total.max_ms()),
         "read_max" => float(tally.reads.max_ms()),
         "write_max" => float(tally.writes.max_ms()),
-        "resp_std" => float(all.deviation_ms()),
+        "resp_std" => float(total.deviation_ms()),
         "read_std" => float(tally.reads.deviation_ms()),
         "write_std" => float(tally.writes.deviation_ms()),
         "xfersize" => facts.xfersize.map_or("n/a".into(), |size| size.to_string()),
@@ -130,7 +130,7 @@ mod tests {
                 threads: Some(8),
                 ..FlatFacts::default()
             };
-            let row = flat_row(
+            let row = format_flat_row(
                 layout,
                 ("21:51:18.051", "11/23/2026-21:51:18-UTC"),
                 "1",
@@ -140,8 +140,8 @@ mod tests {
                 Cpu::default(),
             );
             assert_eq!(row.split_whitespace().count(), count);
-            assert_eq!(flat_header(layout).split_whitespace().count(), count);
-            assert_eq!(row.len(), flat_header(layout).len());
+            assert_eq!(format_flat_header(layout).split_whitespace().count(), count);
+            assert_eq!(row.len(), format_flat_header(layout).len());
         }
     }
 }

@@ -12,26 +12,26 @@ pub const DEFAULT_LIMITS_US: [u64; 26] = [
 
 /// Formats the lines of a run: a table for all operations, and if it has both reads and writes, one
 /// for each.
-pub fn histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
+pub fn format_histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
     let limits = limits_or_default(limits_us);
     match (tally.reads.n, tally.writes.n) {
         (0, 0) => empty_run(),
-        (_, 0) => side_table("Only reads done for this workload:", &tally.reads, limits),
-        (0, _) => side_table("Only writes done for this workload:", &tally.writes, limits),
+        (_, 0) => format_side_table("Only reads done for this workload:", &tally.reads, limits),
+        (0, _) => format_side_table("Only writes done for this workload:", &tally.writes, limits),
         _ => {
-            let mut lines = side_table("Reads and writes:", &tally.all(), limits);
-            lines.extend(side_table("Reads:", &tally.reads, limits));
-            lines.extend(side_table("Writes:", &tally.writes, limits));
+            let mut lines = format_side_table("Reads and writes:", &tally.all(), limits);
+            lines.extend(format_side_table("Reads:", &tally.reads, limits));
+            lines.extend(format_side_table("Writes:", &tally.writes, limits));
             lines
         }
     }
 }
 
 /// Formats the lines of a run on files: one table of the requested operations.
-pub fn file_histogram(requested: &Histogram, limits_us: &[u64]) -> Vec<String> {
+pub fn format_file_histogram(requested: &Histogram, limits_us: &[u64]) -> Vec<String> {
     match requested.is_empty() {
         true => empty_run(),
-        false => table(
+        false => format_table(
             "Total of all requested operations: ",
             requested,
             limits_or_default(limits_us),
@@ -51,11 +51,11 @@ fn empty_run() -> Vec<String> {
     vec!["No statistics generated for this run.".into(), String::new()]
 }
 
-fn side_table(title: &str, side: &DirectionTally, limits: &[u64]) -> Vec<String> {
-    table(title, side.histogram.as_ref().unwrap_or(&Histogram::new()), limits)
+fn format_side_table(title: &str, side: &DirectionTally, limits: &[u64]) -> Vec<String> {
+    format_table(title, side.histogram.as_ref().unwrap_or(&Histogram::new()), limits)
 }
 
-fn table(title: &str, histogram: &Histogram, limits: &[u64]) -> Vec<String> {
+fn format_table(title: &str, histogram: &Histogram, limits: &[u64]) -> Vec<String> {
     let n = histogram.n().max(1) as f64;
     let mut lines = vec![
         title.to_owned(),
@@ -69,16 +69,16 @@ fn table(title: &str, histogram: &Histogram, limits: &[u64]) -> Vec<String> {
             histogram.count_up_to((limit * 1000).saturating_sub(1))
         });
         let count = to - below.min(to);
-        let (own, all) = (100.0 * count as f64 / n, 100.0 * to as f64 / n);
-        let plus = "+".repeat((own / 2.0) as usize);
-        let bars = plus.clone() + &"-".repeat(((all / 2.0) as usize).saturating_sub(plus.len()));
+        let (percent, cumulative) = (100.0 * count as f64 / n, 100.0 * to as f64 / n);
+        let plus = "+".repeat((percent / 2.0) as usize);
+        let bars = plus.clone() + &"-".repeat(((cumulative / 2.0) as usize).saturating_sub(plus.len()));
         let milliseconds = |limit: u64| format!("{:.3}", limit as f64 / 1000.0);
         lines.push(
             format!(
-                " {:>8} < {:>11} {:>12} {own:>8.4} {all:>8.4}  {bars}",
+                " {:>8} < {:>11} {:>12} {percent:>8.4} {cumulative:>8.4}  {bars}",
                 milliseconds(low),
                 upper.map_or("max".into(), milliseconds),
-                thousands(count),
+                group_digits(count),
             )
             .trim_end()
             .to_owned(),
@@ -90,7 +90,7 @@ fn table(title: &str, histogram: &Histogram, limits: &[u64]) -> Vec<String> {
 }
 
 /// Formats a count with commas between thousands.
-pub fn thousands(count: u64) -> String {
+pub fn group_digits(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
     groups
@@ -115,7 +115,7 @@ mod tests {
             histogram: Some(times),
             ..DirectionTally::default()
         };
-        let lines = histogram(
+        let lines = format_histogram(
             &Tally {
                 reads: side,
                 ..Tally::default()
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn empty_run_has_a_message() {
         assert_eq!(
-            histogram(&Tally::default(), &[])[0],
+            format_histogram(&Tally::default(), &[])[0],
             "No statistics generated for this run."
         );
     }

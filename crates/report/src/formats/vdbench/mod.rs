@@ -9,8 +9,8 @@ mod histogram;
 mod tally;
 
 pub use files::{FileColumns, file_counters, file_flat_header, file_flat_row, file_header, file_row};
-pub use flat::{FLAT_COMMENT, FlatFacts, flat_header, flat_row};
-pub use histogram::{DEFAULT_LIMITS_US, file_histogram, histogram, thousands};
+pub use flat::{FLAT_COMMENT, FlatFacts, format_flat_header, format_flat_row};
+pub use histogram::{DEFAULT_LIMITS_US, format_file_histogram, format_histogram, group_digits};
 pub use tally::{DirectionTally, Tally};
 
 /// The Vdbench release whose columns are written.
@@ -45,8 +45,8 @@ impl Layout {
 }
 
 /// Formats the two lines above the rows. `date` looks like `Nov 23, 2026`.
-pub fn header(layout: Layout, date: &str, decimal_megabytes: bool) -> [String; 2] {
-    let [first, second] = figures_header(layout, decimal_megabytes);
+pub fn format_header(layout: Layout, date: &str, decimal_megabytes: bool) -> [String; 2] {
+    let [first, second] = format_figures_header(layout, decimal_megabytes);
     let label = layout.label();
     [
         format!("{date:<12}{:>label$}{first}  cpu%  cpu%", "interval"),
@@ -55,7 +55,7 @@ pub fn header(layout: Layout, date: &str, decimal_megabytes: bool) -> [String; 2
 }
 
 /// The header of [`figures`].
-fn figures_header(layout: Layout, decimal_megabytes: bool) -> [String; 2] {
+fn format_figures_header(layout: Layout, decimal_megabytes: bool) -> [String; 2] {
     let unit = if decimal_megabytes { "1000**2" } else { "1024**2" };
     let (first, second) = match layout {
         Layout::V50407 => (
@@ -71,7 +71,7 @@ fn figures_header(layout: Layout, decimal_megabytes: bool) -> [String; 2] {
 }
 
 /// Formats a row. `seconds` is the nominal length of the interval, or of all averaged intervals.
-pub fn row(
+pub fn format_row(
     layout: Layout,
     time: &str,
     label: &str,
@@ -80,18 +80,21 @@ pub fn row(
     decimal_megabytes: bool,
     cpu: Cpu,
 ) -> String {
-    let (figures, width) = (figures(layout, tally, seconds, decimal_megabytes), layout.label());
-    let (all, system) = (cpu.user + cpu.system, cpu.system);
-    format!("{time:<12}{label:>width$}{figures} {all:>5.1} {system:>5.1}")
+    let (figures, width) = (
+        format_figures(layout, tally, seconds, decimal_megabytes),
+        layout.label(),
+    );
+    let (busy, system) = (cpu.user + cpu.system, cpu.system);
+    format!("{time:<12}{label:>width$}{figures} {busy:>5.1} {system:>5.1}")
 }
 
 /// The columns from the rate to the queue depth.
-fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal_megabytes: bool) -> String {
-    let all = tally.all();
-    let megabytes = all.bytes as f64 / if decimal_megabytes { 1e6 } else { 1_048_576.0 } / seconds;
-    let (rate, bytes, read) = (all.n as f64 / seconds, tally.mean_bytes(), tally.read_percent());
-    let (mean, reads, writes) = (all.mean_ms(), tally.reads.mean_ms(), tally.writes.mean_ms());
-    let (deviation, queue) = (all.deviation_ms(), tally.queue(seconds));
+fn format_figures(layout: Layout, tally: &Tally, seconds: f64, decimal_megabytes: bool) -> String {
+    let sums = tally.all();
+    let megabytes = sums.bytes as f64 / if decimal_megabytes { 1e6 } else { 1_048_576.0 } / seconds;
+    let (rate, bytes, read) = (sums.n as f64 / seconds, tally.mean_bytes(), tally.read_percent());
+    let (mean, reads, writes) = (sums.mean_ms(), tally.reads.mean_ms(), tally.writes.mean_ms());
+    let (deviation, queue) = (sums.deviation_ms(), tally.queue(seconds));
     match layout {
         Layout::V50407 => format!(
             " {rate:>10.1} {megabytes:>8.2} {bytes:>7} {read:>6.2} {mean:>8.3} {reads:>8.3} {writes:>8.3} {:>8.2} {:>8.2} {deviation:>8.3} {queue:>6.1}",
@@ -100,7 +103,7 @@ fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal_megabytes: bool)
         ),
         Layout::V50406 => format!(
             " {rate:>10.2} {megabytes:>8.2} {bytes:>7} {read:>6.2} {mean:>8.3} {reads:>8.3} {writes:>8.3} {:>8.3} {deviation:>8.3} {queue:>5.1}",
-            all.max_ms(),
+            sums.max_ms(),
         ),
     }
 }
@@ -117,7 +120,13 @@ pub struct SkewRow {
 }
 
 /// Formats a table of the skew report, with a total at the end. `kind` is `SD`, `WD` or `Host`.
-pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, decimal_megabytes: bool) -> Vec<String> {
+pub fn format_skew_table(
+    layout: Layout,
+    kind: &str,
+    rows: &[SkewRow],
+    seconds: f64,
+    decimal_megabytes: bool,
+) -> Vec<String> {
     let mut total = SkewRow {
         name: "Total".into(),
         requested: rows.iter().map(|row| row.requested).sum(),
@@ -126,10 +135,10 @@ pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, de
     rows.iter().for_each(|row| total.tally.add(&row.tally));
     let names = rows.iter().chain([&total]).map(|row| row.name.len());
     let width = names.max().unwrap_or_default().max(12);
-    let all = total.tally.all().n.max(1) as f64;
+    let count = total.tally.all().n.max(1) as f64;
     let shares = |row: &SkewRow, is_total: bool| {
         row.requested.map_or(String::new(), |requested| {
-            let observed = 100.0 * row.tally.all().n as f64 / all;
+            let observed = 100.0 * row.tally.all().n as f64 / count;
             let delta = requested - observed;
             let is_shown = !is_total && delta.abs() > 0.1;
             let delta = if is_shown {
@@ -140,18 +149,18 @@ pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, de
             format!(" {requested:>9.2}%{observed:>8.2}%{delta}")
         })
     };
-    let [first, second] = figures_header(layout, decimal_megabytes);
-    let more = match total.requested {
+    let [first, second] = format_figures_header(layout, decimal_megabytes);
+    let requested_rate = match total.requested {
         Some(_) => ["       skew     skew    skew", "  requested observed   delta"],
         None => ["", ""],
     };
     let head = format!("{kind}:");
     let mut lines = vec![
-        format!("{:width$}{first}{}", "", more[0]),
-        format!("{head:width$}{second}{}", more[1]),
+        format!("{:width$}{first}{}", "", requested_rate[0]),
+        format!("{head:width$}{second}{}", requested_rate[1]),
     ];
     for (index, row) in rows.iter().chain([&total]).enumerate() {
-        let figures = figures(layout, &row.tally, seconds, decimal_megabytes);
+        let figures = format_figures(layout, &row.tally, seconds, decimal_megabytes);
         lines.push(format!(
             "{:width$}{figures}{}",
             row.name,
@@ -199,9 +208,9 @@ mod tests {
                 system: 0.9,
                 idle: 95.4,
             };
-            let row = row(layout, "16:24:36.053", "avg_2-5", &tally(), 4.0, false, cpu);
+            let row = format_row(layout, "16:24:36.053", "avg_2-5", &tally(), 4.0, false, cpu);
             assert_eq!(row, expected);
-            let [first, second] = header(layout, "Jan 24, 2019", false);
+            let [first, second] = format_header(layout, "Jan 24, 2019", false);
             assert_eq!(first.len(), row.len(), "{first}");
             assert_eq!(second.len(), row.len(), "{second}");
         }
@@ -209,7 +218,7 @@ mod tests {
 
     #[test]
     fn headers_match_the_releases() {
-        let [first, second] = header(Layout::V50407, "Nov 08, 2025", false);
+        let [first, second] = format_header(Layout::V50407, "Nov 08, 2025", false);
         assert_eq!(
             first,
             "Nov 08, 2025    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue  cpu%  cpu%"
@@ -218,7 +227,7 @@ mod tests {
             second,
             "                               rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  depth sys+u   sys"
         );
-        let [first, second] = header(Layout::V50406, "Nov 23, 2026", true);
+        let [first, second] = format_header(Layout::V50406, "Nov 23, 2026", true);
         assert_eq!(
             first,
             "Nov 23, 2026  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%"
@@ -247,7 +256,7 @@ mod tests {
             },
         };
         let rows = [row("wd1", 40.0, 268, 58, 4096), row("wd2", 60.0, 0, 502, 8192)];
-        let lines = skew_table(Layout::V50406, "WD", &rows, 4.0, false);
+        let lines = format_skew_table(Layout::V50406, "WD", &rows, 4.0, false);
         let cut = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
             cut(&lines[0]),

@@ -109,8 +109,8 @@ impl Tally {
     pub fn add(&mut self, other: &Tally) {
         self.reads.add(&other.reads);
         self.writes.add(&other.writes);
-        let both = self.in_flight_ns.zip(other.in_flight_ns);
-        self.in_flight_ns = both.map(|(mine, theirs)| mine + theirs);
+        let in_flight = self.in_flight_ns.zip(other.in_flight_ns);
+        self.in_flight_ns = in_flight.map(|(mine, theirs)| mine + theirs);
         for added in &other.file_operations {
             match self.file_operations.iter_mut().find(|known| known.kind == added.kind) {
                 None => self.file_operations.push(*added),
@@ -135,14 +135,14 @@ impl Tally {
 
     /// Both directions together.
     pub fn all(&self) -> DirectionTally {
-        let mut all = self.reads.clone();
-        all.add(&self.writes);
-        all
+        let mut sum = self.reads.clone();
+        sum.add(&self.writes);
+        sum
     }
 
     pub(super) fn mean_bytes(&self) -> u64 {
-        let all = self.reads.n + self.writes.n;
-        (self.reads.bytes + self.writes.bytes).checked_div(all).unwrap_or(0)
+        let count = self.reads.n + self.writes.n;
+        (self.reads.bytes + self.writes.bytes).checked_div(count).unwrap_or(0)
     }
 
     pub(super) fn read_percent(&self) -> f64 {

@@ -12,8 +12,8 @@ use model::results::Results;
 use model::{Bytes, Nanos, shell_word};
 
 use super::repetition::{name_of_repetition, repeat_command};
-use super::settings::command_line;
-use super::{OPEN_JOBS, PageContext, fleet, percentile};
+use super::settings::format_command_line;
+use super::{OPEN_JOBS, PageContext, fleet, format_percentile};
 use crate::html::page::{Lead, Line, Tile, Tone, Verdict, sort_by_severity};
 use crate::numbers::{duration_with_unit, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
@@ -34,7 +34,7 @@ pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
         };
         let scope = format!("Scope of this verdict: {measured}{region}.{reads_only}");
         verdict.notes.push(scope);
-        verdict.notes.extend(warnings(&summary.findings, &verdict));
+        verdict.notes.extend(describe_warnings(&summary.findings, &verdict));
     }
     verdict
 }
@@ -86,7 +86,7 @@ fn unreliable_because(findings: &[Finding]) -> Option<String> {
 
 /// States what the warnings of checks mean for a verdict. Other programs do not weaken a PASS, and
 /// a FAIL states a missed rate itself.
-fn warnings(findings: &[Finding], verdict: &Verdict) -> Option<String> {
+fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Option<String> {
     let is_stated = |finding: &Finding| match verdict.tone {
         Tone::Good => OTHER_PROGRAMS.contains(&&*finding.rule),
         Tone::Bad => finding.rule == "RATE-NOT-KEPT",
@@ -136,20 +136,24 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
         Some(percent) => format!("The mean rate is known within ± {percent:.1} % (95 %)."),
         None => "The run was too short to say whether the rate is steady.".into(),
     };
-    let stalls = found("STALLS").map(|finding| diagnosis::sentence(&finding.what));
+    let stalls = found("STALLS").map(|finding| diagnosis::format_sentence(&finding.what));
     let mut others = summary.findings.clone();
     others.retain(|finding| {
         let is_meant = MEANINGS.iter().any(|(rule, _)| *rule == finding.rule);
         finding.severity == Severity::Error || finding.rule != "STALLS" && !is_meant
     });
     let sentences = [
-        unreliable.as_deref().map(diagnosis::sentence),
+        unreliable.as_deref().map(diagnosis::format_sentence),
         stalls,
         Some(context.comparison.clone()),
         Some(rate),
-        warnings(&others, &context.verdict),
+        describe_warnings(&others, &context.verdict),
     ];
-    let sentences: Vec<String> = sentences.into_iter().flatten().filter(|one| !one.is_empty()).collect();
+    let sentences: Vec<String> = sentences
+        .into_iter()
+        .flatten()
+        .filter(|sentence| !sentence.is_empty())
+        .collect();
     Some(Verdict {
         word: word.into(),
         tone: if word.is_empty() { Tone::Plain } else { Tone::Unsure },
@@ -280,7 +284,7 @@ pub fn complete_advice(advice: &str, results: &Results) -> String {
 /// Completes the commands in advice with target and load, ready to paste.
 fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> String {
     let advice = complete_sweep(advice, describe_load(results, summary).as_deref());
-    let original_command = command_line(results).filter(|line| line.contains(" run "));
+    let original_command = format_command_line(results).filter(|line| line.contains(" run "));
     match original_command.or_else(|| run_command(results, summary)) {
         Some(run) => advice.replace("`fathom run --confirm`", &format!("`{run} --confirm`")),
         None => advice,
@@ -370,7 +374,7 @@ pub(super) fn complete_findings(results: &Results, summary: &Summary) -> Vec<Fin
 }
 
 /// The user's name for the test, else load and target.
-pub(super) fn title(results: &Results, summary: &Summary) -> String {
+pub(super) fn run_title(results: &Results, summary: &Summary) -> String {
     let target = match &summary.targets[..] {
         [] => String::new(),
         [target] => format!(
@@ -392,7 +396,7 @@ pub(super) fn title(results: &Results, summary: &Summary) -> String {
     }
 }
 
-pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
+pub(super) fn describe_run(results: &Results, summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(
         summary
@@ -400,7 +404,7 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
             .iter()
             .map(|objective| format!("Objective: {objective}")),
     );
-    let mut targets: Vec<String> = summary.targets.iter().map(words::target).collect();
+    let mut targets: Vec<String> = summary.targets.iter().map(words::describe_target).collect();
     // Targets on several hosts may have the same names.
     if results.fleet.is_some() {
         let mut shown = BTreeSet::new();
@@ -432,22 +436,22 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
         local_time(&summary.started),
         machine.unwrap_or_default()
     ));
-    lines.extend(fleet::about(results, summary));
+    lines.extend(fleet::describe_fleet(results, summary));
     if summary.interrupted {
         lines.push("It was interrupted; the figures cover the time until then.".into());
     }
     lines
 }
 
-pub(super) fn lead(context: &PageContext, results: &Results, summary: &Summary) -> Vec<Lead> {
+pub(super) fn lead_entries(context: &PageContext, results: &Results, summary: &Summary) -> Vec<Lead> {
     let several = context.diagnoses.len() > 1;
-    let limits = context.diagnoses.iter().take(OPEN_JOBS).map(|one| Lead {
+    let limits = context.diagnoses.iter().take(OPEN_JOBS).map(|diagnosis| Lead {
         topic: match several {
-            true => format!("What limits {}", one.name),
+            true => format!("What limits {}", diagnosis.name),
             false => "What limits it".into(),
         },
-        sentence: diagnosis::sentence(&one.diagnosis.sentence),
-        advice: one
+        sentence: diagnosis::format_sentence(&diagnosis.diagnosis.sentence),
+        advice: diagnosis
             .diagnosis
             .advice
             .iter()
@@ -469,7 +473,7 @@ fn is_simulated(summary: &Summary) -> bool {
     summary.targets.iter().any(|target| target.kind == "simulated")
 }
 
-pub(super) fn tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
+pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
     let measured: Vec<&JobSummary> = summary.jobs.iter().filter(|job| job.total.operations > 0).collect();
     let [job] = measured[..] else {
         return Vec::new();
@@ -489,9 +493,9 @@ pub(super) fn tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
                 Some(percent) if percent >= 0.05 => format!(
                     "{}± {percent:.1} % (95 %){}",
                     if is_unsteady { "not steady: " } else { "" },
-                    append_note(&iops_by_direction(job))
+                    append_note(&format_iops_by_direction(job))
                 ),
-                _ => iops_by_direction(job),
+                _ => format_iops_by_direction(job),
             },
         },
         Tile {
@@ -508,7 +512,7 @@ pub(super) fn tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
             name: format!("{percent} % took no longer than"),
             value: match judged.support {
                 PercentileSupport::None => "not known".into(),
-                _ => percentile(&judged),
+                _ => format_percentile(&judged),
             },
             note: match judged.support {
                 PercentileSupport::None => format!("too few operations; maximum {}", Nanos(total.latency.max_ns)),
@@ -541,9 +545,9 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
         Some(_) => (
             "Response time",
             total.latency.mean_ns,
-            format!("mean, including the wait; {}", median(&total.latency)),
+            format!("mean, including the wait; {}", format_median(&total.latency)),
         ),
-        None => ("Mean latency", total.latency.mean_ns, median(&total.latency)),
+        None => ("Mean latency", total.latency.mean_ns, format_median(&total.latency)),
     };
     Tile {
         name: name.into(),
@@ -552,15 +556,15 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
     }
 }
 
-fn median(latency: &LatencyFigures) -> String {
+fn format_median(latency: &LatencyFigures) -> String {
     latency
         .percentile(50.0)
         .map_or_else(String::new, |median| format!("median {}", Nanos(median.ns)))
 }
 
-fn iops_by_direction(job: &JobSummary) -> String {
-    let each = [("reads", &job.read), ("writes", &job.write), ("trims", &job.trim)];
-    let present: Vec<String> = each
+fn format_iops_by_direction(job: &JobSummary) -> String {
+    let directions = [("reads", &job.read), ("writes", &job.write), ("trims", &job.trim)];
+    let present: Vec<String> = directions
         .into_iter()
         .filter_map(|(name, figures)| {
             figures

@@ -18,9 +18,9 @@ const MAX_ROWS: usize = 256;
 const MAX_POINTS: usize = 3600;
 
 /// Counts the hosts and processes, and those that were lost.
-pub(super) fn about(results: &Results, summary: &Summary) -> Option<String> {
+pub(super) fn describe_fleet(results: &Results, summary: &Summary) -> Option<String> {
     let fleet = results.fleet.as_ref()?;
-    let (hosts, ranks) = (hosts(results), fleet.ranks.len());
+    let (hosts, ranks) = (count_hosts(results), fleet.ranks.len());
     let lost = fleet.ranks.iter().filter(|rank| rank.lost.is_some()).count();
     let lost_note = match lost {
         0 => String::new(),
@@ -35,7 +35,7 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Option<String> {
 }
 
 /// Counts hosts by name, which may be all that is known of a lost host.
-fn hosts(results: &Results) -> usize {
+fn count_hosts(results: &Results) -> usize {
     let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     let names: std::collections::BTreeSet<&str> = ranks.map(|rank| rank.host.as_str()).collect();
     names.len()
@@ -50,17 +50,17 @@ fn count_noun(number: usize, word: &str) -> String {
 }
 
 /// Lists the lost hosts.
-pub(super) fn lead(results: &Results) -> Option<Lead> {
+pub(super) fn lost_hosts_lead(results: &Results) -> Option<Lead> {
     let ranks = results.fleet.iter().flat_map(|fleet| fleet.ranks.iter().enumerate());
     let lost: Vec<String> = ranks
         .filter_map(|(number, rank)| Some(format!("{} (rank {number}): {}", rank.host, rank.lost.as_ref()?)))
         .collect();
-    let more = lost.len().saturating_sub(4);
+    let omitted = lost.len().saturating_sub(4);
     let mut sentence = lost.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
-    if more > 0 {
-        sentence += &format!("; and {more} more");
+    if omitted > 0 {
+        sentence += &format!("; and {omitted} more");
     }
-    let then = match results.fleet.as_ref().is_some_and(|fleet| fleet.continues_on_loss) {
+    let consequence = match results.fleet.as_ref().is_some_and(|fleet| fleet.continues_on_loss) {
         true => "The other hosts continued; the figures include the last reports of the lost ones.",
         false => "The other hosts were then stopped; the figures include the last reports of all.",
     };
@@ -71,13 +71,13 @@ pub(super) fn lead(results: &Results) -> Option<Lead> {
             "Hosts were lost"
         }
         .into(),
-        sentence: format!("{sentence}. {then}"),
+        sentence: format!("{sentence}. {consequence}"),
         advice: Vec::new(),
     })
 }
 
 /// The tile with the number of hosts.
-pub(super) fn tile(results: &Results) -> Option<Tile> {
+pub(super) fn fleet_tile(results: &Results) -> Option<Tile> {
     let fleet = results.fleet.as_ref()?;
     let lost = fleet.ranks.iter().filter(|rank| rank.lost.is_some()).count();
     let note = match lost {
@@ -86,13 +86,13 @@ pub(super) fn tile(results: &Results) -> Option<Tile> {
     };
     Some(Tile {
         name: "Hosts".into(),
-        value: hosts(results).to_string(),
+        value: count_hosts(results).to_string(),
         note,
     })
 }
 
 /// Creates the section with the figures of each host.
-pub(super) fn section(results: &Results, summary: &Summary) -> Option<Section> {
+pub(super) fn fleet_section(results: &Results, summary: &Summary) -> Option<Section> {
     let fleet = results.fleet.as_ref()?;
     let mut blocks: Vec<Block> = host_differences(summary).map(Block::Table).into_iter().collect();
     let several = summary.jobs.len() > 1;
@@ -105,17 +105,16 @@ pub(super) fn section(results: &Results, summary: &Summary) -> Option<Section> {
             prefix: if several { format!("j{number}-") } else { String::new() },
             name: several.then(|| job.name.clone()),
         };
-        blocks.push(Block::Table(table(&scope, job)));
-        blocks.extend(Block::chart(Some(bars(&scope, job))));
-        blocks.extend(Block::chart(over_time(&scope, job, found)));
+        blocks.push(Block::Table(rank_table(&scope, job)));
+        blocks.extend(Block::chart_block(Some(rank_bars(&scope, job))));
+        blocks.extend(Block::chart_block(iops_over_time(&scope, job, found)));
     }
     let skew = summary.findings.iter().filter(|found| found.rule == "START-SKEW");
     blocks.extend(skew.map(|found| Block::Text(found.what.clone())));
     Some(Section {
         title: "Hosts".into(),
         about: format!(
-            "The {} that ran the test together. Histograms and counters are summed, never averaged. Unequal shares of an even load point to \
-             a host, or to its path to the storage.",
+            "The {} that ran the test together. Histograms and counters are summed, never averaged. Unequal shares of an even load point to a host, or to its path to the storage.",
             count_noun(fleet.ranks.len(), "process")
         ),
         blocks,
@@ -134,7 +133,7 @@ fn host_differences(summary: &Summary) -> Option<Table> {
 }
 
 /// The distance of a rank's rate from the median; infinite for a lost rank.
-fn deviation(rank: &RankSummary, median: f64) -> f64 {
+fn deviation_from_median(rank: &RankSummary, median: f64) -> f64 {
     match rank.lost.is_some() {
         true => f64::INFINITY,
         false => (rank.total.iops - median).abs(),
@@ -144,23 +143,23 @@ fn deviation(rank: &RankSummary, median: f64) -> f64 {
 /// The ranks that were not lost, the slowest first.
 fn sort_by_rate(job: &JobSummary) -> Vec<&RankSummary> {
     let mut ranks: Vec<&RankSummary> = job.ranks.iter().filter(|rank| rank.lost.is_none()).collect();
-    ranks.sort_by(|one, other| one.total.iops.total_cmp(&other.total.iops));
+    ranks.sort_by(|a, b| a.total.iops.total_cmp(&b.total.iops));
     ranks
 }
 
-fn table(scope: &ChartScope, job: &JobSummary) -> Table {
+fn rank_table(scope: &ChartScope, job: &JobSummary) -> Table {
     let sorted = sort_by_rate(job);
     let median = sorted.get(sorted.len() / 2).map_or(0.0, |rank| rank.total.iops);
     let mut shown: Vec<&RankSummary> = job.ranks.iter().collect();
-    let all = shown.len();
-    if all > MAX_ROWS {
-        shown.sort_by(|one, other| deviation(other, median).total_cmp(&deviation(one, median)));
+    let host_count = shown.len();
+    if host_count > MAX_ROWS {
+        shown.sort_by(|a, b| deviation_from_median(b, median).total_cmp(&deviation_from_median(a, median)));
         shown.truncate(MAX_ROWS);
         shown.sort_by_key(|rank| rank.rank);
     }
-    let caption = match all > MAX_ROWS {
+    let caption = match host_count > MAX_ROWS {
         true => {
-            format!("The {MAX_ROWS} of {all} ranks furthest from the median; the CSV of ranks lists all")
+            format!("The {MAX_ROWS} of {host_count} ranks furthest from the median; the CSV of ranks lists all")
         }
         false => "Ranks".into(),
     };
@@ -169,14 +168,14 @@ fn table(scope: &ChartScope, job: &JobSummary) -> Table {
         &[
             "rank", "host", "IOPS", "MiB/s", "p50", "p99", "in flight", "began after", "clock ahead", "ended after", "",
         ],
-        shown.into_iter().map(row).collect(),
+        shown.into_iter().map(rank_row).collect(),
     )
 }
 
-fn row(rank: &RankSummary) -> Vec<String> {
+fn rank_row(rank: &RankSummary) -> Vec<String> {
     let format_percentile = |percent: f64| {
         let found = rank.total.latency.percentile(percent);
-        found.map_or("-".to_owned(), |found| super::percentile(&found))
+        found.map_or("-".to_owned(), |found| super::format_percentile(&found))
     };
     let word = match (&rank.lost, rank.straggles) {
         (Some(why), _) => format!("lost: {why}"),
@@ -209,9 +208,9 @@ fn rank_label(rank: &RankSummary) -> String {
 }
 
 /// Creates a chart with a bar for each rank; if there are too many, for the slowest and fastest.
-fn bars(scope: &ChartScope, job: &JobSummary) -> Chart {
-    let all = job.ranks.len();
-    let shown: Vec<&RankSummary> = match all > MAX_BARS {
+fn rank_bars(scope: &ChartScope, job: &JobSummary) -> Chart {
+    let host_count = job.ranks.len();
+    let shown: Vec<&RankSummary> = match host_count > MAX_BARS {
         false => job.ranks.iter().collect(),
         true => {
             let sorted = sort_by_rate(job);
@@ -239,9 +238,9 @@ fn bars(scope: &ChartScope, job: &JobSummary) -> Chart {
         )
         .tone(tone)
     });
-    let which = match all > MAX_BARS {
+    let selection = match host_count > MAX_BARS {
         true => format!(
-            "The {half} slowest and the {half} fastest of {all} ranks. ",
+            "The {half} slowest and the {half} fastest of {host_count} ranks. ",
             half = MAX_BARS / 2
         ),
         false => String::new(),
@@ -250,7 +249,7 @@ fn bars(scope: &ChartScope, job: &JobSummary) -> Chart {
         id: scope.id("ranks"),
         title: scope.title("Operations per second of each rank"),
         about: format!(
-            "{which}Equal bars mean that all hosts get the same rate from the storage. A straggler reached less than 80 % of the typical rate."
+            "{selection}Equal bars mean that all hosts get the same rate from the storage. A straggler reached less than 80 % of the typical rate."
         ),
         x: Axis::names("rank and host"),
         y: Axis::from_zero("IOPS", "IOPS"),
@@ -260,12 +259,12 @@ fn bars(scope: &ChartScope, job: &JobSummary) -> Chart {
 }
 
 /// Start in seconds and operations per second of each interval of a rank.
-fn points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
+fn iops_points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
     let length = series.length_ns.as_secs().max(1e-9);
     let measured = rank.measured_ns.as_secs();
-    let each = series.operations.len().div_ceil(MAX_POINTS).max(1);
+    let intervals_per_point = series.operations.len().div_ceil(MAX_POINTS).max(1);
     let chunk_rate = |(number, chunk): (usize, &[u64])| {
-        let start = (number * each) as f64 * length;
+        let start = (number * intervals_per_point) as f64 * length;
         // The last interval may be shorter.
         let long = (chunk.len() as f64 * length).min(measured - start);
         let operations: u64 = chunk.iter().sum();
@@ -273,7 +272,7 @@ fn points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
     };
     series
         .operations
-        .chunks(each)
+        .chunks(intervals_per_point)
         .enumerate()
         .filter_map(chunk_rate)
         .collect()
@@ -281,10 +280,10 @@ fn points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
 
 /// Creates the chart of the ranks' rates over time; if there are many, of the slowest, the median
 /// and the fastest rank, with all others in a band.
-fn over_time(scope: &ChartScope, job: &JobSummary, found: &JobResults) -> Option<Chart> {
+fn iops_over_time(scope: &ChartScope, job: &JobSummary, found: &JobResults) -> Option<Chart> {
     let rank_points = |rank: &RankSummary| {
         let scope = found.rank_series.binary_search_by_key(&rank.rank, |series| series.rank);
-        Some(points(&found.rank_series[scope.ok()?], rank))
+        Some(iops_points(&found.rank_series[scope.ok()?], rank))
     };
     let line = |words: String, rank: &RankSummary| Some(Series::new(words, Form::Steps, rank_points(rank)?));
     let has_line_each = job.ranks.len() <= MAX_LINES;
@@ -299,7 +298,11 @@ fn over_time(scope: &ChartScope, job: &JobSummary, found: &JobResults) -> Option
             let (slowest, fastest) = (*sorted.first()?, *sorted.last()?);
             let median = sorted[sorted.len() / 2];
             let mut median_line = line(format!("median: {}", rank_label(median)), median)?.tone(Tone::Total);
-            let all: Vec<Vec<f64>> = sorted.iter().filter_map(|rank| rank_points(rank)).map(rates).collect();
+            let all: Vec<Vec<f64>> = sorted
+                .iter()
+                .filter_map(|rank| rank_points(rank))
+                .map(rates_of_points)
+                .collect();
             let rates_in_interval = |number: usize| all.iter().filter_map(move |rates| rates.get(number).copied());
             let numbers = || 0..median_line.y.len();
             let low = numbers()
@@ -314,21 +317,9 @@ fn over_time(scope: &ChartScope, job: &JobSummary, found: &JobResults) -> Option
             vec![median_line, slowest, fastest]
         }
     };
-    Some(Chart {
-        id: scope.id("ranks-over-time"),
-        title: scope.title("Operations per second of the ranks over time"),
-        about: match has_line_each {
-            true => "One line for each rank; together they are the rate of the whole test. A line that departs from the others points to a host or its path.",
-            false => "The slowest, the median and the fastest rank; the band covers all ranks that were not lost.",
-        }
-        .into(),
-        x: Axis::linear("time in the measured window", "s"),
-        y: Axis::from_zero("IOPS", "IOPS"),
-        series,
-        ..Chart::default()
-    })
+    Some ( Chart { id : scope. id ( "ranks-over-time"), title : scope. title ( "Operations per second of the ranks over time"), about : match has_line_each { true => "One line for each rank; together they are the rate of the whole test. A line that departs from the others points to a host or its path.", false => "The slowest, the median and the fastest rank; the band covers all ranks that were not lost.", }. into (), x : Axis:: linear ( "time in the measured window", "s"), y : Axis:: from_zero ( "IOPS", "IOPS"), series,.. Chart:: default () })
 }
 
-fn rates(points: Vec<(f64, f64)>) -> Vec<f64> {
+fn rates_of_points(points: Vec<(f64, f64)>) -> Vec<f64> {
     points.into_iter().map(|(_, rate)| rate).collect()
 }

@@ -40,7 +40,7 @@ pub fn nines(fraction: f64) -> f64 {
 
 /// Creates the percentile curve of each direction, with its 95 % confidence interval. The part with
 /// fewer than ten slower operations is a series of its own.
-pub(super) fn percentiles(
+pub(super) fn percentile_charts(
     scope: &ChartScope,
     directions: &PerDirection<Option<Cow<DirectionResults>>>,
 ) -> Option<Chart> {
@@ -95,7 +95,11 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
         let percent = 100.0 * fraction;
         let words = match step {
             0 => "the fastest operation".to_owned(),
-            _ if supported => format!("{percent:.*} % of {} operations took no longer", digits(at), count(n)),
+            _ if supported => format!(
+                "{percent:.*} % of {} operations took no longer",
+                percent_decimals(at),
+                count(n)
+            ),
             _ => format!("fewer than ten of {} operations took longer", count(n)),
         };
         let into = if supported { &mut good } else { &mut weak };
@@ -139,19 +143,19 @@ fn push_point(into: &mut Series, x: f64, y: f64, low: Option<f64>, high: Option<
 }
 
 /// Number of decimals that distinguish a percentile from its neighbours.
-fn digits(nines: f64) -> usize {
+fn percent_decimals(nines: f64) -> usize {
     (nines.ceil() as usize).max(1)
 }
 
 /// Creates an axis of nines, on which the few slowest operations get as much room as all others.
 pub fn percentile_axis(max_nines: f64) -> Axis {
     Axis {
-        ticks: ticks(max_nines),
+        ticks: percentile_ticks(max_nines),
         ..Axis::linear("percentile", "")
     }
 }
 
-fn ticks(max_nines: f64) -> Vec<Tick> {
+fn percentile_ticks(max_nines: f64) -> Vec<Tick> {
     let mut ticks = vec![Tick {
         at: 0.0,
         words: "min".into(),
@@ -172,7 +176,7 @@ fn ticks(max_nines: f64) -> Vec<Tick> {
 }
 
 /// Creates the chart of the cumulative distribution.
-pub(super) fn cumulative(
+pub(super) fn cumulative_chart(
     scope: &ChartScope,
     directions: &PerDirection<Option<Cow<DirectionResults>>>,
 ) -> Option<Chart> {
@@ -194,12 +198,12 @@ pub(super) fn cumulative(
                 )
             })
             .collect();
-        let each = all.len().div_ceil(MAX_STEPS).max(1);
+        let buckets_per_step = all.len().div_ceil(MAX_STEPS).max(1);
         let last = all.len() - 1;
         let kept = all
             .into_iter()
             .enumerate()
-            .filter(|(index, _)| index % each == 0 || *index == last);
+            .filter(|(index, _)| index % buckets_per_step == 0 || *index == last);
         let first = (latency.min() as f64 / ns, 0.0);
         Series::new(
             name.clone(),

@@ -31,9 +31,9 @@ pub use first_screen::{
 pub use latency::{nines, percentile_axis, percentile_curve};
 pub use next_step::{KEEP_AND_REPEAT, locate_commands};
 pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
-pub use resources::{PlanePoint, plane};
+pub use resources::{PlanePoint, plane_chart};
 pub use settings::repeat_section;
-pub(crate) use time::columns;
+pub(crate) use time::merge_into_columns;
 
 /// Number of jobs whose sections are not folded.
 const OPEN_JOBS: usize = 4;
@@ -102,46 +102,49 @@ pub(super) fn direction_tone(direction: Direction) -> Tone {
 }
 
 /// Creates the page of a run.
-pub fn page(results: &Results, context: &PageContext) -> Page {
+pub fn create_page(results: &Results, context: &PageContext) -> Page {
     let summary = Summary::from_results(results);
     let mut sections = Vec::new();
-    sections.extend(overview(&summary));
+    sections.extend(overview_section(&summary));
     for (step, found) in results.steps.iter().enumerate() {
         for job in 0..found.jobs.len() {
             sections.extend(job_section(results, &summary, context, step, job));
         }
     }
-    sections.extend(fleet::section(results, &summary));
+    sections.extend(fleet::fleet_section(results, &summary));
     sections.extend(plane_section(results, &summary));
-    sections.extend(paths(results, context));
-    sections.extend(results.shared_limits.iter().map(shared_limits));
-    sections.extend(limits(context));
-    sections.extend(settings::system(results, &summary));
+    sections.extend(paths_section(results, context));
+    sections.extend(results.shared_limits.iter().map(shared_limits_section));
+    sections.extend(limits_section(context));
+    sections.extend(settings::system_section(results, &summary));
     sections.extend(repeat_section(results));
-    sections.push(settings::settings(results, &summary));
-    sections.extend(settings::equivalents(results));
+    sections.push(settings::settings_section(results, &summary));
+    sections.extend(settings::equivalents_section(results));
     let main = without_repetitions(&summary, results, context);
     let quality = first_screen::assess_quality(context, &main);
     let judge = |quality: &Verdict| first_screen::advise_judgement(quality, context, results, &main);
     let next = quality.as_ref().and_then(judge);
     let mut page = Page {
-        title: mark_title(words::simulation(&results.plan), &first_screen::title(results, &main)),
+        title: mark_title(
+            words::describe_simulation(&results.plan),
+            &first_screen::run_title(results, &main),
+        ),
         charts: Vec::new(),
-        about: first_screen::about(results, &main),
+        about: first_screen::describe_run(results, &main),
         verdict: quality.unwrap_or_else(|| first_screen::add_scope(&context.verdict, &main)),
-        lead: fleet::lead(results)
+        lead: fleet::lost_hosts_lead(results)
             .into_iter()
-            .chain(first_screen::lead(context, results, &main))
+            .chain(first_screen::lead_entries(context, results, &main))
             .chain(next)
             .chain(next_step::next_step(context, results))
             .collect(),
-        tiles: first_screen::tiles(&main, &context.verdict)
+        tiles: first_screen::summary_tiles(&main, &context.verdict)
             .into_iter()
-            .chain(fleet::tile(results))
+            .chain(fleet::fleet_tile(results))
             .collect(),
         findings: first_screen::complete_findings(results, &main),
         sections,
-        downloads: settings::downloads(results),
+        downloads: settings::list_downloads(results),
         provenance: provenance(&summary),
     };
     locate_commands(&mut page, results);
@@ -161,7 +164,7 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
 /// diagnosis of the others, and have none.
 fn without_repetitions(summary: &Summary, results: &Results, context: &PageContext) -> Summary {
     let mut main = summary.clone();
-    let is_diagnosed = |job: &JobSummary| context.diagnoses.iter().any(|one| one.step == job.step);
+    let is_diagnosed = |job: &JobSummary| context.diagnoses.iter().any(|diagnosis| diagnosis.step == job.step);
     let is_repeated = results.plan.origin.arguments.iter().any(|word| word == "--confirm");
     if is_repeated && main.jobs.iter().any(is_diagnosed) {
         main.jobs.retain(is_diagnosed);
@@ -189,8 +192,8 @@ impl Head {
     pub fn from_results(results: &Results) -> Head {
         let summary = Summary::from_results(results);
         Head {
-            title: first_screen::title(results, &summary),
-            about: first_screen::about(results, &summary),
+            title: first_screen::run_title(results, &summary),
+            about: first_screen::describe_run(results, &summary),
             arguments: results.plan.origin.arguments.clone(),
             warnings: results
                 .findings
@@ -198,7 +201,7 @@ impl Head {
                 .filter(|finding| finding.severity != Severity::Note)
                 .cloned()
                 .collect(),
-            simulation: words::simulation(&results.plan),
+            simulation: words::describe_simulation(&results.plan),
         }
     }
 }
@@ -230,7 +233,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
             "{}, {} operations{}",
             duration(job.measured_ns),
             count(total.operations),
-            errors(total)
+            format_errors(total)
         ),
     )];
     rows.extend(job.in_flight.map(|in_flight| {
@@ -256,14 +259,14 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
     }));
     let cpus: u32 = summary.hosts.iter().map(|host| host.cpus).sum();
     if cpus > 0 {
-        let each = time_words(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);
-        let words = format!("{:.2} of {cpus}, {each} per operation", job.cpu.processors);
+        let cpu_time = time_words(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);
+        let words = format!("{:.2} of {cpus}, {cpu_time} per operation", job.cpu.processors);
         rows.push(("CPUs used by this test".into(), words));
     }
     Table::from_pairs("Load and cost", rows)
 }
 
-fn errors(figures: &Figures) -> String {
+fn format_errors(figures: &Figures) -> String {
     match figures.errors {
         0 => String::new(),
         errors => format!(", {} failed", count(errors)),
@@ -271,20 +274,22 @@ fn errors(figures: &Figures) -> String {
 }
 
 /// Formats a percentile, with a mark if it is weakly supported.
-fn percentile(one: &Percentile) -> String {
-    match one.support {
-        PercentileSupport::Good => Nanos(one.ns).to_string(),
-        PercentileSupport::Weak => format!("~{}", Nanos(one.ns)),
+fn format_percentile(value: &Percentile) -> String {
+    match value.support {
+        PercentileSupport::Good => Nanos(value.ns).to_string(),
+        PercentileSupport::Weak => format!("~{}", Nanos(value.ns)),
         PercentileSupport::None => "too few operations".into(),
     }
 }
 
 fn percentile_cell(latency: &LatencyFigures, percent: f64) -> String {
-    latency.percentile(percent).map_or("-".into(), |one| percentile(&one))
+    latency
+        .percentile(percent)
+        .map_or("-".into(), |value| format_percentile(&value))
 }
 
 /// Creates a table with a row for each job, if there are several.
-fn overview(summary: &Summary) -> Option<Section> {
+fn overview_section(summary: &Summary) -> Option<Section> {
     if summary.jobs.len() < 2 {
         return None;
     }
@@ -353,13 +358,13 @@ fn job_section(
             .collect();
         let is_mean = |clause: &Clause| matches!(clause.line, Some(Line::Latency(_)));
         let with_mean = context.verdict.clauses.iter().any(is_mean);
-        let mut drawn: Vec<Chart> = charts(results, &scope, found, (&observation, with_mean), &marks)
+        let mut drawn: Vec<Chart> = job_charts(results, &scope, found, (&observation, with_mean), &marks)
             .into_iter()
             .flatten()
             .collect();
         let rates = drawn.iter_mut().filter(|chart| chart.id.ends_with("iops"));
         rates.for_each(|chart| chart.marks.extend(rate_marks(figures, context, step, job)));
-        blocks.extend(drawn.into_iter().filter_map(|chart| Block::chart(Some(chart))));
+        blocks.extend(drawn.into_iter().filter_map(|chart| Block::chart_block(Some(chart))));
     }
     Some(Section {
         title: if several {
@@ -367,7 +372,12 @@ fn job_section(
         } else {
             "Measurements".into()
         },
-        about: format!("{}. {}; {}.", figures.operations, figures.load, words::phases(planned)),
+        about: format!(
+            "{}. {}; {}.",
+            figures.operations,
+            figures.load,
+            words::describe_phases(planned)
+        ),
         folded: number >= OPEN_JOBS,
         blocks,
     })
@@ -383,7 +393,7 @@ fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usi
         words,
         tone,
     };
-    let layers = find_diagnosis(context, step, job).map_or(&[][..], |one| &one.diagnosis.layers);
+    let layers = find_diagnosis(context, step, job).map_or(&[][..], |found| &found.diagnosis.layers);
     // A rate that the test itself sets is the requirement, or coincides with the curve.
     let near = layers
         .iter()
@@ -406,7 +416,7 @@ fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usi
     limits.chain(mean).collect()
 }
 
-fn charts(
+fn job_charts(
     results: &Results,
     scope: &ChartScope,
     found: &JobResults,
@@ -416,16 +426,16 @@ fn charts(
     let directions = found.directions();
     let paced = directions
         .iter()
-        .any(|(_, one)| one.as_ref().is_some_and(|one| one.response.is_some()));
-    let [iops, bytes] = time::rates(scope, found, observation, marks);
+        .any(|(_, direction)| direction.as_ref().is_some_and(|direction| direction.response.is_some()));
+    let [iops, bytes] = time::rate_charts(scope, found, observation, marks);
     vec![
         iops,
         bytes,
-        Some(time::latencies(scope, found, (paced, with_mean), marks)),
-        time::heat(scope, found),
-        latency::percentiles(scope, &directions),
-        latency::cumulative(scope, &directions),
-        resources::targets(scope, &rates_by_target(results, found)),
+        Some(time::latency_charts(scope, found, (paced, with_mean), marks)),
+        time::heat_chart(scope, found),
+        latency::percentile_charts(scope, &directions),
+        latency::cumulative_chart(scope, &directions),
+        resources::target_chart(scope, &rates_by_target(results, found)),
     ]
 }
 
@@ -541,7 +551,7 @@ fn plane_section(results: &Results, summary: &Summary) -> Option<Section> {
         .iter()
         .filter_map(PlanePoint::from_observation)
         .collect();
-    let chart = plane("plane", "Rate and latency", &points)?;
+    let chart = plane_chart("plane", "Rate and latency", &points)?;
     let mut blocks = vec![Block::Chart(Box::new(chart))];
     let depth: Vec<Vec<String>> = summary
         .jobs
@@ -566,16 +576,16 @@ fn find_diagnosis(context: &PageContext, step: usize, job: usize) -> Option<&Job
     context
         .diagnoses
         .iter()
-        .find(|one| (one.step as usize, one.job as usize) == (step, job))
+        .find(|diagnosis| (diagnosis.step as usize, diagnosis.job as usize) == (step, job))
 }
 
-fn paths(results: &Results, context: &PageContext) -> Option<Section> {
+fn paths_section(results: &Results, context: &PageContext) -> Option<Section> {
     let mut blocks = Vec::new();
     for (step, found) in results.steps.iter().enumerate() {
         for job in 0..found.jobs.len() {
             if blocks.len() < OPEN_JOBS {
-                let diagnosis = find_diagnosis(context, step, job).map(|one| &one.diagnosis);
-                blocks.extend(path::io_path(results, step, job, diagnosis).map(Block::Path));
+                let diagnosis = find_diagnosis(context, step, job).map(|found| &found.diagnosis);
+                blocks.extend(path::build_io_path(results, step, job, diagnosis).map(Block::Path));
             }
         }
     }
@@ -588,7 +598,7 @@ fn paths(results: &Results, context: &PageContext) -> Option<Section> {
 }
 
 /// Creates the section on limits that concurrent jobs share.
-pub fn shared_limits(table: &LimitTable) -> Section {
+pub fn shared_limits_section(table: &LimitTable) -> Section {
     let block = |caption: &str, mut rows: Vec<Vec<String>>| {
         let head = rows.remove(0);
         Block::Table(Table {
@@ -598,20 +608,20 @@ pub fn shared_limits(table: &LimitTable) -> Section {
         })
     };
     let mut blocks: Vec<Block> = table.sentences.iter().cloned().map(Block::Text).collect();
-    blocks.push(block("The storage below each job", diagnosis::job_rows(table)));
+    blocks.push(block("The storage below each job", diagnosis::format_job_rows(table)));
     blocks.push(block("Use of each limit", diagnosis::limit_rows(table)));
     Section::new(diagnosis::table_title(table), blocks)
 }
 
 /// Creates the section with the evidence of each diagnosis.
-fn limits(context: &PageContext) -> Option<Section> {
+fn limits_section(context: &PageContext) -> Option<Section> {
     let mut blocks = Vec::new();
-    for one in &context.diagnoses {
-        let diagnosis = &one.diagnosis;
+    for job in &context.diagnoses {
+        let diagnosis = &job.diagnosis;
         blocks.push(Block::Text(format!(
             "{}: {}",
-            one.name,
-            diagnosis::sentence(&diagnosis.sentence)
+            job.name,
+            diagnosis::format_sentence(&diagnosis.sentence)
         )));
         let confirmed = match diagnosis.confirmed {
             Some(true) => "confirmed",
@@ -645,7 +655,7 @@ fn limits(context: &PageContext) -> Option<Section> {
                 .map(|missing| vec!["not judged".into(), missing.clone()]),
         );
         blocks.push(Block::Table(Table {
-            caption: format!("Evidence: {}", one.name),
+            caption: format!("Evidence: {}", job.name),
             head: Vec::new(),
             rows,
         }));

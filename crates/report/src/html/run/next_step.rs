@@ -5,7 +5,7 @@ use model::{Nanos, shell_word};
 
 use super::PageContext;
 use super::repetition::{Name, name_of_repetition, repeat_command, repeat_command_as};
-use crate::diagnosis::sentence;
+use crate::diagnosis::format_sentence;
 use crate::html::page::{JudgeCommand, Lead, Page, Tone};
 
 /// Advice after a PASS.
@@ -69,7 +69,7 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
         _ if has_options => "Repeat it with this command, which follows the advice above.".to_owned(),
         _ => "Follow the advice above, and repeat.".to_owned(),
     };
-    let mut actions: Vec<String> = verdict.actions.iter().map(|action| sentence(action)).collect();
+    let mut actions: Vec<String> = verdict.actions.iter().map(|action| format_sentence(action)).collect();
     actions.extend(best_time(context).filter(|_| verdict.tone != Tone::Good));
     // The default of a PASS advises that already.
     actions.retain(|action| !(default.starts_with("Stop ") && action.starts_with("Stop ")));
@@ -87,9 +87,12 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
 
 /// The time at which to repeat, if a diagnosis advises one.
 fn best_time(context: &PageContext) -> Option<String> {
-    let advice = context.diagnoses.iter().flat_map(|one| &one.diagnosis.advice);
+    let advice = context
+        .diagnoses
+        .iter()
+        .flat_map(|diagnosis| &diagnosis.diagnosis.advice);
     let found = advice.filter_map(|advice| advice.split(':').next().filter(|start| start.starts_with("repeat at ")));
-    found.map(sentence).next()
+    found.map(format_sentence).next()
 }
 
 /// The command that judges the repetition of a saved result.

@@ -11,7 +11,7 @@ use crate::summary::{DeviceSummary, Transfers};
 const MAX_BARS: usize = 1024;
 
 /// Creates the chart of CPU use while all jobs of a step were measuring.
-pub(super) fn cores(scope: &ChartScope, step: &StepResults, hosts: &[HostResults]) -> Option<Chart> {
+pub(super) fn core_chart(scope: &ChartScope, step: &StepResults, hosts: &[HostResults]) -> Option<Chart> {
     if step.observed_ns.0 == 0 || step.cores.is_empty() {
         return None;
     }
@@ -55,7 +55,7 @@ pub(super) fn cores(scope: &ChartScope, step: &StepResults, hosts: &[HostResults
 }
 
 /// Creates the chart that compares this program's counts with the kernel's, which should be equal.
-pub(super) fn counters(scope: &ChartScope, device: &DeviceSummary) -> Option<Chart> {
+pub(super) fn counter_chart(scope: &ChartScope, device: &DeviceSummary) -> Option<Chart> {
     let ours = device.ours?;
     let kernel = Transfers {
         reads: device.kernel.reads + device.merged[0],
@@ -105,7 +105,7 @@ impl PlanePoint {
 
 /// Creates the chart of rate and latency, with lines of equal operations in flight, by Little's
 /// law. `None` for a single point, which would show nothing.
-pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
+pub fn plane_chart(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     let min = points.iter().map(|point| point.iops).fold(f64::INFINITY, f64::min);
     let max = points.iter().map(|point| point.iops).fold(0.0, f64::max);
     if points.len() < 2 || max <= 0.0 {
@@ -115,18 +115,18 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     let in_flight = |point: &PlanePoint| point.iops * point.mean_ns / 1e9;
     let fewest = points.iter().map(in_flight).fold(f64::INFINITY, f64::min);
     let deepest = points.iter().map(in_flight).fold(0.0, f64::max);
-    let (left, right) = (min / 3.0, max * 3.0);
+    let (low, high) = (min / 3.0, max * 3.0);
     // Powers of four around the measured numbers in flight.
     let from = (fewest.max(1e-3).log(4.0).floor() as i32).max(-2);
     let to = deepest.max(1e-3).log(4.0).ceil() as i32;
     let mut series: Vec<Series> = (from..=to.max(from))
         .map(|power| {
             let depth = 4f64.powi(power);
-            let name = format!("{} in flight", trimmed(depth));
+            let name = format!("{} in flight", trim_zeros(depth));
             Series::new(
                 name,
                 Form::Guide,
-                [left, right].map(|iops| (iops, depth / iops * 1e9 / ns)),
+                [low, high].map(|iops| (iops, depth / iops * 1e9 / ns)),
             )
             .tone(Tone::Other)
         })
@@ -138,7 +138,7 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     );
     measured.words = points
         .iter()
-        .map(|point| format!("{}: {} in flight", point.name, trimmed(in_flight(point))))
+        .map(|point| format!("{}: {} in flight", point.name, trim_zeros(in_flight(point))))
         .collect();
     measured.tone = Tone::Total;
     series.push(measured);
@@ -156,7 +156,7 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
 }
 
 /// Formats a number without needless digits.
-fn trimmed(value: f64) -> String {
+fn trim_zeros(value: f64) -> String {
     match value {
         value if value >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
         value if value >= 1.0 => format!("{value:.1}"),
@@ -165,11 +165,15 @@ fn trimmed(value: f64) -> String {
 }
 
 /// Creates the chart of the rates of each target, if a job has several.
-pub(super) fn targets(scope: &ChartScope, targets: &[(String, f64, f64)]) -> Option<Chart> {
+pub(super) fn target_chart(scope: &ChartScope, targets: &[(String, f64, f64)]) -> Option<Chart> {
     if !(2..=MAX_BARS).contains(&targets.len()) {
         return None;
     }
-    let bars = |value: fn(&(String, f64, f64)) -> f64| targets.iter().map(move |one| (one.0.clone(), Some(value(one))));
+    let bars = |value: fn(&(String, f64, f64)) -> f64| {
+        targets
+            .iter()
+            .map(move |target| (target.0.clone(), Some(value(target))))
+    };
     Some(Chart {
         id: scope.id("targets"),
         title: scope.title("By target"),
@@ -178,10 +182,10 @@ pub(super) fn targets(scope: &ChartScope, targets: &[(String, f64, f64)]) -> Opt
         y: Axis::from_zero("IOPS", "IOPS"),
         right: Some(Axis::from_zero("throughput", "MB/s")),
         series: vec![
-            Series::over_names("IOPS", Form::Bars, bars(|one| one.1)).tone(Tone::Total),
+            Series::over_names("IOPS", Form::Bars, bars(|target| target.1)).tone(Tone::Total),
             Series {
-                x: targets.iter().map(|one| X::Name(one.0.clone())).collect(),
-                ..Series::over_names("MB/s", Form::Dots, bars(|one| one.2))
+                x: targets.iter().map(|target| X::Name(target.0.clone())).collect(),
+                ..Series::over_names("MB/s", Form::Dots, bars(|target| target.2))
                     .tone(Tone::Other)
                     .at_right()
             },

@@ -20,7 +20,7 @@ const MAX_HOSTS: usize = 16;
 const MAX_TARGETS: usize = 64;
 
 /// Creates the section on processors and devices, by step.
-pub(super) fn system(results: &Results, summary: &Summary) -> Option<Section> {
+pub(super) fn system_section(results: &Results, summary: &Summary) -> Option<Section> {
     let several = results.steps.len() > 1;
     let mut blocks = Vec::new();
     for (number, step) in results.steps.iter().enumerate() {
@@ -28,10 +28,10 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Option<Section> {
             prefix: if several { format!("s{number}-") } else { String::new() },
             name: several.then(|| format!("step {}", number + 1)),
         };
-        blocks.extend(Block::chart(resources::cores(&scope, step, &results.hosts)));
+        blocks.extend(Block::chart_block(resources::core_chart(&scope, step, &results.hosts)));
         let devices = summary.devices.iter().filter(|device| device.step as usize == number);
         for device in devices.take(MAX_DEVICES) {
-            blocks.extend(Block::chart(resources::counters(&scope, device)));
+            blocks.extend(Block::chart_block(resources::counter_chart(&scope, device)));
         }
     }
     let rows = summary.devices.iter().map(|device| {
@@ -74,11 +74,11 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Option<Section> {
         blocks.push(Block::Table(Table::new(
             &format!("NFS client counters for {} on {}", mount.source, mount.mount_point),
             &network::HEADERS,
-            network::rows(mount).into_iter().map(Vec::from).collect(),
+            network::mount_rows(mount).into_iter().map(Vec::from).collect(),
         )));
-        blocks.extend(network::sentences(mount).into_iter().map(Block::Text));
+        blocks.extend(network::mount_sentences(mount).into_iter().map(Block::Text));
     }
-    let is_simulated = words::simulation(&results.plan).is_some();
+    let is_simulated = words::describe_simulation(&results.plan).is_some();
     if blocks.is_empty() && !is_simulated {
         blocks.push(Block::Text(
             "The system provides no counters of processors and devices.".into(),
@@ -87,7 +87,7 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("Processors and devices", blocks))
 }
 
-pub(super) fn settings(results: &Results, summary: &Summary) -> Section {
+pub(super) fn settings_section(results: &Results, summary: &Summary) -> Section {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for (index, line) in words::plan(&results.plan).into_iter().enumerate() {
         pairs.push((
@@ -142,8 +142,8 @@ pub(super) fn settings(results: &Results, summary: &Summary) -> Section {
         pairs.extend(target_rows(environment));
     }
     if results.hosts.len() > MAX_HOSTS {
-        let more = results.hosts.len() - MAX_HOSTS;
-        pairs.push(("host".into(), format!("and {more} more, in the saved result")));
+        let omitted = results.hosts.len() - MAX_HOSTS;
+        pairs.push(("host".into(), format!("and {omitted} more, in the saved result")));
     }
     Section {
         title: "Settings and environment".into(),
@@ -157,7 +157,7 @@ pub(super) fn settings(results: &Results, summary: &Summary) -> Section {
 fn target_rows(environment: &Environment) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for target in environment.targets.iter().take(MAX_TARGETS) {
-        pairs.push(("target".into(), words::target(target)));
+        pairs.push(("target".into(), words::describe_target(target)));
         if let Some(files) = &target.file_system {
             let words = format!("{} at {} ({})", files.kind, files.mount_point, files.options);
             pairs.push(("file system".into(), words));
@@ -187,7 +187,7 @@ fn target_rows(environment: &Environment) -> Vec<(String, String)> {
 }
 
 /// The command line, quoted for a shell.
-pub(super) fn command_line(results: &Results) -> Option<String> {
+pub(super) fn format_command_line(results: &Results) -> Option<String> {
     let arguments = &results.plan.origin.arguments;
     let words: Vec<_> = arguments.iter().map(|word| shell_word(word)).collect();
     (!words.is_empty()).then(|| words.join(" "))
@@ -197,33 +197,33 @@ pub(super) fn command_line(results: &Results) -> Option<String> {
 pub fn repeat_section(results: &Results) -> Option<Section> {
     let block = Block::Code {
         title: "Command line".into(),
-        text: command_line(results)?,
+        text: format_command_line(results)?,
         notes: Vec::new(),
     };
     Some(Section::new("How to repeat", vec![block]))
 }
 
 /// Creates the section with the same test for other tools.
-pub(super) fn equivalents(results: &Results) -> Option<Section> {
-    let block = |one: &Equivalent| {
+pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
+    let block = |equivalent: &Equivalent| {
         // The converter's name for this program means nothing to readers.
         let name = |lost: &String| {
             lost.strip_prefix("native")
                 .map_or(lost.clone(), |rest| format!("fathom{rest}"))
         };
-        let lost = one.lost.iter().map(name);
+        let lost = equivalent.lost.iter().map(name);
         let mut notes: Vec<String> = lost.map(|lost| format!("Not equivalent: {lost}")).collect();
-        notes.extend(one.differs.iter().cloned());
+        notes.extend(equivalent.differs.iter().cloned());
         Block::Code {
-            title: format!("For {}", tool_name(one.dialect)),
-            text: one.one_line.clone().unwrap_or_else(|| one.text.clone()),
+            title: format!("For {}", tool_name(equivalent.dialect)),
+            text: equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone()),
             notes,
         }
     };
     // Other tools have no simulated device.
-    let is_simulated = words::simulation(&results.plan).is_some();
+    let is_simulated = words::describe_simulation(&results.plan).is_some();
     let shown = results.equivalents.iter();
-    let shown = shown.filter(|one| !is_simulated || one.dialect == Dialect::Native);
+    let shown = shown.filter(|equivalent| !is_simulated || equivalent.dialect == Dialect::Native);
     let blocks: Vec<Block> = shown.map(block).collect();
     (!blocks.is_empty()).then(|| Section {
         title: "Equivalent commands".into(),
@@ -243,7 +243,7 @@ fn tool_name(dialect: Dialect) -> &'static str {
     }
 }
 
-pub(super) fn downloads(results: &Results) -> Vec<Download> {
+pub(super) fn list_downloads(results: &Results) -> Vec<Download> {
     let named = |format: &str| {
         let format = formats::find(format)?;
         let mut bytes = Vec::new();

@@ -32,7 +32,7 @@ const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"
 /// Creates the charts of IOPS and of throughput, including I/O outside of the measured window. The
 /// chart of throughput is omitted if all operations have the same size: its curve would be the
 /// same.
-pub(super) fn rates(
+pub(super) fn rate_charts(
     scope: &ChartScope,
     job: &JobResults,
     observed: &Observation,
@@ -52,16 +52,16 @@ pub(super) fn rates(
     let lines = |value: &dyn Fn(&SeriesPoint, usize) -> f64| -> Vec<Series> {
         let mut lines = Vec::new();
         if present.len() != 1 {
-            let all = points
-                .iter()
-                .map(|point| (start_secs(point), (0..3).map(|d| value(point, d)).sum()));
-            lines.push(Series::new("all", Form::Steps, all).tone(Tone::Total));
+            let total = |point: &SeriesPoint| (0..3).map(|d| value(point, d)).sum();
+            let totals = points.iter().map(|point| (start_secs(point), total(point)));
+            lines.push(Series::new("all", Form::Steps, totals).tone(Tone::Total));
         }
         for direction in &present {
-            let each = points.iter().map(|point| (start_secs(point), value(point, *direction)));
+            let values = points.iter().map(|point| (start_secs(point), value(point, *direction)));
             let direction = Direction::ALL[*direction];
-            lines
-                .push(Series::new(format!("{}s", direction.word()), Form::Steps, each).tone(direction_tone(direction)));
+            lines.push(
+                Series::new(format!("{}s", direction.word()), Form::Steps, values).tone(direction_tone(direction)),
+            );
         }
         if let Some(first) = lines.first_mut().filter(|_| has_band) {
             let sum_of_directions = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
@@ -89,12 +89,12 @@ pub(super) fn rates(
     };
     let time = Axis::linear("time in the measured window", "s");
     let size = common_size(&points).map(Bytes);
-    let same = size.map(|size| format!(" Throughput has the same curve: every operation transferred {size}."));
+    let hint = size.map(|size| format!(" Throughput has the same curve: every operation transferred {size}."));
     [
         Some(Chart {
             id: scope.id("iops"),
             title: scope.title("Operations per second over time"),
-            about: format!("{}{}", about("Operations per second"), same.unwrap_or_default()),
+            about: format!("{}{}", about("Operations per second"), hint.unwrap_or_default()),
             x: time.clone(),
             y: Axis::from_zero("IOPS", "IOPS"),
             series: lines(&|point, direction| per_second(point.operations[direction], point))
@@ -135,18 +135,18 @@ fn common_size(points: &[SeriesPoint]) -> Option<u64> {
 
 /// Rates before and after the measured window, a series for each phase.
 fn outside_window(outside_intervals: &[(f64, &PhaseInterval)], value: &dyn Fn(&Counts) -> f64) -> Vec<Series> {
-    let phases: BTreeSet<Phase> = outside_intervals.iter().map(|(_, one)| one.phase).collect();
-    let rate = |one: &PhaseInterval| {
-        one.counts.iter().map(|(_, counts)| value(counts)).sum::<f64>() / one.length_ns.as_secs().max(1e-9)
+    let phases: BTreeSet<Phase> = outside_intervals.iter().map(|(_, interval)| interval.phase).collect();
+    let rate = |interval: &PhaseInterval| {
+        interval.counts.iter().map(|(_, counts)| value(counts)).sum::<f64>() / interval.length_ns.as_secs().max(1e-9)
     };
     let phase_series = |phase: Phase| {
-        let here = outside_intervals.iter().filter(|(_, one)| one.phase == phase);
-        let points = here.clone().map(|(at, one)| (*at, rate(one)));
+        let of_phase = outside_intervals.iter().filter(|(_, interval)| interval.phase == phase);
+        let points = of_phase.clone().map(|(at, interval)| (*at, rate(interval)));
         // The last interval needs an explicit end.
-        let end = here
+        let end = of_phase
             .clone()
             .next_back()
-            .map(|(at, one)| (at + one.length_ns.as_secs(), rate(one)));
+            .map(|(at, interval)| (at + interval.length_ns.as_secs(), rate(interval)));
         Series {
             weak: true,
             ..Series::new(format!("{}, all", phase.label()), Form::Steps, points.chain(end)).tone(Tone::Other)
@@ -159,19 +159,20 @@ fn outside_window(outside_intervals: &[(f64, &PhaseInterval)], value: &dyn Fn(&C
 /// for each phase.
 fn outside_intervals(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
     let end = |phase: Phase| {
-        let here = job.around.iter().filter(|one| one.phase == phase);
-        here.map(|one| (one.start_ns + one.length_ns).as_secs())
+        let of_phase = job.around.iter().filter(|interval| interval.phase == phase);
+        of_phase
+            .map(|interval| (interval.start_ns + interval.length_ns).as_secs())
             .fold(0.0, f64::max)
     };
     let (before, measured) = (end(Phase::WarmUp), job.measured().as_secs());
     let base = |phase: Phase| if phase == Phase::WarmUp { -before } else { measured };
     let earliest = -(measured * WARM_UP_SHARE).max(1.0);
-    let each = job
+    let intervals = job
         .around
         .iter()
-        .filter(|one| one.phase == Phase::WarmUp || one.phase == Phase::Verify);
-    let each: Vec<(f64, &PhaseInterval)> = each
-        .map(|one| (base(one.phase) + one.start_ns.as_secs(), one))
+        .filter(|interval| interval.phase == Phase::WarmUp || interval.phase == Phase::Verify);
+    let intervals: Vec<(f64, &PhaseInterval)> = intervals
+        .map(|interval| (base(interval.phase) + interval.start_ns.as_secs(), interval))
         .filter(|(at, _)| *at >= earliest)
         .collect();
     let band = |phase: Phase| Mark {
@@ -184,8 +185,8 @@ fn outside_intervals(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>
         },
         tone: Tone::Other,
     };
-    let phases: BTreeSet<Phase> = each.iter().map(|(_, one)| one.phase).collect();
-    (each, phases.into_iter().map(band).collect())
+    let phases: BTreeSet<Phase> = intervals.iter().map(|(_, interval)| interval.phase).collect();
+    (intervals, phases.into_iter().map(band).collect())
 }
 
 /// Groups the intervals that are drawn as one point: a second of a long window, or more to keep
@@ -197,8 +198,8 @@ fn group_points(points: &[SeriesPoint]) -> Vec<&[SeriesPoint]> {
         true => (Nanos::secs(1).0 / length.0) as usize,
         false => 1,
     };
-    let each = points.len().div_ceil(MAX_POINTS).max(per_second_count).max(1);
-    points.chunks(each).collect()
+    let values_per_point = points.len().div_ceil(MAX_POINTS).max(per_second_count).max(1);
+    points.chunks(values_per_point).collect()
 }
 
 /// Merges adjacent intervals.
@@ -215,9 +216,9 @@ fn merge_points(some: &[SeriesPoint]) -> SeriesPoint {
 }
 
 /// Start and histogram of intervals, over all directions, merged to at most `max` columns.
-pub(crate) fn columns(intervals: &[IntervalHistogram], max: usize) -> Vec<(Nanos, Histogram)> {
-    let each = intervals.len().div_ceil(max).max(1);
-    let together = |some: &[IntervalHistogram]| {
+pub(crate) fn merge_into_columns(intervals: &[IntervalHistogram], max: usize) -> Vec<(Nanos, Histogram)> {
+    let intervals_per_point = intervals.len().div_ceil(max).max(1);
+    let merge_latencies = |some: &[IntervalHistogram]| {
         let mut sum = Histogram::new();
         for interval in some {
             for (_, found) in interval.latency.iter() {
@@ -228,17 +229,17 @@ pub(crate) fn columns(intervals: &[IntervalHistogram], max: usize) -> Vec<(Nanos
         }
         (some[0].start_ns, sum)
     };
-    intervals.chunks(each).map(together).collect()
+    intervals.chunks(intervals_per_point).map(merge_latencies).collect()
 }
 
 /// Creates the chart of latency percentiles over time, with the mean if it is required.
-pub(super) fn latencies(
+pub(super) fn latency_charts(
     scope: &ChartScope,
     job: &JobResults,
     (paced, with_mean): (bool, bool),
     marks: &[Mark],
 ) -> Chart {
-    let columns = columns(&job.histograms, MAX_POINTS);
+    let columns = merge_into_columns(&job.histograms, MAX_POINTS);
     let (unit, ns) = time_unit(job.total().latency().quantile(0.99) as f64);
     let line = |(fraction, name): (f64, &str)| {
         let value = |found: &Histogram| match support(fraction, found.n()) {
@@ -279,16 +280,16 @@ pub(super) fn latencies(
 }
 
 /// Creates the heat map: the number of operations by latency and interval.
-pub(super) fn heat(scope: &ChartScope, job: &JobResults) -> Option<Chart> {
-    let columns = columns(&job.histograms, MAX_COLUMNS);
+pub(super) fn heat_chart(scope: &ChartScope, job: &JobResults) -> Option<Chart> {
+    let columns = merge_into_columns(&job.histograms, MAX_COLUMNS);
     let total = job.total();
-    let all = total.latency();
-    if columns.len() < 2 || all.is_empty() {
+    let latency = total.latency();
+    if columns.len() < 2 || latency.is_empty() {
         return None;
     }
     let row_of = |ns: f64| (ns.max(1.0).log10() * ROWS_PER_DECADE).floor() as i64;
-    let (first, last) = (row_of(all.min() as f64), row_of(all.max() as f64));
-    let (unit, ns) = time_unit(all.quantile(0.99) as f64);
+    let (first, last) = (row_of(latency.min() as f64), row_of(latency.max() as f64));
+    let (unit, ns) = time_unit(latency.quantile(0.99) as f64);
     let edge = |row: i64| 10f64.powf(row as f64 / ROWS_PER_DECADE);
     let counted = |found: &Histogram| {
         let mut rows = vec![0u64; (last - first + 1) as usize];

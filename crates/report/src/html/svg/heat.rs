@@ -15,7 +15,7 @@ const MAX_CELLS_WITH_VALUES: usize = 80;
 
 /// The value range of an axis, extended by half a cell (log) or one cell (time), so that all cells
 /// have equal width.
-pub(super) fn span(axis: &Axis, cells: &[X]) -> Span {
+pub(super) fn cell_span(axis: &Axis, cells: &[X]) -> Span {
     let place = |x: &X| match x {
         X::Number(number) if axis.scale == Scale::Log => number.log10(),
         X::Number(number) => *number,
@@ -54,7 +54,7 @@ pub(super) fn row_ticks(map: &Heat, span: &Span) -> Vec<PlacedTick> {
 }
 
 /// The colour level of a value, 0 to [`LEVELS`] − 1.
-fn level(map: &Heat, value: f64) -> usize {
+fn colour_level(map: &Heat, value: f64) -> usize {
     let (low, high) = value_range(map);
     let to_scale = |value: f64| if map.log { value.max(1e-300).log10() } else { value };
     let share = (to_scale(value) - to_scale(low)) / (to_scale(high) - to_scale(low));
@@ -77,7 +77,10 @@ pub(super) fn draw_cells(map: &Heat, width: f64, height: f64, out: &mut String) 
     let mut paths = vec![String::new(); LEVELS];
     for (row, cells) in map.z.iter().enumerate() {
         let y = rows - 1 - row;
-        let levels: Vec<Option<usize>> = cells.iter().map(|value| value.map(|value| level(map, value))).collect();
+        let levels: Vec<Option<usize>> = cells
+            .iter()
+            .map(|value| value.map(|value| colour_level(map, value)))
+            .collect();
         let mut column = 0;
         for group in levels.chunk_by(|a, b| a == b) {
             if let Some(level) = group[0] {
@@ -121,7 +124,7 @@ pub(super) fn write_values(map: &Heat, area: &Area, out: &mut String) {
     for (row, cells) in map.z.iter().enumerate() {
         for (column, value) in cells.iter().enumerate() {
             let Some(value) = value else { continue };
-            let class = if level(map, *value) >= LEVELS / 2 {
+            let class = if colour_level(map, *value) >= LEVELS / 2 {
                 "on-dark"
             } else {
                 "on-light"

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::{Area, Drawing, LETTER, WIDE_LETTER, guides, is_listed, marks, number, tone_class};
+use super::{Area, Drawing, LETTER, WIDE_LETTER, guide_series, is_listed, marks_on_axis, tone_class, x_to_number};
 use crate::html::chart::{Across, Form, Mark, Series, X};
 use crate::html::escape::text;
 
@@ -25,7 +25,7 @@ pub(super) struct Labels(Vec<(f64, f64, f64)>);
 impl Labels {
     /// Takes the first of these places, left end and baseline, where the words overlap nothing.
     fn place(&mut self, words: &str, places: impl IntoIterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
-        let long = width(words);
+        let long = label_width(words);
         let is_free = |(x, y): &(f64, f64)| {
             let touches =
                 |(left, right, at): &(f64, f64, f64)| *left < x + long && *right > *x && (at - y).abs() < LABEL_LINE;
@@ -37,13 +37,13 @@ impl Labels {
     }
 }
 
-fn width(words: &str) -> f64 {
+fn label_width(words: &str) -> f64 {
     words.chars().count() as f64 * WIDE_LETTER
 }
 
 /// Shortens words to this width.
 fn fit(words: &str, longest: f64) -> Cow<'_, str> {
-    match width(words) > longest {
+    match label_width(words) > longest {
         true => {
             let letters = ((longest / WIDE_LETTER) as usize).saturating_sub(1);
             words.chars().take(letters).chain(['…']).collect()
@@ -67,13 +67,13 @@ pub(super) struct TopLabel<'a> {
 /// Places the labels of marks above the plot area. Each begins at its mark, or further left if it
 /// would not end before `end`. Goes from right to left, so the line from a mark to its label
 /// crosses no other label.
-pub(super) fn top_labels<'a>(marks: impl Iterator<Item = (f64, &'a Mark)>, end: f64) -> Vec<TopLabel<'a>> {
+pub(super) fn place_top_labels<'a>(marks: impl Iterator<Item = (f64, &'a Mark)>, end: f64) -> Vec<TopLabel<'a>> {
     let mut sorted: Vec<(f64, &Mark)> = marks.collect();
-    sorted.sort_by(|one, other| other.0.total_cmp(&one.0));
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut labels = Labels::default();
     let placed = sorted.into_iter().filter_map(|(at, mark)| {
         let words = fit(&mark.words, end);
-        let x = at.min(end - width(&words)).max(0.0);
+        let x = at.min(end - label_width(&words)).max(0.0);
         let rows = (0..MAX_LABEL_ROWS).map(|row| (x, -LABEL_LINE * row as f64));
         let (_, y) = labels.place(&words, rows)?;
         let row = (-y / LABEL_LINE).round() as usize;
@@ -95,8 +95,8 @@ pub(super) fn row_count(labels: &[TopLabel<'_>]) -> usize {
 
 impl<'a> Drawing<'a> {
     pub(super) fn top_labels(&self) -> Vec<TopLabel<'a>> {
-        let placed = marks(self.chart, Across::X).filter_map(|mark| Some((self.across(mark.at)?, mark)));
-        top_labels(placed, self.area.width)
+        let placed = marks_on_axis(self.chart, Across::X).filter_map(|mark| Some((self.x_position(mark.at)?, mark)));
+        place_top_labels(placed, self.area.width)
     }
 
     /// Draws the labels of marks, and of guides that the legend does not list.
@@ -105,11 +105,11 @@ impl<'a> Drawing<'a> {
         let mut labels = Labels(self.measured_places());
         self.draw_line_labels(&mut labels, out);
         let Area { left, top, .. } = self.area;
-        for guide in guides(self.chart).filter(|guide| !is_listed(self.chart, guide)) {
-            let long = width(&guide.name);
+        for guide in guide_series(self.chart).filter(|guide| !is_listed(self.chart, guide)) {
+            let long = label_width(&guide.name);
             let places = self.places_within(guide).map(|(x, y)| (x - long, y));
-            let within = places.filter(|(x, y)| *x >= 0.0 && *y >= LABEL_LINE);
-            let Some((x, y)) = labels.place(&guide.name, within) else {
+            let visible_places = places.filter(|(x, y)| *x >= 0.0 && *y >= LABEL_LINE);
+            let Some((x, y)) = labels.place(&guide.name, visible_places) else {
                 continue;
             };
             let _ = writeln!(
@@ -161,17 +161,18 @@ impl<'a> Drawing<'a> {
             width: wide,
             height,
         } = self.area;
-        let lines = marks(self.chart, Across::Y).filter_map(|mark| Some((self.up(&self.y, mark.at)?, mark)));
+        let lines =
+            marks_on_axis(self.chart, Across::Y).filter_map(|mark| Some((self.y_position(&self.y, mark.at)?, mark)));
         let mut lines: Vec<(f64, &Mark)> = lines.collect();
-        lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+        lines.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut leaders = 0;
         for (line, mark) in lines {
             let words = fit(&mark.words, wide - LEADERS);
-            let x = wide - LEADERS - width(&words);
+            let x = wide - LEADERS - label_width(&words);
             let steps = (0..(height / LABEL_LINE) as u32).map(|step| LABEL_LINE * f64::from(step));
-            let around = steps.flat_map(|away| [line - ABOVE_LINE - away, line + BELOW_LINE + away]);
-            let within = around.filter(|y| (LABEL_LINE - ABOVE_LINE..=height - ABOVE_LINE).contains(y));
-            let Some((_, y)) = labels.place(&words, within.map(|y| (x, y))) else {
+            let candidates = steps.flat_map(|away| [line - ABOVE_LINE - away, line + BELOW_LINE + away]);
+            let visible = candidates.filter(|y| (LABEL_LINE - ABOVE_LINE..=height - ABOVE_LINE).contains(y));
+            let Some((_, y)) = labels.place(&words, visible.map(|y| (x, y))) else {
                 continue;
             };
             let class = tone_class(mark.tone);
@@ -197,12 +198,14 @@ impl<'a> Drawing<'a> {
 
     /// Left end, right end and height of the measured points of a chart with guides.
     fn measured_places(&self) -> Vec<(f64, f64, f64)> {
-        if guides(self.chart).all(|guide| is_listed(self.chart, guide)) {
+        if guide_series(self.chart).all(|guide| is_listed(self.chart, guide)) {
             return Vec::new();
         }
         let measured = self.chart.series.iter().filter(|series| series.form != Form::Guide);
         let points = measured.flat_map(|series| series.x.iter().zip(&series.y));
-        let place = |(x, y): (&X, &Option<f64>)| Some((self.across(number(x, &[]))?, self.up(&self.y, (*y)?)?));
+        let place = |(x, y): (&X, &Option<f64>)| {
+            Some((self.x_position(x_to_number(x, &[]))?, self.y_position(&self.y, (*y)?)?))
+        };
         points
             .filter_map(place)
             .map(|(x, y)| (x - LETTER, x + LETTER, y))
@@ -212,7 +215,9 @@ impl<'a> Drawing<'a> {
     /// Points of a line within the plot area, from the right.
     fn places_within(&self, series: &Series) -> impl Iterator<Item = (f64, f64)> {
         const STEPS: u32 = 200;
-        let place = |(x, y): (&X, &Option<f64>)| Some((self.across(number(x, &[]))?, self.up(&self.y, (*y)?)?));
+        let place = |(x, y): (&X, &Option<f64>)| {
+            Some((self.x_position(x_to_number(x, &[]))?, self.y_position(&self.y, (*y)?)?))
+        };
         let points: Vec<(f64, f64)> = series.x.iter().zip(&series.y).filter_map(place).collect();
         let (width, height) = (self.area.width, self.area.height);
         let lines: Vec<_> = points.windows(2).rev().map(|ends| (ends[0], ends[1])).collect();

@@ -82,7 +82,7 @@ pub(super) fn draw(chart: &Chart) -> String {
         drawing.x.low,
         drawing.x.high,
     );
-    drawing.axes(&mut out);
+    drawing.draw_axes(&mut out);
     let _ = writeln!(
         out,
         "<svg class=\"area\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" viewBox=\"0 0 {width:.1} {height:.1}\" preserveAspectRatio=\"none\">"
@@ -103,7 +103,7 @@ pub(super) fn draw(chart: &Chart) -> String {
 
 /// Draws the legend: names and colours of the series, or the scale of a heat map. Empty for a
 /// single series.
-pub(super) fn legend(chart: &Chart) -> String {
+pub(super) fn draw_legend(chart: &Chart) -> String {
     if let Some(map) = &chart.heat {
         return heat::format_legend(map);
     }
@@ -111,23 +111,23 @@ pub(super) fn legend(chart: &Chart) -> String {
         .series
         .iter()
         .enumerate()
-        .filter(|(_, one)| is_listed(chart, one))
+        .filter(|(_, series)| is_listed(chart, series))
         .collect();
     if listed.len() < 2 {
         return String::new();
     }
     let mut out = "<ul class=\"legend\">".to_owned();
-    for (index, one) in listed {
+    for (index, series) in listed {
         let _ = write!(
             out,
             "<li data-series=\"{index}\"><svg class=\"{}\" width=\"22\" height=\"10\" aria-hidden=\"true\"><path class=\"{}\" d=\"M1 5H21\"/></svg>{}</li>",
             series_class(chart, index),
-            match one.form {
+            match series.form {
                 Form::Dots => "dots",
                 Form::Bars | Form::Stack => "swatch",
                 Form::Line | Form::Steps | Form::Points | Form::Rows | Form::Guide => "line",
             },
-            text(&one.name)
+            text(&series.name)
         );
     }
     out.push_str("</ul>\n");
@@ -135,10 +135,10 @@ pub(super) fn legend(chart: &Chart) -> String {
 }
 
 fn is_listed(chart: &Chart, series: &Series) -> bool {
-    series.form != Form::Guide || guides(chart).count() <= MAX_GUIDES_IN_LEGEND
+    series.form != Form::Guide || guide_series(chart).count() <= MAX_GUIDES_IN_LEGEND
 }
 
-fn guides(chart: &Chart) -> impl Iterator<Item = &Series> {
+fn guide_series(chart: &Chart) -> impl Iterator<Item = &Series> {
     chart.series.iter().filter(|series| series.form == Form::Guide)
 }
 
@@ -148,13 +148,13 @@ fn series_class(chart: &Chart, index: usize) -> String {
     let mut class = match series.tone {
         _ if series.weak => "c-other weak".to_owned(),
         Tone::Next => {
-            let number = before.iter().filter(|one| one.tone == Tone::Next).count();
+            let number = before.iter().filter(|series| series.tone == Tone::Next).count();
             format!("c-{}", number % COLOURS)
         }
         tone => tone_class(tone).to_owned(),
     };
     if series.form == Form::Guide {
-        let number = before.iter().filter(|one| one.form == Form::Guide).count();
+        let number = before.iter().filter(|series| series.form == Form::Guide).count();
         let _ = write!(class, " guide g{}", number % MAX_GUIDES_IN_LEGEND);
     }
     class
@@ -174,8 +174,8 @@ fn tone_class(tone: Tone) -> &'static str {
 fn axis_names(chart: &Chart) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     let mut known = std::collections::HashSet::new();
-    let all = chart.series.iter().flat_map(|series| &series.x);
-    for x in all.chain(chart.heat.iter().flat_map(|map| &map.x)) {
+    let x_values = chart.series.iter().flat_map(|series| &series.x);
+    for x in x_values.chain(chart.heat.iter().flat_map(|map| &map.x)) {
         if let X::Name(name) = x
             && known.insert(name.as_str())
         {
@@ -191,35 +191,46 @@ fn vertical_values(chart: &Chart, right: bool) -> Vec<f64> {
     let series: Vec<&Series> = chart.series.iter().filter(is_on_side).collect();
     let mut values: Vec<f64> = series
         .iter()
-        .flat_map(|one| one.y.iter().chain(&one.low).chain(&one.high).copied().flatten())
+        .flat_map(|series| {
+            series
+                .y
+                .iter()
+                .chain(&series.low)
+                .chain(&series.high)
+                .copied()
+                .flatten()
+        })
         .collect();
-    if series.iter().any(|one| matches!(one.form, Form::Bars | Form::Stack)) {
+    if series
+        .iter()
+        .any(|series| matches!(series.form, Form::Bars | Form::Stack))
+    {
         values.push(0.0);
     }
-    let stacked: Vec<&&Series> = series.iter().filter(|one| one.form == Form::Stack).collect();
-    let longest = stacked.iter().map(|one| one.y.len()).max().unwrap_or(0);
+    let stacked: Vec<&&Series> = series.iter().filter(|series| series.form == Form::Stack).collect();
+    let longest = stacked.iter().map(|series| series.y.len()).max().unwrap_or(0);
     values.extend((0..longest).map(|at| {
         stacked
             .iter()
-            .filter_map(|one| one.y.get(at).copied().flatten())
+            .filter_map(|series| series.y.get(at).copied().flatten())
             .sum::<f64>()
     }));
     if !right {
-        values.extend(marks(chart, Across::Y).flat_map(|mark| [mark.at, mark.to.unwrap_or(mark.at)]));
+        values.extend(marks_on_axis(chart, Across::Y).flat_map(|mark| [mark.at, mark.to.unwrap_or(mark.at)]));
     }
     values
 }
 
-fn marks(chart: &Chart, across: Across) -> impl Iterator<Item = &Mark> {
+fn marks_on_axis(chart: &Chart, across: Across) -> impl Iterator<Item = &Mark> {
     chart.marks.iter().filter(move |mark| mark.across == across)
 }
 
-fn number(x: &X, names: &[&str]) -> f64 {
+fn x_to_number(x: &X, names: &[&str]) -> f64 {
     match x {
         X::Number(number) => *number,
         X::Name(name) => names
             .iter()
-            .position(|one| one == name)
+            .position(|candidate| candidate == name)
             .map_or(f64::NAN, |at| at as f64),
     }
 }
@@ -235,7 +246,7 @@ impl<'a> Drawing<'a> {
     fn new(chart: &'a Chart) -> Drawing<'a> {
         let names = axis_names(chart);
         let (x, y) = match &chart.heat {
-            Some(map) => (heat::span(&chart.x, &map.x), heat::span(&chart.y, &map.y)),
+            Some(map) => (heat::cell_span(&chart.x, &map.x), heat::cell_span(&chart.y, &map.y)),
             None => {
                 let x = match chart.x.scale {
                     Scale::Names => Span::from_names(names.len()),
@@ -257,11 +268,11 @@ impl<'a> Drawing<'a> {
             let longest = ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
             longest as f64 * WIDE_LETTER + 10.0
         };
-        let own = chart
+        let tick_labels = chart
             .heat
             .as_ref()
             .map_or_else(Vec::new, |map| heat::row_ticks(map, &y));
-        let left = room(y.ticks()).max(room(own)).max(20.0);
+        let left = room(y.ticks()).max(room(tick_labels)).max(20.0);
         // Half of the last custom label extends beyond the end of the axis.
         let words = chart
             .x
@@ -270,8 +281,10 @@ impl<'a> Drawing<'a> {
             .map(|tick| tick.words.chars().count())
             .max()
             .unwrap_or(0);
-        let beyond = (words as f64 * WIDE_LETTER / 2.0).max(14.0);
-        let at_right = right.as_ref().map_or(beyond, |span| room(span.ticks()).max(beyond));
+        let label_overhang = (words as f64 * WIDE_LETTER / 2.0).max(14.0);
+        let at_right = right
+            .as_ref()
+            .map_or(label_overhang, |span| room(span.ticks()).max(label_overhang));
         let mut drawing = Drawing {
             chart,
             names,
@@ -290,16 +303,16 @@ impl<'a> Drawing<'a> {
         drawing
     }
 
-    fn across(&self, value: f64) -> Option<f64> {
+    fn x_position(&self, value: f64) -> Option<f64> {
         Some(self.x.place(value)? * self.area.width)
     }
 
-    fn up(&self, span: &Span, value: f64) -> Option<f64> {
+    fn y_position(&self, span: &Span, value: f64) -> Option<f64> {
         Some((1.0 - span.place(value)?) * self.area.height)
     }
 
     /// Draws titles, grid and tick labels.
-    fn axes(&self, out: &mut String) {
+    fn draw_axes(&self, out: &mut String) {
         let Area {
             left,
             top,
@@ -383,8 +396,8 @@ impl<'a> Drawing<'a> {
         let (width, height) = (self.area.width, self.area.height);
         for mark in &self.chart.marks {
             let place = |value: f64| match mark.across {
-                Across::X => self.across(value),
-                Across::Y => self.up(&self.y, value),
+                Across::X => self.x_position(value),
+                Across::Y => self.y_position(&self.y, value),
             };
             let Some(from) = place(mark.at) else { continue };
             let to = mark.to.and_then(place);
@@ -421,14 +434,14 @@ fn has_open_end(chart: &Chart, series: &Series) -> bool {
 /// The horizontal values of a chart over numbers.
 fn horizontal_values(chart: &Chart) -> Vec<f64> {
     let series = chart.series.iter().flat_map(|series| {
-        let numbers: Vec<f64> = series.x.iter().map(|x| number(x, &[])).collect();
+        let numbers: Vec<f64> = series.x.iter().map(|x| x_to_number(x, &[])).collect();
         let last = match numbers[..] {
             [.., before, last] if has_open_end(chart, series) => Some(2.0 * last - before),
             _ => None,
         };
         numbers.into_iter().chain(last)
     });
-    let bands = marks(chart, Across::X)
+    let bands = marks_on_axis(chart, Across::X)
         .flat_map(|mark| mark.to.map(|to| [mark.at, to]))
         .flatten();
     series.chain(bands).collect()

@@ -3,9 +3,11 @@
 
 use std::fmt::Write;
 
-use super::labels::{LABEL_LINE, row_count, top_labels};
+use super::labels::{LABEL_LINE, place_top_labels, row_count};
 use super::scale::Span;
-use super::{COLOURS, HEIGHT, WIDE_LETTER, WIDTH, axis_ticks, marks, select_ticks, tone_class, vertical_values};
+use super::{
+    COLOURS, HEIGHT, WIDE_LETTER, WIDTH, axis_ticks, marks_on_axis, select_ticks, tone_class, vertical_values,
+};
 use crate::html::chart::{Across, Chart, Look, Mark, Series, X};
 use crate::html::escape::text;
 
@@ -22,8 +24,8 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
     let across = |value: f64| span.place(value).map(|place| SIDE + place * width);
     // On a logarithmic axis, a band from 0 begins at the edge.
     let begin = |mark: &Mark| across(mark.at).unwrap_or(SIDE).max(SIDE);
-    let placed = marks(chart, Across::Y).map(|mark| (begin(mark), mark));
-    let labels = top_labels(placed, WIDTH - SIDE);
+    let placed = marks_on_axis(chart, Across::Y).map(|mark| (begin(mark), mark));
+    let labels = place_top_labels(placed, WIDTH - SIDE);
     let above = ABOVE + LABEL_LINE * row_count(&labels).max(1) as f64;
     let bottom = above + ROW * series.x.len() as f64;
     let height = (bottom + BELOW).max(HEIGHT / 3.0);
@@ -31,7 +33,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         "<svg class=\"plot rows\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">\n",
         text(&chart.title)
     );
-    for mark in marks(chart, Across::Y) {
+    for mark in marks_on_axis(chart, Across::Y) {
         if let Some(to) = across(mark.to.unwrap_or(mark.at)) {
             let from = begin(mark);
             let class = tone_class(mark.tone);

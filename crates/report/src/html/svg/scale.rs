@@ -76,7 +76,7 @@ impl Span {
     pub(super) fn ticks(&self) -> Vec<PlacedTick> {
         let values = match self.scale {
             Scale::Names => Vec::new(),
-            Scale::Linear => multiples(self.low, self.high),
+            Scale::Linear => tick_multiples(self.low, self.high),
             Scale::Log => self.round_powers(),
         };
         let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
@@ -104,18 +104,18 @@ impl Span {
         let powers = self.low.floor() as i32..=self.high.ceil() as i32;
         let every = (decades / 7.0).ceil().max(1.0) as i32;
         let kept = powers.filter(|power| power.rem_euclid(every) == 0);
-        let all = kept.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
+        let candidates = kept.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
         let is_in_range = |value: &f64| (self.low..=self.high).contains(&value.log10());
-        let values: Vec<f64> = all.filter(is_in_range).collect();
+        let values: Vec<f64> = candidates.filter(is_in_range).collect();
         match values.len() {
-            0..=2 => multiples(10f64.powf(self.low), 10f64.powf(self.high)),
+            0..=2 => tick_multiples(10f64.powf(self.low), 10f64.powf(self.high)),
             _ => values,
         }
     }
 }
 
 /// Multiples of 1, 2 or 5 times a power of ten between two values, about [`TICKS`] of them.
-fn multiples(low: f64, high: f64) -> Vec<f64> {
+fn tick_multiples(low: f64, high: f64) -> Vec<f64> {
     let rough = (high - low) / TICKS;
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
@@ -151,7 +151,7 @@ fn label(value: f64, step: f64, largest: f64) -> String {
 mod tests {
     use super::*;
 
-    fn labels(axis: &Axis, values: &[f64], tight: bool) -> Vec<String> {
+    fn tick_labels(axis: &Axis, values: &[f64], tight: bool) -> Vec<String> {
         let span = Span::from_numbers(axis, values.iter().copied(), tight);
         span.ticks().into_iter().map(|(_, label)| label).collect()
     }
@@ -159,29 +159,32 @@ mod tests {
     #[test]
     fn ticks_are_round_values() {
         let time = Axis::linear("time", "s");
-        assert_eq!(labels(&time, &[0.0, 30.0], true), ["0", "10", "20", "30"]);
-        assert_eq!(labels(&time, &[-2.0, 5.0], true), ["-2", "0", "2", "4"]);
+        assert_eq!(tick_labels(&time, &[0.0, 30.0], true), ["0", "10", "20", "30"]);
+        assert_eq!(tick_labels(&time, &[-2.0, 5.0], true), ["-2", "0", "2", "4"]);
         let rate = Axis::from_zero("rate", "IOPS");
         assert_eq!(
-            labels(&rate, &[310_000.0, 250_000.0], false),
+            tick_labels(&rate, &[310_000.0, 250_000.0], false),
             ["0", "100k", "200k", "300k"]
         );
-        assert_eq!(labels(&rate, &[1.0, 0.25], false), ["0", "0.5", "1"]);
+        assert_eq!(tick_labels(&rate, &[1.0, 0.25], false), ["0", "0.5", "1"]);
         assert_eq!(
-            labels(&rate, &[2_400_000.0], false),
+            tick_labels(&rate, &[2_400_000.0], false),
             ["0", "0.5M", "1M", "1.5M", "2M", "2.5M"]
         );
         let latency = Axis::log("latency", "ms");
         assert_eq!(
-            labels(&latency, &[0.09, 1.1], false),
+            tick_labels(&latency, &[0.09, 1.1], false),
             ["0.1", "0.2", "0.5", "1"],
             "factors of 1, 2 and 5"
         );
         assert_eq!(
-            labels(&latency, &[0.5, 50_000.0], false),
+            tick_labels(&latency, &[0.5, 50_000.0], false),
             ["1", "10", "100", "1,000", "10k"]
         );
-        assert_eq!(labels(&latency, &[110.0, 140.0], true), ["110", "120", "130", "140"]);
+        assert_eq!(
+            tick_labels(&latency, &[110.0, 140.0], true),
+            ["110", "120", "130", "140"]
+        );
     }
 
     #[test]

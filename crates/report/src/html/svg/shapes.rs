@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::scale::Span;
-use super::{Drawing, Point, WIDTH, has_open_end, number, series_class};
+use super::{Drawing, Point, WIDTH, has_open_end, series_class, x_to_number};
 use crate::html::chart::{Form, Series};
 
 /// In a long series, only the extreme points within each column of this width are drawn.
@@ -11,50 +11,61 @@ const COLUMN: f64 = 1.0;
 
 impl Drawing<'_> {
     pub(super) fn series(&self, out: &mut String) {
-        let bars = self.chart.series.iter().filter(|one| one.form == Form::Bars).count();
+        let bars = self
+            .chart
+            .series
+            .iter()
+            .filter(|series| series.form == Form::Bars)
+            .count();
         let (mut bar, mut feet) = (0, vec![0.0; self.names.len()]);
-        for (index, one) in self.chart.series.iter().enumerate() {
-            let span = self.right.as_ref().filter(|_| one.right).unwrap_or(&self.y);
+        for (index, series) in self.chart.series.iter().enumerate() {
+            let span = self.right.as_ref().filter(|_| series.right).unwrap_or(&self.y);
             let _ = write!(
                 out,
                 "<g class=\"{}\" data-series=\"{index}\">",
                 series_class(self.chart, index)
             );
-            match one.form {
+            match series.form {
                 Form::Bars => {
-                    self.bars(one, span, (bar, bars), None, out);
+                    self.draw_bars(series, span, (bar, bars), None, out);
                     bar += 1;
                 }
-                Form::Stack => self.bars(one, span, (0, 1), Some(&mut feet), out),
+                Form::Stack => self.draw_bars(series, span, (0, 1), Some(&mut feet), out),
                 Form::Line | Form::Steps | Form::Points | Form::Dots | Form::Rows | Form::Guide => {
-                    self.curve(one, span, out)
+                    self.draw_curve(series, span, out)
                 }
             }
             out.push_str("</g>\n");
         }
     }
 
-    fn curve(&self, series: &Series, span: &Span, out: &mut String) {
-        let numbers: Vec<f64> = series.x.iter().map(|x| number(x, &self.names)).collect();
+    fn draw_curve(&self, series: &Series, span: &Span, out: &mut String) {
+        let numbers: Vec<f64> = series.x.iter().map(|x| x_to_number(x, &self.names)).collect();
         let points = |values: &[Option<f64>]| -> Vec<Point> {
             let placed = numbers.iter().zip(values);
-            let placed = placed.filter_map(|(x, y)| Some((self.across(*x)?, y.and_then(|y| self.up(span, y)))));
+            let placed =
+                placed.filter_map(|(x, y)| Some((self.x_position(*x)?, y.and_then(|y| self.y_position(span, y)))));
             placed.collect()
         };
         let is_stepped = series.form == Form::Steps;
         if !series.low.is_empty() && series.low.len() == series.high.len() {
-            let whole = points(&series.low).into_iter().zip(points(&series.high));
-            let (low, high): (Vec<Point>, Vec<Point>) =
-                whole.filter(|(low, high)| low.1.is_some() && high.1.is_some()).unzip();
+            let outline = points(&series.low).into_iter().zip(points(&series.high));
+            let (low, high): (Vec<Point>, Vec<Point>) = outline
+                .filter(|(low, high)| low.1.is_some() && high.1.is_some())
+                .unzip();
             // Steps narrower than a line would not be visible.
             let edge = |points: &[Point]| match is_stepped && points.len() as f64 <= WIDTH {
-                true => corners(points, self.area.width),
+                true => step_corners(points, self.area.width),
                 false => thin_out(points),
             };
             let back: Vec<Point> = edge(&low).into_iter().rev().collect();
             if back.len() > 1 {
-                let rest = path(&back, false).replacen('M', "L", 1);
-                let _ = write!(out, "<path class=\"band\" d=\"{}{rest}z\"/>", path(&edge(&high), false));
+                let rest = path_data(&back, false).replacen('M', "L", 1);
+                let _ = write!(
+                    out,
+                    "<path class=\"band\" d=\"{}{rest}z\"/>",
+                    path_data(&edge(&high), false)
+                );
             }
         }
         let mut points = thin_out(&points(&series.y));
@@ -64,7 +75,7 @@ impl Drawing<'_> {
             points.push(((2.0 * last.0 - before.0).min(self.area.width), last.1));
         }
         if series.form != Form::Dots {
-            let _ = write!(out, "<path class=\"line\" d=\"{}\"/>", path(&points, is_stepped));
+            let _ = write!(out, "<path class=\"line\" d=\"{}\"/>", path_data(&points, is_stepped));
         }
         if matches!(series.form, Form::Dots | Form::Points) {
             let dots = points
@@ -76,7 +87,14 @@ impl Drawing<'_> {
 
     /// Draws the bars of one series: series `place.0` of `place.1` side by side, or stacked on
     /// `feet`.
-    fn bars(&self, series: &Series, span: &Span, place: (usize, usize), feet: Option<&mut Vec<f64>>, out: &mut String) {
+    fn draw_bars(
+        &self,
+        series: &Series,
+        span: &Span,
+        place: (usize, usize),
+        feet: Option<&mut Vec<f64>>,
+        out: &mut String,
+    ) {
         let slot = self.area.width / self.names.len().max(1) as f64;
         let wide = 0.8 * slot / place.1 as f64;
         let (mut bars, mut errors) = (String::new(), String::new());
@@ -84,15 +102,17 @@ impl Drawing<'_> {
         let is_stacked = feet.is_some();
         let feet = feet.unwrap_or(&mut none);
         for (index, (x, y)) in series.x.iter().zip(&series.y).enumerate() {
-            let (Some(y), at) = (*y, number(x, &self.names)) else {
+            let (Some(y), at) = (*y, x_to_number(x, &self.names)) else {
                 continue;
             };
             let Some(foot) = feet.get_mut(at as usize) else {
                 continue;
             };
-            let (Some(middle), Some(from), Some(to)) =
-                (self.across(at), self.up(span, *foot), self.up(span, *foot + y))
-            else {
+            let (Some(middle), Some(from), Some(to)) = (
+                self.x_position(at),
+                self.y_position(span, *foot),
+                self.y_position(span, *foot + y),
+            ) else {
                 continue;
             };
             if is_stacked {
@@ -104,7 +124,7 @@ impl Drawing<'_> {
                 ends.get(index)
                     .copied()
                     .flatten()
-                    .and_then(|value| self.up(span, value))
+                    .and_then(|value| self.y_position(span, value))
             };
             if let (Some(low), Some(high)) = (end(&series.low), end(&series.high)) {
                 let _ = write!(errors, "M{:.1} {low:.1}V{high:.1}", left + wide / 2.0);
@@ -143,14 +163,14 @@ fn thin_out(points: &[Point]) -> Vec<Point> {
 
 /// The corners of steps: each value lasts until the next point, the last one to the end of the
 /// chart.
-fn corners(points: &[Point], end: f64) -> Vec<Point> {
+fn step_corners(points: &[Point], end: f64) -> Vec<Point> {
     let ends = points.iter().skip(1).map(|point| point.0).chain([end]);
-    let both = points.iter().zip(ends);
-    both.flat_map(|((from, y), to)| [(*from, *y), (to, *y)]).collect()
+    let lines = points.iter().zip(ends);
+    lines.flat_map(|((from, y), to)| [(*from, *y), (to, *y)]).collect()
 }
 
 /// Path data, with a new subpath after each gap.
-fn path(points: &[Point], is_stepped: bool) -> String {
+fn path_data(points: &[Point], is_stepped: bool) -> String {
     let mut data = String::with_capacity(points.len() * 12);
     let mut is_open = false;
     for (x, y) in points {

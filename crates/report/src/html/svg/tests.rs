@@ -135,8 +135,8 @@ fn charts_of_odd_values_are_drawn() {
             heat: Some(empty.clone()),
             ..odd.clone()
         };
-        for one in [odd, with_heat] {
-            let drawn = draw(&one);
+        for chart in [odd, with_heat] {
+            let drawn = draw(&chart);
             assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
         }
     }
@@ -185,14 +185,14 @@ fn labels(drawn: &str) -> Vec<(f64, f64, f64)> {
 }
 
 fn assert_apart(labels: &[(f64, f64, f64)]) {
-    for (number, one) in labels.iter().enumerate() {
+    for (number, label) in labels.iter().enumerate() {
         assert!(
-            one.0 >= 0.0 && one.1 <= WIDTH && one.2 >= LABEL_LINE - 4.0,
-            "{one:?} is outside"
+            label.0 >= 0.0 && label.1 <= WIDTH && label.2 >= LABEL_LINE - 4.0,
+            "{label:?} is outside"
         );
         for other in &labels[..number] {
-            let apart = one.1 <= other.0 || other.1 <= one.0 || (one.2 - other.2).abs() >= LABEL_LINE - 0.1;
-            assert!(apart, "{one:?} {other:?}");
+            let apart = label.1 <= other.0 || other.1 <= label.0 || (label.2 - other.2).abs() >= LABEL_LINE - 0.1;
+            assert!(apart, "{label:?} {other:?}");
         }
     }
 }

@@ -207,8 +207,8 @@ impl State {
                 // Intervals of concurrent jobs end at about the same time, so the first job's
                 // interval adds one sample for all.
                 if self.jobs.iter().find(|(_, job)| !job.ended).map(|(key, _)| *key) == Some(key) {
-                    let now = self.current_rates();
-                    self.history.push_back(self.sum(&now));
+                    let current = self.current_rates();
+                    self.history.push_back(self.sum(&current));
                     if self.history.len() > MAX_HISTORY {
                         self.history.pop_front();
                     }
@@ -332,7 +332,7 @@ impl State {
     /// Time left in the phase.
     pub(super) fn left(&self) -> Option<Nanos> {
         let running = self.running().filter_map(|(_, job)| job.phase_left);
-        running.max().filter(|left| left.0 > 0)
+        running.max().filter(|time_left| time_left.0 > 0)
     }
 
     /// Progress of the plan.
@@ -344,13 +344,13 @@ impl State {
         let step = self.schedule.steps.get(self.schedule.step)?;
         let length = lengths[self.schedule.step].0;
         let all_ended = !self.jobs.is_empty() && self.jobs.values().all(|job| job.ended);
-        let within = if all_ended {
+        let phase_time = if all_ended {
             length
         } else {
             self.time_in_step(step).0.min(length)
         };
         Some(Progress {
-            done: Nanos(before + within),
+            done: Nanos(before + phase_time),
             total: Nanos(total),
         })
     }
@@ -361,14 +361,14 @@ impl State {
             let planned = step.jobs.get(*number as usize)?;
             let start = planned.starts?;
             let measured = start + planned.delay + planned.warm_up;
-            let inside = |phase: Phase| {
+            let in_phase = |phase: Phase| {
                 let last = job.last.as_ref().filter(|last| last.phase == phase);
                 last.map_or(Nanos(0), |_| job.phase_time)
             };
             Some(match job.phase {
                 Phase::Delay => start,
-                Phase::WarmUp => start + planned.delay + inside(Phase::WarmUp),
-                Phase::Measured => measured + inside(Phase::Measured),
+                Phase::WarmUp => start + planned.delay + in_phase(Phase::WarmUp),
+                Phase::Measured => measured + in_phase(Phase::Measured),
                 Phase::CoolDown | Phase::Verify | Phase::Draining => measured + planned.measured.unwrap_or_default(),
             })
         };
@@ -377,14 +377,14 @@ impl State {
 
     /// Rates of the last interval.
     pub(super) fn current_rates(&self) -> PerDirection<Rates> {
-        let mut now = PerDirection::<Rates>::default();
+        let mut current = PerDirection::<Rates>::default();
         for (_, job) in self.running() {
             let Some(last) = &job.last else { continue };
             for (direction, counts) in last.counts.iter() {
-                now[direction].add(per_second(counts.operations, counts.bytes, last.length_ns));
+                current[direction].add(per_second(counts.operations, counts.bytes, last.length_ns));
             }
         }
-        now
+        current
     }
 
     /// Rates of the measured window so far; `None` before it.
@@ -414,8 +414,8 @@ impl State {
 
     /// Latencies of the last interval.
     pub(super) fn latency_now(&self, direction: Direction) -> Option<Histogram> {
-        let each = self.running().filter_map(|(_, job)| job.last.as_ref());
-        merge_histograms(each.filter_map(|last| last.latency[direction].as_ref()))
+        let intervals = self.running().filter_map(|(_, job)| job.last.as_ref());
+        merge_histograms(intervals.filter_map(|last| last.latency[direction].as_ref()))
     }
 
     /// Latencies of the measured window so far.
@@ -454,8 +454,9 @@ impl State {
             .running()
             .filter_map(|(_, job)| {
                 let last = job.last.as_ref()?;
-                let all = last.counts.iter().map(|(_, counts)| counts);
-                let (operations, bytes) = all.fold((0, 0), |sum, one| (sum.0 + one.operations, sum.1 + one.bytes.0));
+                let counts = last.counts.iter().map(|(_, counts)| counts);
+                let (operations, bytes) =
+                    counts.fold((0, 0), |sum, rates| (sum.0 + rates.operations, sum.1 + rates.bytes.0));
                 let latency = last.latency_of_all();
                 Some(Row {
                     name: job.name.clone(),
@@ -497,20 +498,21 @@ impl State {
         for ((step, number), job) in self.running() {
             let Some(last) = &job.last else { continue };
             let mut add = |targets: &[u32], counts: &PerDirection<model::event::Counts>, latency: f64| {
-                let all = counts.iter().map(|(_, counts)| counts);
-                let (operations, bytes) = all.fold((0, 0), |sum, one| (sum.0 + one.operations, sum.1 + one.bytes.0));
+                let flows = counts.iter().map(|(_, counts)| counts);
+                let (operations, bytes) =
+                    flows.fold((0, 0), |sum, rates| (sum.0 + rates.operations, sum.1 + rates.bytes.0));
                 let sum = sums.entry(targets.to_vec()).or_default();
                 sum.0.add(per_second(operations, Bytes(bytes), last.length_ns));
                 sum.1 += latency;
                 sum.2 += operations as f64;
             };
-            for one in &last.targets {
-                add(&one.targets, &one.counts, one.latency_ns.0 as f64);
+            for target in &last.targets {
+                add(&target.targets, &target.counts, target.latency_ns.0 as f64);
             }
             let planned = self.schedule.steps.get(*step as usize);
             let planned = planned.and_then(|step| step.jobs.get(*number as usize));
             if let Some(planned) = planned.filter(|_| last.targets.is_empty()) {
-                let latencies = last.latency.iter().filter_map(|(_, one)| one.as_ref());
+                let latencies = last.latency.iter().filter_map(|(_, latency)| latency.as_ref());
                 let sum: f64 = latencies.map(|histogram| histogram.sum() as f64).sum();
                 add(&planned.targets, &last.counts, sum);
             }
@@ -528,8 +530,8 @@ impl State {
         let cores = self.machine.iter().flat_map(|machine| &machine.cores);
         let busy = |core: &CoreUse| {
             let busy = core.user_ns + core.system_ns + core.interrupt_ns + core.stolen_ns;
-            let all = busy + core.idle_ns;
-            (all.0 > 0).then(|| (core.cpu, 100.0 * busy.0 as f64 / all.0 as f64))
+            let total = busy + core.idle_ns;
+            (total.0 > 0).then(|| (core.cpu, 100.0 * busy.0 as f64 / total.0 as f64))
         };
         cores.filter_map(busy).collect()
     }
@@ -541,7 +543,7 @@ impl State {
         };
         let by_target = self.by_target();
         let row = |device: &DeviceUse| {
-            let targets_on_device = &self.devices.iter().find(|one| one.name == device.name)?.targets;
+            let targets_on_device = &self.devices.iter().find(|known| known.name == device.name)?.targets;
             // Unknown before the first interval.
             let mut ours = (!by_target.is_empty()).then(Rates::default);
             for (targets, row) in &by_target {
@@ -578,8 +580,8 @@ impl State {
             rank: *rank,
             host: entry.host.clone(),
             state: entry.state,
-            iops: (!entry.figures.is_empty()).then(|| entry.figures.values().map(|one| one.iops).sum()),
-            p99_ns: entry.figures.values().filter_map(|one| one.p99_ns).max(),
+            iops: (!entry.figures.is_empty()).then(|| entry.figures.values().map(|figures| figures.iops).sum()),
+            p99_ns: entry.figures.values().filter_map(|figures| figures.p99_ns).max(),
         };
         let mut rows: Vec<RankRow> = self.ranks.iter().map(row).collect();
         if rows.len() <= max {
@@ -593,7 +595,7 @@ impl State {
             RankState::Late => f64::MAX,
             _ => row.iops.map_or(0.0, |iops| (iops - median).abs()),
         };
-        rows.sort_by(|one, other| deviation(other).total_cmp(&deviation(one)));
+        rows.sort_by(|a, b| deviation(b).total_cmp(&deviation(a)));
         rows
     }
 
@@ -658,10 +660,10 @@ impl JobState {
     }
 }
 
-fn merge_histograms<'a>(each: impl Iterator<Item = &'a Histogram>) -> Option<Histogram> {
-    each.fold(None, |sum, one| {
+fn merge_histograms<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Option<Histogram> {
+    histograms.fold(None, |sum, value| {
         let mut sum = sum.unwrap_or_default();
-        sum.merge(one);
+        sum.merge(value);
         Some(sum)
     })
 }

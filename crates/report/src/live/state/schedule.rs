@@ -63,7 +63,7 @@ impl PlannedStep {
             .zip(&step.jobs)
             .map(|(planned, job)| Some(planned.end()? + job.phases.cool_down_ns));
         PlannedStep {
-            length: length.try_fold(Nanos(0), |longest, one| Some(longest.max(one?))),
+            length: length.try_fold(Nanos(0), |longest, length| Some(longest.max(length?))),
             jobs,
         }
     }

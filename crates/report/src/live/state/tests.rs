@@ -127,7 +127,7 @@ fn progress_includes_waiting_jobs_and_needs_planned_ends() {
 #[test]
 fn measured_figures_start_at_the_last_reset() {
     let mut state = state_with_steps(vec![vec![job(5, Some(10))]]);
-    let n = |state: &State| state.measured_latency(Direction::Read).map_or(0, |whole| whole.n());
+    let n = |state: &State| state.measured_latency(Direction::Read).map_or(0, |latency| latency.n());
     apply(&mut state, reads(0, Phase::WarmUp, Nanos(0), Nanos::secs(1), 100));
     assert_eq!((n(&state), state.measured_rates()), (0, None));
     apply(&mut state, second(0, 100));
@@ -154,7 +154,7 @@ fn short_remainder_of_a_phase_is_not_a_rate() {
     assert_eq!(state.current_rates().read.iops, 1_000.0);
     assert_eq!(state.history().len(), 1);
     assert_eq!(
-        state.measured_latency(Direction::Read).map(|whole| whole.n()),
+        state.measured_latency(Direction::Read).map(|latency| latency.n()),
         Some(1_030)
     );
 }

@@ -87,8 +87,8 @@ fn lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Ve
     let rates = rates_table(state, width);
     let latency = latency_table(state, width, &mut marks);
     let mut sections = vec![
-        Section::new(0, vec![title(state, options, width)]),
-        Section::new(50, gauge(state, options, width)).joined(),
+        Section::new(0, vec![title_line(state, options, width)]),
+        Section::new(50, progress_gauge(state, options, width)).joined(),
         Section::new(5, silence_warning(state, options, width)).joined(),
         // The total comes first, so that it stays if the directions do not fit.
         Section::new(10, rates).with_min_lines(2),
@@ -97,19 +97,19 @@ fn lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Ve
             .joined(),
         Section::new(20, latency).with_min_lines(3),
         Section::new(30, in_flight_line(state, width)),
-        Section::new(90, processors(state, options, width))
+        Section::new(90, processor_lines(state, options, width))
             .with_min_lines(1)
             .joined(),
-        Section::new(70, devices(state, options, width)).with_min_lines(2),
-        Section::new(55, ranks(state, options, width, height)).with_min_lines(3),
-        Section::new(60, rows("job", &state.jobs(), options, width)).with_min_lines(3),
-        Section::new(61, rows("target", &state.targets(), options, width)).with_min_lines(3),
-        Section::new(65, messages(state, options, width))
+        Section::new(70, device_lines(state, options, width)).with_min_lines(2),
+        Section::new(55, rank_lines(state, options, width, height)).with_min_lines(3),
+        Section::new(60, table_lines("job", &state.jobs(), options, width)).with_min_lines(3),
+        Section::new(61, table_lines("target", &state.targets(), options, width)).with_min_lines(3),
+        Section::new(65, message_lines(state, options, width))
             .with_min_lines(1)
             .keep_newest(),
     ];
     sections.retain(|section| !section.lines.is_empty());
-    let keys = keys(state, marks, width);
+    let keys = key_line(state, marks, width);
     sections.push(Section::new(25, vec![keys]));
     fit_sections(sections, width, height)
 }
@@ -129,9 +129,9 @@ fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<
     for index in &order {
         let section = &sections[*index];
         if allotted[*index] > 0 {
-            let more = (section.lines.len() - allotted[*index]).min(room);
-            allotted[*index] += more;
-            room -= more;
+            let hidden = (section.lines.len() - allotted[*index]).min(room);
+            allotted[*index] += hidden;
+            room -= hidden;
         }
     }
     let shown = || (0..sections.len()).filter(|index| allotted[*index] > 0);
@@ -152,25 +152,27 @@ fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<
             lines.push(Line::default());
         }
         let is_cut = allotted[index] < section.lines.len();
-        let more = section.lines.len() - allotted[index];
+        let hidden = section.lines.len() - allotted[index];
         if section.keep_newest {
-            section.lines.drain(..more);
+            section.lines.drain(..hidden);
         }
         lines.extend(section.lines.drain(..allotted[index]));
         // The last line says how many rows of the table are hidden.
         if is_cut && [55, 60, 61].contains(&section.rank) {
             lines.pop();
-            lines.push(Line::from(fit_pieces(vec![piece(0, format!("and {} more", more + 1))], width)).style(dim()));
+            lines.push(Line::from(fit_pieces(vec![piece(0, format!("and {} more", hidden + 1))], width)).style(dim()));
         }
     }
     lines
 }
 
-fn title(state: &State, options: ViewOptions, width: usize) -> Line<'static> {
+fn title_line(state: &State, options: ViewOptions, width: usize) -> Line<'static> {
     let phase = if state.is_stopping() { "stopping" } else { state.phase() };
     let (step, steps) = state.step();
-    let left = state.left().filter(|_| !state.is_stopping());
-    let left = left.map_or(String::new(), |left| format!("{} left", duration(whole_seconds(left))));
+    let time_left = state.left().filter(|_| !state.is_stopping());
+    let time_left = time_left.map_or(String::new(), |time_left| {
+        format!("{} left", duration(whole_seconds(time_left)))
+    });
     let place = if steps > 1 {
         format!("step {step} of {steps}")
     } else {
@@ -185,14 +187,14 @@ fn title(state: &State, options: ViewOptions, width: usize) -> Line<'static> {
             (1, lost) => format!("1 host, {lost} lost"),
             (hosts, lost) => format!("{hosts} hosts, {lost} lost"),
         });
-    let fixed = columns(phase) + columns(&left) + columns(&place) + columns(about) + columns(&hosts) + 6 * BETWEEN;
+    let fixed = columns(phase) + columns(&time_left) + columns(&place) + columns(about) + columns(&hosts) + 6 * BETWEEN;
     let name = truncate_start(&state.title(), width.saturating_sub(fixed).max(12), options);
     Line::from(fit_pieces(
         vec![
             piece(3, about),
             strong(4, name),
             strong(1, phase),
-            piece(2, left),
+            piece(2, time_left),
             piece(3, hosts),
             piece(5, place),
         ],
@@ -200,35 +202,35 @@ fn title(state: &State, options: ViewOptions, width: usize) -> Line<'static> {
     ))
 }
 
-fn gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn progress_gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     if let Some(preparing) = state.preparing() {
         let share = preparing.done.0 as f64 / (preparing.total.0 as f64).max(1.0);
-        let left = match preparing.left.0 {
+        let time_left = match preparing.left.0 {
             0 => String::new(),
             _ => format!("{} left", duration(whole_seconds(preparing.left))),
         };
         let name = truncate_start(&preparing.target, (width / 3).max(12), options);
         let texts = vec![
             piece(2, format!("{} of {}", preparing.done, preparing.total)),
-            piece(3, left),
+            piece(3, time_left),
             piece(4, name),
         ];
-        return vec![bar(share, texts, options, width)];
+        return vec![bar_line(share, texts, options, width)];
     }
     let Some(progress) = state.progress().filter(|progress| progress.total.0 > 0) else {
         return Vec::new();
     };
     let share = progress.done.0 as f64 / progress.total.0 as f64;
-    let all = format!(
+    let progress = format!(
         "{} of {}",
         duration(Nanos(progress.done.0 / 1_000_000_000 * 1_000_000_000)),
         duration(whole_seconds(progress.total))
     );
-    vec![bar(share, vec![piece(2, all)], options, width)]
+    vec![bar_line(share, vec![piece(2, progress)], options, width)]
 }
 
 /// Draws a bar, its share in percent, and the texts that fit after it.
-fn bar(share: f64, mut texts: Vec<Piece>, options: ViewOptions, width: usize) -> Line<'static> {
+fn bar_line(share: f64, mut texts: Vec<Piece>, options: ViewOptions, width: usize) -> Line<'static> {
     const MIN_BAR: usize = 10;
     const MAX_BAR: usize = 40;
     let share = share.clamp(0.0, 1.0);
@@ -262,13 +264,13 @@ fn silence_warning(state: &State, options: ViewOptions, width: usize) -> Vec<Lin
     vec![line]
 }
 
-fn mib(rates: Rates) -> String {
+fn format_mib(rates: Rates) -> String {
     throughput(rates.bytes / f64::from(1 << 20))
 }
 
 fn active_directions(state: &State) -> Vec<Direction> {
-    let (now, measured_rates) = (state.current_rates(), state.measured_rates().unwrap_or_default());
-    let occurs = |direction: &Direction| now[*direction].iops > 0.0 || measured_rates[*direction].iops > 0.0;
+    let (current, measured_rates) = (state.current_rates(), state.measured_rates().unwrap_or_default());
+    let occurs = |direction: &Direction| current[*direction].iops > 0.0 || measured_rates[*direction].iops > 0.0;
     Direction::ALL.into_iter().filter(occurs).collect()
 }
 
@@ -276,20 +278,20 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
     if state.interval().is_none() {
         return Vec::new();
     }
-    let (now, measured_rates) = (state.current_rates(), state.measured_rates());
-    let cells = |now: Rates, measured_rates: Option<Rates>| {
+    let (current, measured_rates) = (state.current_rates(), state.measured_rates());
+    let cells = |current: Rates, measured_rates: Option<Rates>| {
         vec![
-            rate(now.iops),
-            mib(now),
-            throughput(now.bytes / 1e6),
+            rate(current.iops),
+            format_mib(current),
+            throughput(current.bytes / 1e6),
             measured_rates.map_or_else(|| "-".into(), |measured_rates| rate(measured_rates.iops)),
-            measured_rates.map_or_else(|| "-".into(), mib),
+            measured_rates.map_or_else(|| "-".into(), format_mib),
         ]
     };
     let mut rows = vec![(
         "all".to_owned(),
         cells(
-            state.sum(&now),
+            state.sum(&current),
             measured_rates.as_ref().map(|measured_rates| state.sum(measured_rates)),
         ),
     )];
@@ -299,10 +301,10 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
     } else {
         for direction in directions {
             let measured_rates = measured_rates.as_ref().map(|measured_rates| measured_rates[direction]);
-            rows.push((direction.word().to_owned(), cells(now[direction], measured_rates)));
+            rows.push((direction.word().to_owned(), cells(current[direction], measured_rates)));
         }
     }
-    let all = rows[0].1[0].clone();
+    let cells = rows[0].1[0].clone();
     let table = Table {
         head: "",
         columns: vec![
@@ -320,7 +322,7 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
     if !lines.is_empty() {
         return lines;
     }
-    vec![Line::from(fit_pieces(vec![strong(0, all), piece(1, "IOPS")], width))]
+    vec![Line::from(fit_pieces(vec![strong(0, cells), piece(1, "IOPS")], width))]
 }
 
 /// Options for labels, which are never truncated.
@@ -340,9 +342,9 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
         (format!("last {}", duration(round_interval(last))), true),
         (format!("all {}", duration(round_interval(measured))), false),
     ];
-    for (words, now) in windows {
+    for (words, is_current) in windows {
         for direction in active_directions(state) {
-            let found = match now {
+            let found = match is_current {
                 true => state.latency_now(direction),
                 false => state.measured_latency(direction),
             };
@@ -443,7 +445,7 @@ fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'st
     if state.history().len() < 2 || room < 4 {
         return Vec::new();
     }
-    let one = |name: &str, value: fn(&Rates) -> f64, text: fn(f64) -> String| {
+    let format_row = |name: &str, value: fn(&Rates) -> f64, text: fn(f64) -> String| {
         let values: Vec<f64> = state.history().map(value).collect();
         let max = values.iter().copied().fold(0.0, f64::max);
         let shown = &values[values.len().saturating_sub(room)..];
@@ -461,18 +463,14 @@ fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'st
         ))
     };
     vec![
-        one("IOPS", |rates| rates.iops, rate),
-        one("MiB/s", |rates| rates.bytes / f64::from(1 << 20), throughput),
+        format_row("IOPS", |rates| rates.iops, rate),
+        format_row("MiB/s", |rates| rates.bytes / f64::from(1 << 20), throughput),
     ]
 }
 
-fn processors(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn processor_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     let cores = state.cores();
-    let Some((busiest, max_busy)) = cores
-        .iter()
-        .copied()
-        .reduce(|one, other| if other.1 > one.1 { other } else { one })
-    else {
+    let Some((busiest, max_busy)) = cores.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
         return Vec::new();
     };
     let mean = cores.iter().map(|(_, busy)| busy).sum::<f64>() / cores.len() as f64;
@@ -483,10 +481,10 @@ fn processors(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'st
     let few = cores.len() <= 4;
     let mut pieces = vec![piece(0, "CPU"), strong(1, format!("{mean:.0} % busy"))];
     if few {
-        let each = cores
+        let cells = cores
             .iter()
             .map(|(cpu, busy)| piece(5, format!("cpu{cpu} {busy:.0} %")));
-        pieces.extend(each);
+        pieces.extend(cells);
     } else {
         pieces.push(piece(2, format!("max cpu{busiest} {max_busy:.0} %")));
         pieces.push(piece(3, format!("[{strip}]")));
@@ -499,14 +497,14 @@ fn processors(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'st
             .collect();
         let per_line = (width / 14).max(1);
         for chunk in cells.chunks(per_line) {
-            let each = chunk.iter().map(|cell| piece(0, cell.clone())).collect();
-            lines.push(Line::from(fit_pieces(each, width)));
+            let pieces = chunk.iter().map(|cell| piece(0, cell.clone())).collect();
+            lines.push(Line::from(fit_pieces(pieces, width)));
         }
     }
     lines
 }
 
-fn devices(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn device_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     let found = state.device_rows();
     if found.is_empty() {
         return Vec::new();
@@ -516,8 +514,8 @@ fn devices(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'stati
         let cells = vec![
             rate(device.kernel.iops),
             ours(|rates| rate(rates.iops)),
-            mib(device.kernel),
-            ours(mib),
+            format_mib(device.kernel),
+            ours(format_mib),
             format!("{:.0} %", device.busy_percent),
             format_in_flight(device.in_device),
         ];
@@ -539,13 +537,16 @@ fn devices(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'stati
     table.lines(options, width)
 }
 
-fn rows(head: &'static str, found: &[Row], options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn table_lines(head: &'static str, found: &[Row], options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     if found.is_empty() {
         return Vec::new();
     }
     let row = |row: &Row| {
         let mean = row.mean_ns.map_or_else(|| "-".into(), crate::numbers::time);
-        (row.name.clone(), vec![rate(row.rates.iops), mib(row.rates), mean])
+        (
+            row.name.clone(),
+            vec![rate(row.rates.iops), format_mib(row.rates), mean],
+        )
     };
     let table = Table {
         head,
@@ -559,7 +560,7 @@ fn rows(head: &'static str, found: &[Row], options: ViewOptions, width: usize) -
 /// Lines of the view that are reserved for other parts than the table of ranks.
 const RESERVED_LINES: usize = 18;
 
-fn ranks(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line<'static>> {
+fn rank_lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line<'static>> {
     let found = state.ranks(height.saturating_sub(RESERVED_LINES));
     if found.is_empty() {
         return Vec::new();
@@ -581,7 +582,7 @@ fn ranks(state: &State, options: ViewOptions, width: usize, height: usize) -> Ve
     table.lines(options, width)
 }
 
-fn messages(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn message_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     let line = |(severity, text): &(Severity, String)| {
         let line = Line::raw(truncate_end(text, width, options));
         match (severity, options.colour) {
@@ -594,7 +595,7 @@ fn messages(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'stat
     state.messages().map(line).collect()
 }
 
-fn keys(state: &State, marks: [bool; 2], width: usize) -> Line<'static> {
+fn key_line(state: &State, marks: [bool; 2], width: usize) -> Line<'static> {
     let stop = match state.is_stopping() {
         true => "stopping, the report follows",
         false => "q: stop and report",

@@ -75,9 +75,9 @@ pub(super) fn truncate_start(text: &str, width: usize, options: ViewOptions) -> 
     let room = width - columns(dots);
     let mut rest: &str = &text;
     while columns(rest) > room {
-        let mut left = rest.chars();
-        left.next();
-        rest = left.as_str();
+        let mut letters = rest.chars();
+        letters.next();
+        rest = letters.as_str();
     }
     format!("{dots}{rest}")
 }
@@ -123,11 +123,11 @@ impl Table {
             })
             .collect();
         let longest = self.rows.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
-        let whole = longest.max(columns(self.head));
+        let total_width = longest.max(columns(self.head));
         let min_name_width = if self.names_are_labels {
-            whole
+            total_width
         } else {
-            whole.min(NAME_WIDTH)
+            total_width.min(NAME_WIDTH)
         };
         let mut kept: Vec<usize> = (0..widths.len()).collect();
         let needed = |kept: &[usize]| kept.iter().map(|column| widths[*column] + BETWEEN).sum::<usize>();

@@ -148,8 +148,8 @@ fn perfkit_benchmarker() {
 /// Several results one after the other, in a root element that the wrapper adds.
 #[test]
 fn batch_wrappers() {
-    let one = builder::xml(&run(true, true));
-    let joined = format!("<Batch>\n{one}\n{one}</Batch>");
+    let single = builder::xml(&run(true, true));
+    let joined = format!("<Batch>\n{single}\n{single}</Batch>");
     let document = Document::parse(&joined).unwrap();
     assert_eq!(all(document.root_element(), "Results/TimeSpan").len(), 2);
 }

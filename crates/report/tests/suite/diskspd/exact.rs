@@ -399,9 +399,9 @@ fn a_window_that_was_closed_at_once_has_no_figures() {
     let not_measured = "The test was interrupted before the measurements began.";
     for (seconds, is_measured) in [(0.001, false), (0.5, true)] {
         let mut results = results(&[("a.dat", 4096)]);
-        let mut one = step(seconds, None, &[&[reads(0, 4096, 1)]]);
-        one.jobs[0].ended = Some(EndReason::Interrupted);
-        results.steps = vec![one];
+        let mut step_results = step(seconds, None, &[&[reads(0, 4096, 1)]]);
+        step_results.jobs[0].ended = Some(EndReason::Interrupted);
+        results.steps = vec![step_results];
         let text = text(&results);
         assert_eq!(text.contains(not_measured), !is_measured, "{text}");
         assert_eq!(text.contains("actual test time"), is_measured, "{text}");

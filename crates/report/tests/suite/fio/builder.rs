@@ -40,8 +40,8 @@ pub struct Work {
 impl Work {
     /// One clone with a queue depth of one, in a group of its own in the first step.
     pub fn new(name: &'static str, direction: Direction, operations: u64, block: u64) -> Work {
-        let mut each = PerDirection::default();
-        each[direction] = operations;
+        let mut counts = PerDirection::default();
+        counts[direction] = operations;
         Work {
             name,
             step: 0,
@@ -51,7 +51,7 @@ impl Work {
             engine: EngineKind::Psync,
             asynchronous: false,
             depth: 1,
-            operations: each,
+            operations: counts,
             block,
             flushes: 0,
             measured_ms: 10,
@@ -238,8 +238,8 @@ fn stream(work: &Work) -> StreamResults {
 /// The operations are spread evenly over the windows.
 fn points(operations: u64, work: &Work) -> Vec<Point> {
     let windows = work.measured_ms.div_ceil(HALF_SECOND);
-    let each = operations / windows;
-    let point = |_| Point::new(each, each * work.block);
+    let operations_per_window = operations / windows;
+    let point = |_| Point::new(operations_per_window, operations_per_window * work.block);
     (0..windows).map(point).collect()
 }
 

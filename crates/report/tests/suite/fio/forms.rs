@@ -176,13 +176,13 @@ fn a_job_that_sets_group_reporting_joins_the_job_before_it() {
     let names = |results: &Results| -> Vec<(String, u64)> {
         let document = json(results, "fio-json");
         let jobs = document["jobs"].as_array().unwrap().iter();
-        let each = jobs.map(|job| {
+        let forms = jobs.map(|job| {
             (
                 job["jobname"].as_str().unwrap().to_owned(),
                 job["read"]["total_ios"].as_u64().unwrap(),
             )
         });
-        each.collect()
+        forms.collect()
     };
     let named = |pairs: &[(&str, u64)]| -> Vec<(String, u64)> {
         pairs

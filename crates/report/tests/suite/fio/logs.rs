@@ -39,7 +39,7 @@ fn names(files: &[LogFile]) -> Vec<String> {
 /// The log of that name.
 fn text(results: &Results, request: &LogRequest, name: &str) -> String {
     let requests = vec![Some(request.clone()); results.plan.jobs().count()];
-    let files = logs::files(results, &requests);
+    let files = logs::list_files(results, &requests);
     let file = files.iter().find(|file| file.name == name);
     let file = file.unwrap_or_else(|| panic!("no {name} among {:?}", names(&files)));
     let mut bytes = Vec::new();
@@ -171,7 +171,7 @@ fn recorded_logs_of_latencies_match() {
 fn the_recorded_run_wrote_the_same_files() {
     let results = measured(3000);
     let requests = [Some(request())];
-    let mut names = names(&logs::files(&results, &requests));
+    let mut names = names(&logs::list_files(&results, &requests));
     names.sort();
     let recorded: Vec<String> = recorded("golden/11-logs/files.txt")
         .lines()
@@ -330,12 +330,12 @@ fn workers_are_numbered_over_all_jobs() {
         ..LogRequest::default()
     };
     let mut requests = [Some(wanted("a")), None, Some(wanted("dir/c"))];
-    let files = logs::files(&results, &requests);
+    let files = logs::list_files(&results, &requests);
     assert_eq!(names(&files), ["a_iops.1.log", "a_iops.2.log", "dir/c_iops.4.log"]);
     assert_eq!(files.iter().map(|file| file.job).collect::<Vec<_>>(), [0, 0, 2]);
     assert!(files.iter().all(|file| !file.appended && file.needs_operation_log()));
     requests[0].as_mut().unwrap().per_job = false;
-    let files = logs::files(&results, &requests);
+    let files = logs::list_files(&results, &requests);
     assert_eq!(names(&files), ["a_iops.log", "a_iops.log", "dir/c_iops.4.log"]);
     assert!(files[0].appended && files[1].appended && !files[2].appended);
 }
@@ -352,7 +352,7 @@ fn disabled_kinds_have_no_file_and_synchronous_engines_an_empty_one() {
     set(&mut results, "disabled", "clat,slat");
     let requests = [Some(wanted)];
     assert_eq!(
-        names(&logs::files(&results, &requests)),
+        names(&logs::list_files(&results, &requests)),
         ["run_bw.1.log", "run_lat.1.log", "run_iops.1.log"]
     );
 }
@@ -418,7 +418,7 @@ fn histograms_have_fios_bins() {
 /// Logs with a line for each operation, and their names.
 fn operation_logs(results: &Results, request: &LogRequest, log: &str) -> std::io::Result<Vec<(String, String)>> {
     let requests = [Some(request.clone())];
-    let files = logs::files(results, &requests);
+    let files = logs::list_files(results, &requests);
     let mut files: Vec<(LogFile, Vec<u8>)> = files.into_iter().map(|file| (file, Vec::new())).collect();
     write_operations(&mut files, &mut log.as_bytes())?;
     let text = |(file, bytes): (LogFile, Vec<u8>)| (file.name, String::from_utf8(bytes).unwrap());

@@ -48,8 +48,11 @@ fn latencies_of_clones_are_one_population() {
     // (1333.3² + 333.3² + 1666.7²) / 2
     near(&clat["stddev"], (7_000_000.0_f64 / 3.0).sqrt());
     // A single value has no deviation.
-    let one = clones(1);
-    near(&json(&one, "fio-json")["jobs"][0]["read"]["clat_ns"]["stddev"], 0.0);
+    let single_clone = clones(1);
+    near(
+        &json(&single_clone, "fio-json")["jobs"][0]["read"]["clat_ns"]["stddev"],
+        0.0,
+    );
 }
 
 #[test]
@@ -85,9 +88,9 @@ fn samples_of_clones_are_added() {
 
 #[test]
 fn the_share_of_a_group_is_relative_to_its_bandwidth() {
-    let mut one = Work::new("one", Direction::Read, 1000, 1 << 20);
-    one.measured_ms = 1000;
-    let results = results(&[one.clone(), Work { name: "two", ..one }]);
+    let mut work = Work::new("one", Direction::Read, 1000, 1 << 20);
+    work.measured_ms = 1000;
+    let results = results(&[work.clone(), Work { name: "two", ..work }]);
     let read = &json(&results, "fio-json")["jobs"][0]["read"];
     // 500 of 1000 operations in each half second: half of the 2,048,000 KiB/s.
     near(&read["bw_mean"], 1_024_000.0);

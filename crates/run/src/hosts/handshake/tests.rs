@@ -33,9 +33,9 @@ type Outcome = Result<Session, HandshakeError>;
 
 /// Connects a coordinator that has this token to an agent that accepts connections.
 fn perform_handshake(token: &'static str, has_seat: bool) -> (Outcome, Outcome) {
-    let (mut one, mut other) = connection();
-    let connecting = thread::spawn(move || connect_session(&mut one, Role::Coordinator, token));
-    let accepted = accept_session(&mut other, Role::Agent, TOKEN, || has_seat);
+    let (mut local, mut remote) = connection();
+    let connecting = thread::spawn(move || connect_session(&mut local, Role::Coordinator, token));
+    let accepted = accept_session(&mut remote, Role::Agent, TOKEN, || has_seat);
     (connecting.join().unwrap(), accepted)
 }
 
@@ -73,9 +73,9 @@ fn a_late_process_is_refused_for_its_lateness_and_not_its_token() {
     let (connected, accepted) = perform_handshake(TOKEN, false);
     assert!(matches!(connected, Err(HandshakeError::Busy)), "{connected:?}");
     assert!(matches!(accepted, Err(HandshakeError::Busy)), "{accepted:?}");
-    let (mut one, mut other) = connection();
-    let late = thread::spawn(move || connect_session(&mut one, Role::Agent, TOKEN));
-    let accepted = accept_session(&mut other, Role::Coordinator, TOKEN, || false);
+    let (mut local, mut remote) = connection();
+    let late = thread::spawn(move || connect_session(&mut local, Role::Agent, TOKEN));
+    let accepted = accept_session(&mut remote, Role::Coordinator, TOKEN, || false);
     assert!(matches!(accepted, Err(HandshakeError::Full)), "{accepted:?}");
     let late = late.join().unwrap();
     assert!(matches!(late, Err(HandshakeError::Full)), "{late:?}");
@@ -84,44 +84,44 @@ fn a_late_process_is_refused_for_its_lateness_and_not_its_token() {
 #[test]
 fn a_connection_that_ends_early_is_not_reported_as_a_wrong_token() {
     // The other side leaves before its verdict.
-    let (mut one, mut other) = connection();
+    let (mut local, mut remote) = connection();
     let leaving = thread::spawn(move || {
-        other.write_all(&GREETING).unwrap();
-        other.write_all(&[7; NONCE_BYTES]).unwrap();
-        other
+        remote.write_all(&GREETING).unwrap();
+        remote.write_all(&[7; NONCE_BYTES]).unwrap();
+        remote
             .read_exact(&mut [0; GREETING.len() + NONCE_BYTES + PROOF_BYTES])
             .unwrap();
     });
-    let outcome = connect_session(&mut one, Role::Agent, TOKEN);
+    let outcome = connect_session(&mut local, Role::Agent, TOKEN);
     assert!(matches!(outcome, Err(HandshakeError::Interrupted)), "{outcome:?}");
     leaving.join().unwrap();
     // The other side leaves before its greeting.
-    let (mut one, End(_reader, writer)) = connection();
+    let (mut local, End(_reader, writer)) = connection();
     drop(writer);
-    let outcome = connect_session(&mut one, Role::Agent, TOKEN);
+    let outcome = connect_session(&mut local, Role::Agent, TOKEN);
     assert!(matches!(outcome, Err(HandshakeError::HungUp)), "{outcome:?}");
 }
 
 /// A peer may send back our own bytes, or the greeting of an older version.
 #[test]
 fn reflections_and_other_versions_are_refused() {
-    let (mut one, mut other) = connection();
+    let (mut local, mut remote) = connection();
     let mirror = thread::spawn(move || {
         let mut bytes = [0; GREETING.len() + NONCE_BYTES];
-        other.read_exact(&mut bytes).unwrap();
-        other.write_all(&bytes).unwrap();
+        remote.read_exact(&mut bytes).unwrap();
+        remote.write_all(&bytes).unwrap();
         let mut proof = [0; PROOF_BYTES];
-        other.read_exact(&mut proof).unwrap();
-        other.write_all(&[WELCOME]).unwrap();
-        other.write_all(&proof).unwrap();
+        remote.read_exact(&mut proof).unwrap();
+        remote.write_all(&[WELCOME]).unwrap();
+        remote.write_all(&proof).unwrap();
     });
-    let outcome = connect_session(&mut one, Role::Coordinator, TOKEN);
+    let outcome = connect_session(&mut local, Role::Coordinator, TOKEN);
     assert!(matches!(outcome, Err(HandshakeError::WrongToken)), "{outcome:?}");
     mirror.join().unwrap();
     let check = |greeting: &[u8; 8], is_other_version: bool| {
-        let (mut one, mut other) = connection();
-        other.write_all(greeting).unwrap();
-        match connect_session(&mut one, Role::Coordinator, TOKEN) {
+        let (mut local, mut remote) = connection();
+        remote.write_all(greeting).unwrap();
+        match connect_session(&mut local, Role::Coordinator, TOKEN) {
             Err(HandshakeError::OtherVersion) => assert!(is_other_version),
             Err(HandshakeError::NotFathom) => assert!(!is_other_version),
             outcome => panic!("{outcome:?}"),

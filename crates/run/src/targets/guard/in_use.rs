@@ -176,18 +176,21 @@ fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach:
         return;
     }
     for name in &device.part_of {
-        let by = inventory
+        let user = inventory
             .device_by_name(name)
             .map_or_else(|| format!("the device {name}"), describe_holder);
-        reasons.push(Reason::Held { what: what(), by });
+        reasons.push(Reason::Held { what: what(), by: user });
     }
     if device.is_bcache_member && device.part_of.is_empty() {
-        let by = "a bcache set".into();
-        reasons.push(Reason::Held { what: what(), by });
+        let user = "a bcache set".into();
+        reasons.push(Reason::Held { what: what(), by: user });
     }
-    for by in inventory.loops_over(identity) {
-        let by = by.path();
-        reasons.push(Reason::LoopDevice { what: what(), by });
+    for loop_device in inventory.loops_over(identity) {
+        let loop_device = loop_device.path();
+        reasons.push(Reason::LoopDevice {
+            what: what(),
+            by: loop_device,
+        });
     }
 }
 
@@ -206,8 +209,8 @@ fn file_reasons(inventory: &Inventory, identity: Identity) -> Vec<Reason> {
         reasons.push(Reason::Swap { what: what.clone() });
     }
     for device in inventory.loops_over(identity) {
-        let (what, by) = (what.clone(), device.path());
-        reasons.push(Reason::LoopDevice { what, by });
+        let (what, user) = (what.clone(), device.path());
+        reasons.push(Reason::LoopDevice { what, by: user });
     }
     for process in inventory.guests_using(identity) {
         let (what, process) = (what.clone(), process.clone());

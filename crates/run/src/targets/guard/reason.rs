@@ -304,11 +304,11 @@ impl fmt::Display for Reason {
         match self {
             Reason::Mounted { what, kind, at } => {
                 let places = at[..at.len().min(MAX_MOUNT_POINTS)].join(", ");
-                let more = match at.len().saturating_sub(MAX_MOUNT_POINTS) {
+                let omitted = match at.len().saturating_sub(MAX_MOUNT_POINTS) {
                     0 => String::new(),
                     more => format!(" and {more} more places"),
                 };
-                write!(f, "{} is mounted at {places}{more} ({kind})", what.within())
+                write!(f, "{} is mounted at {places}{omitted} ({kind})", what.within())
             }
             Reason::Swap { what } => write!(f, "the system swaps to {what}"),
             Reason::Held { what, by } => write!(f, "{} is part of {by}", what.within()),
@@ -453,11 +453,11 @@ impl fmt::Display for Note {
         match self {
             Note::WillDestroy(signature) => write!(f, "{signature} on it will be lost"),
             Note::WillOverwrite { size, mark } => {
-                let which = match mark {
+                let mark_name = match mark {
                     MarkState::Unmarked => "without a mark of fathom's",
                     other => other.describe(),
                 };
-                write!(f, "a file of {} {which} will be changed", model::Bytes(*size))
+                write!(f, "a file of {} {mark_name} will be changed", model::Bytes(*size))
             }
             Note::BlankDevice => f.write_str("a device without any known mark will be written to"),
             Note::AmongDevices => f.write_str("no such device exists; a file is created in its place, in memory"),

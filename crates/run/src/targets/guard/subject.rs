@@ -15,7 +15,7 @@ use crate::targets::MarkState;
 pub struct Candidate {
     /// The user's path, for messages.
     pub path: PathBuf,
-    /// What it is.
+    /// The kind of target.
     pub kind: FileKind,
     /// Its identity, to compare it with other names.
     pub identity: Option<Identity>,

@@ -99,12 +99,12 @@ impl BlockTracker {
         let Some((state, trims)) = block.filter(|(state, _)| !state.has_failed()) else {
             return;
         };
-        let (failed, whole) = (ended.result < 0, ended.is_complete());
+        let (failed, is_complete) = (ended.result < 0, ended.is_complete());
         match direction {
             Direction::Read => {}
-            Direction::Write if whole => *state = BlockState::Written,
+            Direction::Write if is_complete => *state = BlockState::Written,
             Direction::Write if failed => *state = BlockState::WriteFailed,
-            Direction::Trim if whole => (*state, *trims) = (BlockState::Trimmed, *trims + 1),
+            Direction::Trim if is_complete => (*state, *trims) = (BlockState::Trimmed, *trims + 1),
             Direction::Trim if failed => *state = BlockState::TrimFailed,
             Direction::Write | Direction::Trim => {}
         }

@@ -277,7 +277,7 @@ impl FileOperations {
         if let Some(keys) = keys {
             keys.prepare_file(io, operation.pack());
         }
-        // Latencies go to the direction of the stream, which may differ from that of the operation.
+        // Latencies go to the direction of the stream, not of the operation, which may differ.
         let writes = self.work.mix().includes(Direction::Write);
         let direction = if writes { Direction::Write } else { Direction::Read };
         io.start_new_round();
@@ -427,17 +427,21 @@ impl FileOperations {
             } else {
                 self.position_in_job
             };
-            let own = count.saturating_sub(worker).div_ceil(workers);
+            let own_files = count.saturating_sub(worker).div_ceil(workers);
             let cursor = self.cursors[group];
-            let left = if self.work.once {
-                own.saturating_sub(cursor)
+            let files_left = if self.work.once {
+                own_files.saturating_sub(cursor)
             } else {
-                own
+                own_files
             };
-            for step in 0..left {
-                let number = ((u64::from(cursor) + u64::from(step)) % u64::from(own)) as u32;
+            for step in 0..files_left {
+                let number = ((u64::from(cursor) + u64::from(step)) % u64::from(own_files)) as u32;
                 if let Some(found) = self.try_claim(number * workers + worker, first, &mut obstacles) {
-                    self.cursors[group] = if self.work.once { number + 1 } else { (number + 1) % own };
+                    self.cursors[group] = if self.work.once {
+                        number + 1
+                    } else {
+                        (number + 1) % own_files
+                    };
                     return found;
                 }
                 // Wait for the next file in order, which will exist or be free later.

@@ -16,7 +16,7 @@ pub(crate) struct FlowShares {
     plans: Vec<Option<Flow>>,
     /// Joined when the worker starts.
     streams: Vec<Option<StreamShare>>,
-    /// Streams draw from one pool: the share of the first is that of all.
+    /// Streams draw from one pool: the share of the first applies to all.
     is_shared: bool,
 }
 

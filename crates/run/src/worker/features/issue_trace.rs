@@ -21,7 +21,7 @@ pub(crate) struct IssueTrace {
 }
 
 impl IssueTrace {
-    /// `targets` are those of the files of the engine.
+    /// `targets` has the target of each file of the engine.
     pub(crate) fn from_plan(job: &Job, targets: &[u32]) -> Option<IssueTrace> {
         job.trace.as_ref().map(|_| IssueTrace {
             log: None,

@@ -81,7 +81,7 @@ fn byte_range(assignment: &Assignment<'_>) -> Range<u64> {
         base..base + length
     });
     ranges
-        .reduce(|all: Range<u64>, one| all.start.min(one.start)..all.end.max(one.end))
+        .reduce(|union: Range<u64>, range| union.start.min(range.start)..union.end.max(range.end))
         .unwrap_or(0..0)
 }
 

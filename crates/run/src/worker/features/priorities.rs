@@ -68,7 +68,7 @@ pub(crate) fn class_number(class: PriorityClass) -> u8 {
 /// The rules of a stream. A priority for a part of all operations is a rule for each direction.
 pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
     let of_all = stream.priority.filter(|priority| priority.percent < 100);
-    let each = of_all.into_iter().flat_map(|priority| {
+    let handles = of_all.into_iter().flat_map(|priority| {
         let Priority {
             class,
             level,
@@ -84,7 +84,7 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
             hint,
         })
     });
-    let mut rules: Vec<PriorityRule> = stream.priorities.iter().copied().chain(each).collect();
+    let mut rules: Vec<PriorityRule> = stream.priorities.iter().copied().chain(handles).collect();
     rules.retain(|rule| rule.percent > 0 && stream.mix.includes(rule.direction));
     rules
 }
@@ -106,10 +106,10 @@ pub(crate) fn priority_numbers(stream: &Stream, direction: Direction) -> Vec<u16
     numbers
 }
 
-/// The priority of operations without a rule; 0 for that of the thread.
+/// The priority of operations without a rule; 0 for the thread's priority.
 pub(crate) fn default_number(stream: &Stream) -> u16 {
-    let whole = stream.priority.filter(|priority| priority.percent >= 100);
-    whole.map_or(0, |priority| number(priority.class, priority.level, priority.hint))
+    let stream_priority = stream.priority.filter(|priority| priority.percent >= 100);
+    stream_priority.map_or(0, |priority| number(priority.class, priority.level, priority.hint))
 }
 
 impl Priorities {

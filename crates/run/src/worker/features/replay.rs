@@ -162,7 +162,10 @@ impl StreamReplay {
             in_flight: 0,
         });
         let mut longest = PerDirection::default();
-        for direction in Direction::ALL.into_iter().filter(|of| stream.mix.includes(*of)) {
+        for direction in Direction::ALL
+            .into_iter()
+            .filter(|direction| stream.mix.includes(*direction))
+        {
             longest[direction] = stream.pattern.longest_in(direction).0.min(u64::from(u32::MAX)) as u32;
         }
         StreamReplay {

@@ -21,7 +21,7 @@ pub(crate) struct Opened {
     pub(crate) streams: Vec<OpenedStream>,
     /// Number of the target behind each file.
     pub(crate) targets: Vec<u32>,
-    /// I/O priority of each file; 0 for that of the thread.
+    /// I/O priority of each file; 0 for the thread's priority.
     pub(crate) priorities: Vec<u16>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Opened {
 pub(crate) struct OpenedStream {
     /// The options with which they are opened.
     pub(crate) options: OpenOptions,
-    /// I/O priority of their operations; 0 for that of the thread.
+    /// I/O priority of their operations; 0 for the thread's priority.
     pub(crate) priority: u16,
     /// Files whose cached pages are dropped before each pass.
     pub(crate) uncached: Vec<PathBuf>,
@@ -98,10 +98,10 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             target => (target.ids(), true),
         };
         let mut open = |priority: u16| -> Result<Vec<u16>, SetupError> {
-            let all = targets
+            let target_ids = targets
                 .iter()
                 .map(|target| opening.add_file(target.0, options, priority, shared));
-            all.collect()
+            target_ids.collect()
         };
         let files = open(priority)?;
         let rules = priorities::rules(stream).into_iter();

@@ -6,9 +6,9 @@ use super::*;
 fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
     // 300 ms of 2 s at 4,000 operations a second: the late ones waited up to 300 ms, evenly spread.
     // 15 % of all waited, so the 99th percentile is 300 ms × (1 − 1/15) = 280 ms.
-    let mut one = stream();
-    one.depth = 32;
-    one.pacing = Pacing::Together { rate: Rate::iops(4000) };
+    let mut tested_stream = stream();
+    tested_stream.depth = 32;
+    tested_stream.pacing = Pacing::Together { rate: Rate::iops(4000) };
     let frozen = SimulatedDevice {
         host_pauses: vec![SimulatedPause::new(Nanos::secs(1), Nanos::millis(300))],
         service: SimulatedService::Constant {
@@ -16,7 +16,11 @@ fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
         },
         ..device()
     };
-    let job = run_job(plan(frozen, Stop::after(Nanos::secs(2)), vec![worker(vec![one])]));
+    let job = run_job(plan(
+        frozen,
+        Stop::after(Nanos::secs(2)),
+        vec![worker(vec![tested_stream])],
+    ));
     let total = job.total();
     let response = total.response.as_ref().expect("a paced stream has response times");
     assert_eq!(total.operations, 8000);
@@ -56,11 +60,11 @@ fn a_stalled_device_shows_in_both_latencies() {
     closed.depth = 32;
     let mut open = closed.clone();
     open.pacing = Pacing::Together { rate: Rate::iops(1000) };
-    let run = |one| {
+    let run = |fault| {
         run_job(plan(
             stalled.clone(),
             Stop::after(Nanos::secs(10)),
-            vec![worker(vec![one])],
+            vec![worker(vec![fault])],
         ))
         .total()
         .into_owned()
@@ -85,10 +89,10 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
             faults: vec![SimulatedFault::nth(nth, 5)],
             ..device()
         };
-        let mut one = stream();
-        one.depth = 6;
+        let mut tested_stream = stream();
+        tested_stream.depth = 6;
         let stop = Stop::after_operations(operations);
-        let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
+        let job = run_job(plan(faulty, stop, vec![worker(vec![tested_stream])]));
         let failure = &job.workers[0].failure;
         if nth > operations {
             assert_eq!(*failure, None);
@@ -121,10 +125,10 @@ fn tolerated_errors_and_short_transfers_are_counted() {
         },
     ];
     let faulty = SimulatedDevice { faults, ..device() };
-    let mut one = stream();
-    one.on_error.tolerate_read = vec![5];
+    let mut tested_stream = stream();
+    tested_stream.on_error.tolerate_read = vec![5];
     let stop = Stop::after_operations(500);
-    let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
+    let job = run_job(plan(faulty, stop, vec![worker(vec![tested_stream])]));
     let total = job.total();
     assert_eq!(job.workers[0].failure, None);
     assert!(total.errors >= 1 && total.first_error == Some(5));
@@ -142,11 +146,11 @@ fn an_operation_that_takes_too_long_counts_as_failed() {
     };
     let stop = Stop::after_operations(1000);
     let run = |most: Option<Nanos>, tolerate: Vec<i32>| {
-        let mut one = stream();
-        one.on_error.latency_ns_max.read = most;
-        one.on_error.latency_ns_max.write = Some(Nanos(1));
-        one.on_error.tolerate_read = tolerate;
-        run_job(plan(stalled.clone(), stop, vec![worker(vec![one])]))
+        let mut tested_stream = stream();
+        tested_stream.on_error.latency_ns_max.read = most;
+        tested_stream.on_error.latency_ns_max.write = Some(Nanos(1));
+        tested_stream.on_error.tolerate_read = tolerate;
+        run_job(plan(stalled.clone(), stop, vec![worker(vec![tested_stream])]))
     };
     let job = run(Some(Nanos::millis(1)), Vec::new());
     let failure = job.workers[0].failure.as_ref().expect("it has failed");
@@ -174,10 +178,14 @@ fn a_failed_write_is_reported_as_a_write() {
         faults: vec![SimulatedFault::Nth { operation: 3, errno: 5 }],
         ..device()
     };
-    let mut one = stream();
-    one.mix = Mix::WRITES;
-    one.on_error.tolerate_read = vec![5];
-    let job = run_job(plan(faulty, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let mut tested_stream = stream();
+    tested_stream.mix = Mix::WRITES;
+    tested_stream.on_error.tolerate_read = vec![5];
+    let job = run_job(plan(
+        faulty,
+        Stop::after(Nanos::secs(1)),
+        vec![worker(vec![tested_stream])],
+    ));
     let failure = job.workers[0]
         .failure
         .as_ref()

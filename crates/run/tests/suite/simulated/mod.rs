@@ -19,8 +19,8 @@ fn littles_law_ratio(job: &JobResults, depth: f64) -> f64 {
 }
 
 /// Runs one worker with this stream.
-fn run_stream(stop: Stop, one: Stream) -> JobResults {
-    run_job(plan(device(), stop, vec![worker(vec![one])]))
+fn run_stream(stop: Stop, stream: Stream) -> JobResults {
+    run_job(plan(device(), stop, vec![worker(vec![stream])]))
 }
 
 fn reads_and_writes(job: &JobResults) -> (u64, u64) {
@@ -42,9 +42,9 @@ fn one_server(time_ns: Nanos) -> SimulatedDevice {
 #[test]
 fn littles_law_holds_at_every_depth() {
     for depth in [1u32, 2, 3, 8, 31, 32, 33, 64, 128] {
-        let mut one = stream();
-        one.depth = depth;
-        let job = run_stream(Stop::after(Nanos::secs(2)), one);
+        let mut tested_stream = stream();
+        tested_stream.depth = depth;
+        let job = run_stream(Stop::after(Nanos::secs(2)), tested_stream);
         let n = job.total().operations as f64;
         let bound = 0.01 + f64::from(depth) / n;
         assert!(
@@ -66,10 +66,10 @@ fn littles_law_holds_at_every_depth() {
 #[test]
 fn overlapping_operations_are_serialised_on_request() {
     for (apart, expected) in [(false, 80_000.0), (true, 10_000.0)] {
-        let mut one = stream();
-        one.depth = 8;
-        one.region.length = Some(model::plan::Extent::bytes(4096));
-        let mut all = worker(vec![one]);
+        let mut tested_stream = stream();
+        tested_stream.depth = 8;
+        tested_stream.region.length = Some(model::plan::Extent::bytes(4096));
+        let mut all = worker(vec![tested_stream]);
         all.batching.serialize_overlap = apart;
         let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
         let found = job.total().operations as f64;
@@ -84,12 +84,12 @@ fn overlapping_operations_are_serialised_on_request() {
 fn rates_are_kept_exactly() {
     for (rate, workers) in [(1000u64, 1u32), (4000, 3), (50_000, 4), (7, 2)] {
         let worker_of = |index| {
-            let mut one = stream();
-            one.depth = 16;
-            one.pacing = Pacing::Together {
+            let mut tested_stream = stream();
+            tested_stream.depth = 16;
+            tested_stream.pacing = Pacing::Together {
                 rate: Rate::iops(rate).share(index, workers),
             };
-            worker(vec![one])
+            worker(vec![tested_stream])
         };
         let workers = (0..workers).map(worker_of).collect();
         let job = run_job(plan(device(), Stop::after(Nanos::secs(4)), workers));
@@ -106,12 +106,16 @@ fn rates_are_kept_exactly() {
 fn operations_beyond_the_capacity_are_counted_as_late() {
     // One server of 1 ms serves 1,000 a second of the 3,000 that are due.
     let slow = one_server(Nanos::millis(1));
-    let mut one = stream();
-    one.depth = 4;
-    one.pacing = Pacing::Together { rate: Rate::iops(3000) };
-    let total = run_job(plan(slow, Stop::after(Nanos::secs(3)), vec![worker(vec![one])]))
-        .total()
-        .into_owned();
+    let mut tested_stream = stream();
+    tested_stream.depth = 4;
+    tested_stream.pacing = Pacing::Together { rate: Rate::iops(3000) };
+    let total = run_job(plan(
+        slow,
+        Stop::after(Nanos::secs(3)),
+        vec![worker(vec![tested_stream])],
+    ))
+    .total()
+    .into_owned();
     assert!(total.operations.abs_diff(3000) <= 4, "{}", total.operations);
     assert!(total.late.abs_diff(6000) <= 8, "{}", total.late);
     assert!(total.response.unwrap().max() > 1_900_000_000);
@@ -121,12 +125,12 @@ fn operations_beyond_the_capacity_are_counted_as_late() {
 #[test]
 fn rates_of_streams_that_share_slots_are_kept() {
     for (weights, rates) in [([60, 40], [Some(300), Some(200)]), ([0, 1], [Some(500), None])] {
-        let one = |(rate, weight): (Option<u64>, u32)| Stream {
+        let create_stream = |(rate, weight): (Option<u64>, u32)| Stream {
             weight,
             pacing: rate.map_or(Pacing::Unpaced, |rate| Pacing::Together { rate: Rate::iops(rate) }),
             ..stream()
         };
-        let streams = rates.into_iter().zip(weights).map(one).collect();
+        let streams = rates.into_iter().zip(weights).map(create_stream).collect();
         let both = Worker {
             depth: Depth::Shared { operations: 4 },
             ..worker(streams)
@@ -173,17 +177,17 @@ fn streams_that_share_slots_have_one_share_of_a_flow() {
 
 #[test]
 fn directions_keep_their_own_rates() {
-    let mut one = stream();
-    one.depth = 8;
-    one.mix = Mix::drawn(50.0, MixRule::Independent);
-    one.pacing = Pacing::PerDirection {
+    let mut tested_stream = stream();
+    tested_stream.depth = 8;
+    tested_stream.mix = Mix::drawn(50.0, MixRule::Independent);
+    tested_stream.pacing = Pacing::PerDirection {
         rates: model::PerDirection {
             read: Some(Rate::iops(700)),
             write: Some(Rate::iops(300)),
             trim: None,
         },
     };
-    let job = run_stream(Stop::after(Nanos::secs(10)), one);
+    let job = run_stream(Stop::after(Nanos::secs(10)), tested_stream);
     let directions = job.directions();
     let operations_in = |direction: Direction| directions[direction].as_ref().unwrap().operations;
     assert!(operations_in(Direction::Read).abs_diff(7000) <= 1 && operations_in(Direction::Write).abs_diff(3000) <= 1);
@@ -191,13 +195,13 @@ fn directions_keep_their_own_rates() {
 
 #[test]
 fn only_the_measured_window_counts() {
-    let mut one = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
-    one.steps[0].jobs[0].phases = Phases {
+    let mut tested_plan = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
+    tested_plan.steps[0].jobs[0].phases = Phases {
         warm_up_ns: Nanos::millis(1500),
         cool_down_ns: Nanos::millis(700),
         ..Phases::default()
     };
-    let (results, events) = try_run(one).unwrap();
+    let (results, events) = try_run(tested_plan).unwrap();
     let job = &results.steps[0].jobs[0];
     let worker = &job.workers[0];
     assert_eq!(worker.started_ns, Nanos::millis(1500));
@@ -225,9 +229,9 @@ fn only_the_measured_window_counts() {
 #[test]
 fn counts_end_a_job_exactly() {
     let check = |stop: Stop, expected: u64| {
-        let mut one = stream();
-        one.depth = 7;
-        let job = run_stream(stop, one);
+        let mut tested_stream = stream();
+        tested_stream.depth = 7;
+        let job = run_stream(stop, tested_stream);
         assert_eq!(job.total().operations, expected, "{stop:?}");
         assert_eq!(job.ended, Some(EndReason::Done), "{stop:?}");
     };
@@ -255,21 +259,21 @@ fn a_pass_touches_every_block_once() {
             ..Sequential::default()
         }),
     ] {
-        let mut one = stream();
-        one.depth = 5;
-        one.pattern.access = vec![access];
+        let mut tested_stream = stream();
+        tested_stream.depth = 5;
+        tested_stream.pattern.access = vec![access];
         let stop = Stop::after_passes(3);
-        let job = run_job(plan(small.clone(), stop, vec![worker(vec![one])]));
+        let job = run_job(plan(small.clone(), stop, vec![worker(vec![tested_stream])]));
         assert_eq!(job.total().operations, 3 * 256);
     }
 }
 
 #[test]
 fn an_exact_mix_is_exact() {
-    let mut one = stream();
-    one.mix = Mix::Exact { write_percent: 30.0 };
-    one.depth = 4;
-    let job = run_stream(Stop::after_operations(1000), one);
+    let mut tested_stream = stream();
+    tested_stream.mix = Mix::Exact { write_percent: 30.0 };
+    tested_stream.depth = 4;
+    let job = run_stream(Stop::after_operations(1000), tested_stream);
     assert_eq!(reads_and_writes(&job), (700, 300));
 }
 
@@ -278,9 +282,11 @@ fn pauses_come_after_the_right_operations() {
     // Ten operations of 100 µs, then 9 ms of rest: 1,000 operations a second.
     let think = |count| Think::new(Nanos::millis(9), 10, count);
     for count in [ThinkCount::Completed, ThinkCount::Issued] {
-        let mut one = stream();
-        one.think = Some(think(count));
-        let total = run_stream(Stop::after(Nanos::secs(2)), one).total().into_owned();
+        let mut tested_stream = stream();
+        tested_stream.think = Some(think(count));
+        let total = run_stream(Stop::after(Nanos::secs(2)), tested_stream)
+            .total()
+            .into_owned();
         // The pause after issuing overlaps with the last operation, which is 1 % of the cycle.
         assert!(
             relative_error(total.operations as f64, 2000.0) < 0.02,
@@ -292,14 +298,14 @@ fn pauses_come_after_the_right_operations() {
 
 #[test]
 fn flushes_follow_every_n_writes_and_are_counted_separately() {
-    let mut one = stream();
-    one.mix = Mix::WRITES;
-    one.depth = 3;
-    one.sync = SyncRule {
+    let mut tested_stream = stream();
+    tested_stream.mix = Mix::WRITES;
+    tested_stream.depth = 3;
+    tested_stream.sync = SyncRule {
         every_writes: 5,
         ..SyncRule::default()
     };
-    let job = run_stream(Stop::after_operations(100), one);
+    let job = run_stream(Stop::after_operations(100), tested_stream);
     assert_eq!(job.total().operations, 100);
     let sync = job.workers[0].streams[0].sync.as_ref().unwrap();
     // The last five writes end the job before their flush.
@@ -311,14 +317,14 @@ fn flushes_follow_every_n_writes_and_are_counted_separately() {
 fn a_flush_follows_its_write_and_waits_for_no_schedule() {
     // A write every 10 ms. If its flush waited for the next of them, each write would start late by
     // that flush.
-    let mut one = stream();
-    one.mix = Mix::WRITES;
-    one.sync = SyncRule {
+    let mut tested_stream = stream();
+    tested_stream.mix = Mix::WRITES;
+    tested_stream.sync = SyncRule {
         every_writes: 1,
         ..SyncRule::default()
     };
-    one.pacing = Pacing::Together { rate: Rate::iops(100) };
-    let job = run_stream(Stop::after(Nanos::secs(1)), one);
+    tested_stream.pacing = Pacing::Together { rate: Rate::iops(100) };
+    let job = run_stream(Stop::after(Nanos::secs(1)), tested_stream);
     let total = job.total();
     assert_eq!(total.operations, 100);
     assert!(job.workers[0].streams[0].sync.as_ref().unwrap().operations >= 99);
@@ -328,13 +334,13 @@ fn a_flush_follows_its_write_and_waits_for_no_schedule() {
 
 #[test]
 fn totals_are_the_sum_of_their_parts() {
-    let mut one = stream();
-    one.depth = 9;
-    one.mix = Mix::drawn(40.0, MixRule::Independent);
+    let mut tested_stream = stream();
+    tested_stream.depth = 9;
+    tested_stream.mix = Mix::drawn(40.0, MixRule::Independent);
     let job = run_job(plan(
         device(),
         Stop::after(Nanos::millis(3250)),
-        vec![worker(vec![one.clone()]), worker(vec![one])],
+        vec![worker(vec![tested_stream.clone()]), worker(vec![tested_stream])],
     ));
     let total = job.total();
     assert_eq!(total.bytes.0, total.operations * 4096);
@@ -387,12 +393,16 @@ fn the_same_seed_gives_the_same_run() {
             },
             ..device()
         };
-        let mut one = stream();
-        one.depth = 4;
-        one.mix = Mix::drawn(30.0, MixRule::Independent);
-        run_job(plan(random, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]))
-            .total()
-            .into_owned()
+        let mut tested_stream = stream();
+        tested_stream.depth = 4;
+        tested_stream.mix = Mix::drawn(30.0, MixRule::Independent);
+        run_job(plan(
+            random,
+            Stop::after(Nanos::secs(1)),
+            vec![worker(vec![tested_stream])],
+        ))
+        .total()
+        .into_owned()
     };
     assert_eq!(run(), run());
 }
@@ -439,9 +449,13 @@ fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
         },
         ..device()
     };
-    let mut one = stream();
-    one.depth = 32;
-    let job = run_job(plan(inline, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let mut tested_stream = stream();
+    tested_stream.depth = 32;
+    let job = run_job(plan(
+        inline,
+        Stop::after(Nanos::secs(1)),
+        vec![worker(vec![tested_stream])],
+    ));
     let engine = &job.workers[0].engine;
     assert!(engine.inline && engine.submit_batch == 1, "{engine:?}");
     // Not 8 × 2 µs, which would be the latency in a batch of eight.
@@ -450,15 +464,20 @@ fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
 
 #[test]
 fn interlocked_workers_share_one_walk() {
-    let mut one = stream();
-    one.pattern.access = vec![Access::Interlocked(Default::default())];
-    one.pattern.sizes = model::PerDirection::all(model::block_size::BlockSizes::Fixed { size: Bytes::kib(64) });
+    let mut tested_stream = stream();
+    tested_stream.pattern.access = vec![Access::Interlocked(Default::default())];
+    tested_stream.pattern.sizes =
+        model::PerDirection::all(model::block_size::BlockSizes::Fixed { size: Bytes::kib(64) });
     let small = SimulatedDevice {
         size: Bytes::mib(64),
         ..device()
     };
     let stop = Stop::after_operations(256);
-    let job = run_job(plan(small, stop, vec![worker(vec![one.clone()]), worker(vec![one])]));
+    let job = run_job(plan(
+        small,
+        stop,
+        vec![worker(vec![tested_stream.clone()]), worker(vec![tested_stream])],
+    ));
     assert_eq!(job.total().bytes, Bytes(512 * 65_536));
 }
 
@@ -531,9 +550,9 @@ fn a_plan_with_an_unsupported_feature_is_refused() {
 #[test]
 fn a_maximum_of_completions_is_kept_and_loses_none() {
     // Eight operations end at the same instant; three at most are taken at a time.
-    let mut one = stream();
-    one.depth = 8;
-    let mut bounded = worker(vec![one]);
+    let mut tested_stream = stream();
+    tested_stream.depth = 8;
+    let mut bounded = worker(vec![tested_stream]);
     bounded.batching.complete_max = Some(3);
     bounded.batching.submit = Some(8);
     let stop = Stop::after_operations(8000);
@@ -550,14 +569,14 @@ fn a_maximum_of_completions_is_kept_and_loses_none() {
 #[test]
 fn two_flush_rules_apply_together() {
     let flushes = |every_writes, data_every_writes| {
-        let mut one = stream();
-        one.mix = Mix::WRITES;
-        one.sync = SyncRule {
+        let mut tested_stream = stream();
+        tested_stream.mix = Mix::WRITES;
+        tested_stream.sync = SyncRule {
             every_writes,
             data_every_writes,
             ..SyncRule::default()
         };
-        let job = run_stream(Stop::after_operations(121), one);
+        let job = run_stream(Stop::after_operations(121), tested_stream);
         assert_eq!(job.total().operations, 121);
         job.workers[0].streams[0].sync.as_ref().unwrap().operations
     };
@@ -595,8 +614,8 @@ fn a_part_of_the_region_ends_a_job() {
 fn pauses_come_after_a_time_of_io_too() {
     // 1 ms of I/O at 100 µs each, then 9 ms of rest: a thousand operations a second.
     for (operations, expected) in [(0, 2000.0), (1_000_000, 2000.0), (5, 1053.0)] {
-        let mut one = stream();
-        one.think = Some(Think {
+        let mut tested_stream = stream();
+        tested_stream.think = Some(Think {
             after_ns: Some(Nanos::millis(1)),
             pause_ns: Nanos::millis(9),
             spin_ns: Nanos(0),
@@ -605,7 +624,9 @@ fn pauses_come_after_a_time_of_io_too() {
             shifts_schedule: false,
             cycles_each: 0,
         });
-        let total = run_stream(Stop::after(Nanos::secs(2)), one).total().into_owned();
+        let total = run_stream(Stop::after(Nanos::secs(2)), tested_stream)
+            .total()
+            .into_owned();
         assert!(
             relative_error(total.operations as f64, expected) < 0.02,
             "{operations}: {}",
@@ -640,10 +661,10 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
 #[test]
 fn trims_before_writes_are_counted_as_trims() {
     // The null target, one operation at a time.
-    let mut one = stream();
-    one.mix = Mix::TrimThenWrite;
+    let mut tested_stream = stream();
+    tested_stream.mix = Mix::TrimThenWrite;
     let stop = Stop::after_operations(1000);
-    let mut null = plan(device(), stop, vec![worker(vec![one])]);
+    let mut null = plan(device(), stop, vec![worker(vec![tested_stream])]);
     null.targets[0].kind = model::plan::TargetKind::Nothing { size: Bytes::mib(64) };
     let job = run_job(null);
     let directions = job.directions();

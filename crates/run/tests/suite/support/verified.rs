@@ -70,9 +70,14 @@ impl VerifiedFile {
     }
 
     pub fn plan(&self, stop: Stop, stream: Stream) -> Plan {
-        let mut one = worker(vec![stream]);
-        one.draws = DrawsForm::per_purpose(0x89, 1);
-        let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
+        let mut tested_worker = worker(vec![stream]);
+        tested_worker.draws = DrawsForm::per_purpose(0x89, 1);
+        let mut plan = plan_on(
+            self.file.to_str().unwrap(),
+            EngineKind::Psync,
+            stop,
+            vec![tested_worker],
+        );
         // The file exists already, and may be overwritten.
         plan.target_rules.consent = Consent::Implied;
         plan

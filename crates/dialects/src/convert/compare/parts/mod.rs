@@ -18,7 +18,8 @@ use super::{Pair, StreamContext, multiply_rounds};
 use crate::convert::{shares, words};
 
 pub(super) use targets::{
-    file_choice, file_removal, file_size, paths, preparation, recreation_per_step, region, target_kind,
+    compare_file_choice, compare_file_removal, compare_file_size, compare_paths, compare_preparation,
+    compare_recreation_per_step, compare_region, describe_target_kind,
 };
 
 /// Descriptions of the original and the converted value.
@@ -61,7 +62,7 @@ pub(super) fn start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>) -> Stri
     }
 }
 
-pub(super) fn bytes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_bytes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).bytes, |bytes| {
         format!("{} by each worker", words::format_size(bytes.0))
     })
@@ -87,7 +88,7 @@ pub(super) fn effective_stop(at: &StreamContext<'_>) -> Stop {
     stop
 }
 
-pub(super) fn after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let count = at.job.after.len();
     text_if(count > 0, &format!("after {count} other jobs"))
 }
@@ -135,7 +136,7 @@ fn names_another_job(at: &StreamContext<'_>, list: &[u32]) -> bool {
         .any(|other| this_job.is_none_or(|(index, _)| index != *other as usize))
 }
 
-pub(super) fn ends_jobs(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_ends_jobs(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let ends = &at.job.ends_with;
     text_if(
         names_another_job(at, &ends.jobs) || ends.plan_always,
@@ -143,12 +144,12 @@ pub(super) fn ends_jobs(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String
     )
 }
 
-pub(super) fn ends_workers(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
+pub(super) fn describe_ends_workers(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let ends = at.job.ends_with.workers && wanted.job.workers.len() > 1;
     text_if(ends, "the first worker that ends stops the others")
 }
 
-pub(super) fn failure(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_failure(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let ends = &at.job.ends_with;
     let ends = [
         (names_another_job(at, &ends.on_failure), "other jobs"),
@@ -165,7 +166,7 @@ pub(super) fn failure(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
 /// Describes the control rules of a kind.
 pub(super) fn rules(at: &StreamContext<'_>, is: fn(&Control) -> bool) -> String {
     let rules = at.job.control.iter().filter(|rule| is(rule));
-    rules.map(words::control).collect::<Vec<_>>().join("; ")
+    rules.map(words::describe_control).collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn poll_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -173,7 +174,7 @@ pub(super) fn poll_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> Str
     text_if(percent != 100, &format!("{percent} % of the operations are polled"))
 }
 
-pub(super) fn stat_call(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_stat_call(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.worker.engine.lookup_call {
         LookupCall::Stat => "stat",
         LookupCall::Lstat => "lstat",
@@ -192,7 +193,7 @@ pub(super) fn work(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     }
 }
 
-pub(super) fn engine(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_engine(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
     if wanted == got || wanted == EngineKind::Auto || pair.wanted.stream.cache.mapping.is_some() {
         return None;
@@ -218,7 +219,7 @@ pub(super) fn engine_impact(pair: &Pair<'_>) -> Impact {
 }
 
 /// Memory-mapped operations run one after the other.
-pub(super) fn depth(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
+pub(super) fn describe_depth(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     if wanted.stream.cache.mapping.is_some() {
         return String::new();
     }
@@ -244,7 +245,7 @@ pub(super) fn depth(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> Strin
     }
 }
 
-pub(super) fn weights(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_weights(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = (pair.wanted.worker, pair.got.worker);
     let count = wanted.streams.len();
     let is_decided = match shares::are_paced(&wanted.streams) {
@@ -268,7 +269,7 @@ pub(super) fn weights(pair: &Pair<'_>) -> Difference {
 }
 
 /// Operations per submission, limited by the number of slots.
-pub(super) fn batch(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_batch(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let (batch, slots) = (at.worker.batching.submit, at.worker.slots());
     optional(
         &batch.map(|batch| batch.min(slots)).filter(|_| slots > 1),
@@ -291,7 +292,7 @@ pub(super) fn compare_random_generators(pair: &Pair<'_>) -> Difference {
     (wanted != got).then_some((wanted_words, got_words))
 }
 
-pub(super) fn draws(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_draws(pair: &Pair<'_>) -> Difference {
     let comparable = pair.from == pair.to && random_generator(&pair.wanted) == random_generator(&pair.got);
     let draws = |at: &StreamContext<'_>| at.worker.draws;
     difference_if(draws(&pair.wanted), draws(&pair.got), format_draws).filter(|_| comparable)
@@ -305,7 +306,7 @@ fn format_draws(draws: DrawsForm) -> String {
     }
 }
 
-pub(super) fn cpus(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_cpus(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match &at.worker.placement.cpus[..] {
         [] => "no binding".into(),
         list => format!("bound to {}", words::format_cpus(list)),
@@ -316,7 +317,7 @@ pub(super) fn cpus_impact(pair: &Pair<'_>) -> Impact {
     equivalent_if(pair.wanted.worker.placement.cpus.is_empty())
 }
 
-pub(super) fn latency(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_latency(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let points = match at.worker.latency {
         LatencyPoints::BeforeCall => "start of the submitting call; series show total latency",
         LatencyPoints::CompletionInSeries => "start of the submitting call; series show completion latency",
@@ -342,7 +343,7 @@ pub(super) fn mix(pair: &Pair<'_>) -> Difference {
 }
 
 /// Compares whether the first operation of a sequential run decides the direction of the others.
-pub(super) fn runs(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_runs(pair: &Pair<'_>) -> Difference {
     let runs = |stream: &Stream| {
         let mixed = matches!(stream.pattern.access[0], Access::Mixed(_));
         let after_place = |mix: Mix| match mix {
@@ -372,11 +373,11 @@ fn common(pair: &Pair<'_>) -> Vec<Direction> {
 }
 
 /// Compares a part of the pattern direction by direction.
-fn by_direction(pair: &Pair<'_>, word: fn(&Stream, Direction) -> String) -> Difference {
+fn compare_by_direction(pair: &Pair<'_>, word: fn(&Stream, Direction) -> String) -> Difference {
     let common = common(pair);
     let first = *common.first()?;
     let words = |stream: &Stream| {
-        words::by_direction(&pair.wanted.stream.mix, |direction| match common.contains(&direction) {
+        words::describe_by_direction(&pair.wanted.stream.mix, |direction| match common.contains(&direction) {
             true => word(stream, direction),
             false => word(stream, first),
         })
@@ -384,17 +385,17 @@ fn by_direction(pair: &Pair<'_>, word: fn(&Stream, Direction) -> String) -> Diff
     difference_if(words(pair.wanted.stream), words(pair.got.stream), |words| words)
 }
 
-pub(super) fn access(pair: &Pair<'_>) -> Difference {
-    by_direction(pair, words::access)
+pub(super) fn compare_access(pair: &Pair<'_>) -> Difference {
+    compare_by_direction(pair, words::describe_access)
 }
 
-pub(super) fn sizes(pair: &Pair<'_>) -> Difference {
-    by_direction(pair, |stream, direction| {
+pub(super) fn compare_sizes(pair: &Pair<'_>) -> Difference {
+    compare_by_direction(pair, |stream, direction| {
         words::format_sizes(&stream.pattern.sizes[direction])
     })
 }
 
-pub(super) fn positions(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_positions(pair: &Pair<'_>) -> Difference {
     let separate = |stream: &Stream| stream.pattern.access.iter().any(words::separate_positions);
     let describe = |separate: bool| match separate {
         true => "reads and writes have separate positions",
@@ -403,7 +404,7 @@ pub(super) fn positions(pair: &Pair<'_>) -> Difference {
     difference_if(separate(pair.wanted.stream), separate(pair.got.stream), describe).filter(|_| common(pair).len() > 1)
 }
 
-pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_alignment(pair: &Pair<'_>) -> Difference {
     let walk = |access: &Access| {
         matches!(
             access,
@@ -414,28 +415,28 @@ pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
     if walks(&pair.wanted) || walks(&pair.got) {
         return None;
     }
-    by_direction(pair, |stream, direction| {
+    compare_by_direction(pair, |stream, direction| {
         format!("multiples of {}", words::format_size(stream.alignment(direction)))
     })
 }
 
-pub(super) fn whole_blocks(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_whole_blocks(pair: &Pair<'_>) -> Difference {
     let sizes = &pair.wanted.stream.pattern.sizes;
     let varies = common(pair)
         .iter()
         .any(|direction| !matches!(sizes[*direction], BlockSizes::Fixed { .. }));
-    let whole = |at: &StreamContext<'_>| at.stream.pattern.whole_blocks;
-    let describe = |whole: bool| match whole {
+    let rounding = |at: &StreamContext<'_>| at.stream.pattern.whole_blocks;
+    let describe = |rounding: bool| match rounding {
         true => "positions leave room for the longest operation",
         false => "operations near the end are shortened",
     };
-    difference_if(whole(&pair.wanted), whole(&pair.got), describe).filter(|_| varies)
+    difference_if(rounding(&pair.wanted), rounding(&pair.got), describe).filter(|_| varies)
 }
 
 /// The content of writes. Verified writes have their own content.
-pub(super) fn content(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
+pub(super) fn describe_content(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     match wanted.writes() && wanted.stream.verify.is_none() {
-        true => words::content(&at.stream.content),
+        true => words::describe_content(&at.stream.content),
         false => String::new(),
     }
 }
@@ -446,7 +447,7 @@ pub(super) fn content_impact(pair: &Pair<'_>) -> Impact {
     equivalent_if(fresh(&pair.wanted) && fresh(&pair.got))
 }
 
-pub(super) fn direct(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_direct(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.stream.cache.direct {
         true => "bypassing the page cache".into(),
         false => "through the page cache".into(),
@@ -468,10 +469,10 @@ pub(super) fn write_through_impact(pair: &Pair<'_>) -> Impact {
 }
 
 /// The memory map of the stream, or of the mmap engine.
-pub(super) fn mapping(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
+pub(super) fn describe_mapping(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let maps = at.worker.engine.kind == EngineKind::Mmap && wanted.stream.cache.mapping.is_some();
     let engine_mapping = maps.then(Mapping::default);
-    words::mapping(at.stream.cache.mapping.or(engine_mapping))
+    words::describe_mapping(at.stream.cache.mapping.or(engine_mapping))
 }
 
 /// Without the page cache there is nothing to drop.
@@ -520,11 +521,11 @@ fn sum_rates(all: impl Iterator<Item = PerDirection<Option<Rate>>>) -> PerDirect
 
 fn same_rates(pair: &Pair<'_>) -> bool {
     let [wanted, got] = total_rates(pair);
-    let are_equal_rates = |one: &Option<Rate>, other: &Option<Rate>| match (one, other) {
+    let are_equal_rates = |before: &Option<Rate>, other: &Option<Rate>| match (before, other) {
         (None, None) => true,
-        (Some(one), Some(other)) => {
-            let (a, b) = (one.per_second(), other.per_second());
-            one.unit == other.unit && (a - b).abs() <= 1e-6 * a.max(b)
+        (Some(before), Some(other)) => {
+            let (a, b) = (before.per_second(), other.per_second());
+            before.unit == other.unit && (a - b).abs() <= 1e-6 * a.max(b)
         }
         _ => false,
     };
@@ -533,9 +534,9 @@ fn same_rates(pair: &Pair<'_>) -> bool {
         .all(|direction| are_equal_rates(&wanted[*direction], &got[*direction]))
 }
 
-pub(super) fn rate(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_rate(pair: &Pair<'_>) -> Difference {
     let describe = |rates: &PerDirection<Option<Rate>>| {
-        let rates_text = words::by_direction(&pair.wanted.stream.mix, |direction| {
+        let rates_text = words::describe_by_direction(&pair.wanted.stream.mix, |direction| {
             rates[direction].as_ref().map_or("no limit".into(), per_second)
         });
         match rates_text.as_str() {
@@ -560,7 +561,7 @@ fn per_second(rate: &Rate) -> String {
 }
 
 /// Compares whether there is one schedule or one for each direction.
-pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_schedules(pair: &Pair<'_>) -> Difference {
     let separate = |at: &StreamContext<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
     let paced = |at: &StreamContext<'_>| at.stream.pacing != Pacing::Unpaced;
     let describe = |separate: bool| match separate {
@@ -578,7 +579,7 @@ fn first_rates(pair: &Pair<'_>) -> Option<(Rate, Rate)> {
     wanted.zip(got)
 }
 
-pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_arrivals(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = first_rates(pair)?;
     difference_if(wanted.process, got.process, |process| match process {
         Process::Linear => "even gaps",
@@ -587,7 +588,7 @@ pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
     })
 }
 
-pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_catch_up(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = first_rates(pair)?;
     difference_if(wanted.catch_up, got.catch_up, |catch_up| match catch_up {
         CatchUp::Unlimited => "every delay is caught up".to_owned(),
@@ -595,7 +596,7 @@ pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
     })
 }
 
-pub(super) fn counted_pauses(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_counted_pauses(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = pair.wanted.stream.think.zip(pair.got.stream.think)?;
     difference_if(wanted.count, got.count, |count| match count {
         ThinkCount::Issued => "operations are counted when submitted",
@@ -603,9 +604,9 @@ pub(super) fn counted_pauses(pair: &Pair<'_>) -> Difference {
     })
 }
 
-pub(super) fn latency_max(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
+pub(super) fn describe_latency_max(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let latency_max = &at.stream.on_error.latency_ns_max;
-    words::by_direction(&wanted.stream.mix, |direction| {
+    words::describe_by_direction(&wanted.stream.mix, |direction| {
         latency_max[direction].map_or("any".into(), words::format_time)
     })
 }
@@ -627,8 +628,8 @@ pub(super) fn verify(pair: &Pair<'_>) -> Difference {
         ..verify.clone()
     };
     let wanted = pair.wanted.stream.verify.as_ref()?;
-    let same = pair.got.stream.verify.as_ref().map(without_path) == Some(without_path(wanted));
-    match same {
+    let is_same_method = pair.got.stream.verify.as_ref().map(without_path) == Some(without_path(wanted));
+    match is_same_method {
         true => None,
         false => difference(format!("{:?}", wanted.method).to_lowercase(), ""),
     }

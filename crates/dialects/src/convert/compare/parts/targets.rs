@@ -10,7 +10,7 @@ use crate::convert::compare::{Pair, StreamContext, is_device, known_size};
 use crate::convert::{native, words};
 
 /// Compares paths: a stream or file set of the converted worker must have each original path.
-pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn compare_paths(pair: &Pair<'_>) -> Difference {
     let streams = pair.got.worker.streams.iter();
     let got_paths: Vec<&str> = streams
         .flat_map(|stream| stream.target.ids())
@@ -29,7 +29,7 @@ pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
     }
 }
 
-pub(in crate::convert::compare) fn file_choice(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn compare_file_choice(pair: &Pair<'_>) -> Difference {
     let choice = |target: &StreamTarget| match target {
         StreamTarget::Files {
             // Target numbers differ between plans.
@@ -69,7 +69,7 @@ fn order_of_files(service: FileService) -> String {
     }
 }
 
-pub(in crate::convert::compare) fn target_kind(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(in crate::convert::compare) fn describe_target_kind(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match &at.target.kind {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
@@ -90,14 +90,14 @@ fn file_preparations<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> 
     file.then_some((&pair.wanted.target.prepare, &pair.got.target.prepare))
 }
 
-pub(in crate::convert::compare) fn file_size(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn compare_file_size(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = file_preparations(pair)?;
     let words = |size: Bytes| format!("a file of {}", words::format_size(size.0));
     let wanted = wanted.size()?;
     difference_if(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
 }
 
-pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn compare_preparation(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = file_preparations(pair)?;
     let describe = |prepare: &Prepare| match prepare {
         Prepare::Existing => "an existing file",
@@ -109,7 +109,7 @@ pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
     difference_if(describe(wanted), describe(got), |words| words)
 }
 
-pub(in crate::convert::compare) fn recreation_per_step(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn compare_recreation_per_step(pair: &Pair<'_>) -> Difference {
     let each_step = |at: &StreamContext<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
     let recreated = |at: &StreamContext<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
     let differ = recreated(&pair.wanted) && recreated(&pair.got) && each_step(&pair.wanted) != each_step(&pair.got);
@@ -119,7 +119,7 @@ pub(in crate::convert::compare) fn recreation_per_step(pair: &Pair<'_>) -> Diffe
     }
 }
 
-pub(in crate::convert::compare) fn file_removal(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn compare_file_removal(pair: &Pair<'_>) -> Difference {
     if matches!(
         pair.wanted.target.kind,
         TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Tree { .. }
@@ -138,7 +138,7 @@ pub(in crate::convert::compare) fn file_removal(pair: &Pair<'_>) -> Difference {
     difference_if(describe(wanted), describe(got), |words| words)
 }
 
-pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn compare_region(pair: &Pair<'_>) -> Difference {
     // If the size is unknown, compare the regions at two sizes. One percent of each is a multiple
     // of any block size, so rounding makes no difference.
     let known = known_size(pair.wanted.target).map(|size| vec![size]);

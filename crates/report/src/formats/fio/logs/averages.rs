@@ -35,7 +35,7 @@ impl Values {
 pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::Result<()> {
     let mut entries = Vec::new();
     for direction in Direction::ALL {
-        for (number, values) in values(file, direction, length) {
+        for (number, values) in average_values(file, direction, length) {
             let (value, maximum) = match file.request.value {
                 WindowValue::Average => (values.mean(), None),
                 WindowValue::Maximum => (values.max, None),
@@ -55,16 +55,16 @@ pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::R
 }
 
 /// Numbers and values of the windows with I/O in a direction, in time order.
-fn values(file: &LogFile, direction: Direction, length: Nanos) -> Vec<(u64, Values)> {
+fn average_values(file: &LogFile, direction: Direction, length: Nanos) -> Vec<(u64, Values)> {
     let source = &file.source;
-    let latency = |select: fn(&Window) -> WindowLatency| latencies(source, direction, length, select);
+    let latency = |select: fn(&Window) -> WindowLatency| average_latencies(source, direction, length, select);
     match file.kind {
         LogKind::Submission => latency(|window| window.submission),
         LogKind::Completion => latency(|window| window.completion),
         LogKind::Total => latency(|window| window.total),
         LogKind::Bandwidth => {
             let kib = |amount: &Sample| amount.per_second(amount.point.bytes) / 1024;
-            rates(
+            average_rates(
                 source,
                 direction,
                 length,
@@ -74,13 +74,13 @@ fn values(file: &LogFile, direction: Direction, length: Nanos) -> Vec<(u64, Valu
         }
         LogKind::Iops => {
             let iops = |amount: &Sample| amount.per_second(amount.point.operations);
-            rates(source, direction, length, file.request.effective_iops_sample(), iops)
+            average_rates(source, direction, length, file.request.effective_iops_sample(), iops)
         }
         LogKind::Histogram => Vec::new(),
     }
 }
 
-fn latencies(
+fn average_latencies(
     source: &Source,
     direction: Direction,
     length: Nanos,
@@ -112,7 +112,7 @@ impl Sample {
 }
 
 /// The rates of all samples with I/O, by the window in which they end.
-fn rates(
+fn average_rates(
     source: &Source,
     direction: Direction,
     length: Nanos,
@@ -122,12 +122,12 @@ fn rates(
     let (Some(found), Some(worker)) = (source.found, source.worker()) else {
         return Vec::new();
     };
-    let whole = samples::windows(found, source.worker_index, sample, Nanos::NEVER);
-    let mut points = whole[direction].clone();
+    let merged_windows = samples::sample_windows(found, source.worker_index, sample, Nanos::NEVER);
+    let mut points = merged_windows[direction].clone();
     // An operation that ends exactly at the end of the measured window starts no new sample.
     let count = source.window_count(sample).max(1) as usize;
-    for beyond in points.split_off(count.min(points.len())) {
-        points[count - 1].merge(&beyond);
+    for extra_point in points.split_off(count.min(points.len())) {
+        points[count - 1].merge(&extra_point);
     }
     let mut windows: Vec<(u64, Values)> = Vec::new();
     for (index, point) in points.into_iter().enumerate().filter(|(_, point)| point.operations > 0) {
@@ -167,7 +167,7 @@ pub(super) fn write_histograms(file: &LogFile, length: Nanos, out: &mut dyn Writ
         let time = source.epoch_ms + source.window_end_ms(window.number, length);
         let size = window.bytes / window.operations.max(1);
         write!(out, "{time}, {direction}, {size}")?;
-        for count in counts(&window.buckets, file.request.coarseness) {
+        for count in coarsen_buckets(&window.buckets, file.request.coarseness) {
             write!(out, ", {count}")?;
         }
         writeln!(out)?;
@@ -176,7 +176,7 @@ pub(super) fn write_histograms(file: &LogFile, length: Nanos, out: &mut dyn Writ
 }
 
 /// The counts of fio's bins, with 2^`coarseness` neighbours merged.
-fn counts(buckets: &[(u32, u64)], coarseness: u32) -> Vec<u64> {
+fn coarsen_buckets(buckets: &[(u32, u64)], coarseness: u32) -> Vec<u64> {
     let mut counts = vec![0; BINS >> coarseness];
     for (bucket, count) in buckets {
         counts[bin_index(bucket_low(*bucket as usize)) >> coarseness] += count;

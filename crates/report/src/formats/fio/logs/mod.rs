@@ -278,7 +278,7 @@ fn planned_logs<'a>(plan: &'a Plan, requests: &'a [Option<LogRequest>]) -> Vec<P
 
 /// Lists the log files of all workers, in plan order. `requests` has an entry for each job of the
 /// plan, over all steps.
-pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Vec<LogFile<'a>> {
+pub fn list_files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Vec<LogFile<'a>> {
     let positions: Vec<(usize, usize)> = results.plan.jobs().map(|(position, _)| position).collect();
     let log_file = |log: PlannedLog<'a>| {
         let (step, index) = positions[log.job];

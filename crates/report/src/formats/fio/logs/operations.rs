@@ -27,8 +27,8 @@ pub fn write_operations<W: Write>(files: &mut [(LogFile, W)], log: &mut dyn BufR
         }
         let operation =
             LoggedOperation::parse(&line).ok_or_else(|| invalid_log(&format!("cannot parse the line `{line}`")))?;
-        for (file, out) in files.iter_mut().filter(|(file, _)| file.lists(&operation)) {
-            if let Some(entry) = entry(file, &operation) {
+        for (file, out) in files.iter_mut().filter(|(file, _)| file.includes_operation(&operation)) {
+            if let Some(entry) = create_entry(file, &operation) {
                 entry.write(file, out)?;
             }
         }
@@ -40,12 +40,12 @@ fn invalid_log(why: &str) -> io::Error {
 }
 
 impl LogFile<'_> {
-    fn lists(&self, operation: &LoggedOperation) -> bool {
+    fn includes_operation(&self, operation: &LoggedOperation) -> bool {
         operation.worker as usize == self.source.worker_index && operation.counts() && !self.is_empty()
     }
 }
 
-fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
+fn create_entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
     let value = match file.kind {
         LogKind::Bandwidth => kilobytes_per_second(operation),
         LogKind::Submission => operation.submission.0,

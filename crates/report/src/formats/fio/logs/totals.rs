@@ -71,9 +71,9 @@ impl Total {
             return Total::default();
         };
         // A remainder of less than 1 ms is added to the last interval.
-        let whole = end.since(start).0 / length.0.max(1);
-        let left = Nanos(end.since(start).0 - whole * length.0);
-        let count = (whole + u64::from(whole == 0 || left >= Nanos::millis(1))) as usize;
+        let full_intervals = end.since(start).0 / length.0.max(1);
+        let remainder = Nanos(end.since(start).0 - full_intervals * length.0);
+        let count = (full_intervals + u64::from(full_intervals == 0 || remainder >= Nanos::millis(1))) as usize;
         let mut total = Total {
             start,
             end,

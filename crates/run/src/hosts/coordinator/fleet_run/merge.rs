@@ -24,11 +24,13 @@ impl FleetRun<'_> {
         self.refuse_failed_start(&state)?;
         let frame = nothing_measured(plan.clone(), &self.context.clock);
         let mut gathering = Gathering::new(plan, self.shares, frame);
-        let mut own = own.and_then(Result::ok);
+        let mut own_results = own.and_then(Result::ok);
         let mut facts = Vec::new();
         for number in 0..state.ranks.len() {
             let agreed = state.agreed.clone();
-            facts.push(self.merge_rank(number, &mut state.ranks[number], &agreed, &mut own, &mut gathering));
+            facts.push(self.merge_rank(
+                number, &mut state.ranks[number], &agreed, &mut own_results, &mut gathering,
+            ));
         }
         let mut results = gathering.finish();
         results.interrupted = self.context.interrupt.load(Ordering::Relaxed);

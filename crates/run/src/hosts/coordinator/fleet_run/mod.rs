@@ -333,9 +333,9 @@ impl<'a> FleetRun<'a> {
             if self.stop.load(Ordering::Acquire) {
                 return None;
             }
-            let own = self.coordinator.has_own_rank;
+            let has_own_rank = self.coordinator.has_own_rank;
             let is_ready = |(number, rank): (usize, &AgentState)| {
-                own && number == 0 || !rank.is_active() || rank.ready >= Some(step)
+                has_own_rank && number == 0 || !rank.is_active() || rank.ready >= Some(step)
             };
             if state.ranks.iter().enumerate().all(is_ready) {
                 break;
@@ -372,7 +372,7 @@ impl<'a> FleetRun<'a> {
     fn cancelled_jobs(&self, step: u32) -> Vec<u32> {
         let list = self.context.hooks.cancelled.and_then(|list| list.lock().ok());
         let list = list.as_deref().map_or(&[][..], Vec::as_slice);
-        let step_jobs = list.iter().filter(|(of, _)| *of == step as usize);
+        let step_jobs = list.iter().filter(|(job_step, _)| *job_step == step as usize);
         step_jobs.map(|(_, job)| *job as u32).collect()
     }
 
@@ -415,18 +415,18 @@ impl<'a> FleetRun<'a> {
             others: Some(&others),
         });
         let mut published = Publisher::default();
-        let own = self.with_listener(|| {
+        let own_result = self.with_listener(|| {
             let plan = order.share.plan.clone();
             let outcome = execute_with_shared_files(shared_files, plan, context, &mut |event| {
                 match event {
                     Event::Ready { step, devices } => {
                         watcher(Event::Ready { step, devices });
                         let cancelled = self.cancelled_jobs(step);
-                        let own = order.to_own_jobs(step, &cancelled);
+                        let own_jobs = order.to_own_jobs(step, &cancelled);
                         cancelled_jobs
                             .lock()
                             .unwrap_or_else(PoisonError::into_inner)
-                            .extend(own);
+                            .extend(own_jobs);
                         if let Some(at) = self.agree_on_start(step, &cancelled) {
                             journal().record_agreed(step, at);
                             sleep_until(&clock, at, &self.stop);
@@ -458,7 +458,7 @@ impl<'a> FleetRun<'a> {
             self.await_others(&mut published, watcher);
             outcome
         });
-        Some(own.and_then(|outcome| outcome))
+        Some(own_result.and_then(|outcome| outcome))
     }
 
     fn remaining_ranks(&self) -> Vec<u32> {
@@ -471,8 +471,8 @@ impl<'a> FleetRun<'a> {
         let steps = self.state().agreed.len() as u32;
         for step in 0..steps {
             let waits = |state: &FleetState| {
-                let mut left = state.ranks.iter().filter(|rank| rank.is_active()).peekable();
-                left.peek().is_some() && !left.all(|rank| rank.ready >= Some(step))
+                let mut active_ranks = state.ranks.iter().filter(|rank| rank.is_active()).peekable();
+                active_ranks.peek().is_some() && !active_ranks.all(|rank| rank.ready >= Some(step))
             };
             loop {
                 self.publish_pending(&mut published, watcher);

@@ -7,7 +7,7 @@ use super::{AgentEnd, AgentState, FleetRun, LATE_AFTER};
 use crate::error::RunError;
 use crate::hosts::intervals::IntervalMerger;
 
-/// Events that wait for those of other ranks, and the states already published.
+/// Events that wait for events of other ranks, and the states already published.
 #[derive(Debug, Default)]
 pub(super) struct Publisher {
     intervals: IntervalMerger,
@@ -23,7 +23,7 @@ impl Publisher {
 impl FleetRun<'_> {
     /// Publishes the pending events of the other ranks.
     pub(super) fn publish_pending(&self, published: &mut Publisher, watcher: &mut dyn FnMut(Event)) {
-        let (events, left, states) = {
+        let (events, ranks_left, states) = {
             let mut state = self.state();
             let states: Vec<PublishedState> = state
                 .ranks
@@ -35,9 +35,9 @@ impl FleetRun<'_> {
         };
         self.publish_states(&states, published, watcher);
         for (rank, event) in events {
-            self.publish_event(rank, event, &left, published, watcher);
+            self.publish_event(rank, event, &ranks_left, published, watcher);
         }
-        for interval in published.intervals.take_complete(&left) {
+        for interval in published.intervals.take_complete(&ranks_left) {
             watcher(Event::Interval(Box::new(interval)));
         }
     }
@@ -61,22 +61,22 @@ impl FleetRun<'_> {
         if states == published.states {
             return;
         }
-        for (number, now) in states.iter().enumerate() {
+        for (number, state_now) in states.iter().enumerate() {
             let before = published.states.get(number);
-            if before == Some(now) {
+            if before == Some(state_now) {
                 continue;
             }
             let rank = number as u32;
-            watcher(self.rank_event(rank, *now, None));
-            if *now == PublishedState::Lost {
+            watcher(self.rank_event(rank, *state_now, None));
+            if *state_now == PublishedState::Lost {
                 let why = {
                     let state = self.state();
-                    let of = &state.ranks[number];
-                    match &of.end {
+                    let rank_state = &state.ranks[number];
+                    match &rank_state.end {
                         // A failure before the start becomes the error of the whole run later.
-                        Some(AgentEnd::Failed(_)) if of.began.iter().all(Option::is_none) => None,
+                        Some(AgentEnd::Failed(_)) if rank_state.began.iter().all(Option::is_none) => None,
                         Some(AgentEnd::Failed(why)) => Some(why.clone()),
-                        _ => of.lost.clone(),
+                        _ => rank_state.lost.clone(),
                     }
                 };
                 // A rank that stopped because of another one has no reason of its own.
@@ -128,8 +128,8 @@ impl FleetRun<'_> {
                 let step = interval.step as usize;
                 let lacks_job = |rank: &u32| !self.shares[*rank as usize].jobs[step].contains(&job);
                 let without_job = (0..self.shares.len() as u32).filter(lacks_job);
-                for whole in published.intervals.add(rank, shift, job, *interval, left, without_job) {
-                    watcher(Event::Interval(Box::new(whole)));
+                for merged in published.intervals.add(rank, shift, job, *interval, left, without_job) {
+                    watcher(Event::Interval(Box::new(merged)));
                 }
             }
             Event::Notice { mut finding } => {

@@ -82,10 +82,10 @@ fn is_postgres_log(view: &View) -> Option<bool> {
 /// file, and no neighbours (described in "Inside the Storage Engine: Anatomy of a page").
 fn is_sql_server(view: &View) -> Option<bool> {
     let header = view.has(0, &[1, 15]) && view.size.is_multiple_of(8192) && view.size > 0;
-    let alone = view.is_zero(8, 6) && view.is_zero(16, 6) && view.little_u32(32)? == 0;
+    let is_single_file = view.is_zero(8, 6) && view.is_zero(16, 6) && view.little_u32(32)? == 0;
     let file = view.little_u16(36)?;
     let free = view.little_u16(30)?;
-    Some(header && alone && (1..=32767).contains(&file) && (96..=8192).contains(&free))
+    Some(header && is_single_file && (1..=32767).contains(&file) && (96..=8192).contains(&free))
 }
 
 /// Checks block 0 of a data file. It has the block size at byte 20 and the letters `}|{z` at byte

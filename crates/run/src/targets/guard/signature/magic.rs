@@ -53,7 +53,7 @@ const fn at_end(kind: SignatureKind, name: &'static str, before_end: u64, bytes:
 const BTRFS: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Offsets and values are those of the formats' own documents or of their kernel headers.
+/// Offsets and values are from the formats' documents or kernel headers.
 const ROWS: &[Magic] = &[
     labelled(FileSystem, "XFS", 0, b"XFSB", (108, 12)),
     labelled(FileSystem, "btrfs", BTRFS + 0x40, b"_BHRfS_M", (BTRFS + 0x12b, 256)),

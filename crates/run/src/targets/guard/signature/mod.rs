@@ -201,14 +201,14 @@ impl View {
 
 /// Reads a range that begins on a unit; less at the end of the file.
 fn read_range(source: &mut (impl Read + Seek), start: u64, length: u64) -> io::Result<Vec<u8>> {
-    let whole = length.next_multiple_of(UNIT) as usize;
-    let mut buffer = vec![0u8; whole + UNIT as usize];
+    let rounded_length = length.next_multiple_of(UNIT) as usize;
+    let mut buffer = vec![0u8; rounded_length + UNIT as usize];
     // Direct I/O needs an aligned buffer too.
     let skip = buffer.as_ptr().align_offset(UNIT as usize).min(UNIT as usize);
     source.seek(SeekFrom::Start(start))?;
     let mut filled = 0;
-    while filled < whole {
-        match source.read(&mut buffer[skip + filled..skip + whole]) {
+    while filled < rounded_length {
+        match source.read(&mut buffer[skip + filled..skip + rounded_length]) {
             Ok(0) => break,
             Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

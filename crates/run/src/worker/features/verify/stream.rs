@@ -72,7 +72,7 @@ pub(crate) struct VerifySetup {
 impl StreamVerification {
     /// The verification of a stream.
     pub(crate) fn new(plan: &Plan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
-        let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
+        let single_pass = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let visits_once = stream.pattern.access.iter().all(model::access::Access::visits_once);
         // Without writes there is no flush, so all data of an earlier process counts.
         let flushed_only = verify.flushed_only && !verify.only;
@@ -84,7 +84,7 @@ impl StreamVerification {
             plan: verify.clone(),
             tolerated: stream.on_error.tolerate_verify.clone(),
             checker: Checker::new(verify, setup.number),
-            history: History::new(!(once && visits_once), flushed_only),
+            history: History::new(!(single_pass && visits_once), flushed_only),
             tags: vec![SlotTag::Nothing; setup.slots as usize],
             writes: 0,
             backlog_left: 0,
@@ -217,24 +217,24 @@ impl StreamVerification {
 
     /// Processes a completed operation. Returns the block to check, if any.
     pub(super) fn on_completed(&mut self, ended: &EndedOperation) -> Option<Block> {
-        let whole = ended.is_complete();
+        let is_complete = ended.is_complete();
         let tag = std::mem::replace(&mut self.tags[ended.slot.0 as usize], SlotTag::Nothing);
         match tag {
             SlotTag::Nothing => {}
             SlotTag::Write(note, file) => {
                 if let Some(note) = note {
-                    self.history.record_completed(note, whole);
+                    self.history.record_completed(note, is_complete);
                 }
-                if let Some(progress) = self.progress.as_mut().filter(|_| whole) {
+                if let Some(progress) = self.progress.as_mut().filter(|_| is_complete) {
                     progress.record_completed((file, ended.record.offset));
                 }
             }
             SlotTag::Trim(note) => {
                 let zeros = self.trims.is_some_and(|trims| trims.read_as_zeros);
-                self.history.record_trim(note, whole && zeros);
+                self.history.record_trim(note, is_complete && zeros);
             }
-            SlotTag::Flush(mark) if whole => self.history.record_flush(mark),
-            SlotTag::Check(block) if whole => return Some(block),
+            SlotTag::Flush(mark) if is_complete => self.history.record_flush(mark),
+            SlotTag::Check(block) if is_complete => return Some(block),
             // Failed reads and flushes are reported separately.
             SlotTag::Check(_) | SlotTag::Flush(_) => {}
         }
