@@ -110,6 +110,31 @@ fn processors_kept_busy_by_others_are_attributed_to_them() {
     assert_eq!(others_of(waited, Nanos(0), 500).answer, Answer::Processor);
 }
 
+/// The answers were once "the queue was not kept full" and "no limit except the requested rate".
+#[test]
+fn busy_processors_precede_their_effects() {
+    let diagnosed = |rate: Option<f64>, waited: Nanos| {
+        let mut observation = paced(|second| {
+            second.facts.threads.run_delay_ns = waited;
+            second.hosts[0].busy_ns = Nanos::millis(1980);
+        });
+        (observation.load.rate_iops, observation.load.closed_loop) = (rate, Some(rate.is_none()));
+        if rate.is_none() {
+            observation.total.iops = Some(800.0);
+        }
+        diagnose(&observation, &[], &Context::default())
+    };
+    for (rate, waited) in [(None, Nanos::millis(200)), (Some(1000.0), Nanos::millis(50))] {
+        let found = diagnosed(rate, waited);
+        assert_eq!(found.answer, Answer::Processor, "{}", found.sentence);
+        let effect = "so operations waited for a processor; the storage may be faster";
+        assert!(found.sentence.ends_with(effect), "{}", found.sentence);
+    }
+    // Such a short wait explains neither.
+    assert_eq!(diagnosed(None, Nanos::millis(10)).answer, Answer::Generator);
+    assert_eq!(diagnosed(Some(1000.0), Nanos::millis(10)).answer, Answer::Cap);
+}
+
 fn judged(observation: &Observation, question: Question) -> Diagnosis {
     let context = Context {
         question,
