@@ -23,7 +23,7 @@ use report::html::run::{self, Change, PageContext};
 use report::numbers::rough;
 use serde::Serialize;
 use study::diagnosis::KnownLimits;
-use study::verify::{NOT_TESTED, TestLength, count_proven};
+use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven};
 
 use crate::judged::Judged;
 
@@ -206,13 +206,20 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
     let notes = notes.map(|note| report::diagnosis::sentence(note));
     let deciding = describe_deciding(verdict);
     let proven = count_proven(&verdict.clauses, untested).filter(|_| verdict.outcome == Outcome::Pass);
+    let is_partly = proven.is_some() && is_partly_proven(&verdict.clauses, untested);
     page::Verdict {
         word: match (verdict.outcome, length, &proven) {
+            (Outcome::Pass, _, Some(proven)) if is_partly => {
+                format!("{PARTLY_PROVEN}: {}", proven.trim_end_matches(" proven"))
+            }
             (Outcome::Pass, _, Some(proven)) => format!("PASS, {proven}"),
             (Outcome::Pass, Some(length), _) if length.is_short() => "PASS, short test".into(),
             (outcome, ..) => outcome.word().into(),
         },
-        tone: tone(verdict.outcome),
+        tone: match is_partly {
+            true => Tone::Partly,
+            false => tone(verdict.outcome),
+        },
         sentence: match verdict.outcome {
             Outcome::Fail if !deciding.is_empty() => format!("The storage {deciding}."),
             Outcome::Pass if proven.is_some() => format!("The storage {deciding}."),

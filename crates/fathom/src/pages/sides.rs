@@ -441,7 +441,7 @@ fn file_name(path: &str) -> &str {
 /// Weakens a verdict about single runs, which do not show the variation from run to run.
 fn weaken(verdict: Verdict) -> Verdict {
     match verdict.tone {
-        page::Tone::Good | page::Tone::Bad => Verdict {
+        page::Tone::Good | page::Tone::Partly | page::Tone::Bad => Verdict {
             word: format!("{} (ONE RUN EACH)", verdict.word),
             tone: page::Tone::Plain,
             ..verdict

@@ -121,6 +121,8 @@ pub enum Line {
 pub enum Tone {
     /// The requirement is met.
     Good,
+    /// No requirement is missed, and another test can decide those that are open.
+    Partly,
     /// The requirement is missed.
     Bad,
     /// The evidence does not decide it.
@@ -131,11 +133,16 @@ pub enum Tone {
 }
 
 impl Tone {
+    /// True if no requirement is missed and at least one is met.
+    pub fn is_pass(self) -> bool {
+        matches!(self, Tone::Good | Tone::Partly)
+    }
+
     pub(super) fn class(self) -> &'static str {
         match self {
             Tone::Good => "good",
             Tone::Bad => "bad",
-            Tone::Unsure => "unsure",
+            Tone::Partly | Tone::Unsure => "unsure",
             Tone::Plain => "plain",
         }
     }

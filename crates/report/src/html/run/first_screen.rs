@@ -88,13 +88,13 @@ fn unreliable_because(findings: &[Finding]) -> Option<String> {
 /// a FAIL states a missed rate itself.
 fn warnings(findings: &[Finding], verdict: &Verdict) -> Option<String> {
     let is_stated = |finding: &Finding| match verdict.tone {
-        Tone::Good => OTHER_PROGRAMS.contains(&&*finding.rule),
+        Tone::Good | Tone::Partly => OTHER_PROGRAMS.contains(&&*finding.rule),
         Tone::Bad => finding.rule == "RATE-NOT-KEPT",
         Tone::Unsure | Tone::Plain => false,
     };
     let mut grave = sort_by_severity(findings);
     grave.retain(|finding| finding.severity != Severity::Note && finding.rule != "SHORT-RUN" && !is_stated(finding));
-    if verdict.tone != Tone::Good
+    if !verdict.tone.is_pass()
         && let Some(why) = unreliable_because(findings)
         && grave.first()?.severity < Severity::Error
     {
