@@ -9,7 +9,7 @@ use super::input::Input;
 use super::other_programs::{WAITED_FOR_PROCESSOR, disturbed_seconds};
 use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
-use crate::attribution::{Attribution, Fault, describe_fault, other_activity};
+use crate::attribution::{Attribution, Fault, describe_fault, is_simulated, other_activity};
 use crate::caps::LayerKind;
 
 /// A processor that is busy for more than this share of the time is full.
@@ -111,7 +111,9 @@ fn detect_busy_processors(input: &Input<'_>) -> Option<Symptom> {
     } else {
         MIN_MAIN_OTHERS_SHARE
     };
-    if theirs <= min_share || theirs <= others.own_share || !may_be_limit(input) {
+    let is_short = theirs > min_share && theirs > others.own_share;
+    // A simulated device is not faster on an idle machine.
+    if !is_short || is_simulated(input.observation) || !may_be_limit(input) {
         return None;
     }
     // A load that reached its rate waited less, but each wait counts in its latencies.

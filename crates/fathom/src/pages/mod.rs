@@ -33,6 +33,9 @@ pub use sides::{Sides, ab, caveats, changes_table, compared, headline, next, ran
 pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend, sentences as trend_sentences};
 
+/// Rules that find other programs at the disk or at the processors.
+const DISTURBANCES: [&str; 2] = ["OTHER-LOAD", "D-CPU"];
+
 /// The file `<name>.json` with the data of a page.
 fn all_figures<T: Serialize>(name: &str, document: &T) -> Download {
     Download {

@@ -34,12 +34,14 @@ pub fn page(report: &Report, study: &Study) -> Page {
     for (number, curve) in report.curves.iter().enumerate() {
         sections.push(curve_section(number, curve, report, study));
     }
+    sections.extend(report.curves.iter().map(analyses_section));
     sections.push(table(report));
     sections.extend(omitted(report));
     sections.extend(first.and_then(repeat_section));
     let mut page = Page {
         title: page::mark_title(simulation(study), &build_title(report, summary.as_ref())),
         charts: Vec::new(),
+        table: None,
         about: about(report, first, summary.as_ref()),
         verdict: limit_verdict(report),
         lead: report
@@ -180,7 +182,6 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
     let title = format!("Rate and latency{of}");
     blocks.extend(Block::chart(plane(&format!("plane-{number}"), &title, &points)));
     blocks.extend(Block::chart(device_chart(number, curve, study, &of)));
-    blocks.push(Block::Table(analyses_table(curve)));
     Section {
         title: format!("{}{of}", self::title(curve.parameter)),
         about: split_advice(curve).1,
@@ -424,7 +425,20 @@ fn device_chart(number: usize, curve: &Curve, study: &Study, subject: &str) -> O
     })
 }
 
-/// Builds the table of all analyses of the curve.
+/// Builds the folded section of all analyses of a curve.
+fn analyses_section(curve: &Curve) -> Section {
+    let of = match curve.fixed.is_empty() {
+        true => String::new(),
+        false => format!(" for {}", format_settings(&curve.fixed)),
+    };
+    Section {
+        title: format!("Methods that read the curve{of}"),
+        folded: true,
+        blocks: vec![Block::Table(analyses_table(curve))],
+        ..Section::default()
+    }
+}
+
 fn analyses_table(curve: &Curve) -> Table {
     let knee = &curve.knee;
     let mut pairs = Vec::new();

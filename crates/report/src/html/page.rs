@@ -14,6 +14,8 @@ pub struct Page {
     pub about: Vec<String>,
     /// Whether the requirements were met.
     pub verdict: Verdict,
+    /// A table of the compared results, below the verdict.
+    pub table: Option<Table>,
     /// The most important sentences, shown first.
     pub lead: Vec<Lead>,
     /// The most important figures; four fit side by side.

@@ -234,8 +234,17 @@ fn advice_keeps_the_promised_rate() {
     // A load that falls behind in some seconds and catches up in others is still paced.
     let uneven = with_series(load.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
     assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
-    let said = judged(&load, Question::MissedLatency).sentence;
-    assert!(said.contains("does not explain the latency"), "{said}");
+    let found = judged(&load, Question::MissedLatency);
+    assert!(
+        found.sentence.contains("does not explain the latency"),
+        "{}",
+        found.sentence
+    );
+    assert!(
+        found.advice[0].contains("`fathom sweep --over depth=1..64`"),
+        "{:?}",
+        found.advice
+    );
     load.load.rate_iops = Some(1005.0);
     assert_eq!(judged(&load, Question::MissedLatency).answer, Answer::Undetermined);
 }

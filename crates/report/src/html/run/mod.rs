@@ -127,6 +127,7 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
     let mut page = Page {
         title: mark_title(words::simulation(&results.plan), &first_screen::title(results, &main)),
         charts: Vec::new(),
+        table: None,
         about: first_screen::about(results, &main),
         verdict: quality.unwrap_or_else(|| first_screen::add_scope(&context.verdict, &main)),
         lead: fleet::lead(results)
@@ -139,7 +140,7 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
             .into_iter()
             .chain(fleet::tile(results))
             .collect(),
-        findings: first_screen::complete_findings(results, &main),
+        findings: first_screen::complete_findings(results, &main, &context.verdict),
         sections,
         downloads: settings::downloads(results),
         provenance: provenance(&summary),
@@ -176,6 +177,10 @@ pub struct Head {
     pub title: String,
     /// Load, targets, time and machine, one line each.
     pub about: Vec<String>,
+    /// Its targets.
+    pub targets: String,
+    /// When it started, in local time.
+    pub started: String,
     /// The command line; empty if there was none.
     pub arguments: Vec<String>,
     /// The warnings of the checks.
@@ -191,6 +196,8 @@ impl Head {
         Head {
             title: first_screen::title(results, &summary),
             about: first_screen::about(results, &summary),
+            targets: first_screen::list_targets(&summary),
+            started: local_time(&summary.started),
             arguments: results.plan.origin.arguments.clone(),
             warnings: results
                 .findings
