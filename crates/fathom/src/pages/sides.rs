@@ -247,7 +247,11 @@ fn describe_result(one: &RankedResult, changes: &[Change]) -> String {
     let in_figures = |wanted: Judgement| {
         let changed = counted_changes(one, changes).filter(|change| change.word == wanted);
         let names: Vec<String> = changed.map(|change| change.figure.name()).collect();
-        (!names.is_empty()).then(|| format!("{} in {}", wanted.word(), names.join(" and ")))
+        let (last, others) = names.split_last()?;
+        Some(match others {
+            [] => format!("{} in {last}", wanted.word()),
+            others => format!("{} in {} and {last}", wanted.word(), others.join(", ")),
+        })
     };
     let parts = [Judgement::Better, Judgement::Worse].map(in_figures);
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -589,7 +593,7 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         (
             format!("{best_name} WAS BEST"),
             page::Tone::Good,
-            format!("{best_name} was better than all others in these runs. {compared}"),
+            format!("{best_name} had better figures than all others. {compared}"),
         )
     } else if all(Judgement::Same) {
         (

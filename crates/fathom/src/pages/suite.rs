@@ -473,34 +473,27 @@ fn shown_quantiles(workloads: &[JudgedWorkload<'_>]) -> Vec<f64> {
     shares
 }
 
-/// Builds a series of dots for each limited latency: the limit of each workload that has one.
-fn latency_limits(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Series> {
-    let mut metrics: Vec<Metric> = Vec::new();
-    for clause in workloads
+/// More lines than this in a chart cannot be told apart.
+const MAX_LIMIT_LINES: usize = 4;
+
+/// Builds the lines of the required latencies.
+fn latency_limits(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Mark> {
+    let clauses = workloads
         .iter()
-        .flat_map(JudgedWorkload::clauses)
-        .map(|judged| &judged.clause)
-    {
-        let is_latency = matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
-        if is_latency && clause.direction.is_none() && !metrics.contains(&clause.metric) {
-            metrics.push(clause.metric);
-        }
+        .flat_map(|one| one.clauses().iter().map(move |judged| (one, &judged.clause)));
+    let limited = clauses.filter(|(_, clause)| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. }));
+    let marks = limited.map(|(one, clause)| Mark {
+        across: Across::Y,
+        at: clause.target / unit_ns,
+        to: None,
+        words: format!("{}: {clause}", one.requirement.workload),
+        tone: Tone::Limit,
+    });
+    let marks: Vec<Mark> = marks.collect();
+    match marks.len() > MAX_LIMIT_LINES {
+        true => Vec::new(),
+        false => marks,
     }
-    let limits = |metric: &Metric| {
-        let limit = |one: &JudgedWorkload<'_>| {
-            let judged = one.clauses().iter().find(|judged| judged.clause.metric == *metric);
-            (
-                one.requirement.workload.clone(),
-                judged.map(|judged| judged.clause.target / unit_ns),
-            )
-        };
-        let name = match metric {
-            Metric::Quantile { share } => LimitedFigure::Quantile(*share).to_string(),
-            _ => "mean".to_owned(),
-        };
-        Series::over_names(format!("limit of {name}"), Form::Dots, workloads.iter().map(limit)).tone(Tone::Limit)
-    };
-    metrics.iter().map(limits).collect()
 }
 
 /// Builds the chart of the latencies of each workload: the mean, p99 and the promised percentiles.
@@ -521,7 +514,7 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let chart = Chart {
         id: "latencies".into(),
         title: "Latency".into(),
-        about: "The mean, and the time within which 99 % (p99) or another share of the operations completed; the dots are their limits. Less is better.".into(),
+        about: "The mean, and the time within which 99 % (p99) or another share of the operations completed. Dashed lines are limits. Less is better.".into(),
         x: Axis::names("workload"),
         y: Axis::from_zero("latency", unit),
         series: std::iter::once(bars("mean".to_owned(), &mean))
@@ -529,8 +522,8 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
                 let figure = |seen: &Observation| quantile(seen, *share);
                 bars(LimitedFigure::Quantile(*share).to_string(), &figure)
             }))
-            .chain(latency_limits(workloads, ns))
             .collect(),
+        marks: latency_limits(workloads, ns),
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)

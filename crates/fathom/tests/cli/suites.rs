@@ -138,7 +138,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
         "The storage fails 1 of 2 workloads: broken.",
         "id=\"chart-limits\"",
         "<th scope=\"col\">p90</th><th scope=\"col\">p99</th>",
-        "limit of p90",
+        "broken: p90 &lt;= 3 ms</text>",
         "Every verdict (JSON)",
         "<h2>What next</h2>",
         "fathom suite ",

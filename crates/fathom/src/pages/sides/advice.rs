@@ -181,8 +181,11 @@ fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{judge, weaken};
     use super::*;
+    use analysis::compare::{Change, RankedResult};
     use model::finding::Severity;
+    use report::html::page::Tone;
 
     fn head(command: &str) -> Head {
         Head {
@@ -201,6 +204,53 @@ mod tests {
             from_best: &[],
             sentences: names,
         }]
+    }
+
+    /// The verdict once counted only the rate, and blamed the storage for what other programs did.
+    #[test]
+    fn a_verdict_counts_latencies_and_disturbed_runs() {
+        let change = |figure: Figure, word: Judgement| Change {
+            figure,
+            from: 1.0,
+            to: 1.0,
+            ratio: 1.0,
+            low: None,
+            high: None,
+            p: None,
+            word,
+        };
+        let ranked = |index: usize| RankedResult {
+            index,
+            figures: Vec::new(),
+            to_best: (index > 0).then(|| change(Figure::Iops, Judgement::Undecided)),
+        };
+        let files = ["a", "b", "c"].map(str::to_owned);
+        let ranking = [ranked(0), ranked(1), ranked(2)];
+        let judged = |p99: Judgement, warnings: &[Finding]| {
+            let from_best = [p99, Judgement::Undecided].map(|word| vec![change(Figure::Quantile(0.99), word)]);
+            let [job] = sides(&[]);
+            let job = Sides {
+                ranking: &ranking,
+                from_best: &from_best,
+                ..job
+            };
+            let heads = [Head {
+                warnings: warnings.to_vec(),
+                ..Head::default()
+            }];
+            let found = weaken(judge(&files, &job), &heads);
+            (found.word, found.tone, found.sentence)
+        };
+        let (word, _, sentence) = judged(Judgement::Better, &[]);
+        assert_eq!(word, "NO SINGLE BEST");
+        assert!(sentence.contains("b: better in p99, c: not known"), "{sentence}");
+        assert_eq!(judged(Judgement::Worse, &[]).0, "b WORSE (ONE RUN EACH)");
+        assert_eq!(judged(Judgement::Undecided, &[]).0, "NO DIFFERENCE PROVEN");
+        let disturbed = [Finding::new("D-CPU", Severity::Warning, "1.9 of 2 processors")];
+        let (word, tone, _) = judged(Judgement::Worse, &disturbed);
+        assert_eq!((&*word, tone), ("CANNOT TELL", Tone::Unsure));
+        // A difference that is not proven needs no other cause.
+        assert_eq!(judged(Judgement::Undecided, &disturbed).0, "NO DIFFERENCE PROVEN");
     }
 
     /// The repetition has another name than a result: "monday" must not be recorded today.

@@ -82,7 +82,15 @@ fn unreliable_because(findings: &[Finding]) -> Option<String> {
     };
     let meanings: Vec<&str> = MEANINGS
         .iter()
-        .filter(|(rule, _)| found(rule).is_some() && !(*rule == "BUSY-DISK" && found("OTHER-LOAD").is_some()))
+        .filter(|(rule, _)| {
+            found(rule).is_some()
+                && match *rule {
+                    "BUSY-DISK" => found("OTHER-LOAD").is_none(),
+                    // Processors that come and go change the rate too.
+                    "NOT-STEADY" => found("D-CPU").is_none(),
+                    _ => true,
+                }
+        })
         .map(|(_, meaning)| *meaning)
         .collect();
     let (first, others) = meanings.split_first()?;
