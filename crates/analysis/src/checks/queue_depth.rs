@@ -11,6 +11,7 @@ use model::plan::Control;
 use model::results::{InFlight, WorkerResults};
 
 use super::{Check, JobView, has_errors};
+use crate::attribution::others_keep_processors_busy;
 use crate::identities::{QueueDeviation, QueueFill};
 
 pub(super) const QUEUE_DEPTH: Check = Check {
@@ -26,7 +27,8 @@ pub(super) const QUEUE_DEPTH: Check = Check {
             {
                 continue;
             }
-            let found = judge_job(&job);
+            let observation = input.observation_of(&job);
+            let found = judge_job(&job, observation.as_deref().is_some_and(others_keep_processors_busy));
             // A finding about the whole job already covers every rank.
             let is_reported = found
                 .as_ref()
@@ -88,6 +90,11 @@ const STARVED: (&str, &str) = (
     "these hosts did not keep their queue full, so their results are lower than the target's capacity",
     "check what else runs on these hosts; use more workers there, or fewer on the other hosts",
 );
+/// The same if other programs used at least half of the processor time.
+const WITHOUT_PROCESSOR: (&str, &str) = (
+    "other programs kept the processors busy, so fathom could not keep the queue full; the target may be able to do more",
+    "stop these programs, and repeat the test",
+);
 /// The reason why flushes left slots without operations, and the recommended action.
 const FLUSHING: (&str, &str) = (
     "flushes occupied the other slots",
@@ -105,7 +112,7 @@ fn is_explained_by_flushes(found: &InFlight, share_before: f64) -> bool {
     found.flushing > 0.0 && deviation != Some(QueueDeviation::Short)
 }
 
-fn judge_job(job: &JobView<'_>) -> Option<Finding> {
+fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
     let found = job.results.in_flight()?;
     let digits = match found.average {
         average if average < 0.995 => 3,
@@ -138,6 +145,8 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
             "with one operation in flight, the target is idle while fathom prepares the next one",
             "latency and rate are right for one operation in flight; increase the depth to keep the target busy",
         )
+    } else if are_processors_taken {
+        WITHOUT_PROCESSOR
     } else {
         (
             "the queue was not kept full: fathom could not submit fast enough, so the results are lower than the target's capacity at this depth",
@@ -170,6 +179,7 @@ mod tests {
     use model::finding::Severity;
     use model::fleet::{Fleet, RankFacts};
     use model::results::{Results, SyncResults};
+    use model::seconds::{HostSample, IntervalFacts};
     use model::testing::assert_starts_with;
     use model::{Direction, Nanos};
 
@@ -196,6 +206,27 @@ mod tests {
         assert_starts_with(&help(&inline), "the rate is right for this many workers");
         let half_empty = samples::closed_loop(32, 16_000, Nanos::millis(1));
         assert_starts_with(&help(&half_empty), "use more workers");
+    }
+
+    /// The advice was once "more workers" although other programs used the processors.
+    #[test]
+    fn other_programs_explain_a_half_empty_queue() {
+        let mut results = samples::closed_loop(32, 16_000, Nanos::millis(1));
+        let length_ns = Nanos::secs(1);
+        results.steps[0].jobs[0].seconds = vec![IntervalFacts {
+            length_ns,
+            ..IntervalFacts::default()
+        }];
+        results.steps[0].samples = vec![HostSample {
+            length_ns,
+            cpus_ns: Nanos::secs(2),
+            busy_ns: Nanos::secs(2),
+            ..HostSample::default()
+        }];
+        let mut found = super::super::check(&results).into_iter();
+        let short = found.find(|finding| finding.rule == "QD-NOT-ACHIEVED");
+        let help = short.and_then(|finding| finding.help);
+        assert_eq!(help.as_deref(), Some("stop these programs, and repeat the test"));
     }
 
     /// Failed operations took slots but count in no latency.

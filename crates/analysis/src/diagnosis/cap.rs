@@ -55,7 +55,10 @@ pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
         // A rate that is missed slightly builds up a backlog, whose cause is the storage.
         Question::MissedLatency if bound.share() < MET_SHARE => return None,
         Question::MissedLatency => {
-            symptom.sentence += ". The requested rate limits the load but does not explain the latency"
+            symptom.sentence += ". The requested rate limits the load but does not explain the latency";
+            symptom = symptom.with_advice(
+                "find the load that this storage serves with a shorter latency: `fathom sweep --over depth=1..64`",
+            );
         }
     }
     Some(symptom)

@@ -4,7 +4,7 @@
 //! answer; later matches become remarks. The order is:
 //!
 //! 1. counters of the layer that enforces a limit;
-//! 2. the generator and the processors, because no other figure is valid if these were the limit;
+//! 2. the processors and the generator, because no other figure is valid if these were the limit;
 //! 3. known limits;
 //! 4. the comparison of two depths;
 //! 5. the shape of the series.
@@ -70,6 +70,7 @@ pub struct Signature {
 /// All signatures, in the order in which they are tried.
 pub const SIGNATURES: &[Signature] = &[
     provider::PROVIDER,
+    processor::BUSY_PROCESSORS,
     generator::GENERATOR,
     processor::PROCESSOR,
     other_programs::OTHER_PROGRAMS,

@@ -10,6 +10,8 @@ use crate::attribution::{Attribution, Fault, describe_fault, disturbance, other_
 
 /// Other programs are the answer if they explain at least this share of the missing operations.
 const MIN_DECISIVE_SHARE: f64 = 0.5;
+/// What follows if others used the processors.
+pub(super) const WAITED_FOR_PROCESSOR: &str = ", so operations waited for a processor; the storage may be faster";
 /// Above this share, the verdict on a missed promise is INCONCLUSIVE and names the other programs.
 const MIN_DISTURBING_SHARE: f64 = 0.1;
 
@@ -39,7 +41,7 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
             "stop the programs that use the device, or measure while they are idle",
         ),
         _ => (
-            ", so operations waited for a processor",
+            WAITED_FOR_PROCESSOR,
             "stop the programs that use the processors, or measure while they are idle",
         ),
     };
@@ -81,7 +83,7 @@ fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, 
 
 /// The seconds whose latencies have this fault: start times, the count of all seconds as text, and
 /// their share.
-fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
+pub(super) fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let observation = input.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());
     let seconds: Vec<f64> = starts

@@ -4,10 +4,13 @@ use model::diagnosis::{Answer, Remark};
 use model::observation::CoreShare;
 use model::stats::median;
 
+use super::bounds::Bound;
 use super::input::Input;
+use super::other_programs::{WAITED_FOR_PROCESSOR, disturbed_seconds};
 use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
-use crate::attribution::{Attribution, Fault, describe_fault, other_activity};
+use crate::attribution::{Attribution, Fault, describe_fault, is_simulated, other_activity};
+use crate::caps::LayerKind;
 
 /// A processor that is busy for more than this share of the time is full.
 const FULL_SHARE: f64 = 0.95;
@@ -15,8 +18,10 @@ const FULL_SHARE: f64 = 0.95;
 const MIN_KERNEL_SHARE: f64 = 0.5;
 /// A worker that uses less than this share of a processor is idle, so it does not wait for one.
 const IDLE_WORKER_SHARE: f64 = 0.25;
-/// Minimum share of processor time for other programs to count as keeping the processors busy.
+/// Minimum share of processor time for other programs to count as keeping full processors busy.
 const MIN_OTHERS_SHARE: f64 = 0.3;
+/// From this share on, they count even if a processor was idle for a time.
+const MIN_MAIN_OTHERS_SHARE: f64 = 0.5;
 /// Minimum share of their time that threads must wait for a processor to count as short of
 /// processors.
 const MIN_WAITED_SHARE: f64 = 0.1;
@@ -35,71 +40,72 @@ const MIN_STORAGE_SHARE: f64 = 0.5;
 /// Name of the evidence figure for processor time that other programs used.
 pub(super) const OTHER_PROGRAMS_FIGURE: &str = "other programs";
 
+pub(super) const BUSY_PROCESSORS: Signature = Signature {
+    answer: Answer::Processor,
+    about: "Other programs or virtual machines kept the processors busy, and fathom's threads waited for one: at least 10 % of their time, or, if a paced load reached its rate, 2 % in at least half of the seconds.",
+    detect: detect_busy_processors,
+};
+
 pub(super) const PROCESSOR: Signature = Signature {
     answer: Answer::Processor,
-    about: "All processors were more than 95 % busy, or one was, with at least half of its time in \
-        the kernel (interrupts, I/O path). In addition, fathom's threads waited for a processor or \
-        used 90 % of one. The answer names other programs if they kept the processors busy.",
+    about: "All processors were more than 95 % busy, or one was, with at least half of its time in the kernel (interrupts, I/O path). In addition, fathom's threads waited for a processor or used 90 % of one.",
     detect,
 };
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let cores = &input.observation.cores;
-    if cores.is_empty()
-        || input.is_rate_met()
-        || has_reached_limit_with_idle_workers(input)
-        || is_storage_at_fault(input)
-    {
+    if cores.is_empty() || input.is_rate_met() || !may_be_limit(input) || !may_have_waited(input) {
         return None;
     }
-    let full = |core: &&CoreShare| core.busy() > FULL_SHARE;
-    let in_kernel = cores.iter().filter(full).find(|core| core.kernel >= MIN_KERNEL_SHARE);
     let busiest = cores.iter().max_by(|a, b| a.busy().total_cmp(&b.busy()))?;
-    let all_full = cores.iter().all(|core| full(&core));
-    if let Some(symptom) = detect_other_programs(input, busiest.busy(), all_full || in_kernel.is_some()) {
-        return Some(symptom);
-    }
-    if !may_have_waited(input) {
-        return None;
-    }
-    let (core, sentence) = match in_kernel {
+    let (core, sentence) = match full_in_kernel(cores) {
         Some(core) => (
             core,
             format!(
-                "processor {} was fully busy and spent {:.0} % of its time in the kernel: interrupts and the I/O path \
-                 were the limit",
+                "processor {} was fully busy and spent {:.0} % of its time in the kernel: interrupts and the I/O path were the limit",
                 core.cpu,
                 100.0 * core.kernel
             ),
         ),
-        None if all_full => (busiest, "every processor of this machine was fully busy".to_owned()),
+        None if cores.iter().all(is_full) => (busiest, "every processor of this machine was fully busy".to_owned()),
         None => return None,
     };
-    Some(
-        Symptom::new(sentence)
-            .with_evidence(figure_vs(
-                &format!("processor {}", core.cpu),
-                100.0 * core.busy(),
-                "% busy",
-                100.0 * FULL_SHARE,
-                "full",
-            ))
-            .with_advice(
-                "spread interrupts and workers over more processors, or use larger blocks; stop other programs on \
-                 this machine",
-            ),
-    )
+    Some ( Symptom:: new ( sentence). with_evidence ( figure_vs ( & format! ( "processor {}", core. cpu), 100.0 * core. busy (), "% busy", 100.0 * FULL_SHARE, "full",)). with_advice ( "spread interrupts and workers over more processors, or use larger blocks; stop other programs on this machine",),)
+}
+
+fn is_full(core: &CoreShare) -> bool {
+    core.busy() > FULL_SHARE
+}
+
+fn full_in_kernel(cores: &[CoreShare]) -> Option<&CoreShare> {
+    cores
+        .iter()
+        .find(|core| is_full(core) && core.kernel >= MIN_KERNEL_SHARE)
 }
 
 /// Detects other programs that kept the processors busy while fathom's threads waited for one.
-fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom> {
+fn detect_busy_processors(input: &Input<'_>) -> Option<Symptom> {
     let others = other_activity(input.observation, |_| true);
     let theirs = others.cpu_share.max(others.stolen_share);
-    if !full || theirs <= MIN_OTHERS_SHARE || theirs <= others.own_share || waited_share(input)? < MIN_WAITED_SHARE {
+    let cores = &input.observation.cores;
+    let are_full = !cores.is_empty() && cores.iter().all(is_full) || full_in_kernel(cores).is_some();
+    let min_share = if are_full {
+        MIN_OTHERS_SHARE
+    } else {
+        MIN_MAIN_OTHERS_SHARE
+    };
+    let is_short = theirs > min_share && theirs > others.own_share;
+    // A simulated device is not faster on an idle machine.
+    if !is_short || is_simulated(input.observation) || !may_be_limit(input) {
         return None;
     }
-    let sentence =
-        describe_fault(Fault::OtherCpu, &others) + ", so operations waited for a processor, not for the storage";
+    // A load that reached its rate waited less, but each wait counts in its latencies.
+    match input.is_rate_met() {
+        true => disturbed_seconds(input, Fault::OtherCpu).map(|_| ())?,
+        false if waited_share(input)? < MIN_WAITED_SHARE => return None,
+        false => {}
+    }
+    let sentence = describe_fault(Fault::OtherCpu, &others) + WAITED_FOR_PROCESSOR;
     // STOLEN-TIME already reports stolen time. Under a different name, `diagnosis_finding` does not
     // report it again.
     let (figure_name, advice) = match others.stolen_share > others.cpu_share {
@@ -112,18 +118,19 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
             "stop the programs that use the processors, or measure while they are idle",
         ),
     };
-    Some(
-        Symptom::new(sentence)
-            .with_evidence(figure_vs(
-                "busiest processor",
-                100.0 * busiest,
-                "% busy",
-                100.0 * FULL_SHARE,
-                "full",
-            ))
-            .with_evidence(figure(figure_name, 100.0 * theirs, "% of all processors"))
-            .with_advice(advice),
-    )
+    let mut symptom = Symptom::new(sentence)
+        .with_evidence(figure(figure_name, 100.0 * theirs, "% of all processors"))
+        .with_advice(advice);
+    if let Some(waited) = waited_share(input) {
+        let waited = figure("wait for a processor", 100.0 * waited, "% of the time of each worker");
+        symptom = symptom.with_evidence(waited);
+    }
+    Some(symptom)
+}
+
+/// True unless a known limit or the storage explains the rate although others used the processors.
+fn may_be_limit(input: &Input<'_>) -> bool {
+    !has_reached_limit_with_idle_workers(input) && !is_storage_at_fault(input)
 }
 
 /// True if fathom's threads waited for a processor or saturated one, or if their waiting time is
@@ -150,7 +157,8 @@ fn waited_share(input: &Input<'_>) -> Option<f64> {
 /// the cause, even if other programs use the processors.
 fn has_reached_limit_with_idle_workers(input: &Input<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER_SHARE;
-    input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_reached())
+    let is_reached = |bound: &Bound| bound.kind != LayerKind::Application && bound.is_reached();
+    input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(is_reached)
 }
 
 /// True if the storage caused most of the missing operations, although other programs used more of
@@ -172,14 +180,5 @@ pub(super) fn detect_kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
     let shares: Vec<f64> = cores.iter().map(|core| core.kernel).collect();
     let middle = median(&shares);
     let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
-    (busiest.kernel >= MIN_SKEWED_KERNEL_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
-        let what = format!(
-            "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts probably \
-             all go to one processor",
-            busiest.cpu,
-            100.0 * busiest.kernel,
-            100.0 * middle
-        );
-        remark("D-IRQ-SKEW", what)
-    })
+    ( busiest. kernel >= MIN_SKEWED_KERNEL_SHARE && busiest. kernel > MIN_SKEW * middle). then ( || { let what = format! ( "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts probably all go to one processor", busiest. cpu, 100.0 * busiest. kernel, 100.0 * middle); remark ( "D-IRQ-SKEW", what) })
 }

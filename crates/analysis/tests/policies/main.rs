@@ -291,6 +291,11 @@ fn a_size_selects_the_next_larger_row() {
         resolve_error("azure/premium size=40TiB"),
         PolicyError::NoTier { .. }
     ));
+    let catalogue = Catalogue::built_in();
+    let entry = catalogue.find("azure/premium").unwrap();
+    let of_size = |gib: u64| entry.tier_of_size(&inputs(&[("tier", "P20")]), Bytes::gib(gib));
+    assert_eq!(of_size(252).as_deref(), Some("P15"));
+    assert_eq!(of_size(40 << 10), None);
     let plus = resolve("azure/premium tier=P40 plus=1");
     assert_eq!(iops(&plus), 16_000.0);
 }

@@ -23,23 +23,14 @@ use crate::screen::wrap_paragraph;
 use crate::session::Session;
 
 /// Compare results, and list the conditions that differ
-#[derive(clap::Args)]
-#[command(
-    long_about = "Compares saved results, and reports of other tools as `fathom explain` reads them. First it lists \
-        the conditions that differ: host, kernel, device, versions, load. It refuses results of different loads or \
-        methods of measuring unless --force is given. Then it shows how each figure changes from the first result to \
-        the others, with its 95 % interval, and whether that is better, the same or worse; several results are \
-        ranked.\n\nThe intervals cover variation within each run, not between runs: `fathom ab` measures that.",
-    after_help = "Examples:\n  fathom compare before.fathom after.fathom\n  fathom compare disk1.fathom disk2.fathom \
-        disk3.fathom",
-    mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]"))
-)]
+#[derive(clap:: Args)]
+# [ command ( long_about = "Compares saved results, and reports of other tools as `fathom explain` reads them. First it lists the conditions that differ: host, kernel, device, versions, load. It refuses results of different loads or methods of measuring unless --force is given. Then it shows how each figure changes from the first result to the others, with its 95 % interval, and whether that is better, the same or worse; several results are ranked.\n\nThe intervals cover variation within each run, not between runs: `fathom ab` measures that.", after_help = "Examples:\n  fathom compare before.fathom after.fathom\n  fathom compare disk1.fathom disk2.fathom disk3.fathom", mut_arg ( "out", | arg | arg. help ( "Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]")))]
 pub struct Args {
     /// Two or more saved results, or reports of fio or DiskSpd
-    #[arg(value_name = "RESULT", required = true, num_args = 2.., value_hint = ValueHint::FilePath)]
+    # [ arg ( value_name = "RESULT", required = true, num_args = 2.., value_hint = ValueHint:: FilePath)]
     results: Vec<String>,
     /// Compare although loads or methods of measuring differ
-    #[arg(long, help_heading = ab::HEADING)]
+    # [ arg ( long, help_heading = ab:: HEADING)]
     force: bool,
     #[command(flatten)]
     margin: ab::MarginArgs,
@@ -76,6 +67,9 @@ struct ComparedJob {
     changes: Vec<ComparedFile>,
     /// From best to worst, as indexes of the files.
     ranking: Vec<RankedResult>,
+    /// Changes of all figures from the best result to each other one, in the order of the ranking.
+    #[serde(skip)]
+    from_best: Vec<Vec<Change>>,
     sentences: Vec<String>,
 }
 
@@ -143,6 +137,7 @@ fn build_sides(comparison: &Comparison) -> Vec<Sides<'_>> {
         differences: &job.differences,
         changes: job.changes.iter().map(|to| to.changes.as_slice()).collect(),
         ranking: &job.ranking,
+        from_best: &job.from_best,
         sentences: &job.sentences,
     })
     .collect()
@@ -163,10 +158,12 @@ fn read_side(file: &str) -> Result<Side, Faults> {
             observation,
         };
         let source = found.source;
+        let started = source.started.as_deref().map(local_time);
         let head = Head {
+            started: started.clone().unwrap_or_default(),
             about: std::iter::once(source.form)
                 .chain(source.host.map(|host| format!("on {host}")))
-                .chain(source.started.as_deref().map(local_time))
+                .chain(started)
                 .collect(),
             ..Head::default()
         };
@@ -266,13 +263,15 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
         })
         .collect();
     let mut ranking = compare::rank(&observations, margin);
+    let mut from_best = changes_from_best(&observations, &ranking, margin);
     if changes
         .iter()
         .flat_map(|to| &to.changes)
         .any(|change| change.word == Judgement::DifferentLoad)
     {
         let to_best = ranking.iter_mut().filter_map(|result| result.to_best.as_mut());
-        to_best.for_each(|change| change.word = Judgement::DifferentLoad);
+        let all = to_best.chain(from_best.iter_mut().flatten());
+        all.for_each(|change| change.word = Judgement::DifferentLoad);
     }
     let sentences = match &changes[..] {
         [to] => {
@@ -281,7 +280,7 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
             let sentence = decisive.map(|change| describe_change(change, &to.changes, [&to.file, &files[0]], margin));
             sentence.into_iter().collect()
         }
-        _ => describe_ranking(files, &observations, &ranking, margin),
+        _ => describe_ranking(files, &ranking, &from_best, margin),
     };
     ComparedJob {
         job: first.name.clone(),
@@ -290,25 +289,29 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
         sentences,
         changes,
         ranking,
+        from_best,
     }
 }
 
-/// Describes each ranked result against the best one.
-fn describe_ranking(
-    files: &[String],
-    observations: &[&Observation],
-    ranking: &[RankedResult],
-    margin: f64,
-) -> Vec<String> {
+fn changes_from_best(observations: &[&Observation], ranking: &[RankedResult], margin: f64) -> Vec<Vec<Change>> {
     let Some((best, others)) = ranking.split_first() else {
         return Vec::new();
     };
-    let describe_result = |result: &RankedResult| {
-        let changes = compare::changes(observations[best.index], observations[result.index], margin);
-        let names = [&*files[result.index], &*files[best.index]];
-        Some(describe_change(result.to_best.as_ref()?, &changes, names, margin))
+    let changes =
+        |result: &RankedResult| compare::changes(observations[best.index], observations[result.index], margin);
+    others.iter().map(changes).collect()
+}
+
+/// Describes each ranked result against the best one.
+fn describe_ranking(files: &[String], ranking: &[RankedResult], from_best: &[Vec<Change>], margin: f64) -> Vec<String> {
+    let Some((best, others)) = ranking.split_first() else {
+        return Vec::new();
     };
-    others.iter().filter_map(describe_result).collect()
+    let describe_result = |(result, changes): (&RankedResult, &Vec<Change>)| {
+        let names = [&*files[result.index], &*files[best.index]];
+        Some(describe_change(result.to_best.as_ref()?, changes, names, margin))
+    };
+    others.iter().zip(from_best).filter_map(describe_result).collect()
 }
 
 /// Describes the deciding figure, and figures that disagree with it.
@@ -417,7 +420,7 @@ pub(super) fn format_warnings(warnings: &[Finding]) -> String {
 fn build_table(comparison: &Comparison, job: &ComparedJob) -> Table {
     match &job.changes[..] {
         [to] => pages::changes_table(&comparison.files[0], &to.file, &to.changes),
-        _ => pages::ranking_table(&comparison.files, &job.ranking),
+        _ => pages::ranking_table(&comparison.files, None, &job.ranking, &job.from_best),
     }
 }
 

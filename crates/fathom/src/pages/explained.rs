@@ -64,6 +64,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         }),
     );
     let mut page = Page {
+        table: None,
         title: describe_load(explanation).unwrap_or_else(|| source.file.clone()),
         charts: Vec::new(),
         about,

@@ -23,7 +23,7 @@ use report::html::run::{self, Change, PageContext};
 use report::numbers::rough;
 use serde::Serialize;
 use study::diagnosis::KnownLimits;
-use study::verify::{NOT_TESTED, TestLength, count_proven};
+use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven};
 
 use crate::judged::Judged;
 
@@ -32,6 +32,9 @@ pub use rounds::page as rounds;
 pub use sides::{Sides, ab, caveats, changes_table, compared, headline, next, ranking_table, warnings};
 pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend, sentences as trend_sentences};
+
+/// Rules that find other programs at the disk or at the processors.
+const DISTURBANCES: [&str; 2] = ["OTHER-LOAD", "D-CPU"];
 
 /// The file `<name>.json` with the data of a page.
 fn all_figures<T: Serialize>(name: &str, document: &T) -> Download {
@@ -206,13 +209,20 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
     let notes = notes.map(|note| report::diagnosis::format_sentence(note));
     let deciding = describe_deciding(verdict);
     let proven = count_proven(&verdict.clauses, untested).filter(|_| verdict.outcome == Outcome::Pass);
+    let is_partly = proven.is_some() && is_partly_proven(&verdict.clauses, untested);
     page::Verdict {
         word: match (verdict.outcome, length, &proven) {
+            (Outcome::Pass, _, Some(proven)) if is_partly => {
+                format!("{PARTLY_PROVEN}: {}", proven.trim_end_matches(" proven"))
+            }
             (Outcome::Pass, _, Some(proven)) => format!("PASS, {proven}"),
             (Outcome::Pass, Some(length), _) if length.is_short() => "PASS, short test".into(),
             (outcome, ..) => outcome.word().into(),
         },
-        tone: tone(verdict.outcome),
+        tone: match is_partly {
+            true => Tone::Partly,
+            false => tone(verdict.outcome),
+        },
         sentence: match verdict.outcome {
             Outcome::Fail if !deciding.is_empty() => format!("The storage {deciding}."),
             Outcome::Pass if proven.is_some() => format!("The storage {deciding}."),

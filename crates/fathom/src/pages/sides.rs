@@ -20,6 +20,9 @@ const INTERVALS_CAVEAT: &str =
 /// Caveat about a difference between single runs that exceeds their intervals.
 const ORDER_CAVEAT: &str = "With one run each, the order may be chance although the intervals are apart.";
 
+/// How the interval of a change decides.
+const INTERVAL_RULE: &str = "If the whole interval is within the shaded margin, the figure is the same; if the interval contains zero, or may exclude it by chance because several figures are compared, the difference is not known; otherwise the figure is better or worse.";
+
 /// Returns the caveats of a comparison of single runs.
 pub fn caveats(ranking: &[RankedResult]) -> Vec<String> {
     let mut to_best = ranking.iter().filter_map(|result| result.to_best.as_ref());
@@ -61,7 +64,7 @@ fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: 
             format!("{what} is better than {than}, by more than {beyond}."),
         ),
         Judgement::Same => (
-            "SAME",
+            SAME,
             page::Tone::Plain,
             format!("{what} and {than} differ by less than the margin, if at all."),
         ),
@@ -71,7 +74,7 @@ fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: 
             format!("{what} is worse than {than}, by more than {beyond}."),
         ),
         Judgement::Undecided => (
-            "NO DIFFERENCE PROVEN",
+            UNPROVEN,
             page::Tone::Unsure,
             format!("These runs do not show which is better, {what} or {than}."),
         ),
@@ -133,17 +136,7 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usi
             .map(|change| (change.figure.name(), value(index, change).map(|value| value / ns)));
         Some(Series::over_names(name.clone(), Form::Points, described))
     };
-    Some(Chart {
-        id: format!("{prefix}latencies"),
-        title: "Latency".into(),
-        about: "Latency: the mean, and the time within which 50 %, 95 %, 99 % … of the operations \
-            completed. Less is better."
-            .into(),
-        x: Axis::names(""),
-        y: Axis::log("latency", unit),
-        series: order.iter().filter_map(bars).collect(),
-        ..Chart::default()
-    })
+    Some ( Chart { id : format! ( "{prefix}latencies"), title : "Latency". into (), about : "Latency: the mean, and the time within which 50 %, 95 %, 99 % … of the operations completed. Less is better.". into (), x : Axis:: names ( ""), y : Axis:: log ( "latency", unit), series : order. iter (). filter_map ( bars). collect (),.. Chart:: default () })
 }
 
 /// Builds a chart of the change of each figure, with its interval.
@@ -164,9 +157,7 @@ fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Ch
     Chart {
         id,
         title: format!("Change of each figure: {name} against {from}"),
-        about: "The difference of each figure, with its 95 % interval. If the interval excludes \
-            zero, the figure differs; within the shaded margin the difference does not count."
-            .into(),
+        about: format!("The difference of each figure, with its 95 % interval. {INTERVAL_RULE}"),
         x: Axis::names("figure"),
         y: Axis::linear("change", "%"),
         series: vec![series],
@@ -214,18 +205,64 @@ fn has_different_loads(ranking: &[RankedResult]) -> bool {
         .any(|change| change.word == Judgement::DifferentLoad)
 }
 
-/// Returns a name for the first result of a ranking.
-fn name_first(ranking: &[RankedResult]) -> &'static str {
-    match has_different_loads(ranking) {
-        true => "the first",
-        false => "the best",
+/// The file of the first result of a ranking, with which the others are compared.
+fn baseline<'a>(files: &'a [String], ranking: &[RankedResult]) -> &'a str {
+    ranking.first().map_or("", |first| file_name(&files[first.index]))
+}
+
+/// The changes that a verdict counts: those of the deciding figure, the median and the p99.
+fn counted_changes<'a>(one: &'a RankedResult, changes: &'a [Change]) -> impl Iterator<Item = &'a Change> {
+    let decisive = one.to_best.as_ref();
+    let is_counted = move |change: &&Change| {
+        [Figure::Quantile(0.5), Figure::Quantile(0.99)].contains(&change.figure)
+            && decisive.is_none_or(|decisive| decisive.figure != change.figure)
+    };
+    decisive.into_iter().chain(changes.iter().filter(is_counted))
+}
+
+/// Judges a result by the counted changes; `None` if it is better in some and worse in others.
+fn judge_result(one: &RankedResult, changes: &[Change]) -> Option<Judgement> {
+    let has = |wanted: Judgement| counted_changes(one, changes).any(|change| change.word == wanted);
+    match (has(Judgement::Better), has(Judgement::Worse)) {
+        _ if has(Judgement::DifferentLoad) => Some(Judgement::DifferentLoad),
+        (true, true) => None,
+        (true, false) => Some(Judgement::Better),
+        (false, true) => Some(Judgement::Worse),
+        (false, false) if has(Judgement::Undecided) => Some(Judgement::Undecided),
+        (false, false) => Some(Judgement::Same),
     }
 }
 
-/// Builds a table of results from best to worst, each compared with the best.
-pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
-    let with_interval = |result: &RankedResult| {
-        let decisive = &result.figures[0];
+/// Describes the verdict on a result: `worse in IOPS and p99`.
+fn describe_result(one: &RankedResult, changes: &[Change]) -> String {
+    let in_figures = |wanted: Judgement| {
+        let changed = counted_changes(one, changes).filter(|change| change.word == wanted);
+        let names: Vec<String> = changed.map(|change| change.figure.name()).collect();
+        let (last, others) = names.split_last()?;
+        Some(match others {
+            [] => format!("{} in {last}", wanted.word()),
+            others => format!("{} in {} and {last}", wanted.word(), others.join(", ")),
+        })
+    };
+    let parts = [Judgement::Better, Judgement::Worse].map(in_figures);
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => judge_result(one, changes).map_or("", Judgement::word).to_owned(),
+        false => parts.join("; "),
+    }
+}
+
+/// Builds a table of results from best to worst, each compared with the best. With heads it is the
+/// table of a page: the verdict is in the first columns, which a phone shows, and the time and the
+/// target of each result in the last.
+pub fn ranking_table(
+    files: &[String],
+    heads: Option<&[Head]>,
+    ranking: &[RankedResult],
+    from_best: &[Vec<Change>],
+) -> Table {
+    let with_interval = |one: &RankedResult| {
+        let decisive = &one.figures[0];
         let ends = decisive.interval.map(|(low, high)| {
             let words = [low, high].map(|end| decisive.figure.format_value(end));
             match words[0] == words[1] {
@@ -241,31 +278,43 @@ pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
             figures.push(shown.figure);
         }
     }
+    let arrange = |name: String, verdict: String, mut cells: Vec<String>, last: Option<[String; 2]>| {
+        let place = if last.is_some() { 0 } else { cells.len() };
+        cells.insert(place, verdict);
+        std::iter::once(name)
+            .chain(cells)
+            .chain(last.into_iter().flatten())
+            .collect::<Vec<_>>()
+    };
     let row = |(place, result): (usize, &RankedResult)| {
         let others = figures.iter().skip(1).map(|figure| {
             let found = result.figures.iter().find(|shown| shown.figure == *figure);
             found.map_or("-".to_owned(), |shown| figure.format_value(shown.value))
         });
-        let (change, word) = match &result.to_best {
-            None => (name_first(ranking).to_owned(), String::new()),
-            Some(change) => (change.describe(), change.word.word().to_owned()),
+        let (change, word) = match (
+            &result.to_best,
+            place.checked_sub(1).and_then(|place| from_best.get(place)),
+        ) {
+            (Some(change), Some(changes)) => (change.describe(), describe_result(result, changes)),
+            _ => ("-".to_owned(), "baseline".to_owned()),
         };
-        std::iter::once(format!("{}. {}", place + 1, files[result.index]))
-            .chain([with_interval(result)])
+        let cells = std::iter::once(with_interval(result))
             .chain(others)
-            .chain([change, word])
-            .collect()
+            .chain([change])
+            .collect();
+        let head = heads.and_then(|heads| heads.get(result.index));
+        let last = head.map(|head| [head.started.clone(), head.targets.clone()]);
+        arrange(format!("{}. {}", place + 1, files[result.index]), word, cells, last)
     };
-    let head = figures.iter().enumerate().map(|(place, figure)| match place {
-        0 => format!("{} (95 %)", figure.name()),
-        _ => figure.name(),
-    });
+    let decisive = figures.iter().take(1).map(|figure| format!("{} (95 %)", figure.name()));
+    let against = format!("against {} (95 %)", baseline(files, ranking));
+    let titles = decisive
+        .chain(figures.iter().skip(1).map(|figure| figure.name()))
+        .chain([against]);
+    let last = heads.map(|_| ["measured", "target"].map(str::to_owned));
     Table {
         caption: ranking_title(ranking).into(),
-        head: std::iter::once(String::new())
-            .chain(head)
-            .chain([format!("against {} (95 %)", name_first(ranking)), "it is".into()])
-            .collect(),
+        head: arrange(String::new(), "verdict".into(), titles.collect(), last),
         rows: ranking.iter().enumerate().map(row).collect(),
     }
 }
@@ -303,16 +352,17 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
             format!(
                 "{}, {}",
                 shown.figure.format_value(shown.value),
-                to_best.unwrap_or_else(|| name_first(ranking).into())
+                to_best.unwrap_or_else(|| "baseline".into())
             )
         })
         .collect();
     Some(Chart {
         id: format!("{prefix}intervals"),
         title: format!("{title}: {}", ranking_title(ranking).to_lowercase()),
-        about: "Each point is a result, with its 95 % interval from the variation within the run, \
-            and its change from the best result with the interval of that change."
-            .into(),
+        about: format!(
+            "Each point is a result, with its 95 % interval from the variation within the run, and its change from {} with the interval of that change. {INTERVAL_RULE}",
+            baseline(files, ranking)
+        ),
         x: Axis::names("result"),
         y: Axis::linear(&title, unit),
         series: vec![series],
@@ -320,7 +370,7 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
             across: Across::Y,
             at: best.value / scale * (1.0 - margin),
             to: Some(best.value / scale * (1.0 + margin)),
-            words: format!("counts as the same as {}", name_first(ranking)),
+            words: format!("counts as the same as {}", baseline(files, ranking)),
             tone: Tone::Other,
         }],
         ..Chart::default()
@@ -339,6 +389,8 @@ pub struct Sides<'a> {
     pub changes: Vec<&'a [Change]>,
     /// From the best to the worst.
     pub ranking: &'a [RankedResult],
+    /// From the best to each of the others, in the order of the ranking.
+    pub from_best: &'a [Vec<Change>],
     /// The comparison in sentences.
     pub sentences: &'a [String],
 }
@@ -353,14 +405,27 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
             String::new()
         };
         let is_ranked = files.len() > 2;
-        let order: Vec<usize> = job.ranking.iter().map(|result| result.index).collect();
+        // Several results are compared with the best, two in the order of the command line.
+        let (names, changes, order): (Vec<String>, Vec<&[Change]>, Vec<usize>) = match is_ranked {
+            true => (
+                job.ranking.iter().map(|one| files[one.index].clone()).collect(),
+                job.from_best.iter().map(Vec::as_slice).collect(),
+                (0..job.ranking.len()).collect(),
+            ),
+            false => (
+                files.to_vec(),
+                job.changes.clone(),
+                job.ranking.iter().map(|result| result.index).collect(),
+            ),
+        };
         let mut blocks: Vec<Block> = Block::chart_block(intervals(&prefix, files, job.ranking, margin))
             .into_iter()
-            .chain(Block::chart_block(latencies(&prefix, files, &job.changes, &order)))
+            .chain(Block::chart_block(latencies(&prefix, &names, &changes, &order)))
             .collect();
-        let pairs = build_change_charts(&prefix, files, &job.changes, &order, margin);
+        let pairs = build_change_charts(&prefix, &names, &changes, &order, margin);
         match is_ranked {
-            true => blocks.push(Block::Table(ranking_table(files, job.ranking))),
+            true if jobs.len() == 1 => {}
+            true => blocks.push(Block::Table(ranking_table(files, None, job.ranking, job.from_best))),
             false => blocks.extend(pairs.iter().cloned()),
         }
         blocks.push(differences_block(files, job.differences));
@@ -374,7 +439,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         });
         if is_ranked {
             sections.push(Section {
-                title: format!("Each against {}", files[0]),
+                title: format!("Each figure against {}", baseline(files, job.ranking)),
                 folded: true,
                 blocks: pairs,
                 ..Section::default()
@@ -386,7 +451,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
     let verdict = match jobs {
         [only] => Verdict {
             notes: caveats(only.ranking),
-            ..weaken(judge(files, only))
+            ..weaken(judge(files, only), heads)
         },
         _ => Verdict::default(),
     };
@@ -398,10 +463,18 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         sentence: job.sentences.join(" "),
         advice: Vec::new(),
     });
-    let (title, about) = headline(files, heads);
+    let (title, mut about) = headline(files, heads);
+    let table = match jobs {
+        [only] if files.len() > 2 => Some(ranking_table(files, Some(heads), only.ranking, only.from_best)),
+        _ => None,
+    };
+    if table.is_some() {
+        about = common_lines(heads);
+    }
     let mut page = Page {
         title,
         about,
+        table,
         verdict,
         lead: lead.chain([next(files, heads, jobs)]).collect(),
         findings: warnings(files, heads),
@@ -445,17 +518,33 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Weakens a verdict about single runs, which do not show the variation from run to run.
-fn weaken(verdict: Verdict) -> Verdict {
-    match verdict.tone {
-        page::Tone::Good | page::Tone::Bad => Verdict {
+/// Weakens a verdict about single runs, which do not show the variation from run to run. If other
+/// programs disturbed one, they may be the cause of a difference.
+fn weaken(verdict: Verdict, heads: &[Head]) -> Verdict {
+    if [SAME, UNPROVEN].contains(&&*verdict.word) {
+        return verdict;
+    }
+    match (advice::describe_disturbed(heads), verdict.tone) {
+        (Some(which), page::Tone::Good | page::Tone::Bad | page::Tone::Unsure) => Verdict {
+            word: "CANNOT TELL".into(),
+            tone: page::Tone::Unsure,
+            sentence: format!(
+                "{} But other programs disturbed {which}, so the storage may not be the cause.",
+                verdict.sentence
+            ),
+            ..verdict
+        },
+        (None, page::Tone::Good | page::Tone::Bad) => Verdict {
             word: format!("{} (ONE RUN EACH)", verdict.word),
             tone: page::Tone::Plain,
             ..verdict
         },
-        page::Tone::Unsure | page::Tone::Plain => verdict,
+        _ => verdict,
     }
 }
+
+const SAME: &str = "SAME";
+const UNPROVEN: &str = "NO DIFFERENCE PROVEN";
 
 /// Judges a comparison: two results by the deciding figure, more by how the others compare with the
 /// best.
@@ -469,23 +558,26 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
     let Some((best, others)) = job.ranking.split_first() else {
         return Verdict::default();
     };
-    let words: Vec<Judgement> = others
-        .iter()
-        .filter_map(|side| side.to_best.as_ref())
-        .map(|to| to.word)
+    let best_name = file_name(&files[best.index]);
+    let first_figure = best
+        .figures
+        .first()
+        .map_or_else(String::new, |first| first.figure.name());
+    let results = others.iter().zip(job.from_best);
+    let words: Vec<Option<Judgement>> = results
+        .clone()
+        .map(|(side, changes)| judge_result(side, changes))
         .collect();
-    let best = &files[best.index];
-    let names = |wanted: fn(Judgement) -> bool| {
-        let chosen = others
-            .iter()
-            .filter(|side| side.to_best.as_ref().is_some_and(|to| wanted(to.word)));
-        chosen
-            .map(|side| files[side.index].as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let all_equal = |wanted: Judgement| words.iter().all(|word| *word == wanted);
-    let (label, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
+    let described = results
+        .clone()
+        .map(|(side, changes)| format!("{}: {}", file_name(&files[side.index]), describe_result(side, changes)));
+    let compared = format!(
+        "Compared with {best_name}, which has the best {first_figure}: {}.",
+        described.collect::<Vec<_>>().join(", ")
+    );
+    let all_equal = |wanted: Judgement| words.iter().all(|word| *word == Some(wanted));
+    let has = |wanted: Option<Judgement>| words.contains(&wanted);
+    let (label, tone, sentence) = if has(Some(Judgement::DifferentLoad)) {
         (
             "DIFFERENT LOADS".into(),
             page::Tone::Plain,
@@ -493,35 +585,38 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         )
     } else if all_equal(Judgement::Worse) {
         (
-            format!("{} WAS BEST", file_name(best)),
+            format!("{best_name} WAS BEST"),
             page::Tone::Good,
-            format!("{best} was better than all others in these runs; the differences exceed {WITHIN_RUNS}."),
+            format!("{best_name} had better figures than all others. {compared}"),
         )
     } else if all_equal(Judgement::Same) {
         (
-            "SAME".into(),
+            SAME.into(),
             page::Tone::Plain,
-            "The results differ by less than the margin, if at all.".to_owned(),
+            format!("The results differ by less than the margin, if at all. {compared}"),
         )
-    } else if words.contains(&Judgement::Worse) {
+    } else if has(None) || has(Some(Judgement::Better)) {
         (
             "NO SINGLE BEST".into(),
             page::Tone::Unsure,
+            format!("No result is the best in rate and latency. {compared}"),
+        )
+    } else if has(Some(Judgement::Worse)) {
+        let worse = results.zip(&words).filter(|(_, word)| **word == Some(Judgement::Worse));
+        let names: Vec<&str> = worse.map(|((one, _), _)| file_name(&files[one.index])).collect();
+        (
+            format!("{} WORSE", names.join(", ")),
+            page::Tone::Bad,
             format!(
-                "{best} has the best {}, but {} may be as good. Worse by more than {WITHIN_RUNS}: {}.",
-                job.ranking[0]
-                    .figures
-                    .first()
-                    .map_or_else(String::new, |first| first.figure.name()),
-                names(|word| word != Judgement::Worse),
-                names(|word| word == Judgement::Worse)
+                "{} was clearly slower than {best_name} in these runs. {compared}",
+                names.join(" and ")
             ),
         )
     } else {
         (
-            "NO DIFFERENCE PROVEN".into(),
+            UNPROVEN.into(),
             page::Tone::Unsure,
-            "These runs do not show which is the best: they may differ by chance alone.".to_owned(),
+            format!("These runs do not show which is the best: they may differ by chance alone. {compared}"),
         )
     };
     Verdict {

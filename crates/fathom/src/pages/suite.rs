@@ -82,6 +82,7 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
         sections: std::iter::once(figures(&workloads))
             .chain(first.and_then(repeat_section))
             .collect(),
+        downloads: downloads(study, &workloads),
         provenance: first.map_or_else(String::new, |results| {
             provenance(&Summary {
                 name: study.name.clone(),
@@ -94,6 +95,27 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
         locate_commands(&mut page, first);
     }
     page
+}
+
+/// The verdict of each workload, and the data of all runs.
+fn downloads(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<page::Download> {
+    let name = report::html::to_identifier(&study.name);
+    let summaries: Vec<Summary> = study
+        .runs
+        .iter()
+        .map(|run| Summary::from_results(&run.results))
+        .collect();
+    let verdicts: Vec<(&str, &Option<Verdict>)> = workloads
+        .iter()
+        .map(|one| (one.requirement.workload.as_str(), &one.verdict))
+        .collect();
+    vec![
+        super::all_figures(&name, &summaries),
+        page::Download {
+            words: "Every verdict (JSON)".into(),
+            ..super::all_figures(&format!("{name}-verdicts"), &verdicts)
+        },
+    ]
 }
 
 fn judge_workload<'a>(study: &'a Study, requirement: &'a WorkloadRequirement) -> JudgedWorkload<'a> {
@@ -408,26 +430,9 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
             format!("{value}, {}", judged.outcome.word())
         })
         .collect();
-    let chart = Chart {
-        id: "limits".into(),
-        title: "Each promise against its limit".into(),
-        about: "100 % is the limit: a promise is met on its left, missed on its right. For a rate, \
-            the value is the required rate in percent of the measured one. Disc: PASS; cross: FAIL; \
-            hollow square: not decided."
-            .into(),
-        x: Axis::names("promise"),
-        // A miss by a factor of 25 would leave no room for the others on a linear axis.
-        y: Axis::log("of the limit", "%"),
-        series: vec![series],
-        marks: vec![Mark {
-            across: Across::Y,
-            at: 0.0,
-            to: Some(100.0),
-            words: "met".into(),
-            tone: Tone::Trim,
-        }],
-        ..Chart::default()
-    };
+    let chart = Chart { id : "limits". into (), title : "Each promise against its limit". into (), about : "100 % is the limit: a promise is met on its left, missed on its right. For a rate, the value is the required rate in percent of the measured one. Disc: PASS; cross: FAIL; hollow square: not decided.". into (), x : Axis:: names ( "promise"),
+// A miss by a factor of 25 would leave no room for the others on a linear axis.
+ y : Axis:: log ( "of the limit", "%"), series : vec! [ series], marks : vec! [ Mark { across : Across:: Y, at : 0.0, to : Some ( 100.0), words : "met". into (), tone : Tone:: Trim, }],.. Chart:: default () };
     (!chart.is_empty()).then_some(chart)
 }
 
@@ -450,19 +455,46 @@ fn quantile(seen: &Observation, share: f64) -> Option<f64> {
     seen.total.waited()?.quantile(share)
 }
 
+/// The quantiles to show: p99 and those of the requirements.
+fn shown_quantiles(workloads: &[JudgedWorkload<'_>]) -> Vec<f64> {
+    let clauses = workloads.iter().flat_map(JudgedWorkload::clauses);
+    let required = clauses.filter_map(|judged| match judged.clause.metric {
+        Metric::Quantile { share } => Some(share),
+        _ => None,
+    });
+    let mut shares: Vec<f64> = required.chain([0.99]).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.dedup();
+    shares
+}
+
+/// More lines than this in a chart cannot be told apart.
+const MAX_LIMIT_LINES: usize = 4;
+
+/// Builds the lines of the required latencies.
+fn latency_limits(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Mark> {
+    let clauses = workloads
+        .iter()
+        .flat_map(|one| one.clauses().iter().map(move |judged| (one, &judged.clause)));
+    let limited = clauses.filter(|(_, clause)| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. }));
+    let marks = limited.map(|(one, clause)| Mark {
+        across: Across::Y,
+        at: clause.target / unit_ns,
+        to: None,
+        words: format!("{}: {clause}", one.requirement.workload),
+        tone: Tone::Limit,
+    });
+    let marks: Vec<Mark> = marks.collect();
+    match marks.len() > MAX_LIMIT_LINES {
+        true => Vec::new(),
+        false => marks,
+    }
+}
+
 /// Builds the chart of the latencies of each workload: the mean, p99 and the promised percentiles.
 fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let seen = list_measured(workloads);
-    let promised = workloads
-        .iter()
-        .flat_map(JudgedWorkload::clauses)
-        .filter_map(|judged| match judged.clause.metric {
-            Metric::Quantile { share } => Some(share),
-            _ => None,
-        });
-    let mut shares: Vec<f64> = promised.chain([0.99]).collect();
-    shares.sort_by(f64::total_cmp);
-    shares.dedup();
+    let shares = shown_quantiles(workloads);
     let slowest = seen
         .iter()
         .filter_map(|(_, seen)| quantile(seen, *shares.last()?))
@@ -474,20 +506,7 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
             .map(|(name, seen)| (name.clone(), figure(seen).map(|value| value / ns)));
         Series::over_names(name, Form::Bars, described)
     };
-    let chart = Chart {
-        id: "latencies".into(),
-        title: "Latency".into(),
-        about: "The mean, and the time within which 99 % (p99) or another share of the operations completed. Less is better.".into(),
-        x: Axis::names("workload"),
-        y: Axis::from_zero("latency", unit),
-        series: std::iter::once(bars("mean".to_owned(), &mean))
-            .chain(shares.iter().map(|share| {
-                let figure = |seen: &Observation| quantile(seen, *share);
-                bars(LimitedFigure::Quantile(*share).to_string(), &figure)
-            }))
-            .collect(),
-        ..Chart::default()
-    };
+    let chart = Chart { id : "latencies". into (), title : "Latency". into (), about : "The mean, and the time within which 99 % (p99) or another share of the operations completed. Dashed lines are limits. Less is better.". into (), x : Axis:: names ( "workload"), y : Axis:: from_zero ( "latency", unit), series : std:: iter:: once ( bars ( "mean". to_owned (), & mean)). chain ( shares. iter (). map ( | share | { let figure = | seen : & Observation | quantile ( seen, * share); bars ( LimitedFigure:: Quantile ( * share). to_string (), & figure) })). collect (), marks : latency_limits ( workloads, ns),.. Chart:: default () };
     (!chart.is_empty()).then_some(chart)
 }
 
@@ -508,53 +527,68 @@ fn list_warnings(workload: &JudgedWorkload<'_>) -> String {
 }
 
 fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
+    let shares = shown_quantiles(workloads);
     let row = |workload: &JudgedWorkload<'_>| {
         let seen = workload
             .run
             .and_then(|run| Observation::from_results(&run.results, 0, 0));
         let cell = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or("-".into(), words);
         let total = |figure: fn(&Observation) -> Option<f64>| seen.as_ref().and_then(figure);
-        vec![
+        let quantiles = shares.iter().map(|share| {
+            let value = seen.as_ref().and_then(|seen| quantile(seen, *share));
+            cell(value, time)
+        });
+        let first = [
             workload.requirement.workload.clone(),
             workload.outcome().word().to_owned(),
-            workload.load().unwrap_or_else(|| "not measured".into()),
             cell(total(|seen| seen.total.iops), rough),
-            cell(total(|seen| seen.total.bytes_per_sec.map(|bytes| bytes / 1e6)), rough),
             cell(total(mean), time),
-            cell(total(|seen| quantile(seen, 0.99)), time),
+        ];
+        let last = [
+            cell(total(|seen| seen.total.bytes_per_sec.map(|bytes| bytes / 1e6)), rough),
             workload
                 .measured()
                 .map_or("-".into(), report::numbers::duration_with_unit),
             list_warnings(workload),
-        ]
+            workload.load().unwrap_or_else(|| "not measured".into()),
+        ];
+        first.into_iter().chain(quantiles).chain(last).collect()
     };
+    let quantiles = shares.iter().map(|share| LimitedFigure::Quantile(*share).to_string());
+    // A phone shows the first columns.
+    let head = ["workload", "verdict", "IOPS", "mean"].map(str::to_owned).into_iter();
+    let head = head.chain(quantiles);
+    let head = head
+        .chain(["MB/s", "measured for", "warnings", "load"].map(str::to_owned))
+        .collect();
     let promises = workloads.iter().flat_map(|workload| {
         workload.clauses().iter().map(move |judged| {
             vec![
                 group_thousands(&format!("{}: {}", workload.requirement.workload, judged.clause)),
                 judged.outcome.word().to_owned(),
+                judged
+                    .value
+                    .map_or("-".into(), |value| group_thousands(&judged.clause.metric.show(value))),
+                group_thousands(&judged.clause.metric.show(judged.clause.target)),
                 group_thousands(&judged.reason),
             ]
         })
     });
-    let table = |caption: &str, head: &[&str], rows: Vec<Vec<String>>| {
+    let table = |caption: &str, head: Vec<String>, rows: Vec<Vec<String>>| {
         Block::Table(Table {
             caption: caption.into(),
-            head: head.iter().map(|word| (*word).to_owned()).collect(),
+            head,
             rows,
         })
     };
+    let head_of_promises = ["promise", "verdict", "measured", "limit", "why"]
+        .map(str::to_owned)
+        .to_vec();
     Section {
         title: "Measurements".into(),
         blocks: vec![
-            table(
-                "Every workload",
-                &[
-                    "workload", "verdict", "load", "IOPS", "MB/s", "mean", "p99", "measured for", "warnings",
-                ],
-                workloads.iter().map(row).collect(),
-            ),
-            table("Every promise", &["promise", "verdict", "why"], promises.collect()),
+            table("Every workload", head, workloads.iter().map(row).collect()),
+            table("Every promise", head_of_promises, promises.collect()),
         ],
         ..Section::default()
     }

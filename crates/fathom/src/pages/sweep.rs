@@ -34,12 +34,14 @@ pub fn page(report: &Report, study: &Study) -> Page {
     for (number, curve) in report.curves.iter().enumerate() {
         sections.push(curve_section(number, curve, report, study));
     }
+    sections.extend(report.curves.iter().map(analyses_section));
     sections.push(table(report));
     sections.extend(omitted(report));
     sections.extend(first.and_then(repeat_section));
     let mut page = Page {
         title: page::mark_title(simulation(study), &build_title(report, summary.as_ref())),
         charts: Vec::new(),
+        table: None,
         about: about(report, first, summary.as_ref()),
         verdict: limit_verdict(report),
         lead: report
@@ -184,7 +186,6 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
         &points,
     )));
     blocks.extend(Block::chart_block(device_chart(number, curve, study, &fixed_settings)));
-    blocks.push(Block::Table(analyses_table(curve)));
     Section {
         title: format!("{}{fixed_settings}", self::title(curve.parameter)),
         about: split_advice(curve).1,
@@ -242,8 +243,7 @@ fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         id: format!("rate-{number}"),
         title: format!("{}{subject}", title(curve.parameter)),
         about: format!(
-            "Each point is a run{}. Where the curve becomes flat (its knee), the storage is full: more load \
-            gives no more operations per second, and each operation waits longer.",
+            "Each point is a run{}. Where the curve becomes flat (its knee), the storage is full: more load gives no more operations per second, and each operation waits longer.",
             if measured_intervals {
                 " with its 95 % interval"
             } else {
@@ -358,18 +358,7 @@ fn latencies(number: usize, curve: &Curve, report: &Report, subject: &str) -> Ch
             .filter_map(|(setting, row)| Some((*setting, row.p99_ns? / ns)));
         series.push(Series::new("p99", Form::Points, p99).tone(Tone::Write));
     }
-    Chart {
-        id: format!("latency-{number}"),
-        title: format!("Latency over {}{subject}", curve.parameter.name()),
-        about: "Once the storage is full, operations wait for each other: the latency grows with the \
-            load, but hardly the rate."
-            .into(),
-        x: curve_axis(curve),
-        y: Axis::log("latency", unit),
-        series,
-        marks,
-        ..Chart::default()
-    }
+    Chart { id : format! ( "latency-{number}"), title : format! ( "Latency over {}{subject}", curve. parameter. name ()), about : "Once the storage is full, operations wait for each other: the latency grows with the load, but hardly the rate.". into (), x : curve_axis ( curve), y : Axis:: log ( "latency", unit), series, marks,.. Chart:: default () }
 }
 
 /// Finds the rows that are the points of a curve, in its order.
@@ -405,31 +394,23 @@ fn device_chart(number: usize, curve: &Curve, study: &Study, subject: &str) -> O
         })
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    (!points.is_empty()).then(|| Chart {
-        id: format!("busy-{number}"),
-        title: format!("The device, by the kernel's count{subject}"),
-        about: "The share of time in which the device was busy, and the average number of requests \
-            in the device and its queue. A device that serves many requests at the same time is not \
-            full at 100 % busy; a device that serves one at a time is."
-            .into(),
-        x: curve_axis(curve),
-        y: Axis::from_zero("busy", "%"),
-        right: Some(Axis::from_zero("requests in the device", "")),
-        series: vec![
-            Series::new("busy", Form::Points, points.iter().map(|point| (point.0, point.1))).tone(Tone::Read),
-            Series::new(
-                "in the device",
-                Form::Points,
-                points.iter().map(|point| (point.0, point.2)),
-            )
-            .tone(Tone::Write)
-            .at_right(),
-        ],
-        ..Chart::default()
-    })
+    ( ! points. is_empty ()). then ( || Chart { id : format! ( "busy-{number}"), title : format! ( "The device, by the kernel's count{subject}"), about : "The share of time in which the device was busy, and the average number of requests in the device and its queue. A device that serves many requests at the same time is not full at 100 % busy; a device that serves one at a time is.". into (), x : curve_axis ( curve), y : Axis:: from_zero ( "busy", "%"), right : Some ( Axis:: from_zero ( "requests in the device", "")), series : vec! [ Series:: new ( "busy", Form:: Points, points. iter (). map ( | point | ( point. 0, point. 1))). tone ( Tone:: Read), Series:: new ( "in the device", Form:: Points, points. iter (). map ( | point | ( point. 0, point. 2)),). tone ( Tone:: Write). at_right (),],.. Chart:: default () })
 }
 
-/// Builds the table of all analyses of the curve.
+/// Builds the folded section of all analyses of a curve.
+fn analyses_section(curve: &Curve) -> Section {
+    let of = match curve.fixed.is_empty() {
+        true => String::new(),
+        false => format!(" for {}", format_settings(&curve.fixed)),
+    };
+    Section {
+        title: format!("Methods that read the curve{of}"),
+        folded: true,
+        blocks: vec![Block::Table(analyses_table(curve))],
+        ..Section::default()
+    }
+}
+
 fn analyses_table(curve: &Curve) -> Table {
     let knee = &curve.knee;
     let mut pairs = Vec::new();

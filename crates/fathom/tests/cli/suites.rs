@@ -137,6 +137,9 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
         "&#39;broken&#39; misses its requirement. After a change, repeat",
         "The storage fails 1 of 2 workloads: broken.",
         "id=\"chart-limits\"",
+        "<th scope=\"col\">p90</th><th scope=\"col\">p99</th>",
+        "broken: p90 &lt;= 3 ms</text>",
+        "Every verdict (JSON)",
         "<h2>What next</h2>",
         "fathom suite ",
     ]);

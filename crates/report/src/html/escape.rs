@@ -51,8 +51,8 @@ fn is_bound_together(before: Option<char>, after: &str) -> bool {
     }
 }
 
-/// Formats code within a sentence, without line breaks at the hyphens of options.
-fn command(code: &str) -> String {
+/// Formats code, without line breaks at the hyphens of options.
+pub(super) fn command(code: &str) -> String {
     let option = |word: &str| match word.starts_with('-') {
         true => format!("<span class=\"option\">{}</span>", text(word)),
         false => text(word),
@@ -74,10 +74,25 @@ pub(super) fn command_box(code: &str) -> String {
     )
 }
 
+/// Keeps browsers from breaking lines at the hyphens of options in escaped text.
+fn keep_options_whole(escaped: &str) -> String {
+    let word = |word: &str| match word.starts_with("--") {
+        true => format!("<span class=\"option\">{word}</span>"),
+        false => word.to_owned(),
+    };
+    escaped.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// Formats prose for an element: text between backticks becomes code, and other numbers get commas
 /// between thousands.
 pub(super) fn prose(sentence: &str) -> String {
-    let format_number = |part: &str| text_with_nbsp(&crate::numbers::group_thousands(part));
+    let format_number = |part: &str| {
+        let escaped = text_with_nbsp(&crate::numbers::group_thousands(part));
+        match escaped.contains("--") {
+            true => keep_options_whole(&escaped),
+            false => escaped,
+        }
+    };
     let parts: Vec<&str> = sentence.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return format_number(sentence);

@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 
 use chart::{Chart, Scale, X};
 use escape::{prose, text, text_with_nbsp};
-use page::{Block, Lead, Page, Section, Table, Verdict, severity_class, sort_by_severity};
+use page::{Block, Lead, Page, Section, Table, Tone, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
 use crate::numbers::{count, group_thousands, rough};
@@ -71,7 +71,7 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
         write_findings(&page.findings, &mut out);
     }
     for (number, section) in page.sections.iter().enumerate() {
-        write_section(number, section, &mut out);
+        write_section(number, section, page.verdict.tone, &mut out);
     }
     write_downloads(page, &mut out);
     terms::write(&terms, &mut out);
@@ -159,6 +159,7 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     }
     out.push_str("</header>\n<section id=\"answer\" aria-label=\"Result\">\n");
     write_verdict(&page.verdict, out);
+    page.table.iter().for_each(|table| write_table(table, out));
     if !page.lead.is_empty() {
         out.push_str("<div class=\"leads\">\n");
         page.lead.iter().for_each(|lead| write_lead(lead, out));
@@ -301,7 +302,7 @@ fn write_finding(finding: &Finding, out: &mut String) {
     out.push_str("</li>\n");
 }
 
-fn write_section(number: usize, section: &Section, out: &mut String) {
+fn write_section(number: usize, section: &Section, tone: Tone, out: &mut String) {
     let (open, close) = match section.folded {
         true => (
             format!("<details><summary><h2>{}</h2></summary>", text(&section.title)),
@@ -325,7 +326,7 @@ fn write_section(number: usize, section: &Section, out: &mut String) {
             }
             Block::Chart(chart) => write_chart(chart, out),
             Block::Table(table) => write_table(table, out),
-            Block::Path(path) => write_path(path, out),
+            Block::Path(path) => write_path(path, tone, out),
             Block::Code {
                 title,
                 text: code,
@@ -377,6 +378,13 @@ fn figures_table(chart: &Chart) -> Option<Table> {
         .iter()
         .filter(|series| series.form != chart::Form::Guide)
         .collect();
+    if let [points] = drawn[..]
+        && chart.x.scale != Scale::Names
+        && chart.x.ticks.is_empty()
+        && points.words.len() == points.x.len()
+    {
+        return (points.x.len() <= MAX_ROWS).then(|| named_points_table(chart, points));
+    }
     let mut rows: Vec<&X> = Vec::new();
     for x in drawn.iter().flat_map(|series| &series.x) {
         if !rows.contains(&x) {
@@ -424,6 +432,29 @@ fn figures_table(chart: &Chart) -> Option<Table> {
             .collect(),
         rows: cells.collect(),
     })
+}
+
+/// Creates a table of points that have names, such as the depths of a sweep. Several may share a
+/// position.
+fn named_points_table(chart: &Chart, points: &chart::Series) -> Table {
+    let cells = points
+        .words
+        .iter()
+        .zip(&points.x)
+        .zip(&points.y)
+        .map(|((words, x), y)| {
+            let x = match x {
+                X::Name(name) => name.clone(),
+                X::Number(number) => format_figure(*number, &chart.x),
+            };
+            let name = words.split(": ").next().unwrap_or_default().to_owned();
+            vec![name, x, y.map_or("-".to_owned(), |y| format_figure(y, &chart.y))]
+        });
+    Table {
+        caption: chart.title.clone(),
+        head: vec![String::new(), chart.x.title_with_unit(), chart.y.title_with_unit()],
+        rows: cells.collect(),
+    }
 }
 
 /// Formats a count exactly, and another figure with three significant digits.
@@ -497,7 +528,7 @@ fn column_class(table: &Table, index: usize) -> &'static str {
     }
 }
 
-fn write_path(path: &IoPath, out: &mut String) {
+fn write_path(path: &IoPath, tone: Tone, out: &mut String) {
     let _ = writeln!(out, "<figure class=\"path\">\n<h3>{}</h3>\n<ol>", text(&path.title));
     for layer in &path.layers {
         let class = if layer.binds { " class=\"binds\"" } else { "" };
@@ -508,11 +539,11 @@ fn write_path(path: &IoPath, out: &mut String) {
         };
         let _ = write!(out, "<li{class}>{hop}<strong>{}</strong>", text(&layer.name));
         if layer.binds {
-            out.push_str("<em class=\"limit\">Bottleneck</em>");
+            let _ = write!(out, "<em class=\"limit\">{}</em>", path::BOTTLENECK);
         }
         if let Some(percent) = layer.used_percent {
-            // A full bar is red only if it is the bottleneck.
-            let limits = if layer.binds {
+            // A full bar is red only if it is the bottleneck of a load that did not pass.
+            let limits = if layer.binds && !tone.is_pass() {
                 " low=\"98\" high=\"99\" optimum=\"0\""
             } else {
                 ""
@@ -542,7 +573,7 @@ fn write_code(title: &str, code: &str, notes: &[String], out: &mut String) {
         out,
         "<div class=\"code\"><h3>{}</h3><pre tabindex=\"0\"><code>{}</code></pre><button type=\"button\" class=\"copy\" hidden>Copy</button>",
         text(title),
-        text(code)
+        escape::command(code)
     );
     if !notes.is_empty() {
         out.push_str("<ul>");

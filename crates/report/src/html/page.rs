@@ -14,6 +14,8 @@ pub struct Page {
     pub about: Vec<String>,
     /// Whether the requirements were met.
     pub verdict: Verdict,
+    /// A table of the compared results, below the verdict.
+    pub table: Option<Table>,
     /// The most important sentences, shown first.
     pub lead: Vec<Lead>,
     /// The most important figures; four fit side by side.
@@ -121,6 +123,8 @@ pub enum Line {
 pub enum Tone {
     /// The requirement is met.
     Good,
+    /// No requirement is missed, and another test can decide those that are open.
+    Partly,
     /// The requirement is missed.
     Bad,
     /// The evidence does not decide it.
@@ -131,11 +135,16 @@ pub enum Tone {
 }
 
 impl Tone {
+    /// True if no requirement is missed and at least one is met.
+    pub fn is_pass(self) -> bool {
+        matches!(self, Tone::Good | Tone::Partly)
+    }
+
     pub(super) fn class(self) -> &'static str {
         match self {
             Tone::Good => "good",
             Tone::Bad => "bad",
-            Tone::Unsure => "unsure",
+            Tone::Partly | Tone::Unsure => "unsure",
             Tone::Plain => "plain",
         }
     }

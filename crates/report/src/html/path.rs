@@ -8,6 +8,8 @@ use model::results::{JobResults, Results};
 
 use crate::diagnosis::{format_use, list_sources};
 
+/// The label of the layer that limits the rate.
+pub(super) const BOTTLENECK: &str = "Bottleneck";
 /// The layer of the rate that the test requested.
 const REQUESTED_RATE: &str = "Limit: the requested rate";
 

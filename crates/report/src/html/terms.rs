@@ -1,19 +1,18 @@
-//! The glossary of a page: the terms on its first screen, each explained in a line.
+//! The glossary of a page: the terms that it uses, each explained in a line.
 
 use std::fmt::Write;
 
+use super::chart::Chart;
 use super::escape::text;
-use super::page::Page;
-
-/// Maximum number of terms.
-const MAX_TERMS: usize = 12;
+use super::page::{Block, Page, Section, Table};
+use super::path::BOTTLENECK;
 
 /// A term as the page writes it, and its meaning.
 type Term = (&'static str, &'static str);
 
 /// All terms, the most important first. `|` separates the words of a term; any of them on a page is
 /// enough to list it.
-const TERMS: [Term; 16] = [
+const TERMS: [Term; 27] = [
     ("IOPS", "operations (reads or writes) per second; more is better"),
     ("latency", "how long one operation takes; less is better"),
     (
@@ -57,17 +56,54 @@ const TERMS: [Term; 16] = [
         "credits",
         "a cloud disk's allowance for short bursts; it slows down when they are spent",
     ),
+    ("throughput|MB/s|MiB/s", "bytes per second; more is better"),
+    (
+        "fsync|commits",
+        "a program's request to store its writes for good, as a database does at each commit",
+    ),
+    (
+        "CONSISTENT",
+        "the test agrees with the promise but is too short to prove it",
+    ),
+    ("baseline", "the result with which the others are compared"),
+    (
+        "bottleneck",
+        "the part that limits the rate; faster parts elsewhere change nothing",
+    ),
+    (
+        "page cache",
+        "memory in which the system keeps parts of files; it answers faster than the disk",
+    ),
+    (
+        "hypervisor",
+        "the program that shares one machine among several virtual machines",
+    ),
+    (
+        "io_uring|libaio|psync",
+        "the system's interface through which the operations were issued",
+    ),
+    ("USL", "universal scalability law: a curve fitted to the measured rates"),
+    (
+        "Kneedle|N*|power",
+        "methods that find the load above which the rate hardly grows",
+    ),
+    (
+        "interrupts",
+        "signals with which devices report completed operations to a processor",
+    ),
 ];
 
-/// Finds the terms that the first screen uses.
+/// Finds the terms that a page uses.
 pub(super) fn find_terms(page: &Page) -> Vec<Term> {
     let mut screen_text = vec![page.title.as_str(), &page.verdict.sentence];
+    screen_text.extend(page.sections.iter().flat_map(list_texts));
+    screen_text.extend(page.table.iter().flat_map(list_cells));
     screen_text.extend(page.about.iter().map(String::as_str));
     screen_text.extend(
         page.verdict
             .clauses
             .iter()
-            .flat_map(|clause| [&*clause.promised, &*clause.sentence]),
+            .flat_map(|clause| [&*clause.word, &*clause.promised, &*clause.sentence]),
     );
     screen_text.extend(page.verdict.notes.iter().map(String::as_str));
     screen_text.extend(page.lead.iter().map(|lead| &*lead.sentence));
@@ -77,18 +113,46 @@ pub(super) fn find_terms(page: &Page) -> Vec<Term> {
             .iter()
             .flat_map(|tile| [&*tile.name, &*tile.value, &*tile.note]),
     );
-    screen_text.extend(
-        page.charts
-            .iter()
-            .flat_map(|chart| [&*chart.title, &*chart.about, &*chart.y.unit]),
-    );
+    screen_text.extend(page.charts.iter().flat_map(list_chart_texts));
     let screen_text = screen_text.join(" ").to_lowercase();
     let is_seen = |(names, _): &Term| {
         names
             .split('|')
             .any(|name| has_word(&screen_text, &name.to_lowercase()))
     };
-    TERMS.into_iter().filter(is_seen).take(MAX_TERMS).collect()
+    TERMS.into_iter().filter(is_seen).collect()
+}
+
+/// Lists the texts of a section. Commands and settings, which quote other programs, have none.
+fn list_texts(section: &Section) -> Vec<&str> {
+    let blocks = section.blocks.iter().flat_map(list_block_texts);
+    [&*section.title, &*section.about].into_iter().chain(blocks).collect()
+}
+
+fn list_block_texts(block: &Block) -> Vec<&str> {
+    match block {
+        Block::Text(sentence) => vec![sentence],
+        Block::Chart(chart) => list_chart_texts(chart),
+        Block::Table(table) => list_cells(table),
+        Block::Path(path) => {
+            let facts = path.layers.iter().flat_map(|layer| &layer.facts).map(String::as_str);
+            facts.chain([BOTTLENECK]).collect()
+        }
+        Block::Code { .. } => Vec::new(),
+    }
+}
+
+fn list_chart_texts(chart: &Chart) -> Vec<&str> {
+    let names = chart.series.iter().map(|series| &*series.name);
+    [&*chart.title, &*chart.about, &*chart.y.unit]
+        .into_iter()
+        .chain(names)
+        .collect()
+}
+
+fn list_cells(table: &Table) -> Vec<&str> {
+    let cells = table.head.iter().chain(table.rows.iter().flatten());
+    cells.map(String::as_str).collect()
 }
 
 /// True if the text contains a whole word or phrase, or a sign anywhere.

@@ -541,7 +541,11 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
             .starts_with("An operation took 1 ms. The mean rate is known within"),
         "{quality:?}"
     );
-    assert_eq!((&*quality.word, quality.tone), ("", Tone::Plain));
+    assert_eq!((&*quality.word, quality.tone), ("STEADY", Tone::Good));
+    assert!(
+        quality.notes[0].starts_with("Tested: ") && quality.notes[0].ends_with("Commits (fsync) were not tested."),
+        "{quality:?}"
+    );
     assert!(
         advice[0].contains("`/opt/fathom report 'a b.fathom' --require 'iops>="),
         "{advice:?}"
@@ -550,15 +554,27 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
     results.findings = vec![
         Finding::new("OTHER-LOAD", Severity::Warning, "50 % of the traffic"),
         Finding::new("D-CPU", Severity::Warning, "1.9 of 2 processors"),
+        // The storage is not to blame for it.
+        Finding::new("NOT-STEADY", Severity::Warning, "rose by 50 %"),
     ];
-    let (quality, advice) = judge(&results);
+    let (quality, _) = judge(&results);
     assert_eq!((&*quality.word, quality.tone), ("NOT RELIABLE", Tone::Unsure));
     assert_eq!(
         quality.sentence,
         "Other programs used the disk and kept the processors busy. An operation took 1 ms."
     );
+    results.findings.pop();
+    let (_, advice) = judge(&results);
     assert_eq!(advice[0], "`/opt/fathom run --target x --save 'a b-again.fathom'`");
     assert!(advice[1].contains("report 'a b-again.fathom' --require"), "{advice:?}");
+    // The repetition has no fault that the page names, and is saved.
+    results
+        .findings
+        .push(Finding::new("SHORT-RUN", Severity::Warning, "only 30 s"));
+    results.plan.origin.arguments.truncate(4);
+    let (_, advice) = judge(&results);
+    assert_eq!(advice[0], "`/opt/fathom run --target x --time 60s --save again.fathom`");
+    assert!(advice[1].contains("report again.fathom --require"), "{advice:?}");
     results.findings.clear();
     results.plan.origin.arguments.clear();
     let (_, unsaved) = judge(&results);
@@ -585,7 +601,9 @@ fn other_programs_do_not_weaken_a_pass() {
         };
         run::create_page(&results, &context).verdict.notes.join(" ")
     };
-    assert!(!notes(Tone::Good).contains("rely"), "{}", notes(Tone::Good));
+    for tone in [Tone::Good, Tone::Partly] {
+        assert!(!notes(tone).contains("rely"), "{}", notes(tone));
+    }
     let bad = notes(Tone::Bad);
     assert!(
         bad.contains("Do not rely on these figures: other programs used the disk (see Findings)."),
@@ -604,7 +622,9 @@ fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
     assert!(terms.contains("<dt>IOPS</dt>") && terms.contains("<dt>in flight, depth, QD</dt>"));
     // A term that the page does not use is not explained.
     assert!(!terms.contains("<dt>knee</dt>"));
-    assert!((1..=10).contains(&terms.matches("<dt>").count()));
+    // Terms below the first screen are explained too.
+    assert!(terms.contains("<dt>bottleneck</dt>"));
+    assert!((1..=20).contains(&terms.matches("<dt>").count()));
 }
 
 #[test]
@@ -690,4 +710,49 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
     );
     // Commands can be copied unchanged.
     assert!(file.contains("&#39;iops&gt;=60000,p99&lt;=3ms&#39;"));
+}
+
+/// The bar of a limit was red on a page that passed.
+#[test]
+fn a_bottleneck_is_not_red_if_the_load_passes() {
+    let mut results = results("mixed");
+    results.findings = vec![Finding::new("RATE-NOT-KEPT", Severity::Warning, "900 of 1000")];
+    let markup = |tone: Tone| {
+        let mut context = verdict_context();
+        context.verdict.tone = tone;
+        context.verdict.clauses = vec![Clause {
+            tone,
+            line: Some(Line::Iops(1000.0)),
+            ..Clause::default()
+        }];
+        html::file(&run::create_page(&results, &context))
+    };
+    let (bad, good) = (markup(Tone::Bad), markup(Tone::Partly));
+    assert!(bad.contains(">Bottleneck</em>") && bad.contains("optimum=\"0\""));
+    assert!(good.contains(">Bottleneck</em>") && !good.contains("optimum=\"0\""));
+    assert!(good.contains("class=\"verdict unsure\""));
+    // The clause about the rate states that it was missed.
+    assert!(good.contains("RATE-NOT-KEPT") && !bad.contains("RATE-NOT-KEPT"));
+}
+
+/// Points of the same rate were one row of the figures.
+#[test]
+fn figures_of_named_points_have_a_row_each() {
+    let point = |depth: u32, mean_ns: f64| run::PlanePoint {
+        name: format!("depth {depth}"),
+        iops: 2202.3333,
+        mean_ns,
+    };
+    let chart = run::plane_chart("plane", "Rate and latency", &[point(16, 1e6), point(32, 2e6)]);
+    let page = Page {
+        charts: chart.into_iter().collect(),
+        ..Page::default()
+    };
+    let text = html::file(&page);
+    for row in [
+        "<th scope=\"row\">depth 16</th><td>2,200</td><td>1</td>",
+        "<th scope=\"row\">depth 32</th><td>2,200</td><td>2</td>",
+    ] {
+        assert!(text.contains(row), "{text}");
+    }
 }

@@ -119,7 +119,27 @@ impl Curve {
     }
 }
 
+/// Rules of other programs, with what follows from them.
+const DISTURBANCES: [(&str, &str, &str); 2] = [
+    (
+        "D-CPU",
+        "kept the processors busy",
+        "operations waited for a processor; the storage may be faster",
+    ),
+    ("OTHER-LOAD", "used the disk", "the storage may be faster"),
+];
+
 impl Report {
+    /// Describes the points that other programs disturbed, if these are at least half.
+    pub fn describe_disturbance(&self) -> Option<String> {
+        let has = |row: &&Row, rule: &str| row.warnings.iter().any(|warning| warning == rule);
+        let is_disturbed = |row: &&Row| DISTURBANCES.iter().any(|(rule, ..)| has(row, rule));
+        let (count, all) = (self.rows.iter().filter(is_disturbed).count(), self.rows.len());
+        let mut known = DISTURBANCES.iter();
+        let (_, what, effect) = known.find(|(rule, ..)| self.rows.iter().any(|row| has(&row, rule)))?;
+        (2 * count >= all).then(|| format!("Other programs {what} at {count} of {all} points, so {effect}."))
+    }
+
     /// Interprets a study; `limit` replaces the one of the study. `None` for a study of another
     /// kind.
     pub fn from_study(study: &Study, limit: Option<Limit>) -> Option<Report> {

@@ -185,6 +185,23 @@ fn a_warning_at_all_points_names_its_cause_and_help() {
     );
 }
 
+/// A depth was once recommended although other programs used the processors at every point.
+#[test]
+fn points_that_waited_for_processors_are_described() {
+    let (mut study, _) = run_sweep(settings(&["depth=1..4"]), 8.0, 100.0);
+    let described = |study: &Study| Report::from_study(study, None).unwrap().describe_disturbance();
+    assert_eq!(described(&study), None);
+    for run in &mut study.runs {
+        run.results.findings = vec![Finding::new("D-CPU", Severity::Warning, "1.9 of 2 processors")];
+    }
+    let found = described(&study).unwrap();
+    assert!(
+        found.starts_with("Other programs kept the processors busy at ")
+            && found.ends_with(" points, so operations waited for a processor; the storage may be faster."),
+        "{found}"
+    );
+}
+
 #[test]
 fn the_order_is_drawn_from_the_seed() {
     let orders: Vec<Vec<f64>> = (1..=4)

@@ -95,7 +95,8 @@ pub fn headline_for(verified: &VerificationReport) -> String {
 }
 
 /// The outcome in one line. A PASS states what it does not cover: promises that are not proven, a
-/// test that was too short, and stalls that the mean rate hides.
+/// test that was too short, and stalls that the mean rate hides. If another test can prove the
+/// missing promises, it is only PARTLY PROVEN.
 pub fn headline(
     outcome: Outcome,
     clauses: &[ClauseVerdict],
@@ -126,7 +127,19 @@ pub fn headline(
     let share = count_proven(clauses, untested).map_or_else(String::new, |share| format!(": {share}{unproven}"));
     let limitation = clauses.iter().find_map(|judged| judged.limitation.as_ref());
     let limitation = limitation.map_or_else(String::new, |limitation| format!(", but {limitation}"));
-    format!("PASS{short}{share}{limitation}")
+    let word = match is_partly_proven(clauses, untested) {
+        true => PARTLY_PROVEN,
+        false => Outcome::Pass.word(),
+    };
+    format!("{word}{short}{share}{limitation}")
+}
+
+/// The word for a PASS that leaves promises open which another test can prove.
+pub const PARTLY_PROVEN: &str = "PARTLY PROVEN";
+
+/// True if a PASS leaves promises open which another test can prove.
+pub fn is_partly_proven(clauses: &[ClauseVerdict], untested: Option<&UntestedFigure>) -> bool {
+    untested.is_some() || clauses.iter().any(|judged| judged.outcome == Outcome::Inconclusive)
 }
 
 /// How many of the promises a PASS proves: `2 of 4 promises proven`; `None` if it proves all.

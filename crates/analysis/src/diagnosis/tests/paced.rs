@@ -104,6 +104,31 @@ fn processors_kept_busy_by_others_are_attributed_to_them() {
     assert_eq!(others_of(waited, Nanos(0), 500).answer, Answer::Processor);
 }
 
+/// The answers were once "the queue was not kept full" and "no limit except the requested rate".
+#[test]
+fn busy_processors_precede_their_effects() {
+    let diagnosed = |rate: Option<f64>, waited: Nanos| {
+        let mut observation = paced(|second| {
+            second.facts.threads.run_delay_ns = waited;
+            second.hosts[0].busy_ns = Nanos::millis(1980);
+        });
+        (observation.load.rate_iops, observation.load.closed_loop) = (rate, Some(rate.is_none()));
+        if rate.is_none() {
+            observation.total.iops = Some(800.0);
+        }
+        diagnose(&observation, &[], &Context::default())
+    };
+    for (rate, waited) in [(None, Nanos::millis(200)), (Some(1000.0), Nanos::millis(50))] {
+        let found = diagnosed(rate, waited);
+        assert_eq!(found.answer, Answer::Processor, "{}", found.sentence);
+        let effect = "so operations waited for a processor; the storage may be faster";
+        assert!(found.sentence.ends_with(effect), "{}", found.sentence);
+    }
+    // Such a short wait explains neither.
+    assert_eq!(diagnosed(None, Nanos::millis(10)).answer, Answer::Generator);
+    assert_eq!(diagnosed(Some(1000.0), Nanos::millis(10)).answer, Answer::Cap);
+}
+
 fn judged(observation: &Observation, question: Question) -> Diagnosis {
     let context = Context {
         question,
@@ -199,8 +224,17 @@ fn advice_keeps_the_promised_rate() {
     // A load that falls behind in some seconds and catches up in others is still paced.
     let uneven = with_series(load.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
     assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
-    let sentence = judged(&load, Question::MissedLatency).sentence;
-    assert!(sentence.contains("does not explain the latency"), "{sentence}");
+    let found = judged(&load, Question::MissedLatency);
+    assert!(
+        found.sentence.contains("does not explain the latency"),
+        "{}",
+        found.sentence
+    );
+    assert!(
+        found.advice[0].contains("`fathom sweep --over depth=1..64`"),
+        "{:?}",
+        found.advice
+    );
     load.load.rate_iops = Some(1005.0);
     assert_eq!(judged(&load, Question::MissedLatency).answer, Answer::Undetermined);
 }

@@ -169,6 +169,9 @@ fn format_advice(report: &Report, curve: &Curve) -> String {
         let setting = curve.setting_at(load)?;
         (setting != load).then(|| format!(" That is {} {setting}.", curve.parameter.name()))
     });
+    text += &report
+        .describe_disturbance()
+        .map_or_else(String::new, |sentence| wrap_paragraph(&sentence));
     text += &wrap_paragraph(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
     // Bounds and knee of mixed rates describe no state of the device.
     if curve.mixed_rates.is_some() {

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use analysis::caps::Layer;
-use analysis::policies::{self, Burst, Catalogue, Disks, Overrides, ResolvedPolicy, Workload};
+use analysis::policies::{self, Burst, Catalogue, Disks, Inputs, Overrides, Policy, ResolvedPolicy, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::Machine;
 use clap::{ValueHint, value_parser};
+use model::environment::Device;
 use model::plan::CachePath;
+use model::results::Results;
 use model::{Bytes, Nanos};
 use study::diagnosis::KnownLimits;
 use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Verification, VerifyError};
@@ -144,6 +146,33 @@ pub(super) struct VerifyRequest {
     pub(super) caps: Vec<Layer>,
     /// Source of the machine type, in a sentence.
     pub(super) detected: Option<String>,
+    /// The catalogue entry of the policy and its inputs, if a tier is named without a size.
+    tiers: Option<(Policy, Inputs)>,
+}
+
+impl VerifyRequest {
+    /// Describes a disk whose size is not that of the named tier. `None` without a tier, or if the
+    /// command line states the size.
+    pub(super) fn describe_other_size(&self, results: &Results) -> Option<String> {
+        let (policy, inputs) = self.tiers.as_ref()?;
+        describe_other_size(policy, inputs, self.policy.as_ref()?.tier.as_ref()?, results)
+    }
+}
+
+fn describe_other_size(policy: &Policy, inputs: &Inputs, named: &str, results: &Results) -> Option<String> {
+    let targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
+    let mut devices: Vec<&Device> = targets.flat_map(|target| &target.devices).collect();
+    devices.dedup_by_key(|device| &device.name);
+    let [disk] = devices[..] else { return None };
+    let fitting = policy.tier_of_size(inputs, disk.size)?;
+    (fitting != named).then(|| {
+        let (name, size) = (&disk.name, disk.size);
+        let option = size.to_string().replace(' ', "");
+        format!(
+            "the disk {name} has {size}, the size of {fitting}, so the promise of {named} may not be that of this \
+             disk; name its --tier, or confirm with --size {option}"
+        )
+    })
 }
 
 pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyRequest, Faults> {
@@ -152,11 +181,15 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     let catalogue = load_catalogue(&args.catalogue, named.and_then(policy_file))?;
     let (overrides, clauses) = (parse_overrides(args)?, parse_clauses(args)?);
     let rate = parse_rate(args)?;
+    let mut tiers = None;
     let (policy, expired) = match named {
         None => (None, None),
         Some(name) => {
             let policy = find_policy(&catalogue, name, "--policy ")?;
-            let resolved = policy.resolve_with(&parse_inputs(&args.inputs)?, &overrides);
+            let inputs = parse_inputs(&args.inputs)?;
+            let resolved = policy.resolve_with(&inputs, &overrides);
+            let is_tier_alone = inputs.contains_key("tier") && !inputs.contains_key("size");
+            tiers = is_tier_alone.then(|| (policy.clone(), inputs));
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` lists its inputs", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
@@ -191,6 +224,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
         storage,
         caps,
         detected: below.detected,
+        tiers,
     })
 }
 
@@ -414,4 +448,42 @@ fn build_verification(
         seed: args.output.measure.seed.unwrap_or(1),
         arguments: session.process.arguments.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::environment::{Environment, TargetFacts};
+    use model::testing;
+
+    /// A disk of 252 GiB once passed as a P20.
+    #[test]
+    fn the_size_of_the_disk_is_compared_with_the_tier() {
+        let note = |gib: u64| {
+            let target = TargetFacts {
+                devices: vec![Device {
+                    name: "vda".into(),
+                    size: Bytes::gib(gib),
+                    ..Device::default()
+                }],
+                ..TargetFacts::default()
+            };
+            let environment = Environment {
+                targets: vec![target.clone(), target],
+                ..Environment::default()
+            };
+            let plan = testing::plan("", Vec::new(), Vec::new());
+            let results = testing::results(plan, vec![testing::host(environment, (0, 1))], Vec::new());
+            let catalogue = Catalogue::built_in();
+            let policy = catalogue.find("azure/premium").ok()?;
+            let inputs = Inputs::from([("tier".to_owned(), "P20".to_owned())]);
+            describe_other_size(policy, &inputs, "P20", &results)
+        };
+        let found = note(252).expect("252 GiB is a P15");
+        assert!(
+            found.starts_with("the disk vda has 252 GiB, the size of P15, so") && found.ends_with("--size 252GiB"),
+            "{found}"
+        );
+        assert_eq!(note(300), None);
+    }
 }

@@ -85,6 +85,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let (mut results, shallower, mut verdict, issued) =
         run_attempts(session, (args, &silenced), &request, &background_io, &mut outputs)?;
     verdict.notes.extend(request.detected.clone());
+    verdict.notes.extend(request.describe_other_size(&results));
     results
         .findings
         .extend(study::diagnosis::detect_cache_hits(&results, &request.known));

@@ -3,6 +3,7 @@
 use ::report::html::page::mark_title;
 use ::report::junit::{Case, CaseOutcome, Suite};
 use ::report::{formats, html, words};
+use analysis::requirement::Metric;
 use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Outcome, Verdict, VerificationKind, VerificationReport};
 use jiff::Zoned;
 use model::finding::{Finding, Severity};
@@ -119,9 +120,14 @@ pub(super) fn format_text(verified: &VerificationReport, strict: bool) -> String
 fn format_caveats(verified: &VerificationReport, strict: bool) -> String {
     // The diagnosis below covers these findings in more detail.
     let is_diagnosed = |finding: &Finding| !verified.diagnoses.is_empty() && finding.rule.starts_with("D-");
+    let is_rate_missed = |judged: &ClauseVerdict| {
+        judged.outcome == Outcome::Fail && matches!(judged.clause.metric, Metric::Iops | Metric::Throughput)
+    };
+    let is_stated = verified.verdict.clauses.iter().any(is_rate_missed);
     let findings = verified.findings.iter();
     let shown: Vec<Finding> = findings
         .filter(|finding| finding.severity >= Severity::Warning && !is_diagnosed(finding))
+        .filter(|finding| !(is_stated && finding.rule == "RATE-NOT-KEPT"))
         .cloned()
         .collect();
     if shown.is_empty() {

@@ -9,10 +9,8 @@ use report::html::page::Lead;
 use report::html::run::{Head, names_output, repeat_command};
 
 use super::Sides;
-use crate::pages::merge_warnings;
+use crate::pages::{DISTURBANCES, merge_warnings};
 
-/// The rule of a device that also served other programs.
-const OTHER_LOAD: &str = "OTHER-LOAD";
 /// Flags of `fathom run` that only silence its reports.
 const REPORT_FLAGS: [&str; 2] = ["-q", "--quiet"];
 
@@ -33,19 +31,27 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
         false => "To decide what may be chance",
     };
     let cause = describe_cause(heads, jobs);
-    let (sentence, advice) = match ab_command(heads, jobs) {
-        Some(command) => (
-            format!(
-                "{cause}. {purpose}, alternate the two: that also shows the variation from run to run, which the \
-                 intervals do not include."
-            ),
-            vec![format!("`{command}`")],
+    let alternate = ab_command(heads, jobs);
+    let sentence = match &alternate {
+        Some((Variants::Two, _)) => format!(
+            "{cause}. {purpose}, alternate the two: that also shows the variation from run to run, which the intervals do not include."
         ),
-        None => (
-            format!("{cause}. {purpose}, repeat the test: the intervals do not include the variation from run to run."),
-            repetitions(files, heads),
+        Some((Variants::One, _)) => format!(
+            "{cause}. {purpose}, alternate the test with itself: that shows how much its figures vary from run to run, which the intervals do not include. Then repeat it, and compare again."
         ),
+        None => {
+            format!("{cause}. {purpose}, repeat the test: the intervals do not include the variation from run to run.")
+        }
     };
+    let repeated = match alternate {
+        Some((Variants::Two, _)) => Vec::new(),
+        _ => repetitions(files, heads),
+    };
+    let advice = alternate
+        .map(|(_, command)| format!("`{command}`"))
+        .into_iter()
+        .chain(repeated)
+        .collect();
     Lead {
         topic: "What next".into(),
         sentence,
@@ -67,19 +73,38 @@ fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
         true => "Same machine and settings".to_owned(),
         false => format!("Different: {}", Vec::from_iter(differing).join(", ")),
     };
-    let is_disturbed = |head: &&Head| head.warnings.iter().any(|warning| warning.rule == OTHER_LOAD);
-    let affected_runs = match (heads.iter().filter(is_disturbed).count(), heads.len()) {
-        (0, _) => return cause,
+    match describe_disturbed(heads) {
+        Some(which) => format!("{cause}; other programs disturbed {which}: stop them first"),
+        None => cause,
+    }
+}
+
+/// How many results other programs disturbed: `2 of 3`; `None` without any.
+pub(super) fn describe_disturbed(heads: &[Head]) -> Option<String> {
+    let is_disturbed = |head: &&Head| {
+        let mut rules = head.warnings.iter().map(|warning| &*warning.rule);
+        head.simulation.is_none() && rules.any(|rule| DISTURBANCES.contains(&rule))
+    };
+    Some(match (heads.iter().filter(is_disturbed).count(), heads.len()) {
+        (0, _) => return None,
         (2, 2) => "both".to_owned(),
         (count, all) if count == all => format!("all {all}"),
         (count, all) => format!("{count} of {all}"),
-    };
-    format!("{cause}; other programs disturbed {affected_runs}: stop them first")
+    })
 }
 
-/// Builds the command that alternates the two best results; `None` if it cannot, or if both have
-/// the same load.
-fn ab_command(heads: &[Head], jobs: &[Sides<'_>]) -> Option<String> {
+/// What `fathom ab` alternates.
+#[derive(Clone, Copy, Debug)]
+enum Variants {
+    /// A test with itself.
+    One,
+    /// Two tests.
+    Two,
+}
+
+/// Builds the command that alternates the two best results, or their only test with itself; `None`
+/// if it cannot.
+fn ab_command(heads: &[Head], jobs: &[Sides<'_>]) -> Option<(Variants, String)> {
     let [job] = jobs else { return None };
     let (first, second) = match job.ranking {
         [best, next, _, ..] => (best.index, next.index),
@@ -87,7 +112,12 @@ fn ab_command(heads: &[Head], jobs: &[Sides<'_>]) -> Option<String> {
     };
     let side = |index: usize| ab_side(&heads.get(index)?.arguments);
     let (a, b) = (side(first)?, side(second)?);
-    (a != b).then(|| format!("fathom ab {} {} --save ab.fathom", shell_word(&a), shell_word(&b)))
+    let variants = if a == b { Variants::One } else { Variants::Two };
+    let program = shell_word(heads.get(first)?.arguments.first()?);
+    Some((
+        variants,
+        format!("{program} ab {} {} --save ab.fathom", shell_word(&a), shell_word(&b)),
+    ))
 }
 
 /// Converts a `fathom run` command to a side of `fathom ab`: a job file, or flags with the file
@@ -149,8 +179,11 @@ fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{judge, weaken};
     use super::*;
+    use analysis::compare::{Change, RankedResult};
     use model::finding::Severity;
+    use report::html::page::Tone;
 
     fn head(command: &str) -> Head {
         Head {
@@ -166,8 +199,56 @@ mod tests {
             differences: &[],
             changes: Vec::new(),
             ranking: &[],
+            from_best: &[],
             sentences: names,
         }]
+    }
+
+    /// The verdict once counted only the rate, and blamed the storage for what other programs did.
+    #[test]
+    fn a_verdict_counts_latencies_and_disturbed_runs() {
+        let change = |figure: Figure, word: Judgement| Change {
+            figure,
+            from: 1.0,
+            to: 1.0,
+            ratio: 1.0,
+            low: None,
+            high: None,
+            p: None,
+            word,
+        };
+        let ranked = |index: usize| RankedResult {
+            index,
+            figures: Vec::new(),
+            to_best: (index > 0).then(|| change(Figure::Iops, Judgement::Undecided)),
+        };
+        let files = ["a", "b", "c"].map(str::to_owned);
+        let ranking = [ranked(0), ranked(1), ranked(2)];
+        let judged = |p99: Judgement, warnings: &[Finding]| {
+            let from_best = [p99, Judgement::Undecided].map(|word| vec![change(Figure::Quantile(0.99), word)]);
+            let [job] = sides(&[]);
+            let job = Sides {
+                ranking: &ranking,
+                from_best: &from_best,
+                ..job
+            };
+            let heads = [Head {
+                warnings: warnings.to_vec(),
+                ..Head::default()
+            }];
+            let found = weaken(judge(&files, &job), &heads);
+            (found.word, found.tone, found.sentence)
+        };
+        let (word, _, sentence) = judged(Judgement::Better, &[]);
+        assert_eq!(word, "NO SINGLE BEST");
+        assert!(sentence.contains("b: better in p99, c: not known"), "{sentence}");
+        assert_eq!(judged(Judgement::Worse, &[]).0, "b WORSE (ONE RUN EACH)");
+        assert_eq!(judged(Judgement::Undecided, &[]).0, "NO DIFFERENCE PROVEN");
+        let disturbed = [Finding::new("D-CPU", Severity::Warning, "1.9 of 2 processors")];
+        let (word, tone, _) = judged(Judgement::Worse, &disturbed);
+        assert_eq!((&*word, tone), ("CANNOT TELL", Tone::Unsure));
+        // A difference that is not proven needs no other cause.
+        assert_eq!(judged(Judgement::Undecided, &disturbed).0, "NO DIFFERENCE PROVEN");
     }
 
     /// The repetition has another name than a result: "monday" must not be recorded today.
@@ -180,6 +261,7 @@ mod tests {
         assert_eq!(
             next(&files, &heads, &sides(&[])).advice,
             [
+                "`fathom ab a.toml a.toml --save ab.fathom`",
                 "`fathom run a.toml -q --save repeat-1.fathom`",
                 "`fathom compare monday.fathom tuesday.fathom repeat-1.fathom`",
             ]
@@ -210,7 +292,7 @@ mod tests {
         };
         let files = ["a".to_owned(), "b".to_owned()];
         assert_eq!(warnings(&files, &[head(&[]), head(&[])]), []);
-        let heads = [head(&[OTHER_LOAD]), head(&[OTHER_LOAD, "D-CPU"])];
+        let heads = [head(&["OTHER-LOAD"]), head(&["OTHER-LOAD", "D-CPU"])];
         let found = warnings(&files, &heads);
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].what, "the reason (a; likewise in b)");

@@ -8,12 +8,9 @@ use report::Summary;
 use report::html::page::{Lead, Tone, Verdict};
 use report::html::run::{repeat_command, requirement_from_result, run_command};
 use report::numbers::{rough, time};
-use study::sweep::{Curve, Report, Row, format_settings};
+use study::sweep::{Curve, Report, format_settings};
 
 use super::{curve_rows, format_setting};
-
-/// Rules that find other programs at the disk or at the processors.
-const DISTURBANCES: [&str; 2] = ["OTHER-LOAD", "D-CPU"];
 
 /// Share of the highest rate that counts as the highest: repetitions differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
@@ -36,8 +33,7 @@ pub(super) fn assess(report: &Report, study: &Study) -> Option<Lead> {
         .and_then(|seen| super::super::compare_with_typical(&seen))
         .unwrap_or_default();
     let sentence = format!(
-        "That depends on the latency that your programs tolerate. {comparison} This command finds the highest \
-        load within a limit."
+        "That depends on the latency that your programs tolerate. {comparison} This command finds the highest load within a limit."
     );
     Some(Lead {
         topic: "Is it good?".into(),
@@ -70,7 +66,7 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
     let advised = curve.knee.advice.load.and_then(|load| curve.setting_at(load));
     let option = |name: &str, value: String| [(name.to_owned(), value)];
     let (sentence, command) = match curve.knee.advice.kind {
-        _ if is_sweep && describe_disturbance(report).is_some() => (
+        _ if is_sweep && report.describe_disturbance().is_some() => (
             "Stop the other programs that the findings name, then repeat the sweep:".to_owned(),
             repeat_command(arguments, &[]),
         ),
@@ -165,11 +161,22 @@ fn recommended_observation(report: &Report, study: &Study) -> Option<Observation
 
 /// Judges whether the limit is met, and up to which load.
 pub(super) fn limit_verdict(report: &Report) -> Verdict {
+    let disturbance = report.describe_disturbance();
     let Some(limit) = &report.limit else {
-        return Verdict::default();
+        return match disturbance {
+            Some(sentence) => Verdict {
+                word: "NOT RELIABLE".into(),
+                tone: Tone::Unsure,
+                sentence,
+                ..Verdict::default()
+            },
+            None => Verdict {
+                sentence: describe_highest_rate(report).unwrap_or_default(),
+                ..Verdict::default()
+            },
+        };
     };
     let outcomes: Vec<(&str, Tone)> = report.curves.iter().map(limit_outcome).collect();
-    let disturbance = describe_disturbance(report);
     let (word, tone) = match outcomes.split_first() {
         None => ("", Tone::Plain),
         Some((first, others)) if others.iter().all(|other| other == first) => *first,
@@ -205,20 +212,27 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
             _ => String::new(),
         },
         tone,
-        sentence: sentence + &disturbance.unwrap_or_default(),
+        sentence: match disturbance {
+            Some(disturbance) => format!("{sentence} {disturbance}"),
+            None => sentence,
+        },
         ..Verdict::default()
     }
 }
 
-/// Describes the points that other programs disturbed, if these are at least half.
-fn describe_disturbance(report: &Report) -> Option<String> {
-    let is_disturbed = |row: &&Row| row.warnings.iter().any(|rule| DISTURBANCES.contains(&&**rule));
-    let (count, row_count) = (report.rows.iter().filter(is_disturbed).count(), report.rows.len());
-    (2 * count >= row_count && count > 0).then(|| {
-        format!(
-            " Other programs disturbed {count} of {row_count} points (see Findings): without them the figures would \
-            probably be better."
-        )
+/// Describes the highest rate of the only curve, for readers who know no queue depth.
+fn describe_highest_rate(report: &Report) -> Option<String> {
+    let [curve] = &report.curves[..] else { return None };
+    if curve.mixed_rates.is_some() {
+        return None;
+    }
+    let rates = curve.knee.points.iter().map(|point| point.iops);
+    let highest = rough(rates.fold(0.0, f64::max));
+    Some(match curve.knee.advice.kind {
+        AdviceKind::StillRising | AdviceKind::AllDelivered => {
+            format!("The storage served {highest} operations per second, and may serve more at a higher load.")
+        }
+        _ => format!("The storage served at most {highest} operations per second in this test."),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The points of a sweep: their table, their warnings, and the figures for programs.
 
 use model::finding::Finding;
-use model::study::Study;
+use model::study::{Parameter, Study};
 use report::diagnosis::format_sentence;
 use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{rough, time};
@@ -53,25 +53,43 @@ pub(super) fn table(report: &Report) -> Section {
         .map(|parameter| parameter.name().to_owned())
         .collect();
     let has_intervals = report.rows.iter().any(|row| row.iops_half_width.is_some());
+    // A column that repeats the depth tells nothing.
+    let is_depth = |row: &Row| {
+        let mut depths = row
+            .settings
+            .iter()
+            .filter(|setting| setting.name == Parameter::Depth.name());
+        depths.any(|setting| setting.value == row.format_in_flight())
+    };
+    let has_in_flight = !report.rows.iter().all(is_depth);
+    // A phone shows the first columns.
     let figures = [
-        "in flight", "IOPS", "± (95 %)", "MB/s", "MiB/s", "mean", "median", "p99", "p99.9",
+        "IOPS", "p99", "mean", "median", "p99.9", "± (95 %)", "in flight", "MB/s", "MiB/s",
     ];
-    let shown = figures.into_iter().filter(|name| has_intervals || *name != "± (95 %)");
+    let is_shown = |name: &&str| match *name {
+        "± (95 %)" => has_intervals,
+        "in flight" => has_in_flight,
+        _ => true,
+    };
+    let shown = figures.into_iter().filter(is_shown);
     head.extend(shown.map(str::to_owned));
     let row = |row: &Row| {
         let or = |value: Option<f64>| value.map_or("-".to_owned(), time);
         let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
         let half = row.iops_half_width;
         let interval = half.map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
-        cells.extend([row.format_in_flight(), rough(row.iops)]);
+        cells.extend([
+            rough(row.iops),
+            or(row.p99_ns),
+            time(row.mean_ns),
+            or(row.p50_ns),
+            or(row.p999_ns),
+        ]);
         cells.extend(has_intervals.then_some(interval));
+        cells.extend(has_in_flight.then(|| row.format_in_flight()));
         cells.extend([
             rough(row.bytes_per_sec / 1e6),
             rough(row.bytes_per_sec / f64::from(1 << 20)),
-            time(row.mean_ns),
-            or(row.p50_ns),
-            or(row.p99_ns),
-            or(row.p999_ns),
         ]);
         cells
     };

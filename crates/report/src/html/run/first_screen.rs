@@ -14,7 +14,7 @@ use model::{Bytes, Nanos, shell_word};
 use super::repetition::{name_of_repetition, repeat_command};
 use super::settings::format_command_line;
 use super::{OPEN_JOBS, PageContext, fleet, format_percentile};
-use crate::html::page::{Lead, Line, Tile, Tone, Verdict, sort_by_severity};
+use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
 use crate::numbers::{duration_with_unit, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
@@ -26,17 +26,25 @@ const UNSTEADY_PERCENT: f64 = 10.0;
 pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
-        let region = describe_region(summary);
-        let measured = duration_with_unit(job.measured_ns);
-        let reads_only = match job.read.is_some() && job.write.is_none() {
-            true => " Only reads were tested: it says nothing about writes or commits (fsync).",
-            false => "",
-        };
-        let scope = format!("Scope of this verdict: {measured}{region}.{reads_only}");
-        verdict.notes.push(scope);
+        verdict
+            .notes
+            .push(describe_scope("Scope of this verdict", summary, job));
         verdict.notes.extend(describe_warnings(&summary.findings, &verdict));
     }
     verdict
+}
+
+/// States the measured time and region, and what was not tested.
+fn describe_scope(topic: &str, summary: &Summary, job: &JobSummary) -> String {
+    let region = describe_region(summary);
+    let measured = duration_with_unit(job.measured_ns);
+    let untested = match (&job.read, &job.write, &job.flush) {
+        (Some(_), None, _) => " Only reads were tested: it says nothing about writes or commits (fsync).",
+        (None, Some(_), None) => " Only writes were tested: it says nothing about reads or commits (fsync).",
+        (_, Some(_), None) => " Commits (fsync) were not tested.",
+        _ => "",
+    };
+    format!("{topic}: {measured}{region}.{untested}")
 }
 
 /// Describes the measured part of the only target: ` on 1 GiB of /mnt/data, 2 % of sda (50 GiB)`.
@@ -74,7 +82,15 @@ fn unreliable_because(findings: &[Finding]) -> Option<String> {
     };
     let meanings: Vec<&str> = MEANINGS
         .iter()
-        .filter(|(rule, _)| found(rule).is_some() && !(*rule == "BUSY-DISK" && found("OTHER-LOAD").is_some()))
+        .filter(|(rule, _)| {
+            found(rule).is_some()
+                && match *rule {
+                    "BUSY-DISK" => found("OTHER-LOAD").is_none(),
+                    // Processors that come and go change the rate too.
+                    "NOT-STEADY" => found("D-CPU").is_none(),
+                    _ => true,
+                }
+        })
         .map(|(_, meaning)| *meaning)
         .collect();
     let (first, others) = meanings.split_first()?;
@@ -88,13 +104,13 @@ fn unreliable_because(findings: &[Finding]) -> Option<String> {
 /// a FAIL states a missed rate itself.
 fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Option<String> {
     let is_stated = |finding: &Finding| match verdict.tone {
-        Tone::Good => OTHER_PROGRAMS.contains(&&*finding.rule),
+        Tone::Good | Tone::Partly => OTHER_PROGRAMS.contains(&&*finding.rule),
         Tone::Bad => finding.rule == "RATE-NOT-KEPT",
         Tone::Unsure | Tone::Plain => false,
     };
     let mut grave = sort_by_severity(findings);
     grave.retain(|finding| finding.severity != Severity::Note && finding.rule != "SHORT-RUN" && !is_stated(finding));
-    if verdict.tone != Tone::Good
+    if !verdict.tone.is_pass()
         && let Some(why) = unreliable_because(findings)
         && grave.first()?.severity < Severity::Error
     {
@@ -124,7 +140,8 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
     let word = match (&unreliable, unsteady) {
         (Some(_), _) => "NOT RELIABLE",
         (None, Some(_)) => "NOT STEADY",
-        (None, None) => "",
+        (None, None) if job.iops_confidence_percent.is_some() && found("RATE-NOT-KEPT").is_none() => "STEADY",
+        (None, None) => "MEASURED",
     };
     let rate = match job.iops_confidence_percent {
         _ if unreliable.is_some() => String::new(),
@@ -156,8 +173,13 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
         .collect();
     Some(Verdict {
         word: word.into(),
-        tone: if word.is_empty() { Tone::Plain } else { Tone::Unsure },
+        tone: match word {
+            "STEADY" => Tone::Good,
+            "MEASURED" => Tone::Plain,
+            _ => Tone::Unsure,
+        },
         sentence: sentences.join(" "),
+        notes: vec![describe_scope("Tested", summary, job)],
         ..Verdict::default()
     })
 }
@@ -172,15 +194,21 @@ pub(super) fn advise_judgement(
     let [job] = &summary.jobs[..] else { return None };
     let arguments = &results.plan.origin.arguments;
     let saved = saved_file(arguments);
-    let is_repeated = quality.tone == Tone::Unsure && saved.is_some();
+    let is_repeated = quality.tone == Tone::Unsure && !arguments.is_empty();
     let mut advice = Vec::new();
+    let mut file = saved.map(str::to_owned);
     if is_repeated {
-        advice.push(format!("`{}`", repeat_command(arguments, &[])));
+        let mut options = match arguments.get(1).map(String::as_str) {
+            Some("run") => options_against(&summary.findings),
+            _ => Vec::new(),
+        };
+        if saved.is_none() && arguments.get(1).is_some_and(|word| word == "run") {
+            options.push(("--save".to_owned(), REPETITION.to_owned()));
+            file = Some(REPETITION.to_owned());
+        }
+        file = saved.map(name_of_repetition).or(file);
+        advice.push(format!("`{}`", repeat_command(arguments, &options)));
     }
-    let file = saved.map(|file| match is_repeated {
-        true => name_of_repetition(file),
-        false => file.to_owned(),
-    });
     advice.push(advise_judging(&judge_command(results, summary, job, file.as_deref())?));
     let sentence = match (quality.tone, &context.other_programs) {
         (Tone::Unsure, Some(others)) => format!("Stop {others}, and repeat the test."),
@@ -194,11 +222,31 @@ pub(super) fn advise_judgement(
     })
 }
 
+/// The saved result of a repetition, if the test itself saved none.
+const REPETITION: &str = "again.fathom";
+
+/// Options of `fathom run` without which these warnings would appear again.
+const OPTIONS_AGAINST: [(&str, &str, &str); 3] = [
+    ("SHORT-RUN", "--time", "60s"),
+    ("NOT-STEADY", "--warm-up", "30s"),
+    ("NOT-STEADY", "--time", "60s"),
+];
+
+fn options_against(findings: &[Finding]) -> Vec<(String, String)> {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for (rule, name, value) in OPTIONS_AGAINST {
+        let is_found = findings.iter().any(|finding| finding.rule == rule);
+        if is_found && !options.iter().any(|(known, _)| known == name) {
+            options.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    options
+}
+
 /// Advises a command whose limits come from a result itself.
 pub fn advise_judging(command: &str) -> String {
     format!(
-        "judge it by the limits that you were promised, in place of these (this run's figures with some margin): \
-         `{command}`"
+        "judge it by the limits that you were promised, in place of these (this run's figures with some margin): `{command}`"
     )
 }
 
@@ -257,6 +305,15 @@ fn target_location(target: &TargetFacts) -> Cow<'_, str> {
     match path.parent() {
         Some(folder) if name.starts_with("fathom-") && name.ends_with(".dat") => folder.to_string_lossy(),
         _ => Cow::Borrowed(&target.path),
+    }
+}
+
+/// The targets of a run: a path, or their number.
+pub(super) fn list_targets(summary: &Summary) -> String {
+    match &summary.targets[..] {
+        [] => String::new(),
+        [target] => target_location(target).into_owned(),
+        several => format!("{} targets", several.len()),
     }
 }
 
@@ -365,8 +422,17 @@ fn size_word(size: Bytes) -> String {
 }
 
 /// Findings of the checks, with commands ready to paste.
-pub(super) fn complete_findings(results: &Results, summary: &Summary) -> Vec<Finding> {
+pub(super) fn complete_findings(results: &Results, summary: &Summary, verdict: &Verdict) -> Vec<Finding> {
     let mut findings = summary.findings.clone();
+    // The clause about the rate states it.
+    let is_rate = |clause: &Clause| matches!(clause.line, Some(Line::Iops(_) | Line::Throughput(_)));
+    if verdict
+        .clauses
+        .iter()
+        .any(|clause| clause.tone == Tone::Bad && is_rate(clause))
+    {
+        findings.retain(|finding| finding.rule != "RATE-NOT-KEPT");
+    }
     for help in findings.iter_mut().filter_map(|finding| finding.help.as_mut()) {
         *help = complete_commands(help, results, summary);
     }

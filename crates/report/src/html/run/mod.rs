@@ -130,6 +130,7 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
             &first_screen::run_title(results, &main),
         ),
         charts: Vec::new(),
+        table: None,
         about: first_screen::describe_run(results, &main),
         verdict: quality.unwrap_or_else(|| first_screen::add_scope(&context.verdict, &main)),
         lead: fleet::lost_hosts_lead(results)
@@ -142,7 +143,7 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
             .into_iter()
             .chain(fleet::fleet_tile(results))
             .collect(),
-        findings: first_screen::complete_findings(results, &main),
+        findings: first_screen::complete_findings(results, &main, &context.verdict),
         sections,
         downloads: settings::list_downloads(results),
         provenance: provenance(&summary),
@@ -179,6 +180,10 @@ pub struct Head {
     pub title: String,
     /// Load, targets, time and machine, one line each.
     pub about: Vec<String>,
+    /// Its targets.
+    pub targets: String,
+    /// When it started, in local time.
+    pub started: String,
     /// The command line; empty if there was none.
     pub arguments: Vec<String>,
     /// The warnings of the checks.
@@ -194,6 +199,8 @@ impl Head {
         Head {
             title: first_screen::run_title(results, &summary),
             about: first_screen::describe_run(results, &summary),
+            targets: first_screen::list_targets(&summary),
+            started: local_time(&summary.started),
             arguments: results.plan.origin.arguments.clone(),
             warnings: results
                 .findings

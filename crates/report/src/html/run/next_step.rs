@@ -36,7 +36,7 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
     }
     advice.extend(judge.map(|judge| format!("`{}`", judge_again(judge))));
     let untested = verdict.untested.as_ref();
-    if let Some((name, option)) = untested.filter(|_| takes_options && verdict.tone == Tone::Good) {
+    if let Some((name, option)) = untested.filter(|_| takes_options && verdict.tone.is_pass()) {
         let time = verdict.options.iter().filter(|(name, _)| name == "--time");
         let options: Vec<_> = time.chain([option]).cloned().collect();
         let command = repeat_command_as(arguments, &options, Name::Part(name));
@@ -54,8 +54,9 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
         .map(|others| format!("Stop {others}, then run"));
     let stop = stop.as_deref().unwrap_or("Run");
     let default: &str = &match (verdict.tone, time) {
-        (Tone::Good, Some(time)) => format!("{stop} it again for {time}, which a reliable verdict needs."),
+        (tone, Some(time)) if tone.is_pass() => format!("{stop} it again for {time}, which a reliable verdict needs."),
         (Tone::Good, None) => KEEP_AND_REPEAT.to_owned(),
+        (Tone::Partly, None) => format!("{stop} it again, or prove the open promises as follows."),
         (Tone::Bad, time) => {
             let time = time.map_or(String::new(), |time| {
                 format!(" for {time}, which a reliable verdict needs")
@@ -70,11 +71,11 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
         _ => "Follow the advice above, and repeat.".to_owned(),
     };
     let mut actions: Vec<String> = verdict.actions.iter().map(|action| format_sentence(action)).collect();
-    actions.extend(best_time(context).filter(|_| verdict.tone != Tone::Good));
+    actions.extend(best_time(context).filter(|_| !verdict.tone.is_pass()));
     // The default of a PASS advises that already.
     actions.retain(|action| !(default.starts_with("Stop ") && action.starts_with("Stop ")));
     let sentence = match (verdict.tone, actions.is_empty()) {
-        (Tone::Good, false) => format!("{default} {}", actions.join(" ")),
+        (tone, false) if tone.is_pass() => format!("{default} {}", actions.join(" ")),
         (_, true) => default.to_owned(),
         (_, false) => actions.join(" "),
     };
