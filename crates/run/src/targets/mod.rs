@@ -207,14 +207,14 @@ pub enum PrepareAction {
     },
     /// A marked file is extended.
     Extend {
-        /// Its current size.
+        /// Current size.
         from: Bytes,
-        /// Its size afterwards.
+        /// Size afterwards.
         to: Bytes,
     },
     /// An existing file is truncated and rewritten.
     Rewrite {
-        /// Its size afterwards.
+        /// Size afterwards.
         size: Bytes,
     },
 }

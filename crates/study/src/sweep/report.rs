@@ -38,7 +38,7 @@ pub struct Report {
 pub struct Row {
     /// The settings of the point.
     pub settings: Vec<Setting>,
-    /// Its position in the order of measurement, from 1.
+    /// Position in the order of measurement, from 1.
     pub order: usize,
     /// Operations that may be in flight at the same time.
     pub in_flight: Option<u64>,
