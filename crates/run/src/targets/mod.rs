@@ -219,7 +219,7 @@ pub enum PrepareAction {
     },
 }
 
-/// The directory of a file; that of a bare name is the current one.
+/// The directory of a file; for a bare name, the current directory.
 pub(crate) fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -120,7 +120,7 @@ impl Curve {
 }
 
 impl Report {
-    /// Interprets a study; `limit` replaces the one of the study. `None` for a study of another
+    /// Interprets a study; `limit` replaces the study's. `None` for a study of another
     /// kind.
     pub fn from_study(study: &Study, limit: Option<Limit>) -> Option<Report> {
         let Question::Sweep {

@@ -1,6 +1,6 @@
 //! DiskSpd's result reports: text for people and shell scripts, XML for test frameworks.
 //!
-//! The layout is that of version 2.2.0; the text can also have that of 2.0.17 to 2.0.20. It is
+//! The layout follows version 2.2.0; the text can also follow 2.0.17 to 2.0.20. It is
 //! exact because public parsers rely on positions, titles and the number of spaces. `figures`
 //! computes DiskSpd's figures once for both reports; `text` and `xml` only print. The user's
 //! settings are echoed from [`Origin`](model::plan::Origin): this module parses neither switches
