@@ -98,7 +98,7 @@ pub fn flow_iops(flow: &Flow, load: &Observation) -> Option<f64> {
     flow.iops.or_else(counted).filter(|rate| *rate > 0.0)
 }
 
-/// A load and those of `others` that ran at the same time; only their rates add up.
+/// A load and the loads of `others` that ran at the same time; only their rates add up.
 pub fn concurrent_loads<'a>(load: &'a Observation, others: &[&'a Observation]) -> Vec<&'a Observation> {
     let concurrent = others.iter().copied().filter(|other| load.ran_with(other));
     std::iter::once(load).chain(concurrent).collect()

@@ -83,7 +83,7 @@ impl Metric {
         }
     }
 
-    /// Its name in a requirement.
+    /// Name in a requirement.
     pub fn name(self) -> String {
         match self {
             Metric::Iops => "iops".into(),

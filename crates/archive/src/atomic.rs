@@ -131,7 +131,7 @@ impl TempFile {
 }
 
 impl CompleteTempFile {
-    /// Its temporary name.
+    /// Temporary name.
     pub(crate) fn path(&self) -> &Path {
         &self.name
     }

@@ -62,7 +62,7 @@ pub enum ArchiveError {
     Version {
         /// Path of the file.
         path: PathBuf,
-        /// Its format version.
+        /// Format version.
         found: u64,
     },
 }

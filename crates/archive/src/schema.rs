@@ -12,7 +12,7 @@ use serde::Serialize;
 /// The schema of a data format that the program reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
-    /// Its name; the file is `docs/schema/<name>.schema.json`.
+    /// Name; the file is `docs/schema/<name>.schema.json`.
     pub name: &'static str,
     /// Description of the data, in a sentence.
     pub about: &'static str,

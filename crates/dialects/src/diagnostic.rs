@@ -10,7 +10,7 @@ use model::visible::excerpt;
 pub struct Diagnostic {
     /// Describes the error in one sentence.
     pub what: String,
-    /// Its location, if known.
+    /// Location, if known.
     pub at: Option<Location>,
     /// How to correct it.
     pub help: Option<String>,

@@ -76,7 +76,7 @@ impl From<RangeFlush> for FileRangeFlags {
 /// An operation that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Its slot, which is free again.
+    /// Slot, which is free again.
     pub slot: Slot,
     /// Bytes transferred, or a negative error number.
     pub result: i64,

@@ -89,7 +89,7 @@ impl fmt::Display for FileId {
 pub struct FileStamp {
     /// Identity of the file: its file system and file number.
     pub id: FileId,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u64,
     /// Time of the last change of the contents, in nanoseconds since 1970. Programs can set it.
     pub modified_ns: i64,

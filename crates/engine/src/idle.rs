@@ -2,7 +2,7 @@
 //! each processor first times a unit of work, then runs such units at the lowest priority. The
 //! number of completed units shows the idle time. fio measures it in the same way (`--idle-prof`).
 //! Unlike the kernel's accounting, this method notices work that slows the processor without
-//! occupying it, such as that of a hyper-thread on the same core.
+//! occupying it, such as a hyper-thread's work on the same core.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

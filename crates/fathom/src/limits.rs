@@ -86,7 +86,7 @@ pub struct MetadataArgs {
     pub metadata: bool,
 }
 
-/// Finds the limits that apply to a plan: those of the flags, and without `--vm` those of the
+/// Finds the limits that apply to a plan: the limits of the flags, and without `--vm` those of the
 /// detected machine.
 ///
 /// # Errors
@@ -379,7 +379,7 @@ pub fn parse_caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
 /// The machine whose limits are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DetectedMachine {
-    /// Its name, if its limits are used.
+    /// Name, if its limits are used.
     pub name: Option<String>,
     /// Source of the name, or with `--metadata` the reason why its limits are not used.
     pub fact: Option<String>,
@@ -479,7 +479,7 @@ fn from_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<KnownLimits, 
     })
 }
 
-/// Converts credits of the catalogue to those of a diagnosis.
+/// Converts the catalogue's credits for a diagnosis.
 pub fn known_burst(layer: String, burst: Burst) -> KnownBurst {
     KnownBurst {
         layer,
@@ -493,7 +493,7 @@ pub fn known_burst(layer: String, burst: Burst) -> KnownBurst {
     }
 }
 
-/// Converts the credits of a diagnosis to those of the catalogue.
+/// Converts a diagnosis's credits for the catalogue.
 pub fn policy_burst(known: &KnownBurst) -> Burst {
     Burst {
         unit: match known.counts {

@@ -20,7 +20,7 @@ pub struct Running {
     pub address: SocketAddr,
     /// Name of the running test.
     pub name: String,
-    /// Its start time.
+    /// Start time.
     pub started_unix_ns: u64,
 }
 

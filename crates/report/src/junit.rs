@@ -14,7 +14,7 @@ pub struct Suite {
     pub started: String,
     /// How long it took in seconds.
     pub seconds: f64,
-    /// Its cases, in order.
+    /// Cases, in order.
     pub cases: Vec<Case>,
     /// Properties of the suite: name and value.
     pub properties: Vec<(String, String)>,

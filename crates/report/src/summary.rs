@@ -315,7 +315,7 @@ pub struct DeviceSummary {
 }
 
 impl DeviceSummary {
-    /// Its name, with its host if there are several.
+    /// Name, with its host if there are several.
     pub fn full_name(&self) -> String {
         match &self.host {
             Some(host) => format!("{host}: {}", self.name),

@@ -43,7 +43,7 @@ pub struct WorkerFault {
 /// The failure of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFault {
-    /// Its name and rank.
+    /// Name and rank.
     pub host: String,
     /// The reason, in a sentence.
     pub why: String,

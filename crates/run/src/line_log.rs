@@ -39,7 +39,7 @@ pub(crate) trait Line: Copy + Send + 'static {
 /// The format of a log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogFormat {
-    /// Its name in messages.
+    /// Name in messages.
     pub(crate) name: &'static str,
     /// The first line; omitted when appending.
     pub(crate) header: &'static str,

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A common mistake in testing storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AntiPattern {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// A description of the mistake.
     pub what: &'static str,

@@ -172,7 +172,7 @@ impl CapturedLoad {
 }
 
 impl CapturedLoad {
-    /// Replaces rate and depth by those of the kernel's counters, if known. This is needed after
+    /// Replaces rate and depth by the kernel's counters, if known. This is needed after
     /// lost events: requests whose completion was lost would seem to stay in flight.
     pub fn with_counter_totals(mut self, counted: Option<&CapturedLoad>) -> CapturedLoad {
         (self.in_flight_p99, self.in_flight_max) = (None, None);

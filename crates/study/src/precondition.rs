@@ -29,7 +29,7 @@ pub const DEPTH: u32 = 32;
 
 /// Shares of reads in the specification's IOPS test, in percent.
 const READ_PERCENTS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
-/// Its block sizes in bytes.
+/// Block sizes in bytes.
 const BLOCK_SIZES: [u64; 8] = [
     1024 << 10,
     128 << 10,
@@ -57,7 +57,7 @@ impl Cell {
         block: Bytes::kib(4),
     };
 
-    /// Its name in tables: share of reads, share of writes, size.
+    /// Name in tables: share of reads, share of writes, size.
     pub fn name(self) -> String {
         format!("{}/{} {}", self.read_percent, 100 - self.read_percent, self.block)
     }
@@ -96,7 +96,7 @@ pub enum NextRun {
     Fill,
     /// Run a round, or a cell of one.
     Round {
-        /// Its number, from 1.
+        /// Number, from 1.
         number: u32,
         /// The cell and its number from 0; absent if a round is one load.
         cell: Option<(usize, Cell)>,
@@ -132,7 +132,7 @@ pub struct CellResult {
 /// One round.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Round {
-    /// Its number, from 1.
+    /// Number, from 1.
     pub number: u32,
     /// The judged rate: operations per second of the only load, or of the tracked cell.
     pub tracked: f64,

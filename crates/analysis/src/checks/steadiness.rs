@@ -273,7 +273,7 @@ fn find_gaps(observation: &Observation) -> Vec<Gap> {
     let is_empty = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
     let runs = observation
         .series
-        .chunk_by(|series, next| is_empty(series) == is_empty(next));
+        .chunk_by(|point, next| is_empty(point) == is_empty(next));
     let gap = |run: &[SeriesPoint]| Gap {
         start_ns: run[0].start_ns,
         length_ns: Nanos(run.iter().map(|point| point.length_ns.0).sum()),

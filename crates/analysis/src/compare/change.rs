@@ -86,7 +86,7 @@ pub struct Change {
 }
 
 impl Figure {
-    /// Its name in tables.
+    /// Name in tables.
     pub fn name(self) -> String {
         match self {
             Figure::Iops => "IOPS".into(),
@@ -95,7 +95,7 @@ impl Figure {
         }
     }
 
-    /// Its name in CSV, which ends with the unit of a time.
+    /// Name in CSV, which ends with the unit of a time.
     pub fn column(self) -> String {
         match self {
             Figure::Iops => "iops".into(),
@@ -128,7 +128,7 @@ impl Figure {
         }
     }
 
-    /// Its value in a result; `None` if unknown, or if fewer than ten operations are beyond a
+    /// Value in a result; `None` if unknown, or if fewer than ten operations are beyond a
     /// quantile.
     pub fn value_in(self, observation: &Observation) -> Option<f64> {
         let value = match self {

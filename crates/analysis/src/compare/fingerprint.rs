@@ -41,7 +41,7 @@ pub struct Fact {
     pub kind: FactKind,
     /// Name of the fact, such as `kernel`.
     pub name: String,
-    /// Its value, as text.
+    /// Value, as text.
     pub value: String,
 }
 
@@ -52,7 +52,7 @@ pub struct Difference {
     pub kind: FactKind,
     /// Name of the fact.
     pub name: String,
-    /// Its value in each result, in order; absent if unknown.
+    /// Value in each result, in order; absent if unknown.
     pub values: Vec<Option<String>>,
 }
 

@@ -20,11 +20,11 @@ use serde::Serialize;
 /// A result in a ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankedResult {
-    /// Its index in the input list.
+    /// Index in the input list.
     pub index: usize,
-    /// Its figures, the deciding one first.
+    /// Figures, the deciding one first.
     pub figures: Vec<RankedFigure>,
-    /// Its difference from the best; absent for the best itself.
+    /// Difference from the best; absent for the best itself.
     pub to_best: Option<Change>,
 }
 

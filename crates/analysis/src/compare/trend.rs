@@ -24,11 +24,11 @@ const IGNORED_FACTS: [&str; 1] = ["seed"];
 /// One run of a series.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
-    /// Its number in the history.
+    /// Number in the history.
     pub entry: u64,
     /// Start of the run.
     pub unix_ns: u64,
-    /// Its day, as text.
+    /// Day, as text.
     pub day: String,
     /// Value of the figure in this run.
     pub value: f64,
@@ -63,7 +63,7 @@ pub struct Trend {
 /// One run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TrendPoint {
-    /// Its number in the history.
+    /// Number in the history.
     pub entry: u64,
     /// Start of the run.
     pub unix_ns: u64,

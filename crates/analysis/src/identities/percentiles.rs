@@ -38,7 +38,7 @@ pub struct PercentileValue {
 pub struct PercentileRow {
     /// The share of values below the percentile.
     pub share: f64,
-    /// Its usual name, such as `p99.9`.
+    /// Usual name, such as `p99.9`.
     pub name: String,
     /// Of reads.
     pub read: Option<PercentileValue>,

@@ -29,9 +29,9 @@ pub use target::is_on_array;
 /// A rule about a test before it runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Its name, with which users can silence it.
+    /// Name, with which users can silence it.
     pub name: &'static str,
-    /// Its highest severity.
+    /// Highest severity.
     pub severity: Severity,
     /// The condition, in a sentence.
     pub about: &'static str,

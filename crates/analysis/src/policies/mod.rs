@@ -266,7 +266,7 @@ impl Policy {
         })
     }
 
-    /// Its name, such as `aws/gp3`.
+    /// Name, such as `aws/gp3`.
     pub fn id(&self) -> &str {
         &self.file.policy.id
     }
@@ -311,7 +311,7 @@ impl Policy {
         &self.origin
     }
 
-    /// Its file, as a template for a user's own.
+    /// File, as a template for a user's own.
     pub fn text(&self) -> &str {
         &self.text
     }

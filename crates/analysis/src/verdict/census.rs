@@ -47,9 +47,9 @@ pub(super) struct Slump {
 
 /// Latency sums of one interval, for the direction of a clause.
 pub(super) struct IntervalSums {
-    /// Its start, in seconds.
+    /// Start, in seconds.
     pub(super) at: f64,
-    /// Its length, in seconds.
+    /// Length, in seconds.
     pub(super) length: f64,
     /// Operations.
     pub(super) n: f64,

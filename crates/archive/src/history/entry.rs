@@ -99,7 +99,7 @@ pub struct Recording<'a> {
     pub subject: Subject<'a>,
     /// The command that created it.
     pub kind: EntryKind,
-    /// Its name, unless the plan or study has the same name.
+    /// Name, unless the plan or study has the same name.
     pub name: Option<&'a str>,
     /// The outcome of the promise or requirement.
     pub verdict: Option<&'a str>,

@@ -77,7 +77,7 @@ pub enum HistoryError {
     Newer {
         /// Path of the history file.
         path: PathBuf,
-        /// Its format version.
+        /// Format version.
         found: i64,
     },
     /// An operation on a file failed.

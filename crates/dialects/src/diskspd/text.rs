@@ -1,5 +1,5 @@
 //! Prints a profile as text: the output of `-Rptext`, and the head of every text report. A profile
-//! does not hold its command line: callers print it first. The lines are those of DiskSpd 2.2; the
+//! does not hold its command line: callers print it first. The lines follow DiskSpd 2.2; the
 //! older form is for scripts written for 2.0.17 to 2.0.20.
 
 use super::profile::lines_of_span;

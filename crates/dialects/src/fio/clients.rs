@@ -72,7 +72,7 @@ pub const DEFAULT_PORT: u16 = 8765;
 pub enum Address {
     /// On the network.
     Network {
-        /// Its name or IP address; absent: this machine.
+        /// Name or IP address; absent: this machine.
         host: Option<String>,
         /// TCP port of the server.
         port: u16,

@@ -66,6 +66,6 @@ pub enum PathKind {
 pub struct TraceFile {
     /// The path from which it can be read again.
     pub path: String,
-    /// Its contents, from the beginning.
+    /// Contents, from the beginning.
     pub bytes: Box<dyn Read>,
 }

@@ -23,7 +23,7 @@ pub(crate) struct Parts {
 #[derive(Clone, Copy)]
 pub(super) struct Clone<'a> {
     pub(super) job: &'a Job,
-    /// Its number in the job, from 0.
+    /// Number in the job, from 0.
     pub(super) index: u32,
     /// Its number in the run, from 1.
     pub(super) number: u32,

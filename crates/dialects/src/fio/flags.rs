@@ -128,7 +128,7 @@ impl Formats {
 
 /// A flag of the table.
 pub struct Flag {
-    /// Its name without dashes.
+    /// Name without dashes.
     pub name: &'static str,
     /// Whether it has a value.
     pub parameter: Parameter,

@@ -48,7 +48,7 @@ pub struct Job {
     pub section: String,
     /// Where the section begins.
     pub location: Location,
-    /// Its options, with the defaults of the global sections above it.
+    /// Options, with the defaults of the global sections above it.
     pub options: JobOptions,
     /// The options that its own section sets: canonical name and value, which is empty for a bare
     /// flag.
@@ -60,7 +60,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Its name in reports.
+    /// Name in reports.
     pub fn name(&self) -> &str {
         self.options.job.name.as_deref().unwrap_or(&self.section)
     }

@@ -6,7 +6,7 @@
 pub struct Decoded {
     /// The text as UTF-8.
     pub text: String,
-    /// Its encoding, in words.
+    /// Encoding, in words.
     pub encoding: &'static str,
 }
 

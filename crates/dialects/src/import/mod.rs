@@ -61,7 +61,7 @@ impl Form {
         Form::Figures,
     ];
 
-    /// Its name in a sentence.
+    /// Name in a sentence.
     pub fn name(self) -> &'static str {
         match self {
             Form::DiskspdText => "a text report of DiskSpd",
@@ -143,7 +143,7 @@ pub fn recognise(text: &str) -> Option<Form> {
 /// Reads a report in any known form. Messages name it `file`.
 ///
 /// # Errors
-/// What was expected and where, if the text has no readable result.
+/// Describes the expected text and its position, if the text has no readable result.
 pub fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     let Some(form) = recognise(text) else {
         return Err(vec![unknown_form(file, text)]);
@@ -164,7 +164,7 @@ pub fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
 /// Reads DiskSpd's text report of 2.0 to 2.2.
 ///
 /// # Errors
-/// What was expected and where.
+/// Describes the expected text and its position.
 pub fn diskspd_text(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finish_import(diskspd::text::read(file, text), file)
 }
@@ -172,7 +172,7 @@ pub fn diskspd_text(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>>
 /// Reads DiskSpd's XML report of 2.0 to 2.2.
 ///
 /// # Errors
-/// What was expected and where.
+/// Describes the expected text and its position.
 pub fn diskspd_xml(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finish_import(diskspd::xml::read(file, text)?, file)
 }
@@ -180,7 +180,7 @@ pub fn diskspd_xml(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
 /// Reads fio's JSON of 3.x.
 ///
 /// # Errors
-/// What was expected and where.
+/// Describes the expected text and its position.
 pub fn fio_json(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finish_import(fio::json::read(file, text)?, file)
 }
@@ -188,7 +188,7 @@ pub fn fio_json(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
 /// Reads fio's normal report of 2.x and 3.x.
 ///
 /// # Errors
-/// What was expected and where.
+/// Describes the expected text and its position.
 pub fn fio_normal(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finish_import(fio::normal::read(file, text), file)
 }
@@ -196,7 +196,7 @@ pub fn fio_normal(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
 /// Reads Vdbench's `summary.html` of 5.03 to 5.04.07.
 ///
 /// # Errors
-/// What was expected and where.
+/// Describes the expected text and its position.
 pub fn vdbench_summary(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finish_import(vdbench::summary::read(file, text)?, file)
 }
@@ -204,7 +204,7 @@ pub fn vdbench_summary(file: &str, text: &str) -> Result<Imported, Vec<Diagnosti
 /// Reads Vdbench's `flatfile.html` of 5.03 to 5.04.07.
 ///
 /// # Errors
-/// What was expected and where.
+/// Describes the expected text and its position.
 pub fn vdbench_flat(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finish_import(vdbench::flat::read(file, text)?, file)
 }
@@ -212,7 +212,7 @@ pub fn vdbench_flat(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>>
 /// Reads Iometer's results of 2003 to 1.1.
 ///
 /// # Errors
-/// What was expected and where.
+/// Describes the expected text and its position.
 pub fn iometer(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finish_import(iometer::read(file, text)?, file)
 }

@@ -50,11 +50,11 @@ const FILES: &[&str] = &[
 pub struct About {
     /// Name with which users choose the preset.
     pub id: String,
-    /// Its version, from 1.
+    /// Version, from 1.
     pub version: u32,
     /// A description in one line.
     pub title: String,
-    /// Its purpose, and the reasons for its settings.
+    /// Purpose, and the reasons for its settings.
     pub why: String,
     /// Source of its values.
     pub from: String,

@@ -49,7 +49,7 @@ pub struct Workload {
     pub require: Option<String>,
     /// Whether to issue the required rate; absent: if a rate and a latency are required together.
     pub pace: Option<bool>,
-    /// Its location in the file.
+    /// Location in the file.
     pub at: Location,
     /// Options in the order of their effect: `[defaults]`, then its own.
     options: Vec<(String, Vec<String>, Location)>,

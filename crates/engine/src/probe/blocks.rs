@@ -46,7 +46,7 @@ pub enum BlockKind {
     Partition,
     /// A loop device.
     Loop {
-        /// Its backing file; `None` if it is free.
+        /// Backing file; `None` if it is free.
         backing: Option<Backing>,
     },
     /// A mapping of the device mapper: LVM, LUKS, multipath and others.
@@ -68,7 +68,7 @@ pub enum BlockKind {
     /// A Windows volume that is not a partition of one disk: it is spanned or striped, or its
     /// location is unknown.
     Volume {
-        /// Its first mount point.
+        /// First mount point.
         at: Option<String>,
     },
 }
@@ -76,9 +76,9 @@ pub enum BlockKind {
 /// The backing file or device of a loop device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backing {
-    /// Its path, as the kernel shows it.
+    /// Path, as the kernel shows it.
     pub path: String,
-    /// Its identity from the kernel, or else from the file at that path; `None` for a deleted
+    /// Identity from the kernel, or else from the file at that path; `None` for a deleted
     /// file, or in a container.
     pub identity: Option<Identity>,
 }

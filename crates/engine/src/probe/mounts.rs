@@ -9,7 +9,7 @@ pub struct Mount {
     /// Device number that `stat` returns for files of the mount. On some file systems it belongs to
     /// no device.
     pub number: DeviceNumber,
-    /// Its block device, if any and known.
+    /// Block device, if any and known.
     pub device: Option<DeviceNumber>,
     /// The mounted directory or file within the file system; `/` for all of it.
     pub root: String,

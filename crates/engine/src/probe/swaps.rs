@@ -7,7 +7,7 @@ use crate::identity::Identity;
 /// A swap device or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swap {
-    /// Its path, as the kernel shows it.
+    /// Path, as the kernel shows it.
     pub path: String,
     /// Identity of the file at that path; `None` if it does not exist, as in a container.
     pub identity: Option<Identity>,

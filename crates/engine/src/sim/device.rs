@@ -35,7 +35,7 @@ struct State {
     next_by_bytes: Nanos,
     layers: Vec<Layer>,
     disturbances: Disturbances,
-    /// Random draws for the device itself, separate from those of its users.
+    /// Random draws for the device itself, separate from its users' draws.
     draws: Draws,
 }
 

@@ -158,7 +158,7 @@ impl Simulation {
 }
 
 impl State {
-    /// The earliest clock of all workers: that of the current or last turn.
+    /// The earliest clock of all workers: the clock of the current or last turn.
     fn now(&self) -> Nanos {
         self.turn.map_or(self.step_start, |turn| self.workers[turn].clock)
     }

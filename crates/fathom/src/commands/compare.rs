@@ -57,7 +57,7 @@ struct Side {
 /// One job, compared across all files.
 #[derive(Debug, Serialize)]
 struct ComparedJob {
-    /// Its name in the first file.
+    /// Name in the first file.
     job: String,
     /// Facts about the machine, device and settings of each result.
     #[serde(skip)]

@@ -86,7 +86,7 @@ pub struct CommandRow {
     pub former_name: Option<&'static str>,
     /// Group under which the help lists it.
     pub group: Group,
-    /// Its options and help.
+    /// Options and help.
     pub command: fn() -> Command,
     /// Executes the command.
     pub execute: fn(&Session, &ArgMatches) -> Result<Exit, Faults>,

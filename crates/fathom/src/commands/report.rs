@@ -89,7 +89,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(exit)
 }
 
-/// The files whose names are those of fio logs.
+/// The files with names of fio logs.
 #[derive(Default)]
 struct Logs {
     files: Vec<(PathBuf, LogName)>,

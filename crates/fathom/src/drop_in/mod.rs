@@ -43,7 +43,7 @@ pub enum Tool {
     Vdbench,
 }
 
-/// True if a host name or address is that of this machine.
+/// True if a host name or address belongs to this machine.
 fn is_this_machine(host: &str) -> bool {
     let own = engine::probe::host(&engine::probe::System::live()).name;
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -148,7 +148,7 @@ fn print_stdout(text: &str) -> std::io::Result<()> {
     crate::screen::print(&text_mode(&model::visible_report(text)))
 }
 
-/// Converts line ends to those of the system.
+/// Converts line ends to the system's.
 fn text_mode(text: &str) -> String {
     match cfg!(windows) {
         true => text.replace('\n', "\r\n"),

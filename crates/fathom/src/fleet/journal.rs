@@ -8,7 +8,7 @@ use run::hosts::{Journal, JournalEntry};
 
 use crate::user_data;
 
-/// The directory of journals: the user's, or that of `FATHOM_JOURNAL`; `None` if that is `off`.
+/// The directory of journals: the user's, or `FATHOM_JOURNAL`; `None` if that is `off`.
 #[derive(Clone, Debug)]
 pub struct JournalFolder(Option<PathBuf>);
 

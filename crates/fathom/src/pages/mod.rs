@@ -62,7 +62,7 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
 /// Largest typical block: longer operations spend more time on the transfer than on waiting.
 const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);
 
-/// Compares the typical latency with those of cloud disks, from the catalogue, and of hard disks.
+/// Compares the typical latency with cloud disks', from the catalogue, and of hard disks.
 fn compare_with_typical(seen: &Observation) -> Option<String> {
     let load = &seen.load;
     let is_small = load.block.is_some_and(|block| block <= MAX_TYPICAL_BLOCK);

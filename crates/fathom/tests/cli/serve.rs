@@ -74,7 +74,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Its address, such as `127.0.0.1:7744`.
+    /// Address, such as `127.0.0.1:7744`.
     fn address(&self) -> &str {
         let rest = self.url.strip_prefix("http://").expect("an address is printed");
         rest.split('/').next().unwrap()

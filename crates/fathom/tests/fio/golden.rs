@@ -18,9 +18,9 @@ const FORMATS: [(&str, &str); 4] = [
 /// The condition that ends a job. It decides which figures depend on the speed of the disk.
 #[derive(Clone, Copy, PartialEq)]
 enum EndsBy {
-    /// Its amount of I/O: counts are as recorded, but not the samples per half second.
+    /// Amount of I/O: counts are as recorded, but not the samples per half second.
     Amount,
-    /// Its runtime: the samples are there, but counts differ.
+    /// Runtime: the samples are there, but counts differ.
     Time,
     /// The first of the two: neither counts nor samples are compared.
     Either,

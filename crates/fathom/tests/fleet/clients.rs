@@ -234,7 +234,7 @@ fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
     let done = |ran: &Ran| -> Vec<(String, u64, u64)> {
         let document = document(ran);
         let entries = document["client_stats"].as_array().unwrap();
-        let first = |entry: &Value| {
+        let job_counts = |entry: &Value| {
             let bytes = |direction: &str| entry[direction]["io_bytes"].as_u64().unwrap() >> 20;
             (
                 entry["jobname"].as_str().unwrap().to_owned(),
@@ -242,7 +242,7 @@ fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
                 bytes("write"),
             )
         };
-        entries.iter().map(first).collect()
+        entries.iter().map(job_counts).collect()
     };
     let entry = |name: &str, read, write| (name.to_owned(), read, write);
     let ran = client(folder, &[&first, "one.fio", &second, "two.fio", "--output-format=json"]);

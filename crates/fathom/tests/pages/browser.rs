@@ -17,7 +17,7 @@ const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "g
 /// A series of a chart.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Trace {
-    /// Its name.
+    /// Name.
     pub name: Option<String>,
     /// Horizontal values.
     pub x: Vec<Value>,

@@ -69,7 +69,7 @@ fn to_cells(
     ]
 }
 
-/// The finest_series series of a job whose intervals fit into those of its histograms.
+/// The finest series of a job whose intervals fit into those of its histograms.
 fn finest_series(job: &JobResults) -> Option<&Series> {
     // The last interval may be incomplete, even shorter than the intervals of the series.
     let full_length = job.histograms.iter().map(|interval| interval.length_ns).max();

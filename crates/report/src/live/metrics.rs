@@ -30,7 +30,7 @@ struct Job {
 }
 
 impl Metrics {
-    /// Creates the metrics of a test before its first event. `version` is that of the program.
+    /// Creates the metrics of a test before its first event. `version` is the program's.
     pub fn new(test: &str, version: &str) -> Metrics {
         Metrics {
             test: test.into(),

@@ -236,7 +236,7 @@ struct WorkerThread {
     resources: Arc<StepResources>,
     job: usize,
     worker: usize,
-    /// Its number among all workers of the step.
+    /// Number among all workers of the step.
     number: u32,
     interval: Nanos,
     control: Arc<JobControl>,

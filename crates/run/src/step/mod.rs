@@ -53,7 +53,7 @@ pub(crate) struct StepContext<'a> {
 /// A step while it runs.
 struct StepState<'a> {
     context: &'a StepContext<'a>,
-    /// Its number in the plan.
+    /// Number in the plan.
     number: usize,
     plan: &'a Step,
     jobs: Vec<LiveJob>,

@@ -27,9 +27,9 @@ pub struct Examined {
     pub number: usize,
     /// Path that will be opened.
     pub path: PathBuf,
-    /// Its kind, if it exists.
+    /// Kind, if it exists.
     pub kind: Option<FileKind>,
-    /// Its current size.
+    /// Current size.
     pub size: u64,
     /// What preparation does with it.
     pub action: PrepareAction,

@@ -207,19 +207,19 @@ pub enum PrepareAction {
     },
     /// A marked file is extended.
     Extend {
-        /// Its current size.
+        /// Current size.
         from: Bytes,
-        /// Its size afterwards.
+        /// Size afterwards.
         to: Bytes,
     },
     /// An existing file is truncated and rewritten.
     Rewrite {
-        /// Its size afterwards.
+        /// Size afterwards.
         size: Bytes,
     },
 }
 
-/// The directory of a file; that of a bare name is the current one.
+/// The directory of a file; for a bare name, the current directory.
 pub(crate) fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

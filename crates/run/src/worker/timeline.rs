@@ -10,7 +10,7 @@ pub(crate) struct Timeline {
     phase: Phase,
     /// The start of the current phase.
     phase_start: Nanos,
-    /// Its end by time.
+    /// End by time.
     phase_end: Nanos,
     measured_length: Option<Nanos>,
     /// Deadline of the measured phase. The verify phase ends then as well.

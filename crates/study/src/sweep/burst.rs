@@ -118,7 +118,7 @@ impl MixedRates {
         format!("{:.0}s", self.warm_up.as_secs())
     }
 
-    /// The advice that replaces the one of the curve, which holds for no rate that lasts.
+    /// The advice that replaces the curve's, which holds for no rate that lasts.
     pub(super) fn advice(&self) -> Advice {
         Advice {
             kind: AdviceKind::MixedRates,

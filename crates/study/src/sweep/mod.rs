@@ -72,7 +72,7 @@ pub struct NextRun {
     pub role: RunRole,
     /// Length of its measured window.
     pub time: Nanos,
-    /// Its number, from 1.
+    /// Number, from 1.
     pub number: usize,
     /// Expected number of runs; an upper limit.
     pub expected_total: usize,

@@ -61,7 +61,7 @@ pub fn format_report(verified: &VerificationReport) -> Vec<Paragraph> {
 /// Length of a test, with the length that the promise requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestLength {
-    /// Its measured window.
+    /// Measured window.
     pub measured_ns: Nanos,
     /// The required length in seconds.
     pub full_secs: f64,

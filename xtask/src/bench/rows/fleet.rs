@@ -149,7 +149,7 @@ fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut 
     Ok(())
 }
 
-/// Results of one process, copied and merged as those of many by the code that merges real ones.
+/// Results of one process, copied as many results and merged by the code that merges real ones.
 fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), BenchError> {
     let gather = bench
         .tools

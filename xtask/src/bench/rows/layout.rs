@@ -61,7 +61,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
 
 /// The time to create a file.
 struct Made {
-    /// The run that creates it, minus one that finds it.
+    /// The run that creates the file, minus a run that finds it.
     file_ns: f64,
     /// The fsync after it.
     sync_ns: f64,

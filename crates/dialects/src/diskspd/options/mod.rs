@@ -17,7 +17,7 @@ use super::newer::Version;
 pub struct Switch {
     /// Letter after the `-`.
     pub letter: char,
-    /// Its group in the help.
+    /// Group in the help.
     pub group: Group,
     /// The part of a profile that it applies to.
     pub scope: Scope,
@@ -39,7 +39,7 @@ pub struct Form {
     pub head: &'static str,
     /// The kind of value after them.
     pub value: Value,
-    /// Its help, one line.
+    /// Help, one line.
     pub help: &'static str,
     /// Valid arguments, covering each kind of value.
     pub examples: &'static [&'static str],

@@ -62,7 +62,7 @@ pub struct Processor {
 
 pub(super) const TIME_SPAN: Rule = all("TimeSpan", Occurs::AtLeastOnce, || rules(SPAN));
 
-/// The elements of a time span. Elements with a label are those of DiskSpd 2.3. Its public notes
+/// The elements of a time span. DiskSpd 2.3 added the elements with a label. Its public notes
 /// name only the switches, so fathom defines the elements and report lines, with values in the
 /// syntax of the switch.
 pub(super) const SPAN: &[Element<TimeSpan>] = &[

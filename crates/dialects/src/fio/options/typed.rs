@@ -114,6 +114,6 @@ pub enum Distribution {
 pub struct Zone {
     /// Percent of the accesses.
     pub access: u64,
-    /// Its size: percent of the file, or bytes.
+    /// Size: percent of the file, or bytes.
     pub size: u64,
 }

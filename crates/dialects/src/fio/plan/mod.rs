@@ -65,7 +65,7 @@ pub struct Lowered {
 pub struct Unusable {
     /// Step and number of its job in the plan.
     pub job: (usize, usize),
-    /// Its number in the job.
+    /// Number in the job.
     pub clone: usize,
     /// The error line.
     pub line: String,

@@ -23,7 +23,7 @@ pub(in crate::fio) fn numjobs(section: &Section<'_>) -> Option<String> {
     (clones > 1).then(|| clones.to_string())
 }
 
-/// Its runtime, unless it runs until stopped.
+/// Runtime, unless it runs until stopped.
 pub(in crate::fio) fn time_limit(section: &Section<'_>) -> Option<Nanos> {
     section.job().stop.after_ns.filter(|time| *time != ENDLESS)
 }

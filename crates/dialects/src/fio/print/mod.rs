@@ -28,9 +28,9 @@ pub(crate) struct Section<'a> {
     plan: &'a Plan,
     /// Number of its step.
     pub(in crate::fio) step: usize,
-    /// Its number in the step.
+    /// Number in the step.
     pub(in crate::fio) index: usize,
-    /// Its job, its first clone and the clone's stream, for options that are plan fields.
+    /// Job, its first clone and the clone's stream, for options that are plan fields.
     pub(crate) parts: Parts,
 }
 

@@ -26,9 +26,9 @@ type PrintFn = fn(&Section<'_>) -> Option<String>;
 /// An option: how it is parsed, lowered, printed and explained.
 #[derive(Clone, Copy)]
 pub struct Row {
-    /// Its name in job files. Reports use it even if the user wrote an alias.
+    /// Name in job files. Reports use it even if the user wrote an alias.
     pub name: &'static str,
-    /// Its position in fio's list, and its importance.
+    /// Position in fio's list, and its importance.
     pub rank: Rank,
     /// Other names.
     pub aliases: &'static [&'static str],
@@ -38,20 +38,20 @@ pub struct Row {
     pub min: Option<i64>,
     /// The largest value.
     pub max: Option<i64>,
-    /// Its default, as a user would write it; empty without a default.
+    /// Default, as a user would write it; empty without a default.
     pub default: &'static str,
     /// The engines that have it; empty for an option that every job has.
     pub engines: &'static [&'static str],
     /// Whether it is supported.
     pub status: Status,
-    /// Its help, one line.
+    /// Help, one line.
     pub help: &'static str,
     /// A valid value.
     pub example: &'static str,
     /// Command lines with this option, each with the plan fields that it sets, according to the
     /// manual. A test checks each of them; `tests/suite/fio/effects.rs` describes the syntax.
     pub effects: &'static [(&'static str, &'static str)],
-    /// Its effect on other options.
+    /// Effect on other options.
     pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
     /// The plan field that the option equals.
     pub(in crate::fio) field: Option<PlanField>,
@@ -63,10 +63,10 @@ pub struct Row {
 /// The position of an option in fio's list, and its importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// Its position in fio's list of options, in steps of ten; 0 for options of engines, which
+    /// Position in fio's list of options, in steps of ten; 0 for options of engines, which
     /// have lists of their own.
     pub order: u32,
-    /// Its importance, from a survey of 356 public job files and command lines: 1 if nearly all
+    /// Importance, from a survey of 356 public job files and command lines: 1 if nearly all
     /// need it, 2 if others need it, 3 if it needs special devices or is hardly used.
     pub tier: u8,
 }
@@ -124,7 +124,7 @@ pub enum Kind {
 }
 
 impl Row {
-    /// Its name and its aliases.
+    /// Name and its aliases.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
@@ -175,7 +175,7 @@ impl Row {
         }
     }
 
-    /// Its value for a section of a plan, if the section needs it; empty for a bare flag.
+    /// Value for a section of a plan, if the section needs it; empty for a bare flag.
     pub(in crate::fio) fn print(&self, section: &mut Section<'_>) -> Option<String> {
         match (self.print, self.field) {
             (Some(print), _) => print(section),

@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 64;
 
 pub(super) fn parse_filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     // Like fio, this joins directory and name immediately: a later directory has no effect. Each
-    // option adds to earlier ones, including the names of [global]; a repeated name means the same
+    // option adds to earlier names, including the names of [global]; a repeated name means the same
     // file.
     let files = &mut reader.job.files;
     let directory = files.directory.first().cloned();

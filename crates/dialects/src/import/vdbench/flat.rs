@@ -27,7 +27,7 @@ fn parse_header(line: &str) -> Option<Vec<String>> {
 struct FlatRun {
     /// The `Run` value of its rows.
     definition: String,
-    /// Its values of [`REQUEST_COLUMNS`].
+    /// Values of [`REQUEST_COLUMNS`].
     requested: [String; REQUEST_COLUMNS.len()],
     run: Run,
 }

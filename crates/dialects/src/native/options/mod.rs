@@ -19,7 +19,7 @@ pub struct NativeOption {
     pub name: &'static str,
     /// Placeholder of the value in help texts; empty for switches.
     pub value: &'static str,
-    /// Its group in the help.
+    /// Group in the help.
     pub group: Group,
     /// One line of help.
     pub help: &'static str,
@@ -27,7 +27,7 @@ pub struct NativeOption {
     detail: &'static str,
     /// An example line of a job file.
     pub example: &'static str,
-    /// Its name in other tools; empty if they have no such option.
+    /// Name in other tools; empty if they have no such option.
     pub other_tools: &'static str,
     /// Other words that people try for it.
     synonyms: &'static [&'static str],

@@ -40,7 +40,7 @@ pub struct Disk {
     pub number: u32,
     /// Facts that the disk reports about itself.
     pub facts: Device,
-    /// Its partitions; `None` if they could not be read.
+    /// Partitions; `None` if they could not be read.
     pub layout: Option<Layout>,
     /// The disk is offline; `None` if the driver does not report it.
     pub offline: Option<bool>,
@@ -64,13 +64,13 @@ pub struct Layout {
 /// A partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionEntry {
-    /// Its number; 0 for one that Windows does not show.
+    /// Number; 0 for one that Windows does not show.
     pub number: u32,
     /// First byte on the disk.
     pub start: u64,
     /// Length in bytes.
     pub length: u64,
-    /// Its type in the table.
+    /// Type in the table.
     pub kind: PartitionType,
     /// The table marks it as bootable.
     pub is_bootable: bool,
@@ -114,9 +114,9 @@ pub struct Volume {
     pub name: String,
     /// The partition that the volume occupies, if it is exactly one.
     pub partition: Option<PartitionId>,
-    /// Its extents; `None` if unknown.
+    /// Extents; `None` if unknown.
     pub extents: Option<Vec<Extent>>,
-    /// Its mount points: `F:\`, `C:\mnt\data\`; `None` if unknown.
+    /// Mount points: `F:\`, `C:\mnt\data\`; `None` if unknown.
     pub mounted_at: Option<Vec<String>>,
     /// What the volume holds: a file system or something else.
     pub contents: VolumeContents,
@@ -174,7 +174,7 @@ const fn guid(first: u32, second: u16, third: u16, rest: u64) -> [u8; 16] {
 }
 
 impl Disk {
-    /// Its name: `PhysicalDrive0`.
+    /// Name: `PhysicalDrive0`.
     pub fn name(&self) -> String {
         format!("PhysicalDrive{}", self.number)
     }

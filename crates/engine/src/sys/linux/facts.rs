@@ -147,7 +147,7 @@ struct ExtentMap {
 impl ExtentMap {
     /// Fills the map from `start` on. Returns its extents.
     fn read(&mut self, file: &fs::File, start: u64) -> io::Result<&[MapExtent]> {
-        // _IOWR('f', 11, struct fiemap); the size in it is that of the head alone.
+        // _IOWR('f', 11, struct fiemap); it contains the size of the head alone.
         const FS_IOC_FIEMAP: libc::Ioctl = 0xc020_660b_u32 as libc::Ioctl;
         self.head = MapHead {
             start,

@@ -173,7 +173,7 @@ impl FileMap {
         let Some(line_flush) = self.line_flush else {
             return -i64::from(super::file::NOT_SUPPORTED);
         };
-        // SAFETY: the token is that of this view, and the range is within it (checked above).
+        // SAFETY: the token belongs to this view, and the range is within it (checked above).
         let status = unsafe {
             let flags = if drain { 0 } else { NO_DRAIN };
             (line_flush.flush)(line_flush.token, self.start.add(offset).cast(), length, flags)

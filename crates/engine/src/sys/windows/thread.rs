@@ -139,7 +139,7 @@ fn check(result: i32) -> io::Result<()> {
 }
 
 /// CPUs of a NUMA node, ascending. For a node that spans several groups: all of them on Windows 11
-/// and Windows Server 2022, else those of the first group.
+/// and Windows Server 2022, else the CPUs of the first group.
 ///
 /// # Errors
 /// The system's error where there is no such node.

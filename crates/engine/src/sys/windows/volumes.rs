@@ -218,7 +218,7 @@ fn system_folder() -> Option<String> {
 /// The file system of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VolumeInfo {
-    /// Its name, such as `NTFS`.
+    /// Name, such as `NTFS`.
     pub(crate) kind: String,
     /// Where it is mounted.
     pub(crate) mount_point: String,

@@ -302,7 +302,7 @@ fn write_reports(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, st
     })
 }
 
-/// Returns the exit code of the worst run, else that of the verdict.
+/// Returns the exit code of the worst run, else of the verdict.
 fn exit_code(report: &SuiteReport, mut exits: Vec<Exit>) -> Exit {
     let rank = |exit: &Exit| match exit {
         Exit::Interrupted(_) => 7,

@@ -344,7 +344,7 @@ fn parse_rate(args: &Args) -> Result<Option<f64>, Faults> {
 struct LimitsBelow {
     /// The machine with its limits, if any were named.
     machine: Option<Machine>,
-    /// The named limits and those of the policy, for the diagnosis.
+    /// The named limits and the policy's limits, for the diagnosis.
     known: KnownLimits,
     /// Burst credits, each with the name of its machine or disk.
     credits: Vec<(String, Burst)>,

@@ -375,7 +375,7 @@ fn cache_not_bypassed_line(code: i32) -> String {
     )
 }
 
-/// Replaces native options in help texts by those of DiskSpd.
+/// Replaces native options in help texts by DiskSpd's.
 fn translate_help(help: String) -> String {
     [
         ("`cache buffered`", "omit -S, -Su and -Sh"),

@@ -180,7 +180,7 @@ impl<'a> PartialResults<'a> {
         }
     }
 
-    /// Stores the partial results of a step. Returns those of all steps.
+    /// Stores the partial results of a step. Returns all steps' partial results.
     fn store(&mut self, step: usize, results: StepResults) -> &Results {
         let nothing = || ::run::nothing_measured(self.plan.clone(), &self.session.process.clock());
         let whole = self.whole.get_or_insert_with(nothing);

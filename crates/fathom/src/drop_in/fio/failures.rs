@@ -36,7 +36,7 @@ fn fio_errno(error: &std::io::Error) -> Option<i32> {
     error.raw_os_error().map(fio_error_number)
 }
 
-/// Converts all error numbers in results to those of fio.
+/// Converts all error numbers in results to fio's.
 pub(super) fn number_as_fio(results: &mut Results) {
     let jobs = results.steps.iter_mut().flat_map(|step| &mut step.jobs);
     for worker in jobs.flat_map(|job| &mut job.workers) {

@@ -23,7 +23,7 @@ pub(super) struct LocalEnv {
 }
 
 impl LocalEnv {
-    /// Creates an environment that changes no file, not even that of `--output`.
+    /// Creates an environment that changes no file, not even the `--output` file.
     pub(super) fn only_reading() -> LocalEnv {
         LocalEnv {
             only_reads: true,

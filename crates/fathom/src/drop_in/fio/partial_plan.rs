@@ -96,7 +96,7 @@ impl<'a> PartialPlan<'a> {
         }
     }
 
-    /// Converts results of the partial plan to those of the whole plan.
+    /// Converts results of the partial plan to results of the whole plan.
     pub(super) fn restore(&self, mut results: Results) -> Results {
         if self.unusable.is_empty() {
             results.plan.groups.clone_from(&self.whole.groups);

@@ -1,4 +1,4 @@
-//! Several hosts: connects those of `hd=` as a fleet.
+//! Several hosts: connects the `hd=` hosts as a fleet.
 
 use dialects::vdbench::{Host, Parameters};
 use run::hosts::Coordinator;
@@ -9,7 +9,7 @@ use crate::fleet;
 
 /// The environment variable with the port of the agents of `shell=vdbench`.
 const PORT: &str = "FATHOM_VDBENCH_PORT";
-/// Its default, which is that of the examples of `fathom agent`.
+/// The default port, as in the examples of `fathom agent`.
 const DEFAULT_PORT: u16 = 7745;
 
 impl Drive<'_> {

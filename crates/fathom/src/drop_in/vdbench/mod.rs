@@ -290,7 +290,7 @@ impl<'a> Drive<'a> {
         }
         commands::check_commands(&runs, &parameters)?;
         self.style.in_fleet = parameters.uses_fleet();
-        // The figures of one process must not be reported as those of several hosts.
+        // The figures of one process must not be reported as figures of several hosts.
         if self.style.in_fleet || parameters.hosts.len() == 1 {
             self.style.hosts = parameters.labels();
         }

@@ -20,9 +20,9 @@ pub const STANDARD: &[&str] = &[
 /// An output directory with its open files.
 #[derive(Debug)]
 pub struct Output {
-    /// Its absolute path.
+    /// Absolute path.
     pub folder: PathBuf,
-    /// Its path in titles.
+    /// Path in titles.
     title_path: String,
     files: BTreeMap<String, File>,
     /// The first error of writing a file.

@@ -27,19 +27,19 @@ pub struct RowStyle {
     pub decimal: bool,
     /// The labels of the hosts that have pages of their own.
     pub hosts: Vec<String>,
-    /// Other hosts do the work. The processor time of this one is not that of the test.
+    /// Other hosts do the work. This host's processor time is not the test's.
     pub in_fleet: bool,
     /// The columns of runs on files.
     pub files: Option<FileColumns>,
 }
 
 impl RowStyle {
-    /// Returns the label of a rank; without a fleet, that of this process.
+    /// Returns the label of a rank; without a fleet, the label of this process.
     pub fn host(&self, rank: Option<usize>) -> &str {
         self.hosts.get(rank.unwrap_or(0)).map_or("", String::as_str)
     }
 
-    /// Returns the names of a host's pages: its own, and that of its slave.
+    /// Returns the names of a host's pages: its own page, and its slave's.
     fn page_names(host: &str) -> [String; 2] {
         [host.to_owned(), format!("{host}-0")]
     }

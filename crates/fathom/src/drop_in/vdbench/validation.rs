@@ -140,7 +140,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Creates the maps, or restores those of an earlier run. Returns the storage to read first.
+    /// Creates the maps, or restores an earlier run's. Returns the storage to read first.
     pub(super) fn open_maps(&mut self, parameters: &Parameters) -> Result<KnownStorage, Failure> {
         let mut to_read = KnownStorage::default();
         let Some(validation) = &parameters.validation else {

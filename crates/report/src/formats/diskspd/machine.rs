@@ -17,15 +17,15 @@ pub(super) struct CpuTopology {
 /// A logical CPU: its group, core, node and socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CpuPlace {
-    /// Its number over the whole machine.
+    /// Number over the whole machine.
     cpu: u32,
     pub socket: u32,
     pub node: u32,
     pub group: u32,
-    /// Its core within the group.
+    /// Core within the group.
     pub core: u32,
     pub efficiency_class: u8,
-    /// Its number within the group.
+    /// Number within the group.
     pub number: u32,
 }
 

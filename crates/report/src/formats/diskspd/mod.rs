@@ -1,6 +1,6 @@
 //! DiskSpd's result reports: text for people and shell scripts, XML for test frameworks.
 //!
-//! The layout is that of version 2.2.0; the text can also have that of 2.0.17 to 2.0.20. It is
+//! The layout follows version 2.2.0; the text can also follow 2.0.17 to 2.0.20. It is
 //! exact because public parsers rely on positions, titles and the number of spaces. `figures`
 //! computes DiskSpd's figures once for both reports; `text` and `xml` only print. The user's
 //! settings are echoed from [`Origin`](model::plan::Origin): this module parses neither switches
@@ -59,7 +59,7 @@ use model::results::Results;
 const NOT_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.";
 /// The version of the output.
 const VERSION: &str = "2.2.0";
-/// Its date, as that version prints it.
+/// Date, as that version prints it.
 const VERSION_DATE: &str = "2024/6/3";
 
 /// Writes the text report in the layout that the plan's origin requests.

@@ -1,6 +1,6 @@
 //! Formats sizes as DiskSpd does.
 
-/// Its units, the largest first.
+/// Units, the largest first.
 const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
 /// Number and unit. The unit is the largest up to the size; a fraction has two decimals.

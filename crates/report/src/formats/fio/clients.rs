@@ -24,11 +24,11 @@ const ALL: &str = "All clients";
 pub struct Client {
     /// The host as named on the command line.
     pub hostname: String,
-    /// Its TCP port; 0 if the connection used none.
+    /// TCP port; 0 if the connection used none.
     pub port: u16,
-    /// Its own host name.
+    /// Own host name.
     pub name: String,
-    /// Its results, with the plan of its jobs.
+    /// Results, with the plan of its jobs.
     pub results: Results,
 }
 

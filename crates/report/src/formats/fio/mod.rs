@@ -1,6 +1,6 @@
 //! fio's outputs: the normal report, JSON, JSON+, terse, and the status line.
 //!
-//! The layout is that of version 3.42, because public parsers rely on labels, positions, key order
+//! The layout follows version 3.42, because public parsers rely on labels, positions, key order
 //! and number types. `entries` computes fio's figures once for all outputs; `normal`, `json` and
 //! `terse` only print. The user's settings are echoed from [`Origin`](model::plan::Origin): this
 //! module parses no options.

@@ -124,12 +124,12 @@ pub fn file_row(
     line
 }
 
-/// Names of the flat file's columns before those of the operations.
+/// Names of the flat file's columns before the operations' columns.
 const FLAT_START: [&str; 13] = [
     "Run", "Interval", "reqrate", "rate", "resp", "MB/sec", "Read_rate", "Read_resp", "Write_rate", "Write_resp",
     "MB_read", "MB_write", "Xfersize",
 ];
-/// Names of the flat file's columns after those of the operations.
+/// Names of the flat file's columns after the operations' columns.
 const FLAT_END: [&str; 7] = [
     "compratio", "dedupratio", "cpu_used", "cpu_user", "cpu_kernel", "cpu_wait", "cpu_idle",
 ];

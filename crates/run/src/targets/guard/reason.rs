@@ -358,7 +358,7 @@ impl fmt::Display for Reason {
 }
 
 impl Relation {
-    /// Its text within a longer sentence.
+    /// Text within a longer sentence.
     fn within(&self) -> String {
         match self {
             Relation::Itself | Relation::DiskOf(_) | Relation::Partition(_) => self.to_string(),

@@ -17,7 +17,7 @@ pub struct Candidate {
     pub path: PathBuf,
     /// The kind of target.
     pub kind: FileKind,
-    /// Its identity, to compare it with other names.
+    /// Identity, to compare it with other names.
     pub identity: Option<Identity>,
     /// Its size in bytes.
     pub size: u64,

@@ -95,7 +95,7 @@ struct SetFile {
     /// The number of its target.
     id: u32,
     target: ReadyTarget,
-    /// Its operations. The stream has them while this is the current file.
+    /// Operations. The stream has them while this is the current file.
     sequence: Option<Sequence>,
     /// The engine's index of the open file; absent while it is closed.
     file: Option<u16>,

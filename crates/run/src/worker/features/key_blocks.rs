@@ -159,7 +159,7 @@ impl KeyBlocks {
         }
     }
 
-    /// True if the operation in a slot is a read in addition to those of the sequence.
+    /// True if the operation in a slot is a read that the sequence does not contain.
     pub(super) fn is_extra_read(&self, slot: Slot) -> bool {
         matches!(self.tags[slot.0 as usize], Tag::ReadBefore(_) | Tag::ReadAfter)
     }

@@ -133,7 +133,7 @@ struct StreamReplay {
 #[derive(Debug)]
 struct ReplayedFile {
     target: ReadyTarget,
-    /// Its index among the files of the engine.
+    /// Index among the files of the engine.
     place: u16,
     open: bool,
     /// It is closed when nothing is in flight on it.

@@ -333,7 +333,7 @@ fn rows_per_cell(assignment: &Assignment<'_>) -> usize {
 }
 
 impl ReadyTarget {
-    /// Its name in messages.
+    /// Name in messages.
     pub(crate) fn name(&self) -> String {
         match &self.what {
             ReadyKind::Path(path) | ReadyKind::Tree { path, .. } => path.display().to_string(),

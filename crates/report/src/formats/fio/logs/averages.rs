@@ -216,7 +216,7 @@ impl Source<'_> {
     }
 
     /// The end of a window in milliseconds, rounded up: the end of an incomplete last window must
-    /// differ from that of the window before.
+    /// differ from the previous window's.
     fn window_end_ms(&self, number: u64, length: Nanos) -> u64 {
         let measured = self.worker().map_or(0, |worker| worker.measured_ns.0);
         ((number + 1) * length.0).min(measured).div_ceil(1_000_000)

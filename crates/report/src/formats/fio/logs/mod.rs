@@ -178,7 +178,7 @@ impl LogKind {
         LogKind::Histogram,
     ];
 
-    /// Its name in file names.
+    /// Name in file names.
     pub fn file_name_part(self) -> &'static str {
         match self {
             LogKind::Bandwidth => "bw",

@@ -21,7 +21,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 pub struct Signature {
     /// File system, partition table, database and so on.
     pub kind: SignatureKind,
-    /// Its name, such as `ext4`.
+    /// Name, such as `ext4`.
     pub name: &'static str,
     /// Position of its first byte.
     pub offset: u64,
