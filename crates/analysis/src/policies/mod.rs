@@ -333,6 +333,14 @@ impl Policy {
         { self.file.input.iter() }.any(|input| input.name == "iops" && input.max.is_none())
     }
 
+    /// The tier of a disk of this size; `None` if there is none.
+    pub fn tier_of_size(&self, inputs: &Inputs, size: Bytes) -> Option<String> {
+        let mut inputs = inputs.clone();
+        inputs.remove("tier");
+        inputs.insert("size".into(), size.0.to_string());
+        self.resolve(&inputs).ok()?.tier
+    }
+
     /// Names of its tiers.
     pub fn tiers(&self) -> impl Iterator<Item = &str> {
         self.file.tier.iter().filter_map(|tier| tier.name.as_deref())

@@ -267,14 +267,6 @@ impl Policy {
         })
     }
 
-    /// The tier of a disk of this size; `None` if there is none.
-    pub fn tier_of_size(&self, inputs: &Inputs, size: Bytes) -> Option<String> {
-        let mut inputs = inputs.clone();
-        inputs.remove("tier");
-        inputs.insert("size".into(), size.0.to_string());
-        self.resolve(&inputs).ok()?.tier
-    }
-
     /// The inputs that come closest to the goals within their bounds.
     pub(super) fn inputs_for(&self, wanted: &InputGoals) -> Result<Inputs, PolicyError> {
         let mut values = Values {

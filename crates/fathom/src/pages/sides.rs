@@ -395,6 +395,55 @@ pub struct Sides<'a> {
     pub sentences: &'a [String],
 }
 
+/// Builds the sections of a job. `prefix` is part of the identifiers of its charts; empty for an
+/// only job, whose table is on the first screen.
+fn job_sections(files: &[String], prefix: &str, job: &Sides<'_>, margin: f64) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let is_ranked = files.len() > 2;
+    // Several results are compared with the best, two in the order of the command line.
+    let (names, changes, order): (Vec<String>, Vec<&[Change]>, Vec<usize>) = match is_ranked {
+        true => (
+            job.ranking.iter().map(|one| files[one.index].clone()).collect(),
+            job.from_best.iter().map(Vec::as_slice).collect(),
+            (0..job.ranking.len()).collect(),
+        ),
+        false => (
+            files.to_vec(),
+            job.changes.clone(),
+            job.ranking.iter().map(|result| result.index).collect(),
+        ),
+    };
+    let mut blocks: Vec<Block> = Block::chart_block(intervals(prefix, files, job.ranking, margin))
+        .into_iter()
+        .chain(Block::chart_block(latencies(prefix, &names, &changes, &order)))
+        .collect();
+    let pairs = build_change_charts(prefix, &names, &changes, &order, margin);
+    match is_ranked {
+        true if prefix.is_empty() => {}
+        true => blocks.push(Block::Table(ranking_table(files, None, job.ranking, job.from_best))),
+        false => blocks.extend(pairs.iter().cloned()),
+    }
+    blocks.push(differences_block(files, job.differences));
+    sections.push(Section {
+        title: match prefix {
+            "" => "Compared results".into(),
+            _ => job.job.to_owned(),
+        },
+        blocks,
+        ..Section::default()
+    });
+    if is_ranked {
+        sections.push(Section {
+            title: format!("Each figure against {}", baseline(files, job.ranking)),
+            folded: true,
+            blocks: pairs,
+            ..Section::default()
+        });
+    }
+    sections.extend(shared_facts(job.facts));
+    sections
+}
+
 /// Builds the page of a comparison of saved results; each has a head.
 pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_>], margin: f64, document: &T) -> Page {
     let mut sections = Vec::new();
@@ -404,48 +453,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         } else {
             String::new()
         };
-        let is_ranked = files.len() > 2;
-        // Several results are compared with the best, two in the order of the command line.
-        let (names, changes, order): (Vec<String>, Vec<&[Change]>, Vec<usize>) = match is_ranked {
-            true => (
-                job.ranking.iter().map(|one| files[one.index].clone()).collect(),
-                job.from_best.iter().map(Vec::as_slice).collect(),
-                (0..job.ranking.len()).collect(),
-            ),
-            false => (
-                files.to_vec(),
-                job.changes.clone(),
-                job.ranking.iter().map(|result| result.index).collect(),
-            ),
-        };
-        let mut blocks: Vec<Block> = Block::chart_block(intervals(&prefix, files, job.ranking, margin))
-            .into_iter()
-            .chain(Block::chart_block(latencies(&prefix, &names, &changes, &order)))
-            .collect();
-        let pairs = build_change_charts(&prefix, &names, &changes, &order, margin);
-        match is_ranked {
-            true if jobs.len() == 1 => {}
-            true => blocks.push(Block::Table(ranking_table(files, None, job.ranking, job.from_best))),
-            false => blocks.extend(pairs.iter().cloned()),
-        }
-        blocks.push(differences_block(files, job.differences));
-        sections.push(Section {
-            title: match jobs.len() {
-                1 => "Compared results".into(),
-                _ => job.job.to_owned(),
-            },
-            blocks,
-            ..Section::default()
-        });
-        if is_ranked {
-            sections.push(Section {
-                title: format!("Each figure against {}", baseline(files, job.ranking)),
-                folded: true,
-                blocks: pairs,
-                ..Section::default()
-            });
-        }
-        sections.extend(shared_facts(job.facts));
+        sections.extend(job_sections(files, &prefix, job, margin));
     }
     sections.extend(commands(files, heads));
     let verdict = match jobs {

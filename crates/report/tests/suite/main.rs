@@ -8,6 +8,7 @@ mod fio;
 mod golden;
 mod live;
 mod openmetrics;
+mod page_markup;
 mod pages;
 
 use insta::{Settings, assert_snapshot};

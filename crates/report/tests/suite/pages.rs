@@ -17,7 +17,7 @@ use report::html::page::{Block, Clause, JudgeCommand, Line, Page, Tone, Verdict}
 use report::html::run::{self, Change, PageContext};
 use report::html::{self, to_identifier};
 
-fn results(name: &str) -> Results {
+pub(super) fn results(name: &str) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/results/{name}.json"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).expect("an example is a saved result")
@@ -89,7 +89,7 @@ fn outline(page: &Page) -> String {
     text
 }
 
-fn verdict_context() -> PageContext {
+pub(super) fn verdict_context() -> PageContext {
     PageContext {
         verdict: Verdict {
             word: "FAIL".into(),
@@ -586,32 +586,6 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
 }
 
 #[test]
-fn other_programs_do_not_weaken_a_pass() {
-    let mut results = results("mixed");
-    results.findings = vec![Finding::new("OTHER-LOAD", Severity::Warning, "50 % of the traffic")];
-    let notes = |tone: Tone| {
-        let verdict = Verdict {
-            word: "X".into(),
-            tone,
-            ..Verdict::default()
-        };
-        let context = PageContext {
-            verdict,
-            ..PageContext::default()
-        };
-        run::create_page(&results, &context).verdict.notes.join(" ")
-    };
-    for tone in [Tone::Good, Tone::Partly] {
-        assert!(!notes(tone).contains("rely"), "{}", notes(tone));
-    }
-    let bad = notes(Tone::Bad);
-    assert!(
-        bad.contains("Do not rely on these figures: other programs used the disk (see Findings)."),
-        "{bad}"
-    );
-}
-
-#[test]
 fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
     let mut context = verdict_context();
     context.verdict.headline = "misses iops >= 4000 by 51 %".into();
@@ -710,49 +684,4 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
     );
     // Commands can be copied unchanged.
     assert!(file.contains("&#39;iops&gt;=60000,p99&lt;=3ms&#39;"));
-}
-
-/// The bar of a limit was red on a page that passed.
-#[test]
-fn a_bottleneck_is_not_red_if_the_load_passes() {
-    let mut results = results("mixed");
-    results.findings = vec![Finding::new("RATE-NOT-KEPT", Severity::Warning, "900 of 1000")];
-    let markup = |tone: Tone| {
-        let mut context = verdict_context();
-        context.verdict.tone = tone;
-        context.verdict.clauses = vec![Clause {
-            tone,
-            line: Some(Line::Iops(1000.0)),
-            ..Clause::default()
-        }];
-        html::file(&run::create_page(&results, &context))
-    };
-    let (bad, good) = (markup(Tone::Bad), markup(Tone::Partly));
-    assert!(bad.contains(">Bottleneck</em>") && bad.contains("optimum=\"0\""));
-    assert!(good.contains(">Bottleneck</em>") && !good.contains("optimum=\"0\""));
-    assert!(good.contains("class=\"verdict unsure\""));
-    // The clause about the rate states that it was missed.
-    assert!(good.contains("RATE-NOT-KEPT") && !bad.contains("RATE-NOT-KEPT"));
-}
-
-/// Points of the same rate were one row of the figures.
-#[test]
-fn figures_of_named_points_have_a_row_each() {
-    let point = |depth: u32, mean_ns: f64| run::PlanePoint {
-        name: format!("depth {depth}"),
-        iops: 2202.3333,
-        mean_ns,
-    };
-    let chart = run::plane_chart("plane", "Rate and latency", &[point(16, 1e6), point(32, 2e6)]);
-    let page = Page {
-        charts: chart.into_iter().collect(),
-        ..Page::default()
-    };
-    let text = html::file(&page);
-    for row in [
-        "<th scope=\"row\">depth 16</th><td>2,200</td><td>1</td>",
-        "<th scope=\"row\">depth 32</th><td>2,200</td><td>2</td>",
-    ] {
-        assert!(text.contains(row), "{text}");
-    }
 }

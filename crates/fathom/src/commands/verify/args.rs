@@ -151,11 +151,12 @@ pub(super) struct VerifyRequest {
 }
 
 impl VerifyRequest {
-    /// Describes a disk whose size is not that of the named tier. `None` without a tier, or if the
-    /// command line states the size.
-    pub(super) fn describe_other_size(&self, results: &Results) -> Option<String> {
-        let (policy, inputs) = self.tiers.as_ref()?;
-        describe_other_size(policy, inputs, self.policy.as_ref()?.tier.as_ref()?, results)
+    /// Describes the source of the machine type, and a disk whose size is not that of the tier.
+    pub(super) fn describe_environment(&self, results: &Results) -> impl Iterator<Item = String> {
+        let tier = self.policy.as_ref().and_then(|policy| policy.tier.as_ref());
+        let sized = self.tiers.as_ref().zip(tier);
+        let other_size = sized.and_then(|((policy, inputs), tier)| describe_other_size(policy, inputs, tier, results));
+        self.detected.iter().cloned().chain(other_size)
     }
 }
 

@@ -84,8 +84,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let background_io = preflight::watch_and_report(session, &plan, preflight, args.output.measure.progress.quiet);
     let (mut results, shallower, mut verdict, issued) =
         run_attempts(session, (args, &silenced), &request, &background_io, &mut outputs)?;
-    verdict.notes.extend(request.detected.clone());
-    verdict.notes.extend(request.describe_other_size(&results));
+    verdict.notes.extend(request.describe_environment(&results));
     results
         .findings
         .extend(study::diagnosis::detect_cache_hits(&results, &request.known));
