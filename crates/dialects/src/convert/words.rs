@@ -1,6 +1,6 @@
 //! Describes values. Plans are compared by these descriptions, so equal texts mean equal values.
 
-use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
+use model::access::{Access, Advance, Between, OnceMethod, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
 use model::caps::Layer;
 use model::content::{ConstantPart, Content};
@@ -143,6 +143,11 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
             advance(stream, direction, Advance::Stride),
             format_size(walk.start.0)
         ),
+        Access::Random {
+            placement: Placement::Once(once),
+        } if once.method == OnceMethod::Bijection && stream.fixed_length(direction).is_none() => {
+            "random, each position once, so that operations overlap".into()
+        }
         Access::Random { placement: of } => placement(of, direction),
         Access::Mixed(mixed) if mixed.random_percent[direction] == 0 => "sequential".into(),
         Access::Mixed(mixed) if mixed.random_percent[direction] == 100 => placement(&mixed.placement, direction),

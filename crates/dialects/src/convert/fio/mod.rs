@@ -113,7 +113,10 @@ fn format_job_file(sections: &[SectionText]) -> String {
         put("global", &global);
     }
     for section in sections {
-        let own: Vec<_> = section.options.iter().filter(|option| !is_global(option)).collect();
+        // Global options are those of all sections, so comparing with each section again would take
+        // quadratic time.
+        let is_own = |option: &&PrintedOption| !global.iter().any(|global| same(global, option));
+        let own: Vec<_> = section.options.iter().filter(is_own).collect();
         put(&section.name, &own);
     }
     file
