@@ -1,6 +1,6 @@
 //! Describes values. Plans are compared by these descriptions, so equal texts mean equal values.
 
-use model::access::{Access, Advance, Between, OnceMethod, Placement, Positions, RangeBasis, RangeShare};
+use model::access::{Access, Advance, Between, Continuation, OnceMethod, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
 use model::caps::Layer;
 use model::content::{ConstantPart, Content};
@@ -151,11 +151,17 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
         Access::Random { placement: of } => placement(of, direction),
         Access::Mixed(mixed) if mixed.random_percent[direction] == 0 => "sequential".into(),
         Access::Mixed(mixed) if mixed.random_percent[direction] == 100 => placement(&mixed.placement, direction),
-        Access::Mixed(mixed) => format!(
-            "{} % random ({}), the others sequential",
-            mixed.random_percent[direction],
-            placement(&mixed.placement, direction)
-        ),
+        Access::Mixed(mixed) => {
+            let step = match mixed.continuation {
+                Continuation::Stride => advance(stream, direction, Advance::Stride),
+                Continuation::Length | Continuation::Aligned | Continuation::Shared => String::new(),
+            };
+            format!(
+                "{} % random ({}), the others sequential{step}",
+                mixed.random_percent[direction],
+                placement(&mixed.placement, direction)
+            )
+        }
         Access::Every(every) => {
             let between = match every.between {
                 Between::Continue => "the others continue from there",

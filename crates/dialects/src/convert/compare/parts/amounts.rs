@@ -5,7 +5,7 @@ use model::Direction;
 use model::access::{Access, Advance};
 use model::block_size::BlockSizes;
 use model::mix::Mix;
-use model::plan::{Stop, Stream};
+use model::plan::{Dialect, Stop, Stream};
 
 use super::{Difference, difference, difference_if, optional};
 use crate::convert::compare::{Pair, StreamContext, known_size, multiply_rounds};
@@ -40,7 +40,13 @@ pub(in crate::convert::compare) fn operations(pair: &Pair<'_>) -> Difference {
 }
 
 pub(in crate::convert::compare) fn passes(pair: &Pair<'_>) -> Difference {
-    setting(pair, |at| optional(&effective_stop(at).passes, u32::to_string))
+    let (wanted, got) = setting(pair, |at| optional(&effective_stop(at).passes, u32::to_string))?;
+    match (pair.from, wanted.as_str()) {
+        // These dialects have no name for it.
+        (Dialect::Vdbench | Dialect::Iometer, "1") => difference("it ends after a pass over its region", got),
+        (Dialect::Vdbench | Dialect::Iometer, _) => difference(format!("it ends after {wanted} passes"), got),
+        _ => difference(wanted, got),
+    }
 }
 
 /// Compares one of the rules that end a job, unless all rules together mean the same operations.
