@@ -28,6 +28,7 @@ mod bounds;
 mod diagnostic;
 mod nearest;
 mod notation;
+mod passes;
 
 pub use diagnostic::{Diagnostic, Location};
 pub use nearest::nearest;

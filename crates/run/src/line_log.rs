@@ -226,16 +226,10 @@ fn open(
         false => Ok(()),
     };
     refuse_target(sys::facts::read_identity(path))?;
-    if !appends {
-        refuse_foreign_file(path, log_format, permissions)?;
-    }
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false);
-    match appends {
-        true => options.append(true),
-        false => options.write(true),
+    let file = match appends {
+        true => sys::file::open_to_write(OpenOptions::new().create(true).append(true), path, true)?,
+        false => open_found(path, inspect(path, log_format, permissions)?)?,
     };
-    let file = sys::file::open_to_write(&mut options, path)?;
     let identity = sys::facts::open_file_identity(&file);
     refuse_target(identity)?;
     if let Some(Identity::BlockDevice(_)) = identity {
@@ -249,28 +243,62 @@ fn open(
     Ok((file, !appends || meta.len() == 0))
 }
 
+/// What the path of a log is, before the log is opened.
+#[derive(Debug)]
+enum Found {
+    Nothing,
+    /// A file that the log may replace.
+    File(Option<Identity>),
+    /// A pipe, a terminal or a device, which nothing replaces.
+    Other,
+}
+
 /// Refuses a log that would replace a file which is not such a log. A job file of someone else
 /// could otherwise destroy any file of its user.
-fn refuse_foreign_file(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io::Result<()> {
+fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io::Result<Found> {
     let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
     // `/dev/stdout` is a link to a pipe or a terminal.
     let leads_to_file = path.metadata().map_or(true, |meta| meta.is_file());
     if is_link && leads_to_file {
         return Err(io::Error::other("it is a symbolic link"));
     }
-    let Ok(meta) = path.metadata() else { return Ok(()) };
-    if !meta.is_file() || meta.len() == 0 || permissions.may_replace(path) {
-        return Ok(());
+    let Ok(meta) = path.metadata() else {
+        return Ok(Found::Nothing);
+    };
+    if !meta.is_file() {
+        return Ok(Found::Other);
+    }
+    if meta.len() == 0 || permissions.may_replace(path) {
+        return Ok(Found::File(sys::facts::read_identity(path)));
     }
     let header = log_format.header.as_bytes();
     let mut start = Vec::new();
-    File::open(path)?.take(header.len() as u64).read_to_end(&mut start)?;
+    let file = File::open(path)?;
+    let identity = sys::facts::open_file_identity(&file);
+    file.take(header.len() as u64).read_to_end(&mut start)?;
     match start == header {
-        true => Ok(()),
+        true => Ok(Found::File(identity)),
         false => Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
             format!("it exists and is not an {}", log_format.name),
         )),
+    }
+}
+
+/// Opens what [`inspect`] found, and nothing that has replaced it since: another user could put a
+/// link to any file there.
+fn open_found(path: &Path, found: Found) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(matches!(found, Found::Nothing));
+    let file = sys::file::open_to_write(&mut options, path, matches!(found, Found::Other))?;
+    let is_same = match found {
+        Found::Nothing => true,
+        Found::File(identity) => sys::facts::open_file_identity(&file) == identity,
+        Found::Other => !file.metadata()?.is_file(),
+    };
+    match is_same {
+        true => Ok(file),
+        false => Err(io::Error::other("another file replaced it while it was opened")),
     }
 }
 
@@ -412,5 +440,40 @@ mod tests {
             start(link.to_str().unwrap(), &named).unwrap_err();
             assert!(!path.exists());
         }
+    }
+
+    /// Between the check and the opening, another user replaces the path by a link to a file.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_is_put_in_place_after_the_check_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, missing) = (directory.path().join("log"), directory.path().join("missing"));
+        let victim = directory.path().join("victim");
+        std::fs::write(&victim, "precious").unwrap();
+        let inspect = |path: &Path| inspect(path, &log_format(), &Permissions::default()).unwrap();
+        let mut founds = vec![inspect(&path)];
+        for text in ["", "first\n5\n"] {
+            std::fs::write(&path, text).unwrap();
+            founds.push(inspect(&path));
+        }
+        std::fs::remove_file(&path).unwrap();
+        founds.push(inspect(Path::new("/dev/null")));
+        assert!(matches!(
+            founds[..],
+            [Found::Nothing, Found::File(_), Found::File(_), Found::Other]
+        ));
+        for to in [&victim, &missing] {
+            std::os::unix::fs::symlink(to, &path).unwrap();
+            for found in [Found::Nothing, Found::File(None), Found::Other] {
+                open_found(&path, found).unwrap_err();
+            }
+            std::fs::remove_file(&path).unwrap();
+        }
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        founds
+            .into_iter()
+            .for_each(|found| drop(open_found(&path, found).unwrap_err()));
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+        assert!(!missing.exists());
     }
 }

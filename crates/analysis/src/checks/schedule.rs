@@ -124,11 +124,13 @@ fn find_missed_rate(job: &JobView<'_>, is_simulated: bool) -> Option<Finding> {
         ),
         Some(true) => (
             "every slot was in use when operations were due; the response time shows how long they waited",
-            "compare with the limit and the burst credits of the volume that you bought; a greater --depth helps only if the target serves more operations in parallel",
+            "compare with the limit and the burst credits of the volume that you bought; a greater --depth helps only \
+             if the target serves more operations in parallel",
         ),
         None => (
             "operations waited for a free slot; the response time shows how long",
-            "compare with the limit and the burst credits of the volume that you bought; if they are not the cause, use more depth or workers",
+            "compare with the limit and the burst credits of the volume that you bought; if they are not the cause, \
+             use more depth or workers",
         ),
     };
     Some(finding.why(why).help(help))
@@ -196,7 +198,13 @@ pub(super) const MIX: Check = Check {
                 let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were requested");
                 let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
                 let has_file_operations = job.streams().any(|stream| stream.files.is_some());
-                findings. push ( finding. why ( match has_file_operations { true => { "operations without a suitable file, such as `create` when all files exist, were replaced by others" } false => "one direction is slower and fills the queue", }));
+                findings.push(finding.why(match has_file_operations {
+                    true => {
+                        "operations without a suitable file, such as `create` when all files exist, were replaced by \
+                         others"
+                    }
+                    false => "one direction is slower and fills the queue",
+                }));
             }
         }
     },

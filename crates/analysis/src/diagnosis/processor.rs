@@ -42,13 +42,16 @@ pub(super) const OTHER_PROGRAMS_FIGURE: &str = "other programs";
 
 pub(super) const BUSY_PROCESSORS: Signature = Signature {
     answer: Answer::Processor,
-    about: "Other programs or virtual machines kept the processors busy, and fathom's threads waited for one: at least 10 % of their time, or, if a paced load reached its rate, 2 % in at least half of the seconds.",
+    about: "Other programs or virtual machines kept the processors busy, and fathom's threads waited for one: at \
+        least 10 % of their time, or, if a paced load reached its rate, 2 % in at least half of the seconds.",
     detect: detect_busy_processors,
 };
 
 pub(super) const PROCESSOR: Signature = Signature {
     answer: Answer::Processor,
-    about: "All processors were more than 95 % busy, or one was, with at least half of its time in the kernel (interrupts, I/O path). In addition, fathom's threads waited for a processor or used 90 % of one.",
+    about: "All processors were more than 95 % busy, or one was, with at least half of its time in \
+        the kernel (interrupts, I/O path). In addition, fathom's threads waited for a processor or \
+        used 90 % of one.",
     detect,
 };
 
@@ -62,7 +65,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         Some(core) => (
             core,
             format!(
-                "processor {} was fully busy and spent {:.0} % of its time in the kernel: interrupts and the I/O path were the limit",
+                "processor {} was fully busy and spent {:.0} % of its time in the kernel: interrupts and the I/O path \
+                 were the limit",
                 core.cpu,
                 100.0 * core.kernel
             ),
@@ -70,7 +74,20 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         None if cores.iter().all(is_full) => (busiest, "every processor of this machine was fully busy".to_owned()),
         None => return None,
     };
-    Some ( Symptom:: new ( sentence). with_evidence ( figure_vs ( & format! ( "processor {}", core. cpu), 100.0 * core. busy (), "% busy", 100.0 * FULL_SHARE, "full",)). with_advice ( "spread interrupts and workers over more processors, or use larger blocks; stop other programs on this machine",),)
+    Some(
+        Symptom::new(sentence)
+            .with_evidence(figure_vs(
+                &format!("processor {}", core.cpu),
+                100.0 * core.busy(),
+                "% busy",
+                100.0 * FULL_SHARE,
+                "full",
+            ))
+            .with_advice(
+                "spread interrupts and workers over more processors, or use larger blocks; stop other programs on \
+                 this machine",
+            ),
+    )
 }
 
 fn is_full(core: &CoreShare) -> bool {
@@ -180,5 +197,14 @@ pub(super) fn detect_kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
     let shares: Vec<f64> = cores.iter().map(|core| core.kernel).collect();
     let middle = median(&shares);
     let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
-    ( busiest. kernel >= MIN_SKEWED_KERNEL_SHARE && busiest. kernel > MIN_SKEW * middle). then ( || { let what = format! ( "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts probably all go to one processor", busiest. cpu, 100.0 * busiest. kernel, 100.0 * middle); remark ( "D-IRQ-SKEW", what) })
+    (busiest.kernel >= MIN_SKEWED_KERNEL_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
+        let what = format!(
+            "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts probably \
+             all go to one processor",
+            busiest.cpu,
+            100.0 * busiest.kernel,
+            100.0 * middle
+        );
+        remark("D-IRQ-SKEW", what)
+    })
 }

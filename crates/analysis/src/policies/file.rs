@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::date::Date;
-use super::expression::Expression;
+use super::expression::{Expression, ExpressionError};
 use super::{Confidence, PolicyKind};
 use crate::caps::{Applies, LayerKind};
 use crate::requirement::{self, Metric};
@@ -34,15 +34,23 @@ impl PolicyFileError {
 
     /// The mistake begins at this byte of the text.
     fn at_offset(name: &str, text: &str, offset: usize, what: String) -> PolicyFileError {
-        let before = &text[..text.floor_char_boundary(offset)];
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
+        let start = text[..text.floor_char_boundary(offset)]
+            .rfind('\n')
+            .map_or(0, |newline| newline + 1);
         let line = text[start..].lines().next().unwrap_or_default();
         PolicyFileError {
-            at: format!("{name}:{number}:{column}  {}", excerpt(line.trim())),
+            at: format!("{}  {}", format_position(name, text, offset), excerpt(line.trim())),
             what,
         }
     }
+}
+
+/// The position of a byte of the text, as `file:line:column`.
+pub(super) fn format_position(name: &str, text: &str, offset: usize) -> String {
+    let before = &text[..text.floor_char_boundary(offset)];
+    let column = before.lines().last().filter(|_| !before.ends_with('\n'));
+    let column = column.map_or(0, |line| line.chars().count()) + 1;
+    format!("{name}:{}:{column}", before.matches('\n').count() + 1)
 }
 
 /// The version of the format.
@@ -195,11 +203,28 @@ pub(super) struct LayerForm {
 }
 
 /// One formula, or the lowest and the highest interpretation of a source.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug)]
 pub(super) enum Range {
     Exact(Formula),
     Between([Formula; 2]),
+}
+
+impl<'de> Deserialize<'de> for Range {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Range, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum WrittenRange {
+            Exact(Written),
+            Between([Written; 2]),
+        }
+        let written = Spanned::<WrittenRange>::deserialize(from)?;
+        let offset = written.span().start;
+        let formula = |written: Written| written.parse(offset).map_err(serde::de::Error::custom);
+        match written.into_inner() {
+            WrittenRange::Exact(one) => formula(one).map(Range::Exact),
+            WrittenRange::Between([low, high]) => Ok(Range::Between([formula(low)?, formula(high)?])),
+        }
+    }
 }
 
 /// The workload that verifies the policy.
@@ -276,21 +301,35 @@ pub(super) struct BurstForm {
 
 /// A formula, or a plain number.
 #[derive(Clone, Debug)]
-pub(super) struct Formula(pub(super) Expression);
+pub(super) struct Formula {
+    pub(super) expression: Expression,
+    /// Where it begins in the text of the file, in bytes.
+    pub(super) offset: usize,
+}
 
-impl<'de> Deserialize<'de> for Formula {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Formula, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(f64),
-            Text(String),
-        }
-        let text = match Written::deserialize(from)? {
+/// A formula as the file has it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(f64),
+    Text(String),
+}
+
+impl Written {
+    fn parse(self, offset: usize) -> Result<Formula, ExpressionError> {
+        let text = match self {
             Written::Number(value) => value.to_string(),
             Written::Text(text) => text,
         };
-        Expression::parse(&text).map(Formula).map_err(serde::de::Error::custom)
+        Expression::parse(&text).map(|expression| Formula { expression, offset })
+    }
+}
+
+impl<'de> Deserialize<'de> for Formula {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Formula, D::Error> {
+        let written = Spanned::<Written>::deserialize(from)?;
+        let offset = written.span().start;
+        written.into_inner().parse(offset).map_err(serde::de::Error::custom)
     }
 }
 

@@ -254,6 +254,14 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 impl Policy {
+    /// The position of a byte of its file, as `file:line:column`; empty if it is built in.
+    fn position(&self, offset: usize) -> String {
+        match &self.origin {
+            Origin::BuiltIn => String::new(),
+            Origin::User(name) => file::format_position(name, &self.text, offset),
+        }
+    }
+
     /// Parses a policy file.
     ///
     /// # Errors

@@ -91,7 +91,9 @@ pub enum PolicyError {
     },
     /// A formula has no value, or a clause cannot be read.
     Formula {
-        /// The place in the file.
+        /// The file, line and column, as `file:line:column`; empty for a built-in policy.
+        at: String,
+        /// The part of the policy.
         place: String,
         /// Why the formula has no value.
         why: String,
@@ -124,7 +126,8 @@ impl fmt::Display for PolicyError {
             PolicyError::NoTier { wanted, known } => {
                 write!(out, "no row for `{wanted}`; known rows: {}", known.join(", "))
             }
-            PolicyError::Formula { place, why } => write!(out, "{place}: {why}"),
+            PolicyError::Formula { at, place, why } if at.is_empty() => write!(out, "{place}: {why}"),
+            PolicyError::Formula { at, place, why } => write!(out, "{at}: {place}: {why}"),
         }
     }
 }
@@ -132,21 +135,42 @@ impl fmt::Display for PolicyError {
 impl std::error::Error for PolicyError {}
 
 /// Named values for formulas.
-struct Values {
+struct Values<'p> {
+    /// The policy with the formulas.
+    policy: &'p Policy,
     known: BTreeMap<String, f64>,
     /// The columns of the table. A value that a row omits is 0.
     columns: Vec<String>,
 }
 
-impl Values {
+impl<'p> Values<'p> {
+    fn new(policy: &'p Policy) -> Values<'p> {
+        Values {
+            policy,
+            known: BTreeMap::new(),
+            columns: Vec::new(),
+        }
+    }
+
     fn evaluate(&self, place: &str, formula: &Formula) -> Result<f64, PolicyError> {
         let find = |name: &str| {
             let absent = || self.columns.iter().any(|column| column == name).then_some(0.0);
             self.known.get(name).copied().or_else(absent)
         };
-        formula.0.value(&find).map_err(|error| PolicyError::Formula {
+        formula.expression.value(&find).map_err(|error| PolicyError::Formula {
+            at: self.policy.position(formula.offset),
             place: place.to_owned(),
             why: error.to_string(),
+        })
+    }
+
+    /// The value of a formula, if it is within the bounds. `name` is its key in the file.
+    fn evaluate_within(&self, bounds: &Bounds, place: &str, name: &str, formula: &Formula) -> Result<f64, PolicyError> {
+        let value = self.evaluate(place, formula)?;
+        bounds.check(name, value).map_err(|why| PolicyError::Formula {
+            at: self.policy.position(formula.offset),
+            place: place.to_owned(),
+            why,
         })
     }
 
@@ -190,19 +214,16 @@ const SECONDS: Bounds = Bounds {
 };
 
 impl Bounds {
-    fn check(&self, place: &str, name: &str, value: f64) -> Result<f64, PolicyError> {
+    fn check(&self, name: &str, value: f64) -> Result<f64, String> {
         let is_low = value < self.min || self.above && value == self.min;
         if !is_low && value <= self.max {
             return Ok(value);
         }
         let from = if self.above { "above" } else { "at least" };
-        Err(PolicyError::Formula {
-            place: place.to_owned(),
-            why: format!(
-                "`{name}` is {value}, but must be {from} {} and at most {}; correct its formula in the policy file",
-                self.min, self.max
-            ),
-        })
+        Err(format!(
+            "`{name}` is {value}, but must be {from} {} and at most {}; correct its formula in the policy file",
+            self.min, self.max
+        ))
     }
 }
 
@@ -222,10 +243,7 @@ impl Policy {
     /// As [`Policy::resolve`].
     pub fn resolve_with(&self, inputs: &Inputs, other: &Overrides) -> Result<ResolvedPolicy, PolicyError> {
         self.reject_unknown_inputs(inputs)?;
-        let mut values = Values {
-            known: BTreeMap::new(),
-            columns: Vec::new(),
-        };
+        let mut values = Values::new(self);
         let named = inputs.get("tier").map(|name| self.find_tier(name)).transpose()?;
         let shown = self.read_inputs(inputs, named, &mut values)?;
         let tier = self.select_tier(named, &mut values)?;
@@ -269,10 +287,7 @@ impl Policy {
 
     /// The inputs that come closest to the goals within their bounds.
     pub(super) fn inputs_for(&self, wanted: &InputGoals) -> Result<Inputs, PolicyError> {
-        let mut values = Values {
-            known: BTreeMap::new(),
-            columns: Vec::new(),
-        };
+        let mut values = Values::new(self);
         let mut inputs = Inputs::new();
         for input in &self.file.input {
             let place = format!("input `{}`", input.name);
@@ -299,10 +314,7 @@ impl Policy {
 
     /// The maximum size in bytes; `None` without a maximum.
     pub(super) fn largest_size(&self) -> Option<f64> {
-        let values = Values {
-            known: BTreeMap::new(),
-            columns: Vec::new(),
-        };
+        let values = Values::new(self);
         let input = self.file.input.iter().find(|input| input.name == "size")?;
         let largest_tier = self.file.tier.last().and_then(|tier| tier.size.as_ref());
         let formula = input.max.as_ref().or(largest_tier)?;
@@ -339,7 +351,7 @@ impl Policy {
         &self,
         inputs: &Inputs,
         tier: Option<&Tier>,
-        values: &mut Values,
+        values: &mut Values<'_>,
     ) -> Result<Vec<InputValue>, PolicyError> {
         let mut shown = Vec::new();
         for input in &self.file.input {
@@ -390,7 +402,7 @@ impl Policy {
     fn select_tier<'a>(
         &'a self,
         named: Option<&'a Tier>,
-        values: &mut Values,
+        values: &mut Values<'_>,
     ) -> Result<Option<&'a Tier>, PolicyError> {
         if self.file.tier.is_empty() {
             return Ok(None);
@@ -437,7 +449,7 @@ impl Policy {
         Ok(Some(tier))
     }
 
-    fn layers(&self, tier: &str, values: &Values) -> Result<(Vec<Layer>, Vec<Layer>), PolicyError> {
+    fn layers(&self, tier: &str, values: &Values<'_>) -> Result<(Vec<Layer>, Vec<Layer>), PolicyError> {
         let (mut layers, mut cached) = (Vec::new(), Vec::new());
         for form in &self.file.layer {
             let layer = self.layer(form, tier, values)?;
@@ -454,14 +466,14 @@ impl Policy {
     }
 
     /// One limit. `{tier}` in its name is replaced by the table row.
-    fn layer(&self, form: &LayerForm, tier: &str, values: &Values) -> Result<Layer, PolicyError> {
+    fn layer(&self, form: &LayerForm, tier: &str, values: &Values<'_>) -> Result<Layer, PolicyError> {
         let place = format!("layer `{}`", form.name);
         // A value that a row of the table omits is 0: this row has no such limit.
         let bounds = Bounds {
             above: values.columns.is_empty(),
             ..POSITIVE
         };
-        let evaluate = |name: &str, formula: &Formula| bounds.check(&place, name, values.evaluate(&place, formula)?);
+        let evaluate = |name: &str, formula: &Formula| values.evaluate_within(&bounds, &place, name, formula);
         let positive = |limit: Limit| (limit.low > 0.0).then_some(limit);
         let iops = form
             .iops
@@ -507,11 +519,11 @@ impl Policy {
         }
     }
 
-    fn workload(&self, other: &Overrides, values: &Values) -> Result<Workload, PolicyError> {
+    fn workload(&self, other: &Overrides, values: &Values<'_>) -> Result<Workload, PolicyError> {
         let form = &self.file.workload;
         let evaluate_or = |name: &str, formula: Option<&Formula>, default: f64, bounds: Bounds| {
-            let value = values.evaluate_optional(&format!("workload.{name}"), formula)?;
-            bounds.check("workload", name, value.unwrap_or(default))
+            let value = formula.map(|formula| values.evaluate_within(&bounds, "workload", name, formula));
+            value.unwrap_or(Ok(default))
         };
         let percent = Bounds {
             min: 0.0,
@@ -542,16 +554,20 @@ impl Policy {
         workload: &mut Workload,
         latency: Option<f64>,
         reached: Option<&Reach>,
-        values: &Values,
+        values: &Values<'_>,
     ) -> Result<(), PolicyError> {
         let form = &self.file.workload;
-        workload.rate_iops = match values.evaluate_optional("workload.rate", form.rate.as_ref())? {
-            Some(rate) => Some(POSITIVE.check("workload", "rate", rate)?),
+        let evaluate = |name: &str, formula: &Formula| values.evaluate_within(&POSITIVE, "workload", name, formula);
+        workload.rate_iops = match &form.rate {
+            Some(rate) => Some(evaluate("rate", rate)?),
             None => reached.map(|reached| reached.iops.low),
         };
-        let formula_value = values.evaluate_optional("workload.concurrency", form.concurrency.as_ref())?;
+        let concurrency = form.concurrency.as_ref();
+        let formula_value = concurrency
+            .map(|formula| evaluate("concurrency", formula))
+            .transpose()?;
         workload.concurrency = match (formula_value, workload.rate_iops) {
-            (Some(operations), _) => Some(ceil_to_count(POSITIVE.check("workload", "concurrency", operations)?)),
+            (Some(operations), _) => Some(ceil_to_count(operations)),
             (None, Some(rate)) => Some(u64::from(open_loop_slots(
                 rate * latency.unwrap_or(DEFAULT_LATENCY_SECS),
             ))),
@@ -560,11 +576,11 @@ impl Policy {
         Ok(())
     }
 
-    fn clauses(&self, values: &Values) -> Result<Vec<Clause>, PolicyError> {
+    fn clauses(&self, values: &Values<'_>) -> Result<Vec<Clause>, PolicyError> {
         self.file.clause.iter().map(|form| build_clause(form, values)).collect()
     }
 
-    fn bursts(&self, values: &Values) -> Result<Vec<Burst>, PolicyError> {
+    fn bursts(&self, values: &Values<'_>) -> Result<Vec<Burst>, PolicyError> {
         let mut bursts = Vec::new();
         for BurstForm {
             unit,
@@ -590,18 +606,18 @@ impl Policy {
     }
 }
 
-fn build_clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
+fn build_clause(form: &ClauseForm, values: &Values<'_>) -> Result<Clause, PolicyError> {
     let place = format!("clause `{}`", form.metric);
     let (metric, direction) = requirement::parse_metric(&form.metric).map_err(|(why, help)| PolicyError::Formula {
+        at: values.policy.position(form.target.offset),
         place: place.clone(),
         why: format!("{why}; {help}"),
     })?;
-    let value = values.evaluate(&place, &form.target)?;
     let bounds = match metric {
         Metric::Availability => Bounds { max: 1.0, ..POSITIVE },
         Metric::Iops | Metric::Throughput | Metric::Mean | Metric::Quantile { .. } => POSITIVE,
     };
-    let value = bounds.check(&place, "target", value)?;
+    let value = values.evaluate_within(&bounds, &place, "target", &form.target)?;
     let target = match metric {
         Metric::Mean | Metric::Quantile { .. } => value * 1e9,
         Metric::Iops | Metric::Throughput | Metric::Availability => value,

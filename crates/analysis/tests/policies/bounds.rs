@@ -2,6 +2,8 @@
 
 use analysis::policies::{Catalogue, ResolvedPolicy};
 
+use model::testing::assert_starts_with;
+
 use crate::{assert_near, inputs};
 
 /// Loads the example policy with a change and resolves it for a disk of 500 GB.
@@ -67,6 +69,23 @@ fn a_figure_of_a_policy_outside_its_bounds_is_an_error() {
             error.contains(part) && error.contains("correct its formula"),
             "{to}: {error}"
         );
+        assert_starts_with(&error, "own.toml:");
     }
     assert!(resolve_changed(workload, "warm_up = 0").is_ok());
+}
+
+/// The message names the line of the formula, for each kind of error.
+#[test]
+fn a_formula_without_a_value_has_a_position() {
+    let limit = "iops = \"10 * size_gb\"";
+    for (to, start) in [
+        ("iops = \"0 - 5\"", "own.toml:24:8: layer `disk`: `iops` is -5"),
+        ("iops = \"1 / 0\"", "own.toml:24:8: layer `disk`: "),
+        (
+            "bytes_per_sec = [1, \"0-5\"]",
+            "own.toml:24:17: layer `disk`: `bytes_per_sec` is -5",
+        ),
+    ] {
+        assert_starts_with(&resolve_changed(limit, to).unwrap_err(), start);
+    }
 }

@@ -44,7 +44,7 @@ pub struct Conversion {
 }
 
 /// One setting that was not converted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lost {
     /// The job it belongs to; absent if it is the whole test.
     pub job: Option<String>,

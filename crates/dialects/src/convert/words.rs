@@ -1,6 +1,6 @@
 //! Describes values. Plans are compared by these descriptions, so equal texts mean equal values.
 
-use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
+use model::access::{Access, Advance, Between, Continuation, OnceMethod, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
 use model::caps::Layer;
 use model::content::{ConstantPart, Content};
@@ -143,16 +143,27 @@ pub(super) fn describe_access(stream: &Stream, direction: Direction) -> String {
             advance(stream, direction, Advance::Stride),
             format_size(walk.start.0)
         ),
+        Access::Random {
+            placement: Placement::Once(once),
+        } if once.method == OnceMethod::Bijection && stream.fixed_length(direction).is_none() => {
+            "random, each position once, so that operations overlap".into()
+        }
         Access::Random { placement: of } => describe_placement(of, direction),
         Access::Mixed(mixed) if mixed.random_percent[direction] == 0 => "sequential".into(),
         Access::Mixed(mixed) if mixed.random_percent[direction] == 100 => {
             describe_placement(&mixed.placement, direction)
         }
-        Access::Mixed(mixed) => format!(
-            "{} % random ({}), the others sequential",
-            mixed.random_percent[direction],
-            describe_placement(&mixed.placement, direction)
-        ),
+        Access::Mixed(mixed) => {
+            let step = match mixed.continuation {
+                Continuation::Stride => advance(stream, direction, Advance::Stride),
+                Continuation::Length | Continuation::Aligned | Continuation::Shared => String::new(),
+            };
+            format!(
+                "{} % random ({}), the others sequential{step}",
+                mixed.random_percent[direction],
+                describe_placement(&mixed.placement, direction)
+            )
+        }
         Access::Every(every) => {
             let between = match every.between {
                 Between::Continue => "the others continue from there",

@@ -1,5 +1,7 @@
 //! Groups of equal workers. A plan lists every worker; a dialect writes one, with a count.
 
+use std::collections::{HashMap, HashSet};
+
 use model::Nanos;
 use model::draws::DrawsForm;
 use model::plan::{Depth, Job, Pacing, Region, StreamTarget, TargetId, Worker};
@@ -147,17 +149,52 @@ impl<'a> WorkerGroup<'a> {
 
 /// Unique names.
 #[derive(Debug, Default)]
-pub(super) struct Names(Vec<String>);
+pub(super) struct Names {
+    taken: HashSet<String>,
+    /// The next number for each name. Names are never freed, so that smaller numbers stay taken.
+    next: HashMap<String, u64>,
+    /// Names that were tried.
+    #[cfg(test)]
+    tries: usize,
+}
 
 impl Names {
     /// Returns the name, with a number appended if it is taken.
     pub(super) fn take(&mut self, name: &str) -> String {
-        let numbered = (2..).map(|number| format!("{name} {number}"));
-        let free = std::iter::once(name.to_owned())
-            .chain(numbered)
-            .find(|name| !self.0.contains(name));
-        let name = free.unwrap_or_default();
-        self.0.push(name.clone());
-        name
+        if self.claim(name) {
+            return name.to_owned();
+        }
+        loop {
+            let next = self.next.entry(name.to_owned()).or_insert(2);
+            let numbered = format!("{name} {next}");
+            *next += 1;
+            if self.claim(&numbered) {
+                return numbered;
+            }
+        }
+    }
+
+    /// Takes a name; false if it is taken already.
+    fn claim(&mut self, name: &str) -> bool {
+        #[cfg(test)]
+        {
+            self.tries += 1;
+        }
+        self.taken.insert(name.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_of_equal_names_take_linear_time() {
+        const COUNT: usize = 4096;
+        let mut names = Names::default();
+        assert_eq!(names.take("job 3"), "job 3");
+        let taken: Vec<String> = (0..COUNT).map(|_| names.take("job")).collect();
+        assert_eq!(taken[..4], ["job", "job 2", "job 4", "job 5"]);
+        assert!(names.tries <= 2 * COUNT + 2, "{} names were tried", names.tries);
     }
 }

@@ -23,14 +23,23 @@ use crate::screen::wrap_paragraph;
 use crate::session::Session;
 
 /// Compare results, and list the conditions that differ
-#[derive(clap:: Args)]
-# [ command ( long_about = "Compares saved results, and reports of other tools as `fathom explain` reads them. First it lists the conditions that differ: host, kernel, device, versions, load. It refuses results of different loads or methods of measuring unless --force is given. Then it shows how each figure changes from the first result to the others, with its 95 % interval, and whether that is better, the same or worse; several results are ranked.\n\nThe intervals cover variation within each run, not between runs: `fathom ab` measures that.", after_help = "Examples:\n  fathom compare before.fathom after.fathom\n  fathom compare disk1.fathom disk2.fathom disk3.fathom", mut_arg ( "out", | arg | arg. help ( "Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]")))]
+#[derive(clap::Args)]
+#[command(
+    long_about = "Compares saved results, and reports of other tools as `fathom explain` reads them. First it lists \
+        the conditions that differ: host, kernel, device, versions, load. It refuses results of different loads or \
+        methods of measuring unless --force is given. Then it shows how each figure changes from the first result to \
+        the others, with its 95 % interval, and whether that is better, the same or worse; several results are \
+        ranked.\n\nThe intervals cover variation within each run, not between runs: `fathom ab` measures that.",
+    after_help = "Examples:\n  fathom compare before.fathom after.fathom\n  fathom compare disk1.fathom disk2.fathom \
+        disk3.fathom",
+    mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]"))
+)]
 pub struct Args {
     /// Two or more saved results, or reports of fio or DiskSpd
-    # [ arg ( value_name = "RESULT", required = true, num_args = 2.., value_hint = ValueHint:: FilePath)]
+    #[arg(value_name = "RESULT", required = true, num_args = 2.., value_hint = ValueHint::FilePath)]
     results: Vec<String>,
     /// Compare although loads or methods of measuring differ
-    # [ arg ( long, help_heading = ab:: HEADING)]
+    #[arg(long, help_heading = ab::HEADING)]
     force: bool,
     #[command(flatten)]
     margin: ab::MarginArgs,

@@ -21,7 +21,9 @@ const INTERVALS_CAVEAT: &str =
 const ORDER_CAVEAT: &str = "With one run each, the order may be chance although the intervals are apart.";
 
 /// How the interval of a change decides.
-const INTERVAL_RULE: &str = "If the whole interval is within the shaded margin, the figure is the same; if the interval contains zero, or may exclude it by chance because several figures are compared, the difference is not known; otherwise the figure is better or worse.";
+const INTERVAL_RULE: &str = "If the whole interval is within the shaded margin, the figure is the same; if the \
+    interval contains zero, or may exclude it by chance because several figures are compared, the difference is not \
+    known; otherwise the figure is better or worse.";
 
 /// Returns the caveats of a comparison of single runs.
 pub fn caveats(ranking: &[RankedResult]) -> Vec<String> {
@@ -136,7 +138,17 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usi
             .map(|change| (change.figure.name(), value(index, change).map(|value| value / ns)));
         Some(Series::over_names(name.clone(), Form::Points, described))
     };
-    Some ( Chart { id : format! ( "{prefix}latencies"), title : "Latency". into (), about : "Latency: the mean, and the time within which 50 %, 95 %, 99 % … of the operations completed. Less is better.". into (), x : Axis:: names ( ""), y : Axis:: log ( "latency", unit), series : order. iter (). filter_map ( bars). collect (),.. Chart:: default () })
+    Some(Chart {
+        id: format!("{prefix}latencies"),
+        title: "Latency".into(),
+        about: "Latency: the mean, and the time within which 50 %, 95 %, 99 % … of the operations \
+            completed. Less is better."
+            .into(),
+        x: Axis::names(""),
+        y: Axis::log("latency", unit),
+        series: order.iter().filter_map(bars).collect(),
+        ..Chart::default()
+    })
 }
 
 /// Builds a chart of the change of each figure, with its interval.
@@ -360,7 +372,8 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
         id: format!("{prefix}intervals"),
         title: format!("{title}: {}", ranking_title(ranking).to_lowercase()),
         about: format!(
-            "Each point is a result, with its 95 % interval from the variation within the run, and its change from {} with the interval of that change. {INTERVAL_RULE}",
+            "Each point is a result, with its 95 % interval from the variation within the run, and its change from \
+             {} with the interval of that change. {INTERVAL_RULE}",
             baseline(files, ranking)
         ),
         x: Axis::names("result"),

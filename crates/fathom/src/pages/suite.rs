@@ -430,9 +430,26 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
             format!("{value}, {}", judged.outcome.word())
         })
         .collect();
-    let chart = Chart { id : "limits". into (), title : "Each promise against its limit". into (), about : "100 % is the limit: a promise is met on its left, missed on its right. For a rate, the value is the required rate in percent of the measured one. Disc: PASS; cross: FAIL; hollow square: not decided.". into (), x : Axis:: names ( "promise"),
-// A miss by a factor of 25 would leave no room for the others on a linear axis.
- y : Axis:: log ( "of the limit", "%"), series : vec! [ series], marks : vec! [ Mark { across : Across:: Y, at : 0.0, to : Some ( 100.0), words : "met". into (), tone : Tone:: Trim, }],.. Chart:: default () };
+    let chart = Chart {
+        id: "limits".into(),
+        title: "Each promise against its limit".into(),
+        about: "100 % is the limit: a promise is met on its left, missed on its right. For a rate, \
+            the value is the required rate in percent of the measured one. Disc: PASS; cross: FAIL; \
+            hollow square: not decided."
+            .into(),
+        x: Axis::names("promise"),
+        // A miss by a factor of 25 would leave no room for the others on a linear axis.
+        y: Axis::log("of the limit", "%"),
+        series: vec![series],
+        marks: vec![Mark {
+            across: Across::Y,
+            at: 0.0,
+            to: Some(100.0),
+            words: "met".into(),
+            tone: Tone::Trim,
+        }],
+        ..Chart::default()
+    };
     (!chart.is_empty()).then_some(chart)
 }
 
@@ -506,7 +523,21 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
             .map(|(name, seen)| (name.clone(), figure(seen).map(|value| value / ns)));
         Series::over_names(name, Form::Bars, described)
     };
-    let chart = Chart { id : "latencies". into (), title : "Latency". into (), about : "The mean, and the time within which 99 % (p99) or another share of the operations completed. Dashed lines are limits. Less is better.". into (), x : Axis:: names ( "workload"), y : Axis:: from_zero ( "latency", unit), series : std:: iter:: once ( bars ( "mean". to_owned (), & mean)). chain ( shares. iter (). map ( | share | { let figure = | seen : & Observation | quantile ( seen, * share); bars ( LimitedFigure:: Quantile ( * share). to_string (), & figure) })). collect (), marks : latency_limits ( workloads, ns),.. Chart:: default () };
+    let chart = Chart {
+        id: "latencies".into(),
+        title: "Latency".into(),
+        about: "The mean, and the time within which 99 % (p99) or another share of the operations completed. Dashed lines are limits. Less is better.".into(),
+        x: Axis::names("workload"),
+        y: Axis::from_zero("latency", unit),
+        series: std::iter::once(bars("mean".to_owned(), &mean))
+            .chain(shares.iter().map(|share| {
+                let figure = |seen: &Observation| quantile(seen, *share);
+                bars(LimitedFigure::Quantile(*share).to_string(), &figure)
+            }))
+            .collect(),
+        marks: latency_limits(workloads, ns),
+        ..Chart::default()
+    };
     (!chart.is_empty()).then_some(chart)
 }
 

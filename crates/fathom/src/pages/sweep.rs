@@ -243,7 +243,8 @@ fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         id: format!("rate-{number}"),
         title: format!("{}{subject}", title(curve.parameter)),
         about: format!(
-            "Each point is a run{}. Where the curve becomes flat (its knee), the storage is full: more load gives no more operations per second, and each operation waits longer.",
+            "Each point is a run{}. Where the curve becomes flat (its knee), the storage is full: more load \
+            gives no more operations per second, and each operation waits longer.",
             if measured_intervals {
                 " with its 95 % interval"
             } else {
@@ -358,7 +359,18 @@ fn latencies(number: usize, curve: &Curve, report: &Report, subject: &str) -> Ch
             .filter_map(|(setting, row)| Some((*setting, row.p99_ns? / ns)));
         series.push(Series::new("p99", Form::Points, p99).tone(Tone::Write));
     }
-    Chart { id : format! ( "latency-{number}"), title : format! ( "Latency over {}{subject}", curve. parameter. name ()), about : "Once the storage is full, operations wait for each other: the latency grows with the load, but hardly the rate.". into (), x : curve_axis ( curve), y : Axis:: log ( "latency", unit), series, marks,.. Chart:: default () }
+    Chart {
+        id: format!("latency-{number}"),
+        title: format!("Latency over {}{subject}", curve.parameter.name()),
+        about: "Once the storage is full, operations wait for each other: the latency grows with the \
+            load, but hardly the rate."
+            .into(),
+        x: curve_axis(curve),
+        y: Axis::log("latency", unit),
+        series,
+        marks,
+        ..Chart::default()
+    }
 }
 
 /// Finds the rows that are the points of a curve, in its order.
@@ -394,7 +406,28 @@ fn device_chart(number: usize, curve: &Curve, study: &Study, subject: &str) -> O
         })
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    ( ! points. is_empty ()). then ( || Chart { id : format! ( "busy-{number}"), title : format! ( "The device, by the kernel's count{subject}"), about : "The share of time in which the device was busy, and the average number of requests in the device and its queue. A device that serves many requests at the same time is not full at 100 % busy; a device that serves one at a time is.". into (), x : curve_axis ( curve), y : Axis:: from_zero ( "busy", "%"), right : Some ( Axis:: from_zero ( "requests in the device", "")), series : vec! [ Series:: new ( "busy", Form:: Points, points. iter (). map ( | point | ( point. 0, point. 1))). tone ( Tone:: Read), Series:: new ( "in the device", Form:: Points, points. iter (). map ( | point | ( point. 0, point. 2)),). tone ( Tone:: Write). at_right (),],.. Chart:: default () })
+    (!points.is_empty()).then(|| Chart {
+        id: format!("busy-{number}"),
+        title: format!("The device, by the kernel's count{subject}"),
+        about: "The share of time in which the device was busy, and the average number of requests \
+            in the device and its queue. A device that serves many requests at the same time is not \
+            full at 100 % busy; a device that serves one at a time is."
+            .into(),
+        x: curve_axis(curve),
+        y: Axis::from_zero("busy", "%"),
+        right: Some(Axis::from_zero("requests in the device", "")),
+        series: vec![
+            Series::new("busy", Form::Points, points.iter().map(|point| (point.0, point.1))).tone(Tone::Read),
+            Series::new(
+                "in the device",
+                Form::Points,
+                points.iter().map(|point| (point.0, point.2)),
+            )
+            .tone(Tone::Write)
+            .at_right(),
+        ],
+        ..Chart::default()
+    })
 }
 
 /// Builds the folded section of all analyses of a curve.

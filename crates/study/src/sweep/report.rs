@@ -177,7 +177,13 @@ impl Report {
         notes.extend(list_cut_short(&study.runs));
         notes.extend(list_warnings(&rows, &study.runs));
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
-        notes. extend ( axis. map ( | ( _, parameter) | { format! ( "The job has a rate, and every point reached it, so the {} has no effect. Remove the rate, or vary it: --over rate=1000..64000.", parameter. name ()) }));
+        notes.extend(axis.map(|(_, parameter)| {
+            format!(
+                "The job has a rate, and every point reached it, so the {} has no effect. Remove the rate, or vary \
+                 it: --over rate=1000..64000.",
+                parameter.name()
+            )
+        }));
         Some(Report {
             name: study.name.clone(),
             varied: varied.iter().map(|varied| varied.parameter).collect(),
@@ -367,7 +373,17 @@ fn find_drift(runs: &[StudyRun]) -> Option<String> {
     );
     let (from, to) = (a.total.iops?, b.total.iops?);
     let uncertainty = iops_half_width(&a).unwrap_or(0.0) + iops_half_width(&b).unwrap_or(0.0);
-    ( ( to - from). abs () > uncertainty. max ( MIN_DRIFT * from)). then ( || { format! ( "{} reached {:.0} operations per second at first and {:.0} at the end ({:+.1} %): something else changed during the sweep, such as a cache, the state of the medium, burst credits or other load. Because of the random order, this scatters the points instead of bending the curve.", format_settings ( & repeat. settings), from, to, ( to / from - 1.0) * 100.0) })
+    ((to - from).abs() > uncertainty.max(MIN_DRIFT * from)).then(|| {
+        format!(
+            "{} reached {:.0} operations per second at first and {:.0} at the end ({:+.1} %): something else changed \
+             during the sweep, such as a cache, the state of the medium, burst credits or other load. Because of the \
+             random order, this scatters the points instead of bending the curve.",
+            format_settings(&repeat.settings),
+            from,
+            to,
+            (to / from - 1.0) * 100.0
+        )
+    })
 }
 
 /// Lists the points that missed the limit although higher loads met it.
@@ -381,7 +397,8 @@ fn list_contradicted(runs: &[StudyRun], limit: Option<&Limit>) -> Vec<String> {
             .iter()
             .find(|run| run.role == RunRole::Measured && run.settings == first.settings)?;
         Some(format!(
-            "{} missed {} although a higher load met it, so it was measured again: {} at first, then {}. The table shows the second measurement.",
+            "{} missed {} although a higher load met it, so it was measured again: {} at first, then {}. The table \
+             shows the second measurement.",
             format_settings(&first.settings),
             limit?,
             figure(first)?,

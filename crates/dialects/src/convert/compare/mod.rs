@@ -2,8 +2,11 @@
 
 mod parts;
 mod rows;
+mod similar;
 
 pub(super) use parts::repeats_passes;
+
+use std::collections::HashSet;
 
 use model::plan::{Dialect, Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
 use model::{Bytes, Direction};
@@ -12,6 +15,7 @@ use serde_json::{Value, json};
 use super::worker_groups::{self, AllowedDifferences};
 use super::{Lost, dialect_name, words};
 use rows::{CAP_OPTIONS, Check, Impact, JOB_OPTIONS, LOAD, Names, ROWS, Row, SEED_OPTIONS, STEP_OPTIONS};
+use similar::SimilarStreams;
 
 /// The differences of two plans.
 #[derive(Debug, Default)]
@@ -30,6 +34,8 @@ pub(super) struct Differences {
 struct StreamContext<'a> {
     plan: &'a Plan,
     job: &'a Job,
+    /// The number of the job in its step.
+    job_number: usize,
     worker: &'a Worker,
     stream: &'a Stream,
     target: &'a Target,
@@ -50,6 +56,7 @@ pub(super) fn compare(wanted: &Plan, got: &Plan, to: Dialect) -> Differences {
         to,
         job: None,
         found: Differences::default(),
+        known: HashSet::new(),
     };
     comparison.compare_plans(wanted, got);
     comparison.found
@@ -61,6 +68,8 @@ struct Comparison {
     /// The job of the differences; absent if there is only one job.
     job: Option<String>,
     found: Differences,
+    /// The differences found so far, with whether they are losses.
+    known: HashSet<(bool, Lost)>,
 }
 
 impl Comparison {
@@ -91,7 +100,7 @@ impl Comparison {
             true => &mut self.found.lost,
             false => &mut self.found.differs,
         };
-        if !list.contains(&difference) {
+        if self.known.insert((lost, difference.clone())) {
             list.push(difference);
         }
     }
@@ -130,6 +139,7 @@ impl Comparison {
         };
         let got_contexts: Vec<StreamContext<'_>> = stream_contexts(got_plan, got);
         let alike = threads(wanted) == threads(got);
+        let mut similar = SimilarStreams::new(&got_contexts);
         self.job = None;
         self.compare_texts(&JOB_OPTIONS, describe_threads(wanted), describe_threads(got));
         let mut heads = (JobHeader::default(), JobHeader::default());
@@ -138,7 +148,7 @@ impl Comparison {
             self.job = many.then(|| context.job.name.clone());
             let counterpart = match alike {
                 true => got_contexts.get(index),
-                false => find_most_similar(&context, &got_contexts),
+                false => similar.find(&context),
             };
             let Some(counterpart) = counterpart else {
                 self.add_difference(&JOB_OPTIONS, Impact::Lost, "all of it", "");
@@ -247,7 +257,7 @@ impl<'a> JobHeader<'a> {
             };
             (context.job, json!(job_without_workers))
         });
-        let value = json!({ "job": head, "worker": context.worker, "stream": context.stream });
+        let value = json! ( { "job" : head, "worker" : context. worker, "stream" : context. stream });
         self.0 = Some((job, head));
         value
     }
@@ -273,55 +283,22 @@ impl StreamContext<'_> {
 
 /// Every stream of a step, ordered by job and worker.
 fn stream_contexts<'a>(plan: &'a Plan, step: &'a Step) -> Vec<StreamContext<'a>> {
-    let workers = step
-        .jobs
-        .iter()
-        .flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
-    let streams = workers.flat_map(|(job, worker)| worker.streams.iter().map(move |stream| (job, worker, stream)));
+    let jobs = step.jobs.iter().enumerate();
+    let workers = jobs.flat_map(|(number, job)| job.workers.iter().map(move |worker| (number, job, worker)));
+    let streams = workers
+        .flat_map(|(number, job, worker)| worker.streams.iter().map(move |stream| (number, job, worker, stream)));
     streams
-        .filter_map(|(job, worker, stream)| {
+        .filter_map(|(job_number, job, worker, stream)| {
             Some(StreamContext {
                 plan,
                 job,
+                job_number,
                 worker,
                 stream,
                 target: plan.target(*stream.target.ids().first()?),
             })
         })
         .collect()
-}
-
-/// The counterpart of a stream if threads are spread differently: the most similar stream on the
-/// same target.
-fn find_most_similar<'a, 'p>(
-    context: &StreamContext<'_>,
-    others: &'p [StreamContext<'a>],
-) -> Option<&'p StreamContext<'a>> {
-    let ours = context.paths();
-    let on_same = others
-        .iter()
-        .filter(|other| other.paths().iter().any(|path| ours.contains(path)));
-    on_same
-        .max_by_key(|other| count_shared_properties(context.stream, other.stream))
-        .or(others.first())
-}
-
-/// Counts the properties that two streams share.
-fn count_shared_properties(a: &Stream, b: &Stream) -> usize {
-    let Some(direction) = a.mix.directions().next() else {
-        return 0;
-    };
-    let length = |stream: &Stream| words::format_sizes(&stream.pattern.sizes[direction]);
-    let equal_properties = [
-        words::describe_access(a, direction) == words::describe_access(b, direction),
-        length(a) == length(b),
-        words::mix(&a.mix) == words::mix(&b.mix),
-        a.region == b.region,
-    ];
-    equal_properties
-        .into_iter()
-        .filter(|equal_properties| *equal_properties)
-        .count()
 }
 
 /// Describes how the threads of a step are assigned to targets.

@@ -150,17 +150,12 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
     "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
-    // `effective_stop` multiplies amounts by rounds. It drops amounts if only the time ends the
-    // job.
-    "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::describe_bytes);
-    "job.stop.region_percent" ["bytes", "io_size", ""] =>
-        Lost, Words(|at, _| {
-            optional(&parts::effective_stop(at).region_percent, |percent| format!("{percent} % of the region"))
-        });
-    "job.stop.operations" ["operations", "number_ios", ""] =>
-        Lost, Words(|at, _| optional(&parts::effective_stop(at).operations, |count| format!("{count} by each worker")));
-    "job.stop.passes" ["passes", "loops", ""] =>
-        Lost, Words(|at, _| optional(&parts::effective_stop(at).passes, u32::to_string));
+    "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Both(parts::bytes);
+    "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Both(parts::region_percent);
+    "job.stop.operations" ["operations", "number_ios", ""] => Lost, Both(parts::operations);
+    "job.stop.passes" ["passes", "loops", ""] => Lost, Both(parts::passes);
+    "job.stop.passes" ["operations, bytes, passes", "number_ios, io_size, loops", ""] => Lost, Both(parts::total);
+    "job.stop.rounds" ["passes", "loops, time_based", ""] => Lost, Both(parts::rounds);
     "job.stop.after_ns" ["time", "runtime", "-d"] =>
         Lost, Words(|at, _| at.job.stop.after_ns.map_or("no time limit".into(), words::format_time));
     "job.after" ["after", "wait_for", ""] => Lost, Words(parts::describe_after);
@@ -281,7 +276,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.pacing.rate.catch_up" ["catch-up", "", ""] => Lost, Both(parts::compare_catch_up);
     "stream.course" NAMELESS => Lost, Words(|at, _| optional(&at.stream.course, |_| "a rate that varies".into()));
     "stream.think" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Words(|at, _| words::describe_pauses(at.stream.think));
-    "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Equivalent, Both(parts::compare_counted_pauses);
+    "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Both(parts::compare_counted_pauses);
     "stream.priority" ["", "prioclass, prio", "-I"] => Lost, Words(|at, _| words::describe_priority(at.stream.priority));
     "stream.priorities" ["", "cmdprio_percentage, cmdprio_bssplit", ""] =>
         Lost, Words(|at, _| words::describe_priority_rules(&at.stream.priorities));

@@ -99,10 +99,11 @@ fn format_job_file(sections: &[SectionText]) -> String {
             };
         }
     };
-    let is_same_plan =
+    let is_same_option =
         |(row, value): &PrintedOption, (other, others): &PrintedOption| row.name == other.name && value == others;
-    let in_section =
-        |option: &PrintedOption, section: &SectionText| section.options.iter().any(|other| is_same_plan(option, other));
+    let in_section = |option: &PrintedOption, section: &SectionText| {
+        section.options.iter().any(|other| is_same_option(option, other))
+    };
     let is_global = |option: &PrintedOption| {
         let is_engine_option = option.0.name == "ioengine" || !option.0.engines.is_empty();
         sections.len() > 1 && !is_engine_option && sections.iter().all(|section| in_section(option, section))
@@ -113,7 +114,10 @@ fn format_job_file(sections: &[SectionText]) -> String {
         put("global", &global);
     }
     for section in sections {
-        let own: Vec<_> = section.options.iter().filter(|option| !is_global(option)).collect();
+        // Global options are those of all sections, so comparing with each section again would take
+        // quadratic time.
+        let is_own = |option: &&PrintedOption| !global.iter().any(|global| is_same_option(global, option));
+        let own: Vec<_> = section.options.iter().filter(is_own).collect();
         put(&section.name, &own);
     }
     file

@@ -1,5 +1,7 @@
 //! Prints start, end, dependencies, control rules and logs of jobs.
 
+use std::cmp::Ordering;
+
 use model::mix::Mix;
 use model::plan::{Control, Stop, TrackedMetric, Windows};
 use model::{Direction, Nanos};
@@ -7,6 +9,7 @@ use model::{Direction, Nanos};
 use super::{Section, bare, files, format_micros, list, time};
 use crate::fio::lower::special::ENDLESS;
 use crate::notation;
+use crate::passes::operations_per_pass;
 
 pub(in crate::fio) fn description(section: &Section<'_>) -> Option<String> {
     let text = section.job().description.as_ref()?;
@@ -53,6 +56,25 @@ fn passes(section: &Section<'_>) -> Option<u32> {
     section.job().stop.passes.filter(|_| all_end)
 }
 
+/// The bytes of a loop, and the number of loops, for passes that do not move each byte once: their
+/// blocks have gaps or overlap. fio counts bytes, not passes.
+fn uneven_passes(section: &Section<'_>) -> Option<(u64, u32)> {
+    let (stop, stream) = (stop_besides_time(section)?, section.stream());
+    let has_amount = stop.bytes.is_some() || stop.region_percent.is_some() || stop.operations.is_some();
+    let passes = stop.passes.filter(|_| !has_amount && stream.target.ids().len() == 1)?;
+    let length = stream.fixed_length(stream.mix.directions().next()?)?;
+    let area = files::bytes(section)?;
+    let pass = operations_per_pass(stream, area)? as u64 * length;
+    match pass.cmp(&area) {
+        // The rest is less than a block.
+        Ordering::Less if area - pass < length => None,
+        Ordering::Less => Some((pass, passes)),
+        Ordering::Equal => None,
+        // More bytes than a pass has are further passes.
+        Ordering::Greater => Some((pass.saturating_mul(passes.into()), 1)),
+    }
+}
+
 pub(in crate::fio) fn number_ios(section: &Section<'_>) -> Option<String> {
     stop_besides_time(section)?
         .operations
@@ -61,6 +83,9 @@ pub(in crate::fio) fn number_ios(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn io_size(section: &Section<'_>) -> Option<String> {
     let (stop, stream) = (stop_besides_time(section)?, section.stream());
+    if let Some((bytes, _)) = uneven_passes(section) {
+        return Some(notation::format_size(bytes));
+    }
     // Trims and writes of the same blocks count twice.
     let times = if stream.mix == Mix::TrimThenWrite { 2 } else { 1 };
     let bytes = stop.bytes.map(|bytes| bytes.0 / times);
@@ -82,6 +107,9 @@ pub(in crate::fio) fn io_size(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn loops(section: &Section<'_>) -> Option<String> {
     let stop = stop_besides_time(section)?;
+    if let Some((_, loops)) = uneven_passes(section) {
+        return (loops > 1).then(|| loops.to_string());
+    }
     let loops = stop.passes.unwrap_or(1).saturating_mul(stop.rounds.unwrap_or(1));
     (loops > 1).then(|| loops.to_string())
 }

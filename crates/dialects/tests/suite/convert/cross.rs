@@ -1,7 +1,7 @@
 //! Conversions from one dialect to another keep the parts of the plan that make the test, and list
 //! the rest.
 
-use dialects::convert::{Form, equivalents, to_diskspd, to_native};
+use dialects::convert::{Form, equivalents, to_diskspd, to_fio, to_native};
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::plan::{Depth, Dialect, Pacing, Plan, Rate, Worker};
@@ -111,14 +111,12 @@ fn diskspd_lines_convert_to_native() {
          buffered --engine psync",
     );
     check(
-        "-r -rdpct90/10:10/90 -i10 -j5 -n a.dat",
-        "fathom run --target a.dat --access hot:90/10 --block 64k --depth 2 --pause 5ms --pause-after 10 --time 10s --warm-up 5s \
-         --cache buffered",
+        "-r -rdpct90/10:10/90 -o1 -i10 -j5 -n a.dat",
+        "fathom run --target a.dat --access hot:90/10 --block 64k --pause 5ms --pause-after 10 --time 10s --warm-up 5s \
+         --cache buffered --engine psync",
     );
 }
 
-/// Threads that each traverse the whole file become jobs, because workers of one job would divide
-/// it.
 /// Blocks of several lengths move more than the region in a pass.
 #[test]
 fn bytes_that_end_a_job_before_its_passes_are_kept() {
@@ -140,6 +138,59 @@ fn bytes_that_end_a_job_before_its_passes_are_kept() {
     assert!(once.contains(" --passes 1") && !once.contains("--bytes"), "{once}");
 }
 
+/// fio counts bytes and a native job counts passes, so gaps and overlaps need another number.
+#[test]
+fn amounts_of_uneven_passes_are_converted() {
+    let native_text = |line: &str| {
+        let words = split_words(&format!("--name=a --filename=x {line}"));
+        let found = to_native(&lowered(&words).unwrap().plan);
+        assert_eq!(texts(&found.lost), [""; 0], "{line}");
+        found.text
+    };
+    // A gap at the end wraps, so a pass has no end.
+    let gaps = native_text("--rw=read:4k --size=512k");
+    assert!(gaps.contains("--align 8k") && gaps.contains("--bytes 512k"), "{gaps}");
+    assert!(!gaps.contains("--passes"), "{gaps}");
+    // The last operation reaches the end.
+    let ends = native_text("--rw=read:4k --size=516k");
+    assert!(ends.contains("--passes 1"), "{ends}");
+    for (line, expected) in [
+        ("--align 8k --passes 1", "io_size=512k"),
+        ("--align 8k --passes 3", "io_size=512k"),
+        ("--align 8k --passes 3", "loops=3"),
+        ("--align 2k --passes 2", "io_size=4088k"),
+    ] {
+        let plan = flags(&format!("--target /d/a.dat --size 1m --access sequential {line}"));
+        let found = to_fio(&plan);
+        assert!(found.text.lines().any(|one| one == expected), "{line}\n{}", found.text);
+        assert_eq!(texts(&found.lost), [""; 0], "{line}\n{}", found.text);
+    }
+    let overlaps = flags("--target /d/a.dat --size 1m --access random-once --block 4k-16k --passes 1");
+    assert_eq!(
+        texts(&to_fio(&overlaps).lost),
+        [
+            "native operations, bytes, passes: about 253 operations, 2530k, by each worker; fio: about 102 operations, \
+             1m, by each worker",
+            "native access: random, each position once, so that operations overlap; fio: random, each block once",
+        ]
+    );
+}
+
+#[test]
+fn a_pause_with_operations_in_flight_is_lost_in_native() {
+    let lost = |line: &str| texts(&to_native(&diskspd_line(line)).lost);
+    assert_eq!(lost("-r -o1 -i10 -j5 -n a.dat"), [""; 0]);
+    assert_eq!(
+        lost("-r -o4 -i10 -j5 -n a.dat"),
+        [
+            "DiskSpd -i, -j: a pause follows a number of submitted operations, while others are in flight; native: a \
+             pause begins when all operations are complete, so that the queue runs empty"
+        ]
+    );
+}
+
+/// Threads that each traverse the whole file become jobs, because workers of one job would divide
+/// it.
 #[test]
 fn threads_that_traverse_the_whole_file_become_jobs() {
     let plan = diskspd_line("-t3 -a0,1,2 a.dat");

@@ -161,6 +161,49 @@ pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
     of_file
 }
 
+/// Every path is an existing file of 1 MiB; devices too.
+struct SmallFiles;
+
+impl fio::Disk for SmallFiles {
+    fn find(&self, path: &str) -> Option<fio::PathFacts> {
+        let kind = match path.starts_with("/dev/") {
+            true => fio::PathKind::Device,
+            false => fio::PathKind::File,
+        };
+        Some(fio::PathFacts { kind, size: 1 << 20 })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        Err(format!("{path} is not opened"))
+    }
+
+    fn below(&self, _: &str) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
+
+    fn trace(&self, path: &str) -> Result<fio::TraceFile, String> {
+        Err(format!("{path} is not opened"))
+    }
+
+    fn device(&self, _: u32, _: u32) -> Option<String> {
+        None
+    }
+}
+
+/// The plan of fio's jobs on files of 1 MiB.
+pub fn fio_plan(jobs: &fio::Jobs) -> Result<Plan, String> {
+    let env = fio::LowerEnv {
+        arguments: &[],
+        disk: &SmallFiles,
+        fresh_seed: 7,
+        process: 1,
+        utc_offset_s: 0,
+        client: None,
+    };
+    let lowered = fio::lower(jobs, env).map_err(|complaints| texts(&complaints).join("; "))?;
+    Ok(lowered.plan)
+}
+
 /// The plan without the record of the input that it came from.
 pub fn without_origin(plan: &Plan) -> Plan {
     Plan {

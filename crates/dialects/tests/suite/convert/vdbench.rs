@@ -6,11 +6,15 @@ use model::plan::{Depth, Dialect, FileService, Plan, StreamTarget, TargetId};
 
 use crate::convert::support::{flags, job_file, texts};
 
-struct OneFile(String);
+struct OneFile {
+    text: String,
+    /// The size of every LUN.
+    size: Option<u64>,
+}
 
 impl VdbenchEnv for OneFile {
     fn read_file(&mut self, _: &str) -> Result<String, String> {
-        Ok(self.0.clone())
+        Ok(self.text.clone())
     }
 
     fn read_bytes(&mut self, _: &str) -> Result<Vec<u8>, String> {
@@ -18,7 +22,7 @@ impl VdbenchEnv for OneFile {
     }
 
     fn read_size(&self, _: &str) -> Option<u64> {
-        None
+        self.size
     }
 
     fn is_local(&self, _: &str) -> bool {
@@ -27,7 +31,15 @@ impl VdbenchEnv for OneFile {
 }
 
 pub fn parse_plan(text: &str) -> Plan {
-    let mut env = OneFile(text.to_owned());
+    parse_plan_on(text, None)
+}
+
+/// The plan on LUNs of this size.
+pub fn parse_plan_on(text: &str, size: Option<u64>) -> Plan {
+    let mut env = OneFile {
+        text: text.to_owned(),
+        size,
+    };
     let command = read_command(&["-f".to_owned(), "x.parm".to_owned()], "").unwrap();
     let parameters = read_parameters(&command, &mut env).unwrap();
     let runs = expand(&parameters, None).unwrap();

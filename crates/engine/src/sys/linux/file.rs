@@ -79,11 +79,17 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Opens a file or pipe to write. Fails if no process reads the pipe, instead of waiting for one.
-pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path) -> io::Result<fs::File> {
-    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+/// Opens a file or pipe to write. Fails if no process reads the pipe, instead of waiting for one,
+/// and at a link unless `follows_links`.
+pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path, follows_links: bool) -> io::Result<fs::File> {
+    let no_follow = if follows_links {
+        OFlags::empty()
+    } else {
+        OFlags::NOFOLLOW
+    };
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | no_follow;
     let file = options
-        .custom_flags(flags)
+        .custom_flags(flags.bits() as i32)
         .open(path)
         .map_err(|error| match error.raw_os_error() {
             Some(libc::ENXIO) => io::Error::new(error.kind(), "no process reads this pipe"),

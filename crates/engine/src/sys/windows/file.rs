@@ -89,8 +89,8 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// Opens a file to write.
-pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path) -> io::Result<fs::File> {
+/// Opens a file to write. Follows links, which only administrators create on this system.
+pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path, _: bool) -> io::Result<fs::File> {
     options.open(path)
 }
 

@@ -114,7 +114,8 @@ pub(super) fn fleet_section(results: &Results, summary: &Summary) -> Option<Sect
     Some(Section {
         title: "Hosts".into(),
         about: format!(
-            "The {} that ran the test together. Histograms and counters are summed, never averaged. Unequal shares of an even load point to a host, or to its path to the storage.",
+            "The {} that ran the test together. Histograms and counters are summed, never averaged. Unequal shares of an even load point to \
+             a host, or to its path to the storage.",
             count_noun(fleet.ranks.len(), "process")
         ),
         blocks,
@@ -317,7 +318,19 @@ fn iops_over_time(scope: &ChartScope, job: &JobSummary, found: &JobResults) -> O
             vec![median_line, slowest, fastest]
         }
     };
-    Some ( Chart { id : scope. id ( "ranks-over-time"), title : scope. title ( "Operations per second of the ranks over time"), about : match has_line_each { true => "One line for each rank; together they are the rate of the whole test. A line that departs from the others points to a host or its path.", false => "The slowest, the median and the fastest rank; the band covers all ranks that were not lost.", }. into (), x : Axis:: linear ( "time in the measured window", "s"), y : Axis:: from_zero ( "IOPS", "IOPS"), series,.. Chart:: default () })
+    Some(Chart {
+        id: scope.id("ranks-over-time"),
+        title: scope.title("Operations per second of the ranks over time"),
+        about: match has_line_each {
+            true => "One line for each rank; together they are the rate of the whole test. A line that departs from the others points to a host or its path.",
+            false => "The slowest, the median and the fastest rank; the band covers all ranks that were not lost.",
+        }
+        .into(),
+        x: Axis::linear("time in the measured window", "s"),
+        y: Axis::from_zero("IOPS", "IOPS"),
+        series,
+        ..Chart::default()
+    })
 }
 
 fn rates_of_points(points: Vec<(f64, f64)>) -> Vec<f64> {

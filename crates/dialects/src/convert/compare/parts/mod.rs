@@ -1,22 +1,25 @@
 //! Comparisons of parts that need more than their value.
 
+mod amounts;
 mod targets;
 
-use model::access::{Access, Advance};
+use model::access::Access;
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::draws::DrawsForm;
 use model::mix::{Mix, MixRule};
 use model::plan::{
     CatchUp, Control, CpuWork, Depth, Dialect, EngineKind, LatencyPoints, LookupCall, Mapping, Pacing, Process, Rate,
-    RateUnit, Stop, Stream, ThinkCount, Verify, Worker, WriteThrough,
+    RateUnit, Stream, ThinkCount, Verify, Worker, WriteThrough,
 };
 use model::{Direction, Nanos, PerDirection};
 
 use super::rows::Impact::{self, Equivalent, Lost};
-use super::{Pair, StreamContext, multiply_rounds};
+use super::{Pair, StreamContext};
 use crate::convert::{shares, words};
 
+pub(in crate::convert) use amounts::repeats_passes;
+pub(super) use amounts::{bytes, operations, passes, region_percent, rounds, total};
 pub(super) use targets::{
     compare_file_choice, compare_file_removal, compare_file_size, compare_paths, compare_preparation,
     compare_recreation_per_step, compare_region, describe_target_kind,
@@ -62,78 +65,14 @@ pub(super) fn start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>) -> Stri
     }
 }
 
-pub(super) fn describe_bytes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    optional(&effective_stop(at).bytes, |bytes| {
-        format!("{} by each worker", words::format_size(bytes.0))
-    })
-}
-
-/// Returns the stop rules that decide. If rounds repeat until the time ends, counts do not decide;
-/// bytes or a region share equal to the passes are redundant.
-pub(super) fn effective_stop(at: &StreamContext<'_>) -> Stop {
-    let mut stop = multiply_rounds(at.job.stop);
-    if stop.repeat_until_time && stop.after_ns.is_some() {
-        (stop.bytes, stop.region_percent, stop.operations, stop.passes) = (None, None, None, None);
-    }
-    if repeats_passes(at.stream, &stop) {
-        stop.bytes = None;
-    }
-    if visits_each_byte_once(at.stream)
-        && stop
-            .passes
-            .is_some_and(|passes| stop.region_percent == Some(100 * passes))
-    {
-        stop.region_percent = None;
-    }
-    stop
-}
-
 pub(super) fn describe_after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let count = at.job.after.len();
     text_if(count > 0, &format!("after {count} other jobs"))
 }
 
-/// True if the bytes of a job only repeat its passes.
-pub(in crate::convert) fn repeats_passes(stream: &Stream, stop: &Stop) -> bool {
-    let length = stream.region.length.filter(|length| length.percent == 0.0);
-    let files = stream.target.ids().len() as u64;
-    let (Some(bytes), Some(passes), Some(length)) = (stop.bytes, stop.passes, length) else {
-        return false;
-    };
-    let of_passes = length.bytes.0.checked_mul(files * u64::from(passes));
-    Some(bytes.0) == of_passes && visits_each_byte_once(stream)
-}
-
-/// True if a pass moves each byte of the region once: blocks of one length without gaps or
-/// overlaps.
-fn visits_each_byte_once(stream: &Stream) -> bool {
-    let pattern = &stream.pattern;
-    let size = match &pattern.sizes[Direction::Read] {
-        BlockSizes::Fixed { size } => *size,
-        _ => return false,
-    };
-    let has_gaps = |access: &Access| match access {
-        Access::Sequential(sequential) => {
-            sequential.start.0 > 0 || !matches!(sequential.advance, Advance::Stride | Advance::Length { skip: 0 })
-        }
-        _ => !access.visits_once(),
-    };
-    let is_uneven = |direction: Direction| {
-        pattern.sizes[direction] != BlockSizes::Fixed { size } || stream.alignment(direction) != size.0
-    };
-    let length = stream.region.length.map_or(0, |length| length.bytes.0);
-    length.is_multiple_of(size.0.max(1))
-        && !pattern.access.iter().any(has_gaps)
-        && !stream.mix.directions().any(is_uneven)
-}
-
 /// True if the list names a job other than this one.
 fn names_another_job(at: &StreamContext<'_>, list: &[u32]) -> bool {
-    let steps = at.plan.steps.iter();
-    let mut jobs = steps.flat_map(|step| step.jobs.iter().enumerate());
-    let this_job = jobs.find(|(_, job)| std::ptr::eq(*job, at.job));
-    list.iter()
-        .any(|other| this_job.is_none_or(|(index, _)| index != *other as usize))
+    list.iter().any(|other| at.job_number != *other as usize)
 }
 
 pub(super) fn describe_ends_jobs(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -598,10 +537,13 @@ pub(super) fn compare_catch_up(pair: &Pair<'_>) -> Difference {
 
 pub(super) fn compare_counted_pauses(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = pair.wanted.stream.think.zip(pair.got.stream.think)?;
+    // With one operation at a time, none is in flight when the next is counted.
+    let is_deep = pair.wanted.worker.slots() > 1;
     difference_if(wanted.count, got.count, |count| match count {
-        ThinkCount::Issued => "operations are counted when submitted",
-        ThinkCount::Completed => "operations are counted when complete; none is in flight during a pause",
+        ThinkCount::Issued => "a pause follows a number of submitted operations, while others are in flight",
+        ThinkCount::Completed => "a pause begins when all operations are complete, so that the queue runs empty",
     })
+    .filter(|_| is_deep)
 }
 
 pub(super) fn describe_latency_max(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
