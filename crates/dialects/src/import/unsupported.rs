@@ -23,7 +23,7 @@ const INPUTS: &[Input] = &[
     (
         "a Vdbench parameter file",
         |text| begins_line(text, "rd=") && (begins_line(text, "sd=") || begins_line(text, "fsd=")),
-        "run it with `fathom vdbench -f FILE`, then pass output/flatfile.html; `fathom lint FILE` examines a FILE.parm",
+        "run it with `fathom vdbench -f FILE`, then pass output/flatfile.html; `fathom lint FILE` examines it",
     ),
     (
         "an fio job file",
@@ -33,12 +33,12 @@ const INPUTS: &[Input] = &[
                     .iter()
                     .any(|key| begins_line(text, key))
         },
-        "run it with `fathom fio --output-format=json FILE`, then pass its output; `fathom lint FILE` examines a FILE.fio",
+        "run it with `fathom fio --output-format=json FILE`, then pass its output; `fathom lint FILE` examines it",
     ),
     (
         "a DiskSpd profile",
         |text| text.contains("<Profile>") && text.contains("<TimeSpans>"),
-        "run it with `fathom diskspd -XFILE`, then pass its output; `fathom lint FILE` examines a FILE.xml",
+        "run it with `fathom diskspd -XFILE`, then pass its output; `fathom lint FILE` examines it",
     ),
     (
         "a fathom job file",
@@ -53,6 +53,12 @@ fn begins_line(text: &str, words: &str) -> bool {
             .is_some_and(|head| head.eq_ignore_ascii_case(words))
     };
     text.lines().any(|line| begins(line.trim_start()))
+}
+
+/// Recognises a description of a test, and names its kind.
+pub fn recognise_test(text: &str) -> Option<&'static str> {
+    let found = INPUTS.iter().find(|(_, matches, _)| matches(text));
+    found.map(|(name, ..)| *name)
 }
 
 /// Detects text that is not read.
