@@ -37,7 +37,7 @@ const INPUTS: &[Input] = &[
     ),
     (
         "a DiskSpd profile",
-        |text| text.contains("<Profile>") && text.contains("<TimeSpans>"),
+        |text| text.contains("<Profile>") && text.contains("<TimeSpans>") && !text.contains("<Results>"),
         "run it with `fathom diskspd -XFILE`, then pass its output; `fathom lint FILE` examines it",
     ),
     (
@@ -143,6 +143,8 @@ mod tests {
         ] {
             assert_eq!(name(input), Some(expected));
         }
+        // A report of DiskSpd contains its profile.
+        assert_eq!(recognise_test("<Results>\n<Profile>\n<TimeSpans>"), None);
         assert_eq!(name("500, 2404, 0, 0, 0\n"), Some("an fio log"));
         assert_eq!(name(""), None);
         assert_eq!(name("hello"), None);
