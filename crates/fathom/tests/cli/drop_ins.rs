@@ -78,13 +78,13 @@ fn files_of_other_tools_are_detected_by_their_content() {
 fn every_tool_writes_a_page() {
     let folder = tempfile::tempdir().unwrap();
     write_tests(folder.path());
+    let parameters = fs::read_to_string(folder.path().join("parm")).unwrap();
+    let two_runs = format!("{parameters}rd=rd2,wd=wd1,iorate=50,elapsed=2,interval=1\n");
+    fs::write(folder.path().join("two"), two_runs).unwrap();
     for (arguments, page) in [
         (&["fio", "--report", "fio.html", "fio"][..], "fio.html"),
         (&["diskspd", "-Xxml", "--report=xml.html"], "xml.html"),
-        (
-            &["vdbench", "-f", "parm", "--report", "parm.html", "-l", "2s"],
-            "parm.2.html",
-        ),
+        (&["vdbench", "-f", "two", "--report", "parm.html"], "parm.2.html"),
         (&["iometer", "icf", "r.csv", "--report", "icf.html"], "icf.html"),
     ] {
         let ran = finish(command(arguments).current_dir(folder.path()));
