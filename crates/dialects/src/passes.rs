@@ -48,14 +48,14 @@ pub(crate) fn operations_per_sweep(stream: &Stream, area: u64) -> Option<f64> {
         (Advance::Stride, _) => Some(count_positions(stream, area, stream.alignment(direction))),
         (Advance::Length { skip: 0 }, None) => Some(area as f64 / mean_length(stream)),
         (advance, Some(length)) => Some(count_positions(stream, area, step(advance, length)?)),
-        (Advance::Length { .. }, None) => None,
+        (Advance::Length { .. } | Advance::RandomGap { .. }, None) => None,
     }
 }
 
 /// The distance between starts of operations of one length.
 fn step(advance: Advance, length: u64) -> Option<u64> {
     match advance {
-        Advance::Stride => None,
+        Advance::Stride | Advance::RandomGap { .. } => None,
         Advance::Length { skip } => length.checked_add_signed(skip).filter(|step| *step > 0),
     }
 }

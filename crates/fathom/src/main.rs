@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     // Calibration compares the processor's clock with the system's over time, so it starts first.
     let clock = process::start_clock();
     let words: Vec<OsString> = std::env::args_os().collect();
-    let arguments: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut arguments: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let tool = drop_in::detect_tool(&arguments);
     if let Some(fault) = find_non_utf8_arg(&words) {
         let exit = match tool {
@@ -57,6 +57,12 @@ fn main() -> ExitCode {
             None => Exit::Usage,
         };
         return print_faults(&Faults::one(fault, exit));
+    }
+    // A copy named like the tool accepts only its arguments.
+    if let Some((_, 2)) = tool
+        && let Err(fault) = drop_in::report_page::take_option(&mut arguments)
+    {
+        return print_faults(&Faults::one(fault, Exit::Failed));
     }
     let session = Session::new(Process::new(clock, arguments));
     let command = session.process.arguments.get(1).and_then(|name| commands::find(name));

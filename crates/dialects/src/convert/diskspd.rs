@@ -500,7 +500,7 @@ fn set_positions(stream: &Stream, direction: Direction, starts: &[&Stream], thre
         Access::Sequential(walk) => {
             target.alignment = match (walk.advance, stream.fixed_length(direction)) {
                 (Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => (length as i64 + skip) as u64,
-                (Advance::Length { .. }, _) => u64::from(target.block),
+                (Advance::Length { .. } | Advance::RandomGap { .. }, _) => u64::from(target.block),
                 (Advance::Stride, _) => target.alignment,
             };
             target.thread_stride = common_stride(starts, threads);

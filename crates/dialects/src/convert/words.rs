@@ -121,6 +121,9 @@ fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
             format!(" in steps of {}", format_size((length as i64 + skip) as u64))
         }
         (Advance::Length { skip }, _) => format!(" with {skip} bytes between operations"),
+        (Advance::RandomGap { min, max }, _) => {
+            format!(" with random gaps from {} to {}", format_size(min), format_size(max))
+        }
     }
 }
 

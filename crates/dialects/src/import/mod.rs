@@ -20,7 +20,7 @@ use model::observation::Observation;
 
 pub use decode::{Decoded, decode};
 pub use fio::logs;
-pub use unsupported::UnsupportedForm;
+pub use unsupported::{UnsupportedForm, recognise_test};
 
 use crate::{Diagnostic, Location};
 
@@ -247,7 +247,7 @@ fn unknown_form(file: &str, text: &str) -> Diagnostic {
             "{file} is {}, which fathom does not read: {}",
             foreign.name, foreign.why
         );
-        return Diagnostic::new(what).help(foreign.instead);
+        return Diagnostic::new(what).help(foreign.instead.replace("FILE", file));
     }
     let place = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
     let known: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();

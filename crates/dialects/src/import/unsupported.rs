@@ -23,7 +23,7 @@ const INPUTS: &[Input] = &[
     (
         "a Vdbench parameter file",
         |text| begins_line(text, "rd=") && (begins_line(text, "sd=") || begins_line(text, "fsd=")),
-        "run it with `fathom vdbench -f FILE`, then pass output/flatfile.html; `fathom lint FILE` examines a FILE.parm",
+        "run it with `fathom vdbench -f FILE`, then pass output/flatfile.html; `fathom lint FILE` examines it",
     ),
     (
         "an fio job file",
@@ -33,12 +33,12 @@ const INPUTS: &[Input] = &[
                     .iter()
                     .any(|key| begins_line(text, key))
         },
-        "run it with `fathom fio --output-format=json FILE`, then pass its output; `fathom lint FILE` examines a FILE.fio",
+        "run it with `fathom fio --output-format=json FILE`, then pass its output; `fathom lint FILE` examines it",
     ),
     (
         "a DiskSpd profile",
-        |text| text.contains("<Profile>") && text.contains("<TimeSpans>"),
-        "run it with `fathom diskspd -XFILE`, then pass its output; `fathom lint FILE` examines a FILE.xml",
+        |text| text.contains("<Profile>") && text.contains("<TimeSpans>") && !text.contains("<Results>"),
+        "run it with `fathom diskspd -XFILE`, then pass its output; `fathom lint FILE` examines it",
     ),
     (
         "a fathom job file",
@@ -53,6 +53,12 @@ fn begins_line(text: &str, words: &str) -> bool {
             .is_some_and(|head| head.eq_ignore_ascii_case(words))
     };
     text.lines().any(|line| begins(line.trim_start()))
+}
+
+/// Recognises a description of a test, and names its kind.
+pub fn recognise_test(text: &str) -> Option<&'static str> {
+    let found = INPUTS.iter().find(|(_, matches, _)| matches(text));
+    found.map(|(name, ..)| *name)
 }
 
 /// Detects text that is not read.
@@ -143,6 +149,8 @@ mod tests {
         ] {
             assert_eq!(name(input), Some(expected));
         }
+        // A report of DiskSpd contains its profile.
+        assert_eq!(recognise_test("<Results>\n<Profile>\n<TimeSpans>"), None);
         assert_eq!(name("500, 2404, 0, 0, 0\n"), Some("an fio log"));
         assert_eq!(name(""), None);
         assert_eq!(name("hello"), None);

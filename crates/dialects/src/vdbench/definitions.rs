@@ -70,6 +70,10 @@ pub struct General {
     pub repeat_seconds: Option<u64>,
     /// `data_errors=`: errors that end a run.
     pub data_errors: Option<u64>,
+    /// `concatenatesds=`: the SDs of a workload are one long SD.
+    pub concatenates: bool,
+    /// `monitor=`: the file that ends runs.
+    pub monitor: Option<String>,
     /// Commands before the first run and after the last.
     pub commands: Commands,
 }
@@ -164,6 +168,8 @@ with_defaults! {
         pub flags: Vec<String>,
         /// `streams=`.
         pub streams: Option<u32>,
+        /// `threads=`, with `concatenatesds=yes`.
+        pub threads: Option<u32>,
         /// `iorate=`: the WD's own operations per second.
         pub rate: Option<f64>,
         /// `priority=`.
@@ -329,6 +335,10 @@ fn parse_general(block: &Block) -> Result<General, Diagnostic> {
         dedup: parse_dedup(block)?,
         pattern: None,
         data_errors: parse_data_errors(block)?,
+        concatenates: block
+            .item("concatenatesds")
+            .is_some_and(|item| item.single_value().starts_with('y')),
+        monitor: block.item("monitor").map(Item::single_value),
         commands: Commands::read(block)?,
         create_anchors: block
             .item("create_anchors")

@@ -4,6 +4,8 @@
 //! keep a file open for the number of blocks in `stopafter=`; a rate does not count opening and
 //! closing.
 
+use std::collections::BTreeMap;
+
 use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::draws::DrawsForm;
@@ -18,7 +20,7 @@ use model::{Bytes, Nanos, PerDirection};
 use super::data::content;
 use super::definitions::{Parameters, Rd, Transfer};
 use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation};
-use super::lower::{JobPart, Lowering, end_on_failure, host_names, mixed_seed, path_on, unsupported_run};
+use super::lower::{JobPart, Lowering, end_on_failure, flow_id, host_names, mixed_seed, path_on, unsupported_run};
 use super::runs::{Run, RunRate};
 use super::streams::{gcd, pacing};
 use super::workloads::{find_named, matches_name};
@@ -156,11 +158,15 @@ impl FileRun {
             } else {
                 1
             };
-        if self.fsds.iter().any(|fsd| fsd.rank() != load.fsd.rank()) {
+        if self
+            .fsds
+            .iter()
+            .any(|fsd| !self.has_same_shares(fsd.rank(), load.fsd.rank()))
+        {
             return Err(unsupported_run(
                 run,
-                "`skew=` under `fwdrate=max` or `curve` on several hosts",
-                "set a rate for the run",
+                "`skew=` under `fwdrate=max` or `curve` on hosts with different workloads",
+                "set a rate for the run, or use every FWD on every host, with as many FSDs",
             ));
         }
         if !load.shares_files(None) && files <= all {
@@ -174,10 +180,22 @@ impl FileRun {
             ));
         }
         Ok(Some(Flow {
-            id: 1,
+            id: flow_id(load.fsd.rank()),
             weight: (load.share * 1e6 / f64::from(threads)).round().max(1.0) as u32,
             pause_ns: SHARE_PAUSE,
         }))
+    }
+
+    /// True if two hosts have the same operations, so that each can enforce the shares alone.
+    fn has_same_shares(&self, one: Option<usize>, other: Option<usize>) -> bool {
+        let shares_on = |rank: Option<usize>| {
+            let mut shares = BTreeMap::new();
+            for load in self.loads().into_iter().filter(|load| load.fsd.rank() == rank) {
+                *shares.entry((load.number, load.operation)).or_insert(0) += (load.share * 1e6).round() as i64;
+            }
+            shares
+        };
+        shares_on(one) == shares_on(other)
     }
 
     /// True if the run may have nothing left to do before its time is over.

@@ -194,6 +194,11 @@ impl Parameters {
                 "leave it out, or run the file on one host",
             ),
             (
+                self.general.concatenates,
+                "`concatenatesds=yes`",
+                "leave it out, or run the file on one host",
+            ),
+            (
                 self.general.format == Some(true),
                 "`formatsds=yes`",
                 "remove the files, and leave it out: missing files are created",

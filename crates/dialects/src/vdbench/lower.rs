@@ -139,7 +139,7 @@ pub(super) fn create_worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Work
 /// The state of lowering.
 pub(super) struct Lowering<'a> {
     pub(super) parameters: &'a Parameters,
-    env: &'a dyn VdbenchEnv,
+    pub(super) env: &'a dyn VdbenchEnv,
     pub(super) seed: u64,
     pub(super) targets: Vec<Target>,
     pub(super) steps: Vec<Step>,
@@ -203,6 +203,9 @@ impl<'a> Lowering<'a> {
         if let Some(files) = &run.files {
             return self.file_step(run, files);
         }
+        if self.parameters.general.concatenates {
+            return self.concatenated_step(run);
+        }
         let mut parts: Vec<(Sd, Option<usize>)> = Vec::new();
         for sd in &run.sds {
             let places = self.parameters.places(run, sd);
@@ -262,13 +265,45 @@ impl<'a> Lowering<'a> {
                 ));
             }
         }
-        share_over_sds(run, &mut jobs, has_several_hosts)?;
+        if has_free_shares(run) {
+            self.share_over_sds(run, &mut jobs, &parts)?;
+        }
         end_on_failure(&mut jobs);
         self.steps.push(Step { jobs, prepare: None });
         Ok(())
     }
 
-    fn stop(&self, run: &Run, workers: u64) -> Result<Stop, Diagnostic> {
+    /// Enforces the shares of workloads under `iorate=max` too: on one SD by weights, over several
+    /// by counting operations together. Each host counts alone, so all need the same workloads.
+    fn share_over_sds(&self, run: &Run, jobs: &mut [Job], parts: &[(Sd, Option<usize>)]) -> Result<(), Diagnostic> {
+        let on_host = |rank: Option<usize>| parts.iter().filter(move |(_, of)| *of == rank);
+        let generators = |wd: &Wd, rank: Option<usize>| {
+            let on = on_host(rank).filter(|(sd, _)| self.parameters.runs_on(wd, sd, rank));
+            on.count()
+        };
+        let is_same = |wd: &Wd| { parts.iter() }.all(|(_, rank)| generators(wd, *rank) == generators(wd, parts[0].1));
+        if !run.workloads.iter().all(|(wd, _)| is_same(wd)) {
+            return Err(unsupported_run(
+                run,
+                "`skew=` under `iorate=max` on hosts with different workloads",
+                "set a rate for the run, or use every WD on every host, with as many SDs",
+            ));
+        }
+        for (job, (_, rank)) in jobs.iter_mut().zip(parts) {
+            for worker in job.workers.iter_mut().filter(|_| on_host(*rank).count() > 1) {
+                // The streams of an SD divide its share by their weights.
+                let weight = worker.streams.iter().map(|stream| stream.weight).sum();
+                worker.streams[0].flow = Some(Flow {
+                    id: flow_id(*rank),
+                    weight,
+                    pause_ns: Nanos(0),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn stop(&self, run: &Run, workers: u64) -> Result<Stop, Diagnostic> {
         let elapsed = run.elapsed.unwrap_or(0);
         let measured = match (run.ends_with_data(), run.warmup) {
             (true, warmup) => elapsed + warmup,
@@ -297,7 +332,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    fn size(&self, sd: &Sd) -> Result<u64, Diagnostic> {
+    pub(super) fn size(&self, sd: &Sd) -> Result<u64, Diagnostic> {
         let mut hosts = self.parameters.hosts.iter();
         if sd.size.is_none()
             && let Some(other) = hosts.find(|host| !host.is_local && sd.hosts.contains(&host.label))
@@ -314,7 +349,7 @@ impl<'a> Lowering<'a> {
 
     /// The number of an SD's target. A file that is too short is laid out, unless an earlier step
     /// has done so.
-    fn prepare_target(&mut self, sd: &Sd, size: u64, rank: Option<usize>) -> TargetId {
+    pub(super) fn prepare_target(&mut self, sd: &Sd, size: u64, rank: Option<usize>) -> TargetId {
         let path = path_on(rank, &sd.lun);
         if let Some(known) = self.known_target(rank, &path) {
             return TargetId(known as u32);
@@ -464,7 +499,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The largest transfer on an SD in the whole file.
-    fn largest(&self, sd: &Sd, wd: &Wd) -> u64 {
+    pub(super) fn largest(&self, sd: &Sd, wd: &Wd) -> u64 {
         let max_transfer_size = |transfer: &Transfer| match transfer {
             Transfer::One(size) => *size,
             Transfer::Shares(shares) => shares.iter().map(|(size, _)| *size).max().unwrap_or(512),
@@ -577,30 +612,15 @@ pub(super) fn end_on_failure(jobs: &mut [Job]) {
     }
 }
 
-/// Enforces the shares of workloads under `iorate=max` too: on one SD by weights, over several by
-/// counting operations together.
-fn share_over_sds(run: &Run, jobs: &mut [Job], has_several_hosts: bool) -> Result<(), Diagnostic> {
+/// True if a run has shares of workloads, and no rates that enforce them.
+pub(super) fn has_free_shares(run: &Run) -> bool {
     let has_rates = run.workloads.iter().any(|(wd, _)| wd.rate.is_some());
-    if has_rates || !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_) | RunRate::Variable) {
-        return Ok(());
-    }
-    if has_several_hosts {
-        return Err(unsupported_run(
-            run,
-            "`skew=` under `iorate=max` on several hosts",
-            "set a rate for the run",
-        ));
-    }
-    for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
-        // The streams of an SD divide its share by their weights.
-        let weight = worker.streams.iter().map(|stream| stream.weight).sum();
-        worker.streams[0].flow = Some(Flow {
-            id: 1,
-            weight,
-            pause_ns: Nanos(0),
-        });
-    }
-    Ok(())
+    run.controlled && !has_rates && !matches!(run.rate, RunRate::Number(_) | RunRate::Variable)
+}
+
+/// The flow in which the streams of a host count their operations.
+pub(super) fn flow_id(rank: Option<usize>) -> i64 {
+    rank.map_or(1, |rank| rank as i64 + 1)
 }
 
 pub(super) fn unsupported_run(run: &Run, what: &str, help: &str) -> Diagnostic {

@@ -10,6 +10,7 @@ pub mod values;
 mod blocks;
 mod command;
 mod commands;
+mod concatenation;
 mod data;
 mod definitions;
 mod file_runs;

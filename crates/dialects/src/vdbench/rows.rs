@@ -9,7 +9,6 @@ const DEDUP: &str = "duplicates are equally likely and do not change; set `dedup
 const CLASS: &str = "it loads Java user code";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
 const NO_NEED: &str = "not needed in fathom";
-const TWICE: &str = "SD concatenation is not supported; define a separate workload for each SD";
 const FLEET: &str = "hosts are connected as a [fleet](fleet.md)";
 
 /// All parameters, those of a section in the order in which abbreviations are resolved.
@@ -33,7 +32,14 @@ pub const ROWS: &[Row] = &[
     )
     .refused("set `compratio=`"),
     row(G, W, "compressionseed", "", "seed of the data").without_effect("the run's seed is used"),
-    row(G, W, "concatenatesds", "no", "SDs of a WD as one").refused(TWICE),
+    row(
+        G,
+        W,
+        "concatenatesds",
+        "no",
+        "the SDs of a WD are one long SD, whose files must exist; each WD, or the RD, needs `threads=`; only with \
+         `seekpct=100`, 0 or `eof`, and on one host",
+    ),
     row(G, W, "create_anchors", "no", "also create missing parents of anchors"),
     row(
         G,
@@ -92,7 +98,14 @@ pub const ROWS: &[Row] = &[
     ),
     row(G, W, "loop", "1", "repeat all RDs n times, or for a time (`30m`)"),
     row(G, W, "messagescan", "", "watch the system log").without_effect("system logs are not read"),
-    row(G, W, "monitor", "", "a file that ends runs").refused("Ctrl-C ends a run"),
+    row(
+        G,
+        W,
+        "monitor",
+        "",
+        "a file that is emptied at the start and read in each interval: the first line `end_rd` or `shutdown` ends \
+         the run, `end_vdbench` or `terminate` the test",
+    ),
     row(
         G,
         W,
@@ -275,7 +288,13 @@ pub const ROWS: &[Row] = &[
         "percentage of random addresses; `seq`, `rand`, `eof`; `(poisson,midpoint)`: fewer towards the end, in \
          100 steps",
     ),
-    row(Wd, N, "stride", "", "`(min,max)`: jumps forward; only of one length"),
+    row(
+        Wd,
+        N,
+        "stride",
+        "",
+        "`(min,max)`: jumps forward over min bytes and a random multiple of the transfer size, less than max in all",
+    ),
     row(Wd, N, "skew", "the rest", "percent of the operations"),
     row(
         Wd,
@@ -309,7 +328,13 @@ pub const ROWS: &[Row] = &[
         "",
         "number of parallel sequential positions; with `iorate=max` and one WD",
     ),
-    row(Wd, N, "threads", "", "").refused(TWICE),
+    row(
+        Wd,
+        N,
+        "threads",
+        "",
+        "operations in flight, only with `concatenatesds=yes`",
+    ),
     row(Wd, W, "user", "", "").refused(CLASS),
     row(
         Fwd,

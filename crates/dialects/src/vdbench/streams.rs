@@ -46,24 +46,19 @@ pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
         None => Placement::Uniform(Uniform::default()),
         Some(midpoint) => Placement::Ranges(falling_ranges(midpoint)),
     };
-    let sequential = |skip: i64, at_end: AtEnd| {
+    let sequential = |advance: Advance, at_end: AtEnd| {
         Access::Sequential(Sequential {
-            advance: Advance::Length { skip },
+            advance,
             at_end,
             ..Sequential::default()
         })
     };
     Ok(match (wd.stride, wd.seekpct) {
-        (Some((min, max)), 1..) if min == max => sequential(min as i64, AtEnd::Wrap),
-        (Some(_), 1..) => {
-            return Err(unsupported_run(
-                run,
-                "a `stride=` of varying length",
-                "use two equal values",
-            ));
-        }
-        (_, ..0) => sequential(0, AtEnd::Finish),
-        (_, 0) => sequential(0, AtEnd::Wrap),
+        (Some((min, max)), 1..) if min == max => sequential(Advance::Length { skip: min as i64 }, AtEnd::Wrap),
+        (Some((min, max)), 1..) if min < max => sequential(Advance::RandomGap { min, max }, AtEnd::Wrap),
+        (Some(_), 1..) => return Err(unsupported_run(run, "a `stride=` that falls", "use `stride=(min,max)`")),
+        (_, ..0) => sequential(Advance::Length { skip: 0 }, AtEnd::Finish),
+        (_, 0) => sequential(Advance::Length { skip: 0 }, AtEnd::Wrap),
         (None, 100..) => Access::Random { placement: uniform },
         (None, percent) => Access::Mixed(Mixed {
             placement: uniform,

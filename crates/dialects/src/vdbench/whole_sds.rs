@@ -33,7 +33,8 @@ pub struct Format {
 /// SDs of these runs that are files and shorter than their `size=`, or all files where
 /// `formatsds=yes`. The hosts of a fleet extend their files themselves.
 pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv) -> Vec<Format> {
-    if parameters.general.format == Some(false) || parameters.uses_fleet() {
+    let general = &parameters.general;
+    if general.format == Some(false) || general.concatenates || parameters.uses_fleet() {
         return Vec::new();
     }
     let recreates_all = parameters.general.format == Some(true);

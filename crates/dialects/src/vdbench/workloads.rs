@@ -47,6 +47,15 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
     if streams.is_some_and(|streams| streams < 2) {
         return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
     }
+    let threads = block.number("threads")?.map(|threads| threads as u32);
+    if threads.is_some() && !parameters.general.concatenates {
+        let what =
+            "Workload Definition (WD) level thread= parameter may only be used together with 'concatenatesds=yes'";
+        return Err(block.error(what.into()));
+    }
+    if threads == Some(0) {
+        return Err(block.error("Invalid contents for 'threads=': 0".into()));
+    }
     let (seekpct, poisson) = seek(block)?;
     let hotband = parse_range(block, "hotband")?;
     let (rate, priority) = (block.number("iorate")?, block.number("priority")?);
@@ -88,6 +97,7 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
         range: hotband.or(parse_range(block, "range")?),
         flags: parse_flags(block)?,
         streams,
+        threads,
         rate,
         priority: priority.map(|priority| priority as u32),
         hosts,

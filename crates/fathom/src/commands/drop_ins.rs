@@ -26,7 +26,7 @@ pub fn diskspd() -> Command {
          and ends with its exit codes. The program does the same when it is called as `diskspd`, through a copy or a \
          link.\n\n`fathom diskspd -?` lists the switches; docs/diskspd.md describes what each does here. \
          FATHOM_NOTES=1 shows notes even if stderr is not a terminal, FATHOM_RESULT=FILE also saves the native \
-         result, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the \
+         result, --report FILE (or FATHOM_REPORT=FILE) writes an HTML page with charts, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the \
          guard would refuse, FATHOM_DISKSPD_TEXT=2.0 prints the report in its older form.",
         "Switches and targets, as for DiskSpd",
     )
@@ -42,7 +42,8 @@ pub fn vdbench() -> Command {
          called as `vdbench`, through a copy or a link.\n\ndocs/vdbench.md lists the options and the effect of each \
          parameter. FATHOM_VDBENCH_LAYOUT=5.04.06 writes the columns of that release, FATHOM_VDBENCH_SEED=N makes \
          random addresses repeatable, FATHOM_NOTES=1 shows notes even if stderr is not a terminal, \
-         FATHOM_RESULT=FILE also saves the native result of each run, FATHOM_HISTORY=on keeps it in the history, \
+         FATHOM_RESULT=FILE also saves the native result of each run, --report FILE (or FATHOM_REPORT=FILE) \
+         writes an HTML page with charts, FATHOM_HISTORY=on keeps it in the history, \
          FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse, FATHOM_ALLOW_EXEC=1 permits \
          `startcmd=` and `endcmd=`.",
         "Options and variables, as for Vdbench",
@@ -58,7 +59,8 @@ pub fn fio() -> Command {
          and ends with its exit codes. The program does the same when it is called as `fio`, through a copy or a \
          link.\n\n`fathom fio --help` lists the options, `fathom fio --cmdhelp` the job options; docs/fio.md \
          describes what each does here. FATHOM_NOTES=1 shows notes even if stderr is not a terminal, \
-         FATHOM_RESULT=FILE also saves the native result, FATHOM_HISTORY=on keeps it in the history, \
+         FATHOM_RESULT=FILE also saves the native result, --report FILE (or FATHOM_REPORT=FILE) writes \
+         an HTML page with charts, FATHOM_HISTORY=on keeps it in the history, \
          FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse, FATHOM_ALLOW_EXEC=1 permits shell \
          commands in jobs.",
         "Options and job files, as for fio",
@@ -75,7 +77,8 @@ pub fn iometer() -> Command {
          where something failed or was refused. The program does the same when it is called as `iometer`, through a \
          copy or a link.\n\n`fathom iometer /?` lists the switches; docs/iometer.md describes what each key does \
          here. --map translates targets of other systems: \"D:=/mnt/data\". FATHOM_NOTES=1 shows notes even if \
-         stderr is not a terminal, FATHOM_RESULT=FILE also saves the native result, FATHOM_HISTORY=on keeps it in \
+         stderr is not a terminal, FATHOM_RESULT=FILE also saves the native result, --report FILE (or FATHOM_REPORT=FILE) writes \
+         an HTML page with charts, FATHOM_HISTORY=on keeps it in \
          the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse.",
         "Switches and files, as for Iometer",
     )

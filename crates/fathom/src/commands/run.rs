@@ -1,14 +1,17 @@
 //! `fathom run`.
 
+use std::fs;
 use std::path::Path;
 
 use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{PrepareAction, TargetDecision};
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
+use dialects::import::recognise_test;
 use dialects::native::{self, Document, JobSpec, presets};
 use dialects::{Location, convert};
 use model::Nanos;
+use model::finding::Severity;
 use model::plan::Plan;
 use report::{html, words};
 use study::confirm;
@@ -262,7 +265,8 @@ pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
     })
 }
 
-/// Job files of other tools, by extension, with the command that runs them.
+/// Job files of other tools: extension, description, and the command that runs them. The
+/// description is that of [`recognise_test`].
 const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     ("fio", "an fio job file", "run it with `fathom fio FILE`"),
     ("xml", "a DiskSpd profile", "run it with `fathom diskspd -XFILE`"),
@@ -278,15 +282,33 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Detects a job file of another tool by its extension. Returns its description and the command
-/// that runs it.
+/// Larger files without a known extension are targets, not job files.
+const MAX_JOB_FILE: u64 = 1 << 20;
+
+/// Finds the row of a job file by its extension, or else by its content: files of Vdbench usually
+/// have no extension.
+fn find_other_tool(file: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let path = Path::new(file);
+    let facts = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let extension = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
+    let by_extension = OTHER_TOOLS.iter().find(|(end, ..)| extension.as_deref() == Some(end));
+    if by_extension.is_some() || extension.as_deref() == Some("toml") || facts.len() > MAX_JOB_FILE {
+        return by_extension;
+    }
+    let bytes = user_file::read_bytes(path, MAX_JOB_FILE).ok()?;
+    let name = recognise_test(&String::from_utf8_lossy(&bytes))?;
+    OTHER_TOOLS.iter().find(|(_, what, _)| *what == name)
+}
+
+/// Detects a job file of another tool. Returns its description and the command that runs it.
 pub(super) fn detect_other_tool(file: &str) -> Option<(&'static str, String)> {
-    let extension = Path::new(file)
-        .extension()
-        .map(|end| end.to_string_lossy().to_ascii_lowercase());
-    let row = OTHER_TOOLS.iter().find(|(end, ..)| extension.as_deref() == Some(end));
-    let (_, what, help) = row.filter(|_| Path::new(file).is_file())?;
+    let (_, what, help) = find_other_tool(file)?;
     Some((what, help.replace("FILE", file)))
+}
+
+/// Returns the extension that a job file of another tool would have.
+pub(super) fn detect_extension(file: &str) -> Option<&'static str> {
+    find_other_tool(file).map(|(extension, ..)| *extension)
 }
 
 /// Refuses a job file of another tool: parsing it as a native one would cause misleading errors.
@@ -298,16 +320,28 @@ fn refuse_other_tool(file: &str) -> Result<(), Faults> {
 }
 
 /// Translates a file of another tool to jobs. If there is only one, prints the settings that it
-/// lost, and refuses another load than that of the file. The options in `varied` replace theirs.
-pub(super) fn translate_document(session: &Session, file: &str, varied: &[&str]) -> Result<Document, Faults> {
+/// lost, and refuses another load than that of the file. The options in `replaced` replace theirs.
+pub(super) fn translate_document(session: &Session, file: &str, replaced: &[&str]) -> Result<Document, Faults> {
     let source = source::read(session, &[file.to_owned()])?;
+    // A sweep would create a file with the name of the missing target.
+    let missing = source
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error);
+    let missing: Vec<Fault> = missing
+        .filter_map(|finding| Some(format!("cannot sweep {}: {}", finding.at.as_ref()?, finding.what)))
+        .map(|what| Fault::new(what).help("name the target here: `--target PATH --size SIZE`"))
+        .collect();
+    if !missing.is_empty() && !replaced.contains(&"target") {
+        return Err(Faults::many(missing, Exit::Usage));
+    }
     let mut jobs = convert::to_native_jobs(&source.plan)?;
     jobs.document.file = Some(file.to_owned());
     if jobs.document.jobs.len() > 1 {
         return Ok(jobs.document);
     }
     jobs.load
-        .retain(|(option, _)| option.is_empty() || !varied.contains(option));
+        .retain(|(option, _)| option.is_empty() || !replaced.contains(option));
     if !jobs.load.is_empty() {
         let help = detect_other_tool(file).map_or(String::new(), |(_, help)| format!("{help} as it is, or "));
         let fault = |(_, lost): &(&str, convert::Lost)| {

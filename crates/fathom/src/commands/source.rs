@@ -93,7 +93,7 @@ fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
     Ok(native::lower(&run::build_document(session, &args)?)?)
 }
 
-/// Reads a file by its extension: a profile, a job file, or else a saved result.
+/// Reads a file by its extension or content: a profile, a job file, or else a saved result.
 fn read_file(file: &str) -> Result<Source, Faults> {
     let path = Path::new(file);
     let extension = path
@@ -103,7 +103,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
     if !history::is_entry(file) && file != results::STDIN {
         user_file::open(path).map_err(unreadable)?;
     }
-    match extension.as_deref() {
+    match run::detect_extension(file).or(extension.as_deref()) {
         Some("toml") => {
             let document = native::read_job_file(
                 file,
@@ -124,7 +124,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         _ => match results::load_results(file) {
             Ok(results) => Ok(results.plan.into()),
             Err(faults) => {
-                let help = "a source is FILE.xml, FILE.toml, FILE.parm, FILE.icf, a saved result, or a dialect with its arguments";
+                let help = "a source is a job file (.toml, or of fio, DiskSpd, Vdbench or Iometer), a saved result, or a dialect with its arguments";
                 Err(Faults::usage(Fault::new(faults.first()).help(help)))
             }
         },
@@ -139,7 +139,14 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
     };
     Ok(Source {
         findings: unmapped.iter().map(finding).collect(),
-        differs: notes.iter().map(|note| format!("Iometer: {note}")).collect(),
+        differs: { notes.into_iter() }
+            .chain(
+                unmapped.iter().map(|name| {
+                    format!("{name} is no target of this machine: name the path with `--map \"NAME=PATH\"`")
+                }),
+            )
+            .map(|note| format!("Iometer: {note}"))
+            .collect(),
         ..Source::from(plan)
     })
 }

@@ -2,8 +2,9 @@
 //!
 //! A drop-in mode has no options of its own, because every argument belongs to the other tool.
 //! Environment variables add the rest: `FATHOM_NOTES=1` prints notes on stderr even if it is not a
-//! terminal, `FATHOM_RESULT=FILE` saves the native result, `FATHOM_HISTORY=on` records it in the
-//! history, `FATHOM_ALLOW_EXEC=1` allows the commands in files of fio and Vdbench.
+//! terminal, `FATHOM_RESULT=FILE` saves the native result, `FATHOM_REPORT=FILE` writes its page,
+//! `FATHOM_HISTORY=on` records it in the history, `FATHOM_ALLOW_EXEC=1` allows the commands in
+//! files of fio and Vdbench. `fathom TOOL --report FILE` is the exception: it also writes the page.
 
 pub mod diskspd;
 pub mod fio;
@@ -13,6 +14,7 @@ mod named_events;
 #[cfg(windows)]
 #[path = "named_events_of_windows.rs"]
 mod named_events;
+pub mod report_page;
 pub mod vdbench;
 
 use std::collections::BTreeSet;
@@ -156,25 +158,42 @@ fn text_mode(text: &str) -> String {
     }
 }
 
-/// Checks before the run whether the file of `FATHOM_RESULT` can be written. Prints an error if
+/// Checks before the run whether the native result and the page can be written. Prints an error if
 /// not.
 fn can_save_result() -> bool {
-    let checked = check_result_path();
+    let checked = check_own_outputs();
     if let Err(why) = &checked {
         print_stderr(&[format!("ERROR: {why}")]);
     }
     checked.is_ok()
 }
 
-/// Checks whether the file of `FATHOM_RESULT` can be written.
+/// The variable with the file of the native result.
+const RESULT: &str = "FATHOM_RESULT";
+
+/// Returns the file of the native result, if requested.
+fn result_path() -> Option<PathBuf> {
+    std::env::var_os(RESULT).map(PathBuf::from)
+}
+
+/// Returns the files that the tool itself would not write, each with its name for messages.
+fn own_outputs() -> Vec<(&'static str, PathBuf)> {
+    let result = result_path().map(|path| (RESULT, path));
+    result.into_iter().chain(report_page::requested()).collect()
+}
+
+/// Checks whether the native result and the page can be written.
 ///
 /// # Errors
 /// A sentence with the reason.
-fn check_result_path() -> Result<(), String> {
-    let Some(path) = std::env::var_os("FATHOM_RESULT") else {
-        return Ok(());
-    };
-    let path = Path::new(&path);
+fn check_own_outputs() -> Result<(), String> {
+    let outputs = own_outputs();
+    outputs
+        .iter()
+        .try_for_each(|(name, path)| check_output_path(name, path))
+}
+
+fn check_output_path(name: &str, path: &Path) -> Result<(), String> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -184,20 +203,20 @@ fn check_result_path() -> Result<(), String> {
         Ok(_) => return Ok(()),
         Err(error) => error.raw_os_error().map_or(error.to_string(), engine::os_error_name),
     };
-    Err(format!("FATHOM_RESULT: cannot write {}: {why}", path.display()))
+    Err(format!("{name}: cannot write {}: {why}", path.display()))
 }
 
 /// Refuses outputs that would replace an input or target of the run, or each other, and block
-/// devices. Checks `outputs`, those of the plan, and the file of `FATHOM_RESULT`. Links are
+/// devices. Checks `outputs`, those of the plan, the native result and the page. Links are
 /// followed. The other tools overwrite such files.
 ///
 /// # Errors
 /// A sentence about the output that cannot be written.
 fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> Result<(), String> {
-    let result = std::env::var_os("FATHOM_RESULT").map(PathBuf::from);
+    let own = own_outputs();
     let job_files = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);
     let all = outputs.iter().copied();
-    let all = all.chain(result.iter().map(|path| ("FATHOM_RESULT", &**path)));
+    let all = all.chain(own.iter().map(|(name, path)| (*name, &**path)));
     let all = all.chain(
         job_files
             .flatten()
@@ -229,11 +248,12 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     Ok(())
 }
 
-/// Saves and records the native result, each if its variable is set. Returns false if the result
-/// could not be saved; an error of the history is only a warning.
+/// Saves and records the native result and writes its page, each if requested. Returns false if a
+/// file could not be written; an error of the history is only a warning.
 fn record_results(results: &Results, kind: EntryKind) -> bool {
     let saved = save_result(results);
-    let file = std::env::var_os("FATHOM_RESULT").filter(|_| saved);
+    let has_page = write_page(results);
+    let file = result_path().filter(|_| saved);
     let file = file.and_then(|path| std::fs::canonicalize(path).ok());
     let recording = Recording {
         subject: Subject::Run(results),
@@ -245,20 +265,23 @@ fn record_results(results: &Results, kind: EntryKind) -> bool {
     if let Err(why) = history::record_drop_in(&recording) {
         print_stderr(&[format!("WARNING: this result is not in the history: {why}")]);
     }
-    saved
+    saved && has_page
 }
 
 fn save_result(results: &Results) -> bool {
-    let Some(path) = std::env::var_os("FATHOM_RESULT") else {
-        return true;
-    };
-    match archive::save(results, Path::new(&path)) {
-        Ok(()) => true,
-        Err(error) => {
-            print_stderr(&[format!("ERROR: FATHOM_RESULT: {error}")]);
-            false
-        }
+    let saved = result_path().map_or(Ok(()), |path| archive::save(results, &path));
+    if let Err(error) = &saved {
+        print_stderr(&[format!("ERROR: {RESULT}: {error}")]);
     }
+    saved.is_ok()
+}
+
+fn write_page(results: &Results) -> bool {
+    let written = report_page::requested().map_or(Ok(()), |(_, path)| report_page::write(results, &path));
+    if let Err(why) = &written {
+        print_stderr(&[format!("ERROR: {why}")]);
+    }
+    written.is_ok()
 }
 
 #[cfg(test)]

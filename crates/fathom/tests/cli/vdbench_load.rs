@@ -5,8 +5,8 @@ use std::path::Path;
 
 use testbed::{Unavailable, need};
 
-use crate::support::{PROGRAM, command, finish, text};
-use crate::vdbench::{flat_column, run_vdbench};
+use crate::support::{PROGRAM, command, end, finish, spawn, text, wait_until};
+use crate::vdbench::{flat_column, prepare_vdbench, run_vdbench};
 
 /// Runs Vdbench with a failing system call. `None` if strace cannot run here.
 fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
@@ -352,4 +352,109 @@ fn the_flat_file_has_requested_values() {
     };
     assert_eq!(values(" SD_format "), ["9999988.0000", "131072", "2.0000"]);
     assert_eq!(values(" rd1 "), ["30.0000", "4096", "2.0000"]);
+}
+
+#[test]
+fn the_monitor_file_ends_a_run_and_the_test() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("data"), vec![1; 1 << 20]).unwrap();
+    let parameters = "monitor=control\nsd=sd1,lun=DIR/data\nwd=wd1,sd=sd1\n\
+        rd=rd1,wd=wd1,iorate=50,elapsed=60,interval=1\nrd=rd2,wd=wd1,iorate=50,elapsed=60,interval=1\n\
+        rd=rd3,wd=wd1,iorate=50,elapsed=60,interval=1\n";
+    let control = folder.path().join("control");
+    // Only a monitor file is emptied.
+    fs::write(&control, "notes\n").unwrap();
+    run_vdbench(folder.path(), parameters, &[]).expect(157, &["monitor=control: the file exists and is not a monitor"]);
+    assert_eq!(fs::read_to_string(&control).unwrap(), "notes\n");
+    fs::write(&control, "end_vdbench\n").unwrap();
+    let child = spawn(&mut prepare_vdbench(folder.path(), parameters, &[]));
+    let summary = folder.path().join("output/summary.html");
+    let wait_for = |text: &str| {
+        let has_text = || fs::read_to_string(&summary).is_ok_and(|found| found.contains(text));
+        wait_until(30, has_text, text);
+    };
+    wait_for("Starting RD=rd1");
+    fs::write(&control, "end_rd\n").unwrap();
+    wait_for("Starting RD=rd2");
+    assert_eq!(fs::read_to_string(&control).unwrap(), "");
+    fs::write(&control, "terminate\n").unwrap();
+    let ran = end(child);
+    ran.expect(
+        0,
+        &[
+            "monitor=control: rd=rd1 shutting down",
+            "monitor=control: rd=rd2 shutting down",
+            "completed successfully",
+        ],
+    );
+    assert!(!ran.out.contains("Starting RD=rd3"), "{}", ran.out);
+}
+
+/// Two files of 1 MiB are one of 2 MiB. A sequential pass reads each block once.
+#[test]
+fn concatenated_sds_are_read_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        fs::write(folder.path().join(name), vec![1; 1 << 20]).unwrap();
+    }
+    let parameters = "concatenatesds=yes\nsd=sd1,lun=DIR/one\nsd=sd2,lun=DIR/two\n\
+        wd=wd1,sd=sd*,xfersize=64k,seekpct=eof,threads=2\nwd=wd2,sd=sd*,xfersize=4k,threads=3\n\
+        wd=wd3,sd=sd*,xfersize=64k,seekpct=0,threads=2\n\
+        rd=rd1,wd=wd1,iorate=max,elapsed=10,interval=1\nrd=rd2,wd=wd2,iorate=200,elapsed=3,interval=1\n\
+        rd=rd3,wd=wd3,iorate=100,elapsed=3,interval=1\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["All sequential workloads on all slaves are done."]);
+    // 32 blocks in the first interval.
+    assert_eq!(flat_column(folder.path(), "rd1", "rate")[0], "32.0000");
+    assert_eq!(flat_column(folder.path(), "rd2", "threads")[0], "3");
+    // More than one pass of 32 blocks.
+    let rates = flat_column(folder.path(), "rd3", "rate");
+    let rate: f64 = rates.last().unwrap().parse().unwrap();
+    assert!((70.0..140.0).contains(&rate), "{rates:?}");
+    let short = parameters.replace("sd=sd2,lun=DIR/two", "sd=sd2,lun=DIR/two,size=2m");
+    run_vdbench(folder.path(), &short, &[])
+        .expect(157, &["File creation or expansion not supported for SD concatenation"]);
+    let threads = parameters.replace("seekpct=eof,threads=2", "seekpct=eof");
+    run_vdbench(folder.path(), &threads, &[]).expect(
+        157,
+        &["wd=wd1: for SD concatenation each WD must request a threads= value"],
+    );
+}
+
+/// Every link of the summary leads to a file. The size of the tree is as recorded from Vdbench.
+#[test]
+fn labels_of_this_machine_and_anchors_have_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = "hd=one,system=localhost\nhd=two,system=localhost\n\
+        fsd=fsd1,anchor=DIR/tree,depth=1,width=2,files=20,size=128k,workingsetsize=1m\n\
+        fwd=fwd1,fsd=fsd1,operation=read,host=one\n\
+        rd=rd1,fwd=fwd1,fwdrate=50,format=yes,elapsed=2,interval=1\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
+    let page = |name: &str| fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
+    let summary = page("summary");
+    let links: Vec<&str> = summary
+        .split("HREF=\"")
+        .skip(1)
+        .filter_map(|link| link.split(".html").next())
+        .collect();
+    for name in ["one", "two", "localhost", "anchors"] {
+        assert!(links.contains(&name), "{links:?}");
+    }
+    links
+        .iter()
+        .filter(|link| !link.starts_with('#'))
+        .for_each(|name| drop(page(name)));
+    assert!(page("one-0").contains("<A HREF=\"localhost.html\">localhost</A>"));
+    let anchors = page("anchors");
+    let rows: Vec<&str> = anchors.lines().filter(|line| line.starts_with('/')).collect();
+    // One before the runs, one for the format, and one for the run with its working set.
+    let figures = "       40        2   5.0m        0        0      0 ";
+    assert!(
+        rows.len() == 3 && rows.iter().all(|row| row.contains(figures)),
+        "{anchors}"
+    );
+    assert!(rows[2].contains("        0   1.0m      n/a"), "{anchors}");
+    let clash = parameters
+        .replace("fsd=fsd1", "fsd=two")
+        .replace("fwd=fwd1,fsd=two", "fwd=fwd1,fsd=two");
+    run_vdbench(folder.path(), &clash, &[]).expect(157, &["cannot create a report file named `two`"]);
 }

@@ -225,6 +225,54 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
     assert_eq!(fs::read(workspace.path("one.dat")).unwrap(), vec![7; 1 << 20]);
 }
 
+/// No host writes if the files of one would fill its file system.
+#[test]
+fn lay_outs_of_other_hosts_need_free_space() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let folder = workspace.folder.path().display();
+    let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
+    let parameters = format!(
+        "hd=one,system=localhost\nhd=two,system=db1,shell=ssh\n\
+         sd=sd1,host=one,lun={folder}/one.dat,size=1m\nsd=sd2,host=two,lun={folder}/two.dat,size=900t\n\
+         wd=wd1,sd=sd*\nrd=rd1,wd=wd1,iorate=50,elapsed=3,interval=1\n"
+    );
+    let ran = end(start(&workspace, None, &local, &parameters));
+    ran.expect(157, &["(rank 1)", "cannot create 900 TiB at ", ": this would "]);
+    assert!(!workspace.path("one.dat").exists() && !workspace.path("two.dat").exists());
+}
+
+#[test]
+fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let folder = workspace.folder.path().display();
+    let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
+    let parameters = format!(
+        "monitor={folder}/control\nhd=one,system=localhost\nhd=two,system=db1,shell=ssh\n\
+         sd=sd_$host,host=$host,lun={folder}/$host.dat,size=1m\nwd=wd1,sd=sd*,xfersize=64k\n\
+         rd=default,wd=wd1,iorate=100,elapsed=60,interval=1\nrd=rd1,maxdata=1m\nrd=rd2\nrd=rd3,elapsed=3\n"
+    );
+    let child = start(&workspace, None, &local, &parameters);
+    let begun = Instant::now();
+    let has_begun =
+        || fs::read_to_string(workspace.path("output/summary.html")).is_ok_and(|text| text.contains("Starting RD=rd2"));
+    while !has_begun() && begun.elapsed() < WATCHDOG / 2 {
+        sleep(Duration::from_millis(50));
+    }
+    fs::write(workspace.path("control"), "end_rd\n").unwrap();
+    let ran = end(child);
+    ran.expect(
+        0,
+        &[
+            "Reached maxdata=1m. rd=rd1",
+            "rd=rd2 shutting down",
+            "completed successfully",
+        ],
+    );
+    assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
+    // The last run is complete.
+    assert_eq!(rows(&workspace, "two", "rd3").len(), 4);
+}
+
 /// A failed host ends the others, and the run.
 #[test]
 fn a_lost_host_fails_the_run() {

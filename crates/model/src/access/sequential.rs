@@ -38,6 +38,14 @@ pub enum Advance {
         /// Bytes to add.
         skip: i64,
     },
+    /// To the end of the operation, plus `min` bytes and a random multiple of its length (Vdbench
+    /// `stride=(min,max)`).
+    RandomGap {
+        /// Minimum bytes to add.
+        min: u64,
+        /// Limit of the bytes to add.
+        max: u64,
+    },
 }
 
 /// The behaviour of a sequential position at the end of its area.
@@ -77,6 +85,7 @@ impl Sequential {
             parameters: *self,
             areas,
             next: [self.start.0; 3],
+            draws: 0,
         })
     }
 }
@@ -89,6 +98,8 @@ pub struct SequentialCursor {
     /// The next position for each direction, from the base; with shared positions only the first is
     /// used.
     next: [u64; 3],
+    /// Number of random gaps so far.
+    draws: u64,
 }
 
 impl SequentialCursor {
@@ -122,7 +133,12 @@ impl SequentialCursor {
     /// Advances past an operation of the given length, for patterns whose step depends on it.
     #[inline(always)]
     pub fn advance(&mut self, direction: Direction, offset: u64, length: u32) {
-        if let Advance::Length { skip } = self.parameters.advance {
+        if let Advance::RandomGap { min, max } = self.parameters.advance {
+            let (area, index) = (&self.areas[direction], self.index(direction));
+            let gap = draw_gap((min, max), length, self.draws);
+            self.draws += 1;
+            self.next[index] = (offset - area.base + u64::from(length)).saturating_add(gap);
+        } else if let Advance::Length { skip } = self.parameters.advance {
             let area = &self.areas[direction];
             let index = self.index(direction);
             let end = (offset - area.base) as i64 + i64::from(length);
@@ -148,9 +164,58 @@ impl SequentialCursor {
     }
 }
 
+/// Draws a gap between operations of this length. Equal numbers draw equal gaps.
+fn draw_gap((min, max): (u64, u64), length: u32, number: u64) -> u64 {
+    let width = u128::from(max.saturating_sub(min));
+    let drawn = (u128::from(mix_bits(number)) * width) >> 64;
+    let length = u64::from(length.max(1));
+    min + drawn as u64 / length * length
+}
+
+/// Spreads a number over 64 bits (splitmix64).
+fn mix_bits(number: u64) -> u64 {
+    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn random_gaps_are_multiples_of_the_length_below_the_limit() {
+        let area = Area {
+            base: 4096,
+            length: 1 << 20,
+            block: 4096,
+            alignment: 4096,
+        };
+        let walk = Sequential {
+            advance: Advance::RandomGap { min: 8192, max: 24576 },
+            ..Sequential::default()
+        };
+        let mut cursor = walk.cursor(PerDirection::all(area)).unwrap();
+        let (mut gaps, mut end, mut wraps) = ([0; 4], 4096, 0);
+        for _ in 0..1000 {
+            let offset = cursor.next(Direction::Read).unwrap().offset;
+            match offset >= end {
+                true if end > 4096 => gaps[((offset - end - 8192) / 4096) as usize] += 1,
+                true => assert_eq!(offset, 4096),
+                false => {
+                    assert_eq!(offset, 4096);
+                    wraps += 1;
+                }
+            }
+            end = offset + 4096;
+            cursor.advance(Direction::Read, offset, 4096);
+        }
+        assert!(
+            wraps > 10 && gaps.iter().all(|count| (150..350).contains(count)),
+            "{wraps} {gaps:?}"
+        );
+    }
 
     #[test]
     fn a_stride_beyond_the_area_wraps_to_its_start() {

@@ -209,6 +209,7 @@ fn align(stream: &Stream, direction: Direction, size: u64) -> u64 {
     let step = match walk.advance {
         Advance::Stride => alignment,
         Advance::Length { skip } => size.saturating_add_signed(skip),
+        Advance::RandomGap { min, .. } => size.saturating_add(min),
     };
     match step == size {
         true if of_region > 1 && size.is_multiple_of(of_region) => of_region,

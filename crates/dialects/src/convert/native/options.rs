@@ -190,6 +190,7 @@ fn stream_options(stream: &Stream, native: bool) -> Options {
         (model::access::Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => {
             (length as i64 + skip) as u64
         }
+        (model::access::Advance::RandomGap { min, .. }, Some(length)) => min.saturating_add(length),
         _ => align,
     };
     let is_default = step == 0 || (!native && step == sizes.min().0);

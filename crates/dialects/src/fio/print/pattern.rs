@@ -53,6 +53,7 @@ fn skip(section: &Section<'_>) -> i64 {
         Access::Sequential(is_sequential) => match is_sequential.advance {
             Advance::Stride => stride(),
             Advance::Length { skip } => skip,
+            Advance::RandomGap { min, .. } => i64::try_from(min).unwrap_or(i64::MAX),
         },
         Access::Interlocked(_) | Access::Parallel(_) => stride(),
         Access::Random { .. } | Access::Mixed(_) | Access::Every(_) | Access::Zones(_) | Access::WritePointers(_) => 0,

@@ -1,7 +1,7 @@
 //! Several hosts: `hd=`, `host=`, and the division of work among them.
 
 use dialects::vdbench::{Host, Lowered};
-use model::plan::{Pacing, Prepare};
+use model::plan::{Job, Pacing, Prepare};
 use model::testing::assert_contains;
 
 use super::{Fixture, read, run};
@@ -91,6 +91,39 @@ fn workloads_run_where_they_and_their_sds_have_a_common_host() {
     }
 }
 
+/// A host counts its own operations, so all hosts need the same shares of workloads.
+#[test]
+fn hosts_with_the_same_workloads_keep_their_shares_alone() {
+    let flows = |text: &str| -> Vec<(String, Vec<u32>, Vec<Option<i64>>)> {
+        let jobs = lowered(text).unwrap().plan.steps.remove(0).jobs;
+        let flow = |job: Job| {
+            let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
+            let weights = streams().map(|stream| stream.weight).collect();
+            let flows = streams().map(|stream| stream.flow.map(|flow| flow.id)).collect();
+            (job.hosts.join(","), weights, flows)
+        };
+        jobs.into_iter().map(flow).collect()
+    };
+    let sd = "sd=sd1,lun=/d/f,size=64m\n";
+    let wds = "wd=wd1,sd=sd*,skew=80\nwd=wd2,sd=sd1\nrd=rd1,wd=wd*,iorate=max,elapsed=4";
+    let alone = |host: &str| (host.to_owned(), vec![400_000, 100_000], vec![None, None]);
+    // On one SD the weights suffice.
+    assert_eq!(flows(&format!("{sd}{wds}")), [alone("0"), alone("1")]);
+    let two = format!("{sd}sd=sd2,lun=/d/g,size=64m\n{wds}");
+    let first = |host: &str, id| (host.to_owned(), vec![200_000, 100_000], vec![Some(id), None]);
+    let second = |host: &str, id| (host.to_owned(), vec![200_000], vec![Some(id)]);
+    assert_eq!(
+        flows(&two),
+        [first("0", 1), first("1", 2), second("0", 1), second("1", 2)]
+    );
+    let trees = |fwds: &str| {
+        format!("fsd=default,files=100\nfsd=fsd_$host,anchor=/d/$host\n{fwds}rd=rd1,fwd=fwd*,fwdrate=max,elapsed=4")
+    };
+    let on_one = |host: &str| format!("fwd=fwd_{host},fsd=fsd_{host},host={host},operation=read,skew=50\n");
+    let what = lowered(&trees(&format!("{}{}", on_one("one"), on_one("two")))).unwrap_err();
+    assert!(what.contains("on hosts with different workloads"), "{what}");
+}
+
 #[test]
 fn definitions_that_mention_the_host_are_repeated_for_each() {
     let text = "sd=sd_$host,lun=/d/$host/#host,size=(60m,#hosts),host=$host\nwd=wd_!host,sd=sd_$host,host=$host\n\
@@ -173,7 +206,7 @@ fn what_other_hosts_do_not_support_is_refused() {
         ),
         (
             format!("{sds}wd=wd1,sd=sd1,skew=20\nwd=wd2,sd=sd2\n{}", rd.replace('9', "max")),
-            "`skew=` under `iorate=max` on several hosts",
+            "`skew=` under `iorate=max` on hosts with different workloads",
         ),
         (
             format!("{sds}wd=wd1,sd=sd1\nwd=wd2,sd=sd2,seekpct=eof\n{rd}"),

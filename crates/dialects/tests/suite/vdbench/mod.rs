@@ -2,6 +2,7 @@
 //! logged them.
 
 mod addresses;
+mod concatenation;
 mod hosts;
 mod on_files;
 mod page;
@@ -515,7 +516,7 @@ fn impossible_numbers_are_refused() {
 #[test]
 fn unsupported_parameters_are_refused_by_name() {
     for (wd, rd, named) in [
-        ("stride=(1m,2m)", "iorate=max", "stride"),
+        ("stride=(2m,1m)", "iorate=max", "a `stride=` that falls"),
         ("hotband=(90,110)", "iorate=max", "hotband"),
         ("iorate=10,priority=1", "iorate=100", "iorate"),
         ("priority=1", "iorate=max", "priority"),

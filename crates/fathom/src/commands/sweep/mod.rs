@@ -198,7 +198,14 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
         Some(file) if file.ends_with(".toml") => run::load_document(what)?,
         Some(file) if run::detect_other_tool(file).is_some() => {
             let varied = args.over.iter().filter_map(|over| over.split('=').next());
-            run::translate_document(session, file, &varied.collect::<Vec<_>>())?
+            let target = args
+                .test
+                .load
+                .options
+                .iter()
+                .find(|(option, _)| option.name == "target");
+            let replaced: Vec<&str> = varied.chain(target.map(|(option, _)| option.name)).collect();
+            run::translate_document(session, file, &replaced)?
         }
         None => run::load_document(None)?,
         Some(target) => {

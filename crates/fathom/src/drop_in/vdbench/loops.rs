@@ -8,6 +8,7 @@ use dialects::vdbench::{Format, Parameters, Run, RunRate, format_plan};
 
 use super::Drive;
 use super::failure::Failure;
+use super::monitor::Request;
 
 impl Drive<'_> {
     /// Executes the runs after a restart, and all runs as often as requested.
@@ -92,6 +93,9 @@ impl Drive<'_> {
         }
         self.run_start_command(run.commands.start.as_ref())?;
         let base = self.run(&run, parameters)?;
+        if base.request == Some(Request::EndTest) {
+            return Ok(false);
+        }
         for percent in &run.points {
             let point = run.point(*percent, base.rate);
             let outcome = self.run(&point, parameters)?;
@@ -100,6 +104,9 @@ impl Drive<'_> {
                     "Vdbench terminating because of requested 'stopcurve={stop:.3}' with observed response time of {:.3} ms",
                     outcome.response_ms
                 ));
+                return Ok(false);
+            }
+            if outcome.request == Some(Request::EndTest) {
                 return Ok(false);
             }
         }

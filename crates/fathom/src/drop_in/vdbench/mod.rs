@@ -6,6 +6,7 @@ mod failure;
 mod hosts;
 pub mod local_env;
 mod loops;
+mod monitor;
 mod native_results;
 mod on_files;
 mod output;
@@ -36,8 +37,10 @@ use super::{check_outputs, lost_host_lines, print_findings, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use cpu_reader::CpuReader;
+use engine::sys::signals;
 use failure::{Failure, failure_from_error};
 use local_env::{LocalEnv, SELF_TEST_FILE_NAME};
+use monitor::EarlyEnds;
 use output::{Output, time};
 use reports::{header_time, report_files};
 use run_printer::{Outcome, RowStyle, RunPrinter};
@@ -172,6 +175,8 @@ struct Drive<'a> {
     compratio_before: Option<f64>,
     /// Lines with links to the runs.
     run_links: Vec<String>,
+    /// Width of the names on the page of anchors.
+    anchor_width: usize,
 }
 
 impl<'a> Drive<'a> {
@@ -230,6 +235,7 @@ impl<'a> Drive<'a> {
             map_locks: Vec::new(),
             compratio_before: None,
             run_links: Vec::new(),
+            anchor_width: 0,
         };
         drive.output.create(
             "logfile",
@@ -318,7 +324,10 @@ impl<'a> Drive<'a> {
         let in_round: usize = runs.iter().map(|run| 1 + run.points.len()).sum();
         let before = recovery_runs.len() + usize::from(format_run.is_some());
         self.check_results(rounds.saturating_mul(in_round).saturating_add(before))?;
-        self.create_reports(&all)?;
+        if let Some(file) = &parameters.general.monitor {
+            monitor::prepare(Path::new(file))?;
+        }
+        self.create_reports(&all, &parameters.labels())?;
         self.connect_hosts(&parameters)?;
         self.output.print_stamped("All slaves are now connected");
         let done = self.run_all(&recovery_runs, (format_run.as_ref(), &formats), &runs, &parameters);
@@ -351,7 +360,9 @@ impl<'a> Drive<'a> {
         }
         for run in runs {
             let plan = lower(run, parameters, &self.env, self.seed)?.plan;
-            check_outputs(&[], &self.env.inputs(), &plan)?;
+            let monitor = parameters.general.monitor.as_ref();
+            let monitor: Vec<_> = monitor.map(|file| ("monitor=", Path::new(file))).into_iter().collect();
+            check_outputs(&monitor, &self.env.inputs(), &plan)?;
             if self.style.in_fleet {
                 continue;
             }
@@ -413,6 +424,7 @@ impl<'a> Drive<'a> {
             self.output.write(&file, &heading);
             self.output.write(&file, "");
         }
+        self.write_anchor_rows(run, &lowered.plan);
         let has_headers = self.printed_runs.is_multiple_of(10);
         self.printed_runs += 1;
         let facts = flat_facts(run, lowered.lun_bytes);
@@ -422,7 +434,11 @@ impl<'a> Drive<'a> {
         let mut style = self.style.clone();
         on_files::set_requested(&mut style, run);
         let finished = AtomicBool::new(false);
-        let ends = (lowered.max_bytes, &finished);
+        let ends = EarlyEnds {
+            max_bytes: lowered.max_bytes,
+            monitor: parameters.general.monitor.as_deref().map(Path::new),
+            finished: &finished,
+        };
         let reported = (&lowered.parts[..], &limits[..]);
         let mut printer = RunPrinter::new(run, facts, style, reported, ends, &mut self.output);
         printer.write_status("Starting");
@@ -447,7 +463,8 @@ impl<'a> Drive<'a> {
             let outcome = execution.run(&mut |event| {
                 // Jobs of other hosts do not end with a failed one by themselves.
                 let has_failed = matches!(&event, Event::JobEnded { reason, .. } if *reason == EndReason::Failed);
-                if in_fleet && has_failed {
+                // Nor do they end with `finished`.
+                if in_fleet && (has_failed || finished.load(Ordering::Relaxed)) {
                     interrupt.store(true, Ordering::Relaxed);
                 }
                 let _ = sender.send((event, cpu_reader.read()));
@@ -456,10 +473,11 @@ impl<'a> Drive<'a> {
             let printer = printing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             (outcome, printer)
         });
-        let results = match outcome {
-            Ok(results) => results,
-            Err(error) => return Err(failure_from_error(&error)),
-        };
+        let mut results = outcome.map_err(|error| failure_from_error(&error))?;
+        if in_fleet && finished.load(Ordering::Relaxed) && signals::stop_signal().is_none() {
+            interrupt.store(false, Ordering::Relaxed);
+            results.interrupted = false;
+        }
         let outcome = printer.finish(&results, &lowered.workload_of, has_headers);
         self.mark_maps(parameters, true)?;
         self.report_results(run, &results, &outcome, parameters)?;
@@ -513,8 +531,8 @@ impl<'a> Drive<'a> {
             return Err(what.into());
         }
         let ended_early = outcome.intervals < run.intervals().0;
-        if run.maxdata.is_some() && ended_early {
-            // The interval that reached it is named.
+        if outcome.request.is_some() || run.maxdata.is_some() && ended_early {
+            // What ended it was printed.
         } else if run.files.is_some() {
             self.report_end_on_files(run, ended_early);
         } else if run.elapsed.is_none() || ended_early && run.ends_with_data() {
@@ -588,7 +606,10 @@ fn flat_facts(run: &Run, lun_bytes: u64) -> FlatFacts {
             rate => rate.requested(),
         },
         xfersize: common(run.workloads.iter().map(|(wd, _)| size(wd))).flatten(),
-        threads: common(run.sds.iter().map(|sd| sd.threads)),
+        threads: match run.workloads.iter().any(|(wd, _)| wd.threads.is_some()) {
+            true if !run.has_threads_loop => common(run.workloads.iter().map(|(wd, _)| wd.threads)).flatten(),
+            _ => common(run.sds.iter().map(|sd| sd.threads)),
+        },
         threads_of_run: run.has_threads_loop,
         rdpct: common_value(|wd| f64::from(wd.rdpct)),
         rhpct: common_value(|wd| wd.hits.0),

@@ -1,4 +1,4 @@
-//! Saves the native results of runs.
+//! Saves the native results of runs, and writes their pages.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,7 +9,7 @@ use model::plan::Plan;
 use model::results::Results;
 
 use super::{Drive, Failure};
-use crate::drop_in::{check_outputs, check_result_path, print_stderr};
+use crate::drop_in::{check_outputs, check_own_outputs, own_outputs, print_stderr, report_page, result_path};
 
 /// Maximum number of files that are checked before the first run. Each later one is checked before
 /// its run.
@@ -19,30 +19,33 @@ impl Drive<'_> {
     /// Checks before the first run whether the results of all runs can be saved, so that no
     /// measured result is lost.
     pub(super) fn check_results(&self, runs: usize) -> Result<(), Failure> {
-        check_result_path()?;
+        check_own_outputs()?;
         let count = runs.min(MAX_CHECKED) as u32;
-        let mut numbered = (2..=count).map_while(result_path);
-        Ok(numbered.try_for_each(|path| check_numbered(&path))?)
+        let mut numbered = (2..=count).flat_map(numbered_outputs);
+        Ok(numbered.try_for_each(|(name, path)| check_numbered(name, &path))?)
     }
 
     /// Checks whether the result of the next run can be saved. The number of runs is unknown if
     /// they repeat until a time.
     pub(super) fn check_next_result(&self, plan: &Plan) -> Result<(), Failure> {
-        check_result_path()?;
+        check_own_outputs()?;
         let number = self.saved_results + 1;
-        if let Some(path) = result_path(number).filter(|_| number > 1) {
-            check_outputs(&[("the result", &path)], &self.env.inputs(), plan)?;
-            check_numbered(&path)?;
+        for (name, path) in numbered_outputs(number).into_iter().filter(|_| number > 1) {
+            check_outputs(&[(name, &path)], &self.env.inputs(), plan)?;
+            check_numbered(name, &path)?;
         }
         Ok(())
     }
 
-    /// Saves the native result and records it in the history. Each needs its variable.
+    /// Saves the native result, writes its page, and records it in the history, each if requested.
     pub(super) fn record_results(&mut self, results: &Results) -> Result<(), Failure> {
         self.saved_results += 1;
-        let path = result_path(self.saved_results);
+        let path = result_path().map(|path| add_number(&path, self.saved_results));
         if let Some(path) = &path {
             archive::save(results, path).map_err(|error| format!("FATHOM_RESULT: {error}"))?;
+        }
+        if let Some((_, page)) = report_page::requested() {
+            report_page::write(results, &add_number(&page, self.saved_results))?;
         }
         let file = path.and_then(|path| fs::canonicalize(path).ok());
         let recording = Recording {
@@ -59,33 +62,33 @@ impl Drive<'_> {
     }
 }
 
-/// Returns the path for the result of a run, counted from 1. The file of the first run has the
-/// plain name, and the files of later runs have a number.
-fn result_path(number: u32) -> Option<PathBuf> {
-    let path = PathBuf::from(std::env::var_os("FATHOM_RESULT")?);
-    Some(match number {
-        ..=1 => path,
-        2.. => add_number(&path, number),
-    })
+/// Returns the files for the result and the page of a run, counted from 1.
+fn numbered_outputs(number: u32) -> Vec<(&'static str, PathBuf)> {
+    let outputs = own_outputs().into_iter();
+    outputs.map(|(name, path)| (name, add_number(&path, number))).collect()
 }
 
-/// Refuses to replace a file that is no saved result: the user did not name it.
-fn check_numbered(path: &Path) -> Result<(), String> {
+/// Refuses to replace a file that fathom did not write: the user did not name it.
+fn check_numbered(name: &str, path: &Path) -> Result<(), String> {
     const HEAD_BYTES: u64 = 4096;
     let Ok(meta) = fs::metadata(path) else { return Ok(()) };
     let mut head = Vec::new();
     let mut read = || File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head);
-    match meta.is_file() && read().is_ok() && archive::is_saved(&head) {
+    let is_readable = meta.is_file() && read().is_ok();
+    match is_readable && (archive::is_saved(&head) || report_page::is_page(&head)) {
         true => Ok(()),
         false => Err(format!(
-            "FATHOM_RESULT: cannot replace {}: it exists and is not a saved result; move it, or set another name",
+            "{name}: cannot replace {}: it exists and is not a saved result or page; move it, or set another name",
             path.display()
         )),
     }
 }
 
-/// Adds a number to a file name: `result.json` becomes `result.2.json`.
+/// Adds the number of a run to a file name: `result.json` becomes `result.2.json` for the second.
 fn add_number(path: &Path, number: u32) -> PathBuf {
+    if number < 2 {
+        return path.to_owned();
+    }
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     match path.extension() {
         Some(extension) => path.with_file_name(format!("{stem}.{number}.{}", extension.to_string_lossy())),

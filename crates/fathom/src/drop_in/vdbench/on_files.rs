@@ -70,6 +70,46 @@ fn format_anchor_size(fsd: &Fsd) -> String {
     )
 }
 
+/// The number of files in the working set of a run on a tree.
+fn working_set_files(plan: &Plan, fsd: &Fsd) -> Option<u64> {
+    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+    let mut streams = workers.flat_map(|worker| &worker.streams);
+    let on_tree = streams.find(|stream| {
+        let mut targets = stream.target.ids().iter().map(|id| plan.target(*id));
+        targets.any(|target| target.path == fsd.anchor)
+    });
+    let set = on_tree.and_then(|stream| stream.files.as_ref()?.working_set)?;
+    Some(u64::from(set.files))
+}
+
+/// Headers of the page of anchors, above columns of three figures each, and two for opened files.
+const ANCHOR_HEADERS: [&str; 2] = [
+    "......Anchor size....    ......Total size.....    ......Workingset.....    ....Existing ........    ...Opened...",
+    "files     dirs  bytes    files     dirs  bytes    files     dirs  bytes    files     dirs  bytes    files  bytes",
+];
+
+/// Formats the row of an anchor. Existing and opened files are not counted.
+fn format_anchor_row(fsd: &Fsd, set: Option<u64>, width: usize) -> String {
+    let tree = fsd.whole_tree();
+    let size = |files: u64, bytes: u64| format!("{files:>8} {:>8} {:>6}", 0, format_short_size(bytes));
+    let whole = format!(
+        "{:>8} {:>8} {:>6}",
+        tree.file_count(),
+        tree.directory_count(),
+        format_short_size(tree.total_size().0)
+    );
+    let none = format!("{:>8} {:>8} {:>6}", 0, 0, 0);
+    let total = fsd
+        .total
+        .map_or(none.clone(), |bytes| size(fsd.tree().file_count(), bytes));
+    let working = match (set, fsd.working_set) {
+        (Some(files), Some(bytes)) => size(files, bytes),
+        _ => none,
+    };
+    let unknown = format!("{0:>8} {0:>8} {0:>6} {0:>8} {0:>6}", "n/a");
+    format!("{:<width$} {whole} {total} {working} {unknown}", fsd.anchor)
+}
+
 impl Drive<'_> {
     /// Creates missing anchors, and prints the size of each.
     pub(super) fn prepare_anchors(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
@@ -109,26 +149,47 @@ impl Drive<'_> {
         Ok(())
     }
 
+    /// Creates the page of anchors, with a row for each.
+    pub(super) fn create_anchors_page(&mut self, runs: &[&Run]) -> Result<(), Failure> {
+        let mut known: Vec<&Fsd> = Vec::new();
+        for fsd in runs
+            .iter()
+            .filter_map(|run| run.files.as_ref())
+            .flat_map(|files| &files.fsds)
+        {
+            if !known.iter().any(|other| other.name == fsd.name) {
+                known.push(fsd);
+            }
+        }
+        self.anchor_width = known.iter().map(|fsd| fsd.anchor.len()).max().unwrap_or(0);
+        let [first, second] = ANCHOR_HEADERS.map(|text| format!("{:width$}{text}", "", width = self.anchor_width + 4));
+        let title = format!("Anchor status report\n\n(existing and opened files are not counted)\n\n{first}\n{second}");
+        self.create_linked("anchors", &title, &[])?;
+        for fsd in known {
+            let row = format_anchor_row(fsd, None, self.anchor_width);
+            self.output.write("anchors", &row);
+        }
+        Ok(())
+    }
+
+    /// Writes the rows of a run to the page of anchors.
+    pub(super) fn write_anchor_rows(&mut self, run: &Run, plan: &Plan) {
+        for fsd in run.files.iter().flat_map(|files| &files.fsds) {
+            let row = format_anchor_row(fsd, working_set_files(plan, fsd), self.anchor_width);
+            self.output.write("anchors", &row);
+        }
+    }
+
     /// Prints the part of its trees that a run uses.
     pub(super) fn report_sizes(&mut self, run: &Run, plan: &Plan) {
         let Some(files) = &run.files else { return };
         for fsd in &files.fsds {
             let count = fsd.tree().file_count();
-            let streams = plan
-                .steps
-                .iter()
-                .flat_map(|step| &step.jobs)
-                .flat_map(|job| &job.workers);
-            let mut streams = streams.flat_map(|worker| &worker.streams);
-            let on_tree = streams.find(|stream| {
-                let mut targets = stream.target.ids().iter().map(|id| plan.target(*id));
-                targets.any(|target| target.path == fsd.anchor)
-            });
-            let set = on_tree.and_then(|stream| stream.files.as_ref()?.working_set);
+            let set = working_set_files(plan, fsd);
             let parts = [
                 fsd.total
                     .map(|bytes| ("totalsize", bytes, count, fsd.whole_tree().file_count())),
-                set.map(|set| ("workingset", fsd.working_set.unwrap_or(0), u64::from(set.files), count)),
+                set.map(|files| ("workingset", fsd.working_set.unwrap_or(0), files, count)),
             ];
             for (what, bytes, used, total) in parts.into_iter().flatten() {
                 self.output.print_stamped(&format!(

@@ -14,7 +14,7 @@ const MARK: &str = "<title>Vdbench ";
 
 /// Files that always have these names.
 pub const STANDARD: &[&str] = &[
-    "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew",
+    "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew", "anchors",
 ];
 
 /// An output directory with its open files.

@@ -28,7 +28,7 @@ impl Drive<'_> {
     }
 
     /// Creates a file with a title and links.
-    fn create_linked(&mut self, name: &str, title: &str, links: &[String]) -> Result<(), Failure> {
+    pub(super) fn create_linked(&mut self, name: &str, title: &str, links: &[String]) -> Result<(), Failure> {
         let runs = if self.run_links.is_empty() {
             &[][..]
         } else {
@@ -72,17 +72,25 @@ impl Drive<'_> {
     }
 
     /// Creates the files of runs.
-    pub(super) fn create_reports(&mut self, runs: &[&Run]) -> Result<(), Failure> {
+    ///
+    /// `labels` are all labels of `hd=`. If all are this machine, one process does their work, and
+    /// their pages only name its page.
+    pub(super) fn create_reports(&mut self, runs: &[&Run], labels: &[String]) -> Result<(), Failure> {
         let on_files = runs.iter().any(|run| run.files.is_some());
         let sds = distinct(runs.iter().flat_map(|run| storage_names(run)));
         let wds = distinct(runs.iter().flat_map(|run| workload_names(run)));
-        self.check_names(&sds, &wds)?;
         let hosts = self.style.hosts.clone();
+        let other_labels: Vec<String> = labels.iter().filter(|label| !hosts.contains(label)).cloned().collect();
+        self.check_names(&sds, &wds, &other_labels)?;
         let links =
             |title: &str, names: &[String]| names.iter().map(|name| format_link(title, name)).collect::<Vec<_>>();
         let mut items = vec![
             String::new(),
-            format!("{:<LINK$}{}", "Link to HOST reports:", html_anchors(&hosts)),
+            format!(
+                "{:<LINK$}{}",
+                "Link to HOST reports:",
+                html_anchors(&[&hosts[..], &other_labels].concat())
+            ),
             format_link("Link to response time histogram:", "histogram"),
             format_link("Link to workload skew report:", "skew"),
         ];
@@ -91,6 +99,9 @@ impl Drive<'_> {
             false => ("Link to SD reports:", "Link to workload report:"),
         };
         items.push(format!("{of_storage:<LINK$}{}", html_anchors(&sds)));
+        if on_files {
+            items.push(format_link("Link to anchor status:", "anchors"));
+        }
         items.push(String::new());
         items.extend(links(of_workloads, &wds));
         self.run_links = format_run_links(runs);
@@ -118,6 +129,14 @@ impl Drive<'_> {
             let title = format!("Response time histogram of {host}");
             self.create_linked(&format!("{host}.histogram"), &title, &[])?;
         }
+        for label in other_labels.iter().flat_map(|label| RowStyle::page_names(label)) {
+            let to = format_link("Link to HOST reports:", &hosts[0]);
+            let title = format!("{label} is this machine, whose only process did the work of all hosts");
+            self.create_linked(&label, &title, &[to])?;
+        }
+        if on_files {
+            self.create_anchors_page(runs)?;
+        }
         let titles = match on_files {
             true => ["Report for fsd ", "Report for fwd "],
             false => ["SD report for sd=", "Workload Report for wd="],
@@ -133,8 +152,9 @@ impl Drive<'_> {
     }
 
     /// Refuses SD and WD names that would need the same file.
-    fn check_names(&self, sds: &[String], wds: &[String]) -> Result<(), Failure> {
-        let pages = self.style.pages();
+    fn check_names(&self, sds: &[String], wds: &[String], other_labels: &[String]) -> Result<(), Failure> {
+        let others = other_labels.iter().flat_map(|label| RowStyle::page_names(label));
+        let pages: Vec<String> = self.style.pages().into_iter().chain(others).collect();
         for (number, name) in pages.iter().chain(sds).chain(wds).enumerate() {
             let is_standard = STANDARD.contains(&name.as_str());
             let mut earlier_pages = pages.iter().take(number);
@@ -251,7 +271,7 @@ fn workload_names(run: &Run) -> Vec<String> {
 
 /// Returns the names of the files with rows of a run.
 pub(super) fn report_files(run: &Run, style: &RowStyle) -> Vec<String> {
-    let standard = ["summary", "totals", "histogram", "skew", "logfile"].map(str::to_owned);
+    let standard = ["summary", "totals", "histogram", "skew", "anchors", "logfile"].map(str::to_owned);
     let items = storage_names(run).into_iter().chain(workload_names(run));
     let items = items.chain(style.hosts.clone());
     let items = items.flat_map(|name| [name.clone(), format!("{name}.histogram")]);

@@ -1,7 +1,7 @@
 //! Prints a run live. An interval becomes a row once every SD has reported it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use dialects::vdbench::values::format_loop_value;
 use dialects::vdbench::{JobPart, Run, RunRate};
@@ -18,6 +18,7 @@ use report::formats::vdbench::{
 
 use ::run::targets::SHORT_FILES;
 
+use super::monitor::{EarlyEnds, Request, take_request};
 use super::output::{Output, date, time, timestamp};
 
 /// The format of rows.
@@ -40,7 +41,7 @@ impl RowStyle {
     }
 
     /// Returns the names of a host's pages: its own page, and its slave's.
-    fn page_names(host: &str) -> [String; 2] {
+    pub fn page_names(host: &str) -> [String; 2] {
         [host.to_owned(), format!("{host}-0")]
     }
 
@@ -78,12 +79,11 @@ pub struct RunPrinter<'a> {
     /// Processor times when the last event arrived.
     cpu_now: Arc<CoreTimes>,
     has_begun: bool,
-    /// `maxdata=`: bytes that end the run with the interval after the one that reaches them.
-    max_bytes: Option<u64>,
-    /// The last interval, once they are reached.
+    ends: EarlyEnds<'a>,
+    /// The last interval, once something ends the run early.
     last: Option<u64>,
-    /// Set to end the run.
-    finished: &'a AtomicBool,
+    /// What the file of `monitor=` asked for.
+    request: Option<Request>,
 }
 
 /// The outcome of a run.
@@ -95,6 +95,8 @@ pub struct Outcome {
     pub response_ms: f64,
     /// Number of reported intervals.
     pub intervals: u64,
+    /// What the file of `monitor=` asked for.
+    pub request: Option<Request>,
 }
 
 impl<'a> RunPrinter<'a> {
@@ -104,7 +106,7 @@ impl<'a> RunPrinter<'a> {
         facts: FlatFacts,
         style: RowStyle,
         (parts, limits_us): (&[JobPart], &'a [u64]),
-        (max_bytes, finished): (Option<u64>, &'a AtomicBool),
+        ends: EarlyEnds<'a>,
         output: &'a mut Output,
     ) -> RunPrinter<'a> {
         let warm_up = match (run.ends_with_data() || run.elapsed.is_none(), run.warmup) {
@@ -135,9 +137,9 @@ impl<'a> RunPrinter<'a> {
             cpu_after_warm_up: Arc::clone(&cpu_now),
             cpu_now,
             has_begun: false,
-            max_bytes,
+            ends,
             last: None,
-            finished,
+            request: None,
             run,
         }
     }
@@ -271,15 +273,34 @@ impl<'a> RunPrinter<'a> {
         }
         self.printed = number;
         self.end_after_max_bytes();
+        self.follow_monitor();
+    }
+
+    /// Ends the run if the file of `monitor=` asks for it. Lay-outs and formats continue, because
+    /// the next run needs all of their files.
+    fn follow_monitor(&mut self) {
+        let file = self
+            .ends
+            .monitor
+            .filter(|_| self.run.elapsed.is_some() && self.request.is_none());
+        let Some((file, request)) = file.and_then(|file| Some((file, take_request(file)?))) else {
+            return;
+        };
+        let (name, file) = (&self.run.name, file.display());
+        self.output
+            .print_stamped(&format!("monitor={file}: rd={name} shutting down"));
+        self.request = Some(request);
+        self.last = Some(self.printed);
+        self.ends.finished.store(true, Ordering::Relaxed);
     }
 
     /// Ends the run one interval after the one that reached `maxdata=`.
     fn end_after_max_bytes(&mut self) {
-        let (Some(maxdata), Some(max)) = (self.run.maxdata, self.max_bytes) else {
+        let (Some(maxdata), Some(max)) = (self.run.maxdata, self.ends.max_bytes) else {
             return;
         };
         if self.last == Some(self.printed) {
-            self.finished.store(true, Ordering::Relaxed);
+            self.ends.finished.store(true, Ordering::Relaxed);
         }
         let printed = self.printed as usize;
         let tallies = self.jobs.iter().flat_map(|(tallies, ..)| tallies.iter().take(printed));
@@ -450,6 +471,7 @@ impl<'a> RunPrinter<'a> {
             rate: file_count.n as f64 / seconds,
             response_ms: file_count.sum_ns as f64 / file_count.n.max(1) as f64 / 1e6,
             intervals: self.printed,
+            request: self.request,
         }
     }
 

@@ -1,0 +1,105 @@
+//! What the drop-in modes of all tools have in common: detection of their files, and pages.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{command, fathom, finish, text};
+
+/// A test of each tool that reads `DIR/data`, with the extension of its files, the name in
+/// messages, and the command that runs it. The result file of Iometer is `DIR/r.csv`.
+const TESTS: [(&str, &str, &str, &str); 4] = [
+    (
+        "fio",
+        "an fio job file",
+        "fathom fio FILE",
+        "[a]\nfilename=DIR/data\nrw=randread\nsize=1m\nruntime=1\ntime_based\n",
+    ),
+    (
+        "xml",
+        "a DiskSpd profile",
+        "fathom diskspd -XFILE",
+        "<Profile><TimeSpans><TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets><Target><Path>DIR/data</Path>\
+         <BlockSize>4096</BlockSize><ThreadsPerFile>1</ThreadsPerFile></Target></Targets></TimeSpan></TimeSpans></Profile>",
+    ),
+    (
+        "parm",
+        "a Vdbench parameter file",
+        "fathom vdbench -f FILE",
+        "sd=sd1,lun=DIR/data\nwd=wd1,sd=sd1,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+    ),
+    (
+        "icf",
+        "an Iometer configuration",
+        "fathom iometer FILE RESULTS.csv",
+        "Version 1.1.0\n'TEST SETUP ====\n'Run Time\n'\thours      minutes    seconds\n\t0          0          1\n\
+         'END test setup\n'ACCESS SPECIFICATIONS ====\n'Access specification name,default assignment\n\ta,NONE\n\
+         'size,% of size,% reads,% random,delay,burst,align,reply\n\t4096,100,100,100,0,1,0,0\n'END access specifications\n\
+         'MANAGER LIST ====\n'Manager ID, manager name\n\t1,localhost\n'Manager network address\n\t127.0.0.1\n'Worker\n\
+         \tw\n'Worker type\n\tDISK\n'Assigned access specs\n\ta\n'End assigned access specs\n'Target assignments\n\
+         'Target\n\tDIR/data\n'Target type\n\tDISK\n'End target\n'End target assignments\n'End worker\n'End manager\n\
+         'END manager list\nVersion 1.1.0\n",
+    ),
+];
+
+fn write_tests(folder: &Path) {
+    fs::write(folder.join("data"), vec![5; 1 << 20]).unwrap();
+    for (extension, _, _, content) in TESTS {
+        fs::write(folder.join(extension), content.replace("DIR", text(folder))).unwrap();
+    }
+}
+
+/// Files of Vdbench usually have no extension.
+#[test]
+fn files_of_other_tools_are_detected_by_their_content() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tests(folder.path());
+    for (extension, what, run_it, _) in TESTS {
+        let path = folder.path().join(extension);
+        let file = text(&path);
+        let run_it = run_it.replace("FILE", file);
+        fathom(&["run", file]).expect(4, &[&format!("`{file}` is {what}"), &format!("`{run_it}`")]);
+        fathom(&["verify", "--require", "iops>1", file]).expect(4, &[&format!("{file} is {what}, not a target")]);
+        fathom(&["lint", file]).expect(0, &["SHORT-RUN"]);
+        let converted = fathom(&["convert", "--to", "native", file]);
+        assert!(
+            converted.out.contains(text(&folder.path().join("data"))),
+            "{}{}",
+            converted.out,
+            converted.err
+        );
+        let lint_it = format!("`fathom lint {file}` examines it");
+        fathom(&["explain", file]).expect(3, &[&format!("{file} is {what}"), &lint_it]);
+        let swept = ["sweep", file, "--over", "depth=1", "--time", "1s"];
+        fathom(&swept).expect(0, &["depth 1: "]);
+    }
+}
+
+#[test]
+fn every_tool_writes_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tests(folder.path());
+    let parameters = fs::read_to_string(folder.path().join("parm")).unwrap();
+    let two_runs = format!("{parameters}rd=rd2,wd=wd1,iorate=50,elapsed=2,interval=1\n");
+    fs::write(folder.path().join("two"), two_runs).unwrap();
+    for (arguments, page) in [
+        (&["fio", "--report", "fio.html", "fio"][..], "fio.html"),
+        (&["diskspd", "-Xxml", "--report=xml.html"], "xml.html"),
+        (&["vdbench", "-f", "two", "--report", "parm.html"], "parm.2.html"),
+        (&["iometer", "icf", "r.csv", "--report", "icf.html"], "icf.html"),
+    ] {
+        let ran = finish(command(arguments).current_dir(folder.path()));
+        ran.expect(0, &[]);
+        let page = fs::read_to_string(folder.path().join(page)).unwrap();
+        assert!(page.contains("<main>") && page.contains("IOPS"), "{arguments:?}");
+    }
+    // A copy with the name of the tool takes only the arguments of the tool.
+    let variable = |path: &str| {
+        let mut command = command(&["vdbench", "-f", "parm"]);
+        finish(command.current_dir(folder.path()).env("FATHOM_REPORT", path))
+    };
+    variable("data").expect(157, &["cannot write FATHOM_REPORT to data: it is a target of the test"]);
+    assert_eq!(fs::read(folder.path().join("data")).unwrap(), vec![5; 1 << 20]);
+    variable("variable.html").expect(0, &[]);
+    assert!(folder.path().join("variable.html").exists());
+    fathom(&["vdbench", "-f", "parm", "--report"]).expect(1, &["missing file name"]);
+}
