@@ -12,12 +12,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     // A derive macro.
     ("schema", &[]),
     ("model", &["schema"]),
+    ("json", &["model"]),
     ("engine", &["model"]),
     ("dialects", &["model"]),
     ("analysis", &["model"]),
     ("report", &["model"]),
-    ("run", &["model", "engine"]),
-    ("archive", &["model", "analysis", "report"]),
+    ("run", &["model", "json", "engine"]),
+    ("archive", &["model", "json", "analysis", "report"]),
     ("study", &["model", "analysis", "run"]),
     (
         "fathom",

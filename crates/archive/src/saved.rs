@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use json::Json;
 use model::results::{FORMAT_VERSION, Results};
 use model::study::Study;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::atomic::write_whole;
@@ -103,7 +103,7 @@ pub fn save_study(study: &Study, path: &Path) -> Result<(), ArchiveError> {
     write(study, path)
 }
 
-fn write<T: Serialize>(what: &T, path: &Path) -> Result<(), ArchiveError> {
+fn write<T: Json>(what: &T, path: &Path) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::System {
         verb: "write",
         path: path.to_owned(),
@@ -117,10 +117,9 @@ fn write<T: Serialize>(what: &T, path: &Path) -> Result<(), ArchiveError> {
 }
 
 /// The text of a saved file.
-pub(crate) fn to_json<T: Serialize>(what: &T) -> io::Result<Vec<u8>> {
-    let mut bytes = serde_json::to_vec(what)?;
-    bytes.push(b'\n');
-    Ok(bytes)
+pub(crate) fn to_json<T: Json>(what: &T) -> io::Result<Vec<u8>> {
+    let text: Box<str> = what.to_json()?.into();
+    Ok((text.into_string() + "\n").into_bytes())
 }
 
 /// True if saved files of this text are compressed.
@@ -273,10 +272,9 @@ struct Header {
     kind: Value,
 }
 
-fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Box<T>, String> {
+fn read<T: Json>(bytes: &[u8]) -> Result<Box<T>, String> {
     bounds::check_numbers(bytes)
-        .and_then(|()| serde_json::from_slice(bytes))
-        .map(Box::new)
+        .and_then(|()| Box::from_json(bytes))
         .map_err(|error| error.to_string())
 }
 

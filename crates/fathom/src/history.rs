@@ -83,15 +83,26 @@ pub fn record_as(
     }
 }
 
+/// True if the results of a native command are recorded.
+pub fn is_recording(args: &MeasureArgs) -> bool {
+    !args.no_history && !matches!(HistoryLocation::from_env(), HistoryLocation::Off)
+}
+
+/// True if the results of drop-in modes are recorded, because `FATHOM_HISTORY` asks for it.
+pub fn is_recording_drop_ins() -> bool {
+    let location = HistoryLocation::from_env();
+    std::env::var_os(VARIABLE).is_some() && !matches!(location, HistoryLocation::Off | HistoryLocation::At(_, false))
+}
+
 /// Records the results of a drop-in mode if `FATHOM_HISTORY` asks for it. The error is a sentence.
 pub fn record_drop_in(recording: &Recording<'_>) -> Result<(), String> {
-    if std::env::var_os(VARIABLE).is_none() {
+    if !is_recording_drop_ins() {
         return Ok(());
     }
     match HistoryLocation::from_env() {
-        HistoryLocation::Off | HistoryLocation::At(_, false) => Ok(()),
+        HistoryLocation::Off => Ok(()),
         HistoryLocation::NoFolder => Err(missing_folder_fault().what),
-        HistoryLocation::At(path, true) => add_entry(&path, recording)
+        HistoryLocation::At(path, _) => add_entry(&path, recording)
             .map(|_| ())
             .map_err(|error| fault(&error).what),
     }

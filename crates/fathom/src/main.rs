@@ -85,6 +85,7 @@ fn main() -> ExitCode {
 /// Runs the drop-in mode of a tool. The first `words` arguments are the program's name.
 fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<ExitCode, Faults> {
     connect_fleet(session, None)?;
+    session.set_translates(drop_in::is_keeping_results());
     Ok(match tool {
         drop_in::Tool::Diskspd => drop_in::diskspd::execute(session, words),
         drop_in::Tool::Vdbench => drop_in::vdbench::execute(session, words),

@@ -349,6 +349,12 @@ impl Outputs {
         self.list.iter().any(|output| matches!(output.what, OutputKind::Page))
     }
 
+    /// True if something shows or stores more of a result than the text report does.
+    pub fn has_whole_result(&self, measure: &MeasureArgs) -> bool {
+        let is_text_only = self.save.is_none() && self.metrics.is_none() && self.list.iter().all(Output::is_text);
+        !is_text_only || history::is_recording(measure)
+    }
+
     /// Writes all reports. `text` replaces the default text report.
     ///
     /// # Errors
@@ -364,12 +370,14 @@ impl Outputs {
     /// [`Faults`] with every file that could not be written; the others are written. If all fail,
     /// the text report goes to stderr, so that the results are not lost.
     pub fn finish_with(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
-        let last = stream::last_line(results);
-        if let Some(server) = &self.live_server {
-            server.send_line(&last);
-        }
-        if let Some(message) = self.write_line(&last) {
-            let _ = io::stderr().write_all(message.as_bytes());
+        if !self.streams.is_empty() || self.live_server.is_some() {
+            let last = stream::last_line(results);
+            if let Some(server) = &self.live_server {
+                server.send_line(&last);
+            }
+            if let Some(message) = self.write_line(&last) {
+                let _ = io::stderr().write_all(message.as_bytes());
+            }
         }
         if !self.list.iter().any(Output::is_read_by_people) {
             note_errors(results);

@@ -27,6 +27,8 @@ pub struct Session {
     fleet: RefCell<Option<Fleet>>,
     /// CPUs that a launcher allowed, if this process runs alone and widened its affinity.
     widened_from: Cell<Option<u32>>,
+    /// Results contain the test in the other dialects.
+    translates: Cell<bool>,
 }
 
 impl Session {
@@ -36,6 +38,7 @@ impl Session {
             process,
             fleet: RefCell::new(None),
             widened_from: Cell::new(None),
+            translates: Cell::new(true),
         }
     }
 
@@ -47,6 +50,12 @@ impl Session {
     /// Records the number of CPUs that a launcher allowed before this process widened its affinity.
     pub fn set_widened_from(&self, from: Option<u32>) {
         self.widened_from.set(from);
+    }
+
+    /// Sets whether results contain the test in the other dialects. Translating many jobs takes
+    /// longer than preparing them, so it is omitted if no output would show it.
+    pub fn set_translates(&self, translates: bool) {
+        self.translates.set(translates);
     }
 
     /// True if plans are executed on a fleet.
@@ -122,7 +131,7 @@ impl Session {
 
     /// Returns the results of a plan that was not executed.
     pub fn empty_results(&self, plan: Plan) -> Results {
-        let equivalents = equivalents(&plan);
+        let equivalents = self.equivalents(&plan);
         Results {
             equivalents,
             ..run::nothing_measured(plan, &self.process.clock())
@@ -169,7 +178,7 @@ impl<'a> Execution<'a> {
         let Session { process, fleet, .. } = self.session;
         // This may fail, so it comes before the measurement: a later failure would lose the
         // results.
-        let equivalents = equivalents(&self.plan);
+        let equivalents = self.session.equivalents(&self.plan);
         // Calibrates the clock as late as possible, because it spins until 2 ms after the start.
         let context =
             RunContext::new(process.clock(), process.interrupt_flag(), self.permissions).with_hooks(self.hooks);
@@ -210,6 +219,17 @@ impl<'a> Execution<'a> {
 }
 
 impl Session {
+    /// Translates the test to the other dialects.
+    fn equivalents(&self, plan: &Plan) -> Vec<Equivalent> {
+        match self.translates.get() {
+            true => dialects::convert::equivalents(plan)
+                .into_iter()
+                .map(Equivalent::from)
+                .collect(),
+            false => Vec::new(),
+        }
+    }
+
     /// Adds facts of this process to the results of its host.
     fn describe_host(&self, background_io: Option<BackgroundIo>, results: &mut Results) {
         let is_alone = results.fleet.is_none();
@@ -225,12 +245,4 @@ impl Session {
             host.environment.widened_from = self.widened_from.get().filter(|_| is_alone);
         }
     }
-}
-
-/// Translates the test to the other dialects.
-fn equivalents(plan: &Plan) -> Vec<Equivalent> {
-    dialects::convert::equivalents(plan)
-        .into_iter()
-        .map(Equivalent::from)
-        .collect()
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::compare::{self, Fact, Figure};
+use json::Json;
 use model::JsonSchema;
 use model::observation::Observation;
 use model::plan::{AtEndOfJob, Origin, Phases, Plan};
@@ -349,7 +350,7 @@ pub(super) fn plan_digest(plan: &Plan) -> String {
         origin: Origin::default(),
         ..plan.clone()
     };
-    digest(&serde_json::to_vec(&plan).expect("a plan is plain data"))
+    digest(plan.to_json().expect("a plan is plain data").get().as_bytes())
 }
 
 /// Digest of a plan without names, times, seeds, and settings that only affect logs and display.

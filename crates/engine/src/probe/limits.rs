@@ -6,12 +6,12 @@ use model::Bytes;
 use model::environment::{DeviceLimit, Limits};
 
 use super::System;
-use super::mounts::{Mount, own_mounts};
+use super::mounts::{Mount, own_mounts_with};
 
 /// The limits of this process.
 pub fn limits(system: &System) -> Limits {
     let mut limits = Limits::default();
-    let mounts = own_mounts(system);
+    let mounts = own_mounts_with(system, " - cgroup");
     let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':');
@@ -70,7 +70,7 @@ impl DeviceLimitReader {
 /// Directories of this process's control groups with a controller, innermost first: the version 2
 /// group, then the version 1 group of the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
-    let mounts = own_mounts(system);
+    let mounts = own_mounts_with(system, " - cgroup");
     let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
     let control_group = |line: &str| -> Option<Vec<String>> {
         let mut parts = line.splitn(3, ':').skip(1);

@@ -49,8 +49,14 @@ pub(super) fn mounts(system: &System) -> Vec<Mount> {
 
 /// Mounts of this process, to find the file system of a path.
 pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
+    own_mounts_with(system, "")
+}
+
+/// Mounts of this process whose line contains `part`: most lines need not be parsed.
+pub(super) fn own_mounts_with(system: &System, part: &str) -> Vec<Mount> {
     let text = system.read_text("/proc/self/mountinfo").unwrap_or_default();
-    text.lines().filter_map(|line| mount(system, line)).collect()
+    let lines = text.lines().filter(|line| line.contains(part));
+    lines.filter_map(|line| mount(system, line)).collect()
 }
 
 fn mount(system: &System, line: &str) -> Option<Mount> {

@@ -91,6 +91,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let (plan, refusals) = select_permitted(full_screening, &permissions)?;
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
+    session.set_translates(outputs.has_whole_result(&args.output.measure));
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     print_introduction(&mut screen, &plan, &refusals);
     screen.begin(&plan, None);

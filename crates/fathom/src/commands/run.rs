@@ -124,6 +124,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     plan.origin.presentation.other.push(("pid".into(), process));
     let whole = session.merge_fleet_plan(&plan)?;
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
+    session.set_translates(outputs.has_whole_result(&args.output.measure));
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     let background_io = preflight::watch_and_report(session, &plan, preflight, quiet);
     screen.begin(&whole, None);

@@ -248,6 +248,11 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     Ok(())
 }
 
+/// True if a variable requests the native result, in a file or in the history.
+pub fn is_keeping_results() -> bool {
+    std::env::var_os("FATHOM_RESULT").is_some() || history::is_recording_drop_ins()
+}
+
 /// Saves and records the native result and writes its page, each if requested. Returns false if a
 /// file could not be written; an error of the history is only a warning.
 fn record_results(results: &Results, kind: EntryKind) -> bool {

@@ -100,7 +100,9 @@ pub(super) struct Order {
     pub(super) run: RunId,
     pub(super) rank: Rank,
     /// The plan of the fleet, before it was divided.
+    #[serde(with = "json")]
     pub(super) common: Plan,
+    #[serde(with = "json")]
     pub(super) share: Share,
     pub(super) destroy: Vec<String>,
     pub(super) overwrite: Vec<String>,
@@ -141,7 +143,7 @@ pub(super) enum ToCoordinator {
     /// Response to [`ToAgent::Clock`] with the agent's time.
     Clock { number: u32, at_ns: u64 },
     /// An event on the agent.
-    Event(Box<Event>),
+    Event(#[serde(with = "json")] Box<Event>),
     /// The agent waits for others while it prepares its targets.
     Arrival(Arrival),
     /// A step is ready to begin.
@@ -149,9 +151,17 @@ pub(super) enum ToCoordinator {
     /// The first worker of a step began at this time of the agent's clock.
     Began { step: u32, at_ns: u64 },
     /// Results of a step so far.
-    PartialResults { step: u32, results: Box<StepResults> },
+    PartialResults {
+        step: u32,
+        #[serde(with = "json")]
+        results: Box<StepResults>,
+    },
     /// Final results.
-    Done { results: Box<Results>, at_ns: u64 },
+    Done {
+        #[serde(with = "json")]
+        results: Box<Results>,
+        at_ns: u64,
+    },
     /// Nothing could be measured.
     Failed { why: String },
     /// Heartbeat.

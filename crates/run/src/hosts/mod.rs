@@ -102,6 +102,7 @@ pub struct JournalEntry {
     /// The rank that measured.
     pub rank: Rank,
     /// The plan of the whole fleet.
+    #[serde(with = "json")]
     pub common: Plan,
     /// The jobs of that plan that the rank executed, for each step.
     pub jobs: Vec<Vec<u32>>,
@@ -115,6 +116,7 @@ pub struct JournalEntry {
     #[serde(default)]
     pub round_trip_ns: Nanos,
     /// Results of this process.
+    #[serde(with = "json")]
     pub results: Results,
 }
 

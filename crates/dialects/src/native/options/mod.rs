@@ -71,6 +71,10 @@ impl Group {
 impl NativeOption {
     /// More help: units, default, particulars.
     pub fn detail(&self) -> String {
+        const ENGINE_NAMES: &str = "{engines}";
+        if !self.detail.contains(ENGINE_NAMES) {
+            return self.detail.to_owned();
+        }
         let named =
             |engine: &&EngineInfo| engine.native && !matches!(engine.kind, EngineKind::Auto | EngineKind::Simulated);
         let name = |engine: &EngineInfo| match engine.system {
@@ -78,7 +82,7 @@ impl NativeOption {
             System::Any | System::Linux => format!("`{}`", engine.name),
         };
         let names: Vec<String> = ENGINES.iter().filter(named).map(name).collect();
-        self.detail.replace("{engines}", &names.join(", "))
+        self.detail.replace(ENGINE_NAMES, &names.join(", "))
     }
 
     /// True if `word` is a name of this option in fio, or another word for it.
