@@ -97,11 +97,20 @@ impl Options {
                 reads: true,
                 writes: true,
                 ..
-            } => Some(match (self.count("rwmixread"), self.count("rwmixwrite")) {
-                (Some(reads), _) => reads.min(100) as f64,
-                (None, Some(writes)) => 100.0 - writes.min(100) as f64,
-                (None, None) => 50.0,
-            }),
+            } => match self.pair("rate_iops").or_else(|| self.pair("rate")) {
+                // The rates of the directions determine the mix.
+                Some([reads, writes]) => {
+                    let known = |rate: Option<u64>| rate.filter(|rate| *rate > 0).map(|rate| rate as f64);
+                    let (reads, writes) = (known(reads)?, known(writes)?);
+                    let has_operation_rates = self.get("rate_iops").is_some() || self.block().is_some();
+                    has_operation_rates.then(|| 100.0 * reads / (reads + writes))
+                }
+                None => Some(match (self.count("rwmixread"), self.count("rwmixwrite")) {
+                    (Some(reads), _) => reads.min(100) as f64,
+                    (None, Some(writes)) => 100.0 - writes.min(100) as f64,
+                    (None, None) => 50.0,
+                }),
+            },
             AccessKind {
                 reads: true,
                 writes: false,
@@ -261,6 +270,8 @@ mod tests {
     fn mixes_are_read() {
         assert_eq!(options("rw=randrw rwmixwrite=20").read_percent(), Some(80.0));
         assert_eq!(options("rw=randrw:8 ").read_percent(), Some(50.0));
+        assert_eq!(options("rw=randrw rate_iops=700,300").read_percent(), Some(70.0));
+        assert_eq!(options("rw=randrw rate=1m,").read_percent(), None, "writes have no rate");
         assert_eq!(options("rw=write").read_percent(), Some(0.0));
         assert_eq!(options("rw=${RW}").read_percent(), None);
         assert_eq!(options("bs=4k,64k rw=rw").block(), None);
