@@ -6,7 +6,7 @@ use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
 use super::json_flows::{EntryFlows, device, read_directions};
-use super::{AccessKind, Options, is_synchronous};
+use super::{AccessKind, Options, is_synchronous, jobs_merged};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, embedded, flow_sum};
 
@@ -148,20 +148,29 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         flow_sum::sum(&flows)
     };
     let totals: Vec<&Flow> = clones.iter().map(|clone| &clone.found.total).collect();
+    let covers_several_jobs = first.covers_several_jobs();
+    let clones_per_entry = f64::from(workers) / clones.len() as f64;
+    let with_all_clones = |flow: Flow| Flow {
+        iops_deviation: flow
+            .iops_deviation
+            .filter(|_| !covers_several_jobs)
+            .map(|deviation| deviation * clones_per_entry),
+        ..flow
+    };
     let busy: Vec<f64> = clones.iter().filter_map(|clone| clone.processor).collect();
     let single = workers as usize == clones.len() && busy.len() == clones.len();
     Observation {
         tool: "fio".into(),
         version,
         name: first.name.clone(),
-        load: match first.covers_several_jobs() {
+        load: match covers_several_jobs {
             // The options are those of the last job.
             true => Load::default(),
             false => first.options.load(&first.name, workers),
         },
         measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.found.measured)),
-        directions: PerDirection::from_fn(sum_clone_flows),
-        total: flow_sum::sum(&totals).unwrap_or_default(),
+        directions: PerDirection::from_fn(|direction| sum_clone_flows(direction).map(with_all_clones)),
+        total: flow_sum::sum(&totals).map(with_all_clones).unwrap_or_default(),
         parts: if is_single_clone { Vec::new() } else { parts(clones) },
         cores: Vec::new(),
         generator: single.then(|| Generator {
@@ -203,7 +212,10 @@ impl Entry {
         let allowed = 1.02 * clones * self.options.depth() as f64;
         let total = &self.found.total;
         let mean = total.latency.as_ref().and_then(|latency| latency.mean_ns);
-        let exceeds_depth = total.iops.zip(mean).is_some_and(|(iops, mean)| iops * mean / 1e9 > allowed);
+        let exceeds_depth = total
+            .iops
+            .zip(mean)
+            .is_some_and(|(iops, mean)| iops * mean / 1e9 > allowed);
         // A job may need some time to end, but not half of the measured time.
         let ran_longer = |time: Nanos| self.clone_time.as_secs() > (clones + 0.5) * time.as_secs();
         has_foreign_direction || exceeds_depth && self.found.measured.is_some_and(ran_longer)
@@ -248,10 +260,7 @@ fn remarks(clones: &[Entry]) -> Vec<Finding> {
         remarks.push(finding.help("set group_reporting, so that fio combines them"));
     }
     if first.covers_several_jobs() {
-        let what = "the entry covers several jobs, so their depth, rate and mix are unknown";
-        let finding = Finding::new("JOBS-MERGED", Severity::Warning, what).at(&*first.name);
-        let finding = finding.why("group_reporting merges all jobs of a group, and fio states only the last one's options");
-        remarks.push(finding.help("omit group_reporting, or set new_group for each job"));
+        remarks.push(jobs_merged(&first.name));
         return remarks;
     }
     let engine = first.options.get("ioengine").unwrap_or("the default, psync");

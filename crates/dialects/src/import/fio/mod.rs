@@ -7,6 +7,7 @@ pub mod logs;
 pub(super) mod normal;
 mod normal_lines;
 
+use model::finding::{Finding, Severity};
 use model::observation::Load;
 use model::{Bytes, Nanos};
 
@@ -19,6 +20,21 @@ fn is_synchronous(engine: &str) -> bool {
     let name = engine.split(':').next().unwrap_or(engine);
     let known = ENGINES.iter().find(|known| known.name == name);
     known.is_some_and(|engine| !engine.asynchronous)
+}
+
+/// Reports an entry that covers several jobs.
+fn jobs_merged(entry: &str) -> Finding {
+    let what = "the entry covers several jobs, so their depth, rate and mix are unknown";
+    let finding = Finding::new("JOBS-MERGED", Severity::Warning, what).at(entry);
+    let finding = finding.why("group_reporting merges all jobs of a group into one entry");
+    finding.help("omit group_reporting, or set new_group for each job")
+}
+
+/// The deviation of the rate, if its samples cover a second at most. It is that of one clone: with
+/// `group_reporting`, fio pools the samples of all clones. The rates of the clones may vary
+/// together, so the deviation of their sum is at most the sum of theirs.
+fn clone_deviation((deviation, samples): (f64, u64), measured: Nanos) -> Option<f64> {
+    (samples > 1 && samples as f64 >= measured.as_secs()).then_some(deviation)
 }
 
 /// Options by name, as a report lists them.
@@ -271,7 +287,11 @@ mod tests {
         assert_eq!(options("rw=randrw rwmixwrite=20").read_percent(), Some(80.0));
         assert_eq!(options("rw=randrw:8 ").read_percent(), Some(50.0));
         assert_eq!(options("rw=randrw rate_iops=700,300").read_percent(), Some(70.0));
-        assert_eq!(options("rw=randrw rate=1m,").read_percent(), None, "writes have no rate");
+        assert_eq!(
+            options("rw=randrw rate=1m,").read_percent(),
+            None,
+            "writes have no rate"
+        );
         assert_eq!(options("rw=write").read_percent(), Some(0.0));
         assert_eq!(options("rw=${RW}").read_percent(), None);
         assert_eq!(options("bs=4k,64k rw=rw").block(), None);
