@@ -1,6 +1,7 @@
 //! Compares the plan with what happened: rates, due times, the mix of reads and writes.
 
 use model::finding::{Finding, Severity};
+use model::mix::Mix;
 use model::observation::{Observation, requested_read_percent};
 use model::plan::{Pacing, Process, Rate, RateUnit};
 use model::{Direction, Nanos};
@@ -171,7 +172,8 @@ pub(super) const MIX: Check = Check {
             let streams = workers.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
             let (mut requested, mut writes, mut all) = (0.0, 0.0, 0.0);
             for (plan, results) in streams {
-                let Some(read_percent) = requested_read_percent(plan) else {
+                let is_drawn = matches!(plan.mix, Mix::Drawn { .. } | Mix::Exact { .. });
+                let Some(read_percent) = requested_read_percent(plan).filter(|_| is_drawn) else {
                     continue;
                 };
                 let count = |direction: Direction| {
