@@ -35,7 +35,7 @@ pub(super) const PERCENTILES: Check = Check {
                 let (word, operations) = (direction.word(), found.operations);
                 let operations_beyond = (operations as f64 * (1.0 - fraction)).floor();
                 let what =
-                    format!("{name} of {word}s: only {operations_beyond:.0} of {operations} operations lie beyond it");
+                    format!("{name} of {word}s: only {operations_beyond:.0} of {operations} operations beyond it");
                 let needed = (10.0 / (1.0 - fraction)).ceil();
                 let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
                 let finding = finding
