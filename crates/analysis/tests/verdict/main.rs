@@ -99,7 +99,7 @@ fn the_published_example_of_the_provider_passes() {
     assert_eq!(verdict.clauses[4].cause, Some(Cause::Absent));
     // 4 ÷ 0.849 ms = 4713: the generator has so little headroom that a note mentions it.
     assert!(
-        verdict.notes.iter().any(|note| note.contains("allow 471")),
+        verdict.notes.iter().any(|note| note.contains("allows 471")),
         "{:?}",
         verdict.notes
     );
@@ -468,6 +468,11 @@ fn another_load_does_not_decide_a_promise() {
         "were sequential",
     );
     assert_inconclusive(&change(|of| of.load.random = None), Cause::Load, "is unknown whether");
+    let shallow = change(|of| of.load.depth = Some(1)).notes;
+    assert!(
+        shallow.iter().any(|note| note.starts_with("a queue depth of 1 at ")),
+        "{shallow:?}"
+    );
     // Figures without directions have only the requested mix.
     let with_mix = |percent: f64| {
         let mut observation = provider_example(2800.0, 1201.0);
