@@ -16,7 +16,7 @@ fn every_rule_is_explained() {
     for name in [
         "REPORT-TRUNCATED", "REPORT-EDITED", "REPORT-UNREAD", "RUN-INTERRUPTED", "DECIMAL-COMMA", "ENCODING",
         "OPTION-TYPO", "OPTION-DEPRECATED", "PCT-COMPLETION", "PCT-PER-CLONE", "SYNC-ENGINE", "JOB-FAILED",
-        "NOT-ADMISSIBLE",
+        "JOBS-MERGED", "NOT-ADMISSIBLE",
     ] {
         assert!(
             page.contains(&format!("| `{name}` |")),

@@ -12,7 +12,7 @@ use crate::direction::PerDirection;
 use crate::environment::CoreUse;
 use crate::histogram::Histogram;
 use crate::mix::Mix;
-use crate::plan::{Job, Pacing, Plan, RateUnit, StoragePath, Stream};
+use crate::plan::{Job, Pacing, Plan, Rate, RateUnit, StoragePath, Stream};
 use crate::results::{DirectionResults, JobResults, Results, StepResults, sum_directions};
 use crate::seconds::{HostSample, IntervalFacts};
 use crate::units::{Bytes, Nanos};
@@ -398,7 +398,7 @@ impl Load {
             workers: Some(job.workers.len() as u32),
             depth: Some(job.depth()),
             block: common_value(streams().map(fixed_block_size)).flatten(),
-            read_percent: common_value(streams().map(|stream| read_percent(&stream.mix))).flatten(),
+            read_percent: common_value(streams().map(requested_read_percent)).flatten(),
             random: common_value(streams().map(is_random)),
             closed_loop: Some(streams().all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())),
             rate_iops: rate_iops(job),
@@ -428,9 +428,15 @@ fn fixed_block_size(stream: &Stream) -> Option<Bytes> {
     (short == long).then_some(long)
 }
 
-fn read_percent(mix: &Mix) -> Option<f64> {
+/// The percentage of reads that a stream requests. Rates for both directions determine it.
+pub fn requested_read_percent(stream: &Stream) -> Option<f64> {
     use crate::direction::Direction::{Read, Trim, Write};
-    match mix {
+    match &stream.mix {
+        Mix::Drawn { .. } if let Pacing::PerDirection { rates } = &stream.pacing => {
+            let rate = |direction| operations_per_second(stream, rates[direction].as_ref()?);
+            let (reads, writes) = (rate(Read)?, rate(Write)?);
+            Some(100.0 * reads / (reads + writes))
+        }
         Mix::Drawn { write_percent, .. } => Some(100.0 - write_percent),
         Mix::Exact { write_percent } => Some(100.0 - write_percent),
         mix if mix.includes(Read) && !mix.includes(Write) && !mix.includes(Trim) => Some(100.0),
@@ -451,10 +457,7 @@ pub fn rate_iops(job: &Job) -> Option<f64> {
 
 /// The target rate of a stream; absent without a target rate.
 pub fn target_rate(stream: &Stream) -> Option<f64> {
-    let operations = |rate: &crate::plan::Rate| match rate.unit {
-        RateUnit::Operations => Some(rate.per_second()),
-        RateUnit::Bytes => fixed_block_size(stream).map(|block| rate.per_second() / block.0 as f64),
-    };
+    let operations = |rate: &Rate| operations_per_second(stream, rate);
     match &stream.pacing {
         Pacing::Unpaced => None,
         Pacing::Together { rate } => operations(rate),
@@ -462,6 +465,13 @@ pub fn target_rate(stream: &Stream) -> Option<f64> {
             let planned = rates.iter().filter(|(direction, _)| stream.mix.includes(*direction));
             planned.map(|(_, rate)| rate.as_ref().and_then(operations)).sum()
         }
+    }
+}
+
+fn operations_per_second(stream: &Stream, rate: &Rate) -> Option<f64> {
+    match rate.unit {
+        RateUnit::Operations => Some(rate.per_second()),
+        RateUnit::Bytes => fixed_block_size(stream).map(|block| rate.per_second() / block.0 as f64),
     }
 }
 

@@ -132,6 +132,7 @@ impl fmt::Display for Nanos {
             0..1_000 => format!("{nanos} ns"),
             1_000..1_000_000 => scaled(nanos, 1e3, "us"),
             1_000_000..1_000_000_000 => scaled(nanos, 1e6, "ms"),
+            _ if nanos.is_multiple_of(3_600_000_000_000) => format!("{} h", nanos / 3_600_000_000_000),
             _ if nanos.is_multiple_of(60_000_000_000) => format!("{} min", nanos / 60_000_000_000),
             _ => scaled(nanos, 1e9, "s"),
         };
@@ -308,6 +309,7 @@ mod tests {
             assert_eq!(Nanos(nanos).to_string(), expected);
         }
         assert_eq!(Nanos::secs(300).to_string(), "5 min");
+        assert_eq!(Nanos::secs(7200).to_string(), "2 h");
         assert_eq!(Nanos(119_600_000_000).to_string(), "120 s");
     }
 }

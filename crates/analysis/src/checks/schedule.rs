@@ -2,7 +2,7 @@
 
 use model::finding::{Finding, Severity};
 use model::mix::Mix;
-use model::observation::Observation;
+use model::observation::{Observation, requested_read_percent};
 use model::plan::{Pacing, Process, Rate, RateUnit};
 use model::{Direction, Nanos};
 
@@ -174,7 +174,8 @@ pub(super) const MIX: Check = Check {
             let streams = workers.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
             let (mut requested, mut writes, mut all) = (0.0, 0.0, 0.0);
             for (plan, results) in streams {
-                let (Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent }) = plan.mix else {
+                let is_drawn = matches!(plan.mix, Mix::Drawn { .. } | Mix::Exact { .. });
+                let Some(read_percent) = requested_read_percent(plan).filter(|_| is_drawn) else {
                     continue;
                 };
                 let count = |direction: Direction| {
@@ -183,7 +184,7 @@ pub(super) const MIX: Check = Check {
                         .map_or(0.0, |found| found.operations as f64)
                 };
                 let operations = count(Direction::Read) + count(Direction::Write);
-                requested += operations * write_percent / 100.0;
+                requested += operations * (1.0 - read_percent / 100.0);
                 writes += count(Direction::Write);
                 all += operations;
             }
@@ -213,12 +214,12 @@ pub(super) const MIX: Check = Check {
 #[cfg(test)]
 mod tests {
     use super::super::samples::{self, rules};
-    use model::Nanos;
     use model::histogram::Histogram;
     use model::mix::{Mix, MixRule};
-    use model::plan::{Pacing, Process};
+    use model::plan::{Pacing, Process, Rate};
     use model::seconds::IntervalFacts;
     use model::testing::assert_starts_with;
+    use model::{Nanos, PerDirection};
 
     #[test]
     fn a_rate_that_is_met_is_silent() {
@@ -305,5 +306,9 @@ mod tests {
         results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::drawn(30.0, MixRule::Independent);
         // The mix has writes, but none completed.
         assert!(rules(&results).contains(&"MIX-DRIFT".to_owned()));
+        // The rates request 0.1 % writes.
+        let rates = PerDirection::new(Some(Rate::iops(9_990)), Some(Rate::iops(10)), None);
+        results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::PerDirection { rates };
+        assert!(!rules(&results).contains(&"MIX-DRIFT".to_owned()));
     }
 }

@@ -35,7 +35,7 @@ pub(super) const PERCENTILES: Check = Check {
                 let (word, operations) = (direction.word(), found.operations);
                 let operations_beyond = (operations as f64 * (1.0 - fraction)).floor();
                 let what =
-                    format!("{name} of {word}s: only {operations_beyond:.0} of {operations} operations lie beyond it");
+                    format!("{name} of {word}s: only {operations_beyond:.0} of {operations} operations beyond it");
                 let needed = (10.0 / (1.0 - fraction)).ceil();
                 let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
                 let finding = finding
@@ -99,6 +99,9 @@ mod tests {
             let advice = weak.and_then(|finding| finding.help.as_deref()).expect("advice");
             assert!(advice.starts_with(help), "{advice}");
         }
+        let found = super::super::check(&samples::closed_loop(1, 199, Nanos::millis(1)));
+        let weak = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");
+        assert!(weak.is_some_and(|finding| finding.what.ends_with("only 1 of 199 operations beyond it")));
         assert!(!rules(&samples::closed_loop(10, 10_000, Nanos::millis(1))).contains(&"PCT-UNSUPPORTED".to_owned()));
     }
 }

@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
                     !job.workers.is_empty() && job.workers.iter().all(|w| w.slots() == 1 || is_synchronous(w));
                 if one_each && job.workers.len() < MIN_THREADS {
                     findings.push(rule.finding(
-                        format!("{} threads with one operation each", job.workers.len()),
+                        format!("threads with one operation each: {}", job.workers.len()),
                         &job.name,
                     ));
                 }

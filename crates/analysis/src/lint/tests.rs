@@ -429,6 +429,15 @@ fn every_rule_reports_its_defect() {
     assert_eq!(covered, all);
 }
 
+#[test]
+fn a_single_thread_is_reported_without_a_plural() {
+    let mut case = sound();
+    case.purpose.intent = Some(Intent::MaxIops);
+    (case.workload.workers, case.workload.depth) = (1, 1);
+    let finding = case.finding("SYNC-FEW-THREADS").expect("one thread");
+    assert_eq!(finding.what, "threads with one operation each: 1");
+}
+
 /// The media under a virtual disk are unknown, so the finding is only about the region.
 #[test]
 fn a_small_region_of_a_virtual_disk_is_a_note() {

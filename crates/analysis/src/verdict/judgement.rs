@@ -450,9 +450,10 @@ fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> St
 }
 
 fn source_name(observation: &Observation) -> &str {
-    match observation.tool.is_empty() {
-        true => "the source",
-        false => &observation.tool,
+    match &*observation.tool {
+        // Figures written down have no tool.
+        "" | "figures" => "the source",
+        tool => tool,
     }
 }
 

@@ -115,7 +115,8 @@ impl Case<'_> {
         // fathom issues the requested mix. If fewer operations of one direction complete, the
         // storage serves that direction more slowly; the load does not differ.
         let is_issued = !self.observation.seconds.is_empty() && load.read_percent.is_some_and(is_promised);
-        match self.observation.read_percent() {
+        // Figures without directions have only the requested mix.
+        match self.observation.read_percent().or(load.read_percent) {
             Some(found) if is_promised(found) || is_issued => {}
             Some(found) => differs(
                 Cause::Mix,
@@ -373,7 +374,7 @@ impl Case<'_> {
         let is_paced_load = self.observation.total.response.is_some();
         (max < promised * MIN_HEADROOM && !is_paced_load).then(|| {
             format!(
-                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, {} than the promised \
+                "a queue depth of {depth} at {:.3} ms each allows {max:.0} per second, {} than the promised \
                  {promised:.0}: such a closed loop hides part of every stall",
                 service / 1e6,
                 if max < promised { "fewer" } else { "hardly more" }

@@ -99,7 +99,7 @@ fn the_published_example_of_the_provider_passes() {
     assert_eq!(verdict.clauses[4].cause, Some(Cause::Absent));
     // 4 ÷ 0.849 ms = 4713: the generator has so little headroom that a note mentions it.
     assert!(
-        verdict.notes.iter().any(|note| note.contains("allow 471")),
+        verdict.notes.iter().any(|note| note.contains("allows 471")),
         "{:?}",
         verdict.notes
     );
@@ -405,10 +405,11 @@ fn percentiles_need_samples_beyond_them() {
     assert_outcome(&judged("p90<=500us"), Outcome::Fail);
     assert_inconclusive(&judged("p90<=1.5ms"), Cause::Spread, "this range includes the limit");
     observed.directions = Default::default();
+    observed.tool = "figures".into();
     assert_inconclusive(
         &judge_alone("p90<=3ms", &observed),
         Cause::Absent,
-        "does not report this figure",
+        "the source does not report this figure",
     );
 }
 
@@ -467,6 +468,20 @@ fn another_load_does_not_decide_a_promise() {
         "were sequential",
     );
     assert_inconclusive(&change(|of| of.load.random = None), Cause::Load, "is unknown whether");
+    let shallow = change(|of| of.load.depth = Some(1)).notes;
+    assert!(
+        shallow.iter().any(|note| note.starts_with("a queue depth of 1 at ")),
+        "{shallow:?}"
+    );
+    // Figures without directions have only the requested mix.
+    let with_mix = |percent: f64| {
+        let mut observation = provider_example(2800.0, 1201.0);
+        observation.directions = Default::default();
+        observation.load.read_percent = Some(percent);
+        judge_by_policy(&observation, &policy)
+    };
+    assert_eq!(with_mix(70.0).reasons, []);
+    assert_inconclusive(&with_mix(50.0), Cause::Mix, "50.0 % of the operations were reads");
     assert_inconclusive(
         &change(|of| of.load.direct = Some(false)),
         Cause::Load,

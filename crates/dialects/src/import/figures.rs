@@ -183,12 +183,19 @@ impl Reader<'_> {
         }
         let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
         let command = text("command");
-        let command_load = command.as_deref().and_then(diskspd::load_of_command);
+        let command_load = match command.as_deref().map(diskspd::load_of_command) {
+            Some(Ok(load)) => load,
+            Some(Err(unread)) => {
+                self.imported.remarks.push(unread);
+                Load::default()
+            }
+            None => Load::default(),
+        };
         self.imported.commands.extend(command);
         self.imported.host = text("host").or(self.imported.host.take());
         self.imported.started = text("date").or(self.imported.started.take());
         self.imported.source = text("source").or(self.imported.source.take());
-        let load = self.load(table, command_load.unwrap_or_default());
+        let load = self.load(table, command_load);
         let direction = |direction: Direction| table.get(direction.word()).and_then(Value::as_table).cloned();
         let [read, write] =
             [direction(Direction::Read), direction(Direction::Write)].map(|inner| inner.map(|inner| self.flow(&inner)));
@@ -407,6 +414,25 @@ mod tests {
             (Some(32.763 * 1e6), Some(60e6))
         );
         assert!(read.loads[0].directions.read.is_some());
+    }
+
+    #[test]
+    fn a_command_line_that_diskspd_refuses_is_reported() {
+        let check = |command: &str, hint: &str| {
+            let read = read("x", &format!("command = '{command}'\niops = 5\n")).expect("sound");
+            let [unread] = &*read.remarks else {
+                panic!("{:?}", read.remarks)
+            };
+            assert_eq!(unread.rule, "REPORT-UNREAD");
+            assert!(
+                unread.help.as_deref().is_some_and(|help| help.contains(hint)),
+                "{unread:?}"
+            );
+        };
+        check("diskspd -t2 -08 x.dat", "`-o8`");
+        check(r"diskspd -t2 -D -L:\x\IO.dat", r"`-L C:\x\IO.dat`");
+        let read = read("x", "command = 'diskspd -t2 -o8 \"F:\\my dir\\x.dat\"'\niops = 5\n").expect("sound");
+        assert_eq!((read.remarks.len(), read.loads[0].load.depth), (0, Some(16)));
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
         bytes: counts(|flow| flow.bytes.map(|bytes| bytes.0)).map(Bytes),
         iops: sum_of(|flow| flow.iops),
         bytes_per_sec: sum_of(|flow| flow.bytes_per_sec),
-        iops_deviation: None,
+        // An upper bound: the deviations add up if all rates vary together.
+        iops_deviation: sum_of(|flow| flow.iops_deviation),
         latency: pool_latency(flows),
         response: None,
         schedule_delay: None,
@@ -30,28 +31,28 @@ pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
 
 /// Computes the common mean and deviation from the parts' means, deviations and counts.
 fn pool_latency(flows: &[&Flow]) -> Option<Latency> {
-    let mut samples = 0u64;
-    let (mut sum, mut squares) = (0.0, Some(0.0));
+    let count = |flow: &Flow| flow.latency.as_ref()?.samples.or(flow.operations);
+    let samples = flows.iter().try_fold(0u64, |sum, flow| sum.checked_add(count(flow)?));
+    let (mut weights, mut sum, mut squares) = (0.0, 0.0, Some(0.0));
     let (mut min_ns, mut max_ns): (Option<f64>, Option<f64>) = (None, None);
     for flow in flows {
         let latency = flow.latency.as_ref()?;
-        let (count, mean) = (latency.samples.or(flow.operations)?, latency.mean_ns?);
-        samples = samples.checked_add(count)?;
-        sum += count as f64 * mean;
+        // Without counts, the rates are in the same proportion.
+        let weight = samples.map_or(flow.iops, |_| Some(count(flow)? as f64))?;
+        let mean = latency.mean_ns?;
+        weights += weight;
+        sum += weight * mean;
         squares = squares
             .zip(latency.deviation_ns)
-            .map(|(squares, deviation)| squares + count as f64 * (deviation * deviation + mean * mean));
+            .map(|(squares, deviation)| squares + weight * (deviation * deviation + mean * mean));
         min_ns = choose_known(min_ns, latency.min_ns, f64::min);
         max_ns = choose_known(max_ns, latency.max_ns, f64::max);
     }
-    if samples == 0 {
-        return None;
-    }
-    let mean = sum / samples as f64;
-    Some(Latency {
-        samples: Some(samples),
+    let mean = sum / weights;
+    (weights > 0.0).then(|| Latency {
+        samples,
         mean_ns: Some(mean),
-        deviation_ns: squares.map(|squares| (squares / samples as f64 - mean * mean).max(0.0).sqrt()),
+        deviation_ns: squares.map(|squares| (squares / weights - mean * mean).max(0.0).sqrt()),
         min_ns,
         max_ns,
         quantiles: Vec::new(),
@@ -94,5 +95,16 @@ mod tests {
         assert_eq!(found.operations, Some(2));
         assert_eq!(found.bytes, None, "one flow has no bytes");
         assert_eq!(sum(&[]), None);
+        let without_count = |iops: f64, mean: f64| Flow {
+            iops: Some(iops),
+            latency: Some(Latency {
+                mean_ns: Some(mean),
+                ..Latency::default()
+            }),
+            ..Flow::default()
+        };
+        let found = sum(&[&without_count(2800.0, 4.0), &without_count(1200.0, 1.0)]).expect("two flows");
+        let latency = found.latency.expect("both have a mean");
+        assert_eq!((latency.samples, latency.mean_ns), (None, Some(3.1)));
     }
 }

@@ -20,6 +20,7 @@ use super::{lint, source};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
+use crate::history;
 use crate::judged;
 use crate::limits::{self, LimitArgs, MetadataArgs, Storage};
 use crate::options::{OptionWithValues, Subset, TestArgs};
@@ -249,6 +250,13 @@ pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
     Ok(match file {
         Some(file) => {
             refuse_other_tool(file)?;
+            let saved_faults = || {
+                let fault = Fault::new(format!("`{file}` is a saved result, not a job file"));
+                Faults::usage(fault.help(format!("convert it: `fathom convert --to native {file} > job.toml`")))
+            };
+            if history::is_entry(file) {
+                return Err(saved_faults());
+            }
             let path = Path::new(file);
             let text = user_file::read_text(path, user_file::MAX_TEXT).map_err(|error| match error.kind() {
                 std::io::ErrorKind::IsADirectory => {
@@ -257,6 +265,9 @@ pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
                 }
                 _ => Faults::unreadable(path, &error),
             })?;
+            if archive::is_saved(text.as_bytes()) {
+                return Err(saved_faults());
+            }
             native::read_job_file(file, &text)?
         }
         None => Document {

@@ -514,15 +514,17 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
 pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
     let mut about = common_lines(heads);
     let common = about.len();
-    for (file, head) in files.iter().zip(heads) {
-        let own_lines = head.about.iter().filter(|line| !about[..common].contains(line));
-        let own_lines: Vec<&str> = own_lines.map(String::as_str).collect();
-        if !own_lines.is_empty() {
-            about.push(format!("{file}: {}", own_lines.join("; ")));
-        }
-    }
-    if about.len() == common {
+    if heads.iter().all(|head| head.about.len() == common) {
         about.push(format!("Results: {}", files.join(", ")));
+    } else {
+        for (file, head) in files.iter().zip(heads) {
+            let own_lines = head.about.iter().filter(|line| !about[..common].contains(line));
+            let own_lines: Vec<&str> = own_lines.map(String::as_str).collect();
+            about.push(match own_lines.is_empty() {
+                true => file.clone(),
+                false => format!("{file}: {}", own_lines.join("; ")),
+            });
+        }
     }
     let title = heads.first().map_or("", |head| head.title.as_str());
     let is_common = !title.is_empty() && heads.iter().all(|head| head.title == title);

@@ -201,6 +201,16 @@ fn a_promise_is_judged() {
     );
     fathom(&["explain", &figures, "--require", "mean<=3ms"]).expect(0, &["PASS"]);
     fathom(&["explain", &figures, "--require", "mean<=100us"]).expect(1, &["FAIL"]);
+    let policy = ["--policy", "ssd-ultra", "--size", "400GB"];
+    let other = fathom(&[&["explain", &data("figures/azure-stack-hci.toml")], &policy[..]].concat());
+    let answer = unwrap_lines(&other.expect(2, &[]).out);
+    let (referring, reason) = (answer.rfind("see below"), answer.rfind("operations had 4096 bytes"));
+    assert!(referring.is_some() && referring < reason, "{answer}");
+    let report = data("diskspd/legacy/report.txt");
+    for (strict, code) in [(&["--strict"][..], 1), (&[], 0)] {
+        let arguments = ["explain", &report, "--require", "mean<=20ms"];
+        fathom(&[&arguments[..], strict].concat()).expect(code, &["PASS mean <= 20 ms", "SHORT-RUN"]);
+    }
     fathom(&["explain", &figures, "--require", "speed>=3"]).expect(4, &["--require speed>=3"]);
 }
 

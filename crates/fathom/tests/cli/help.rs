@@ -64,6 +64,11 @@ fn job_files_of_other_tools_name_the_right_command() {
         let verify = fathom(&["verify", "--require", "iops>=1", path]);
         verify.expect(4, &["not a target", "name the targets", "fathom explain --require"]);
     }
+    let saved = folder.path().join("a.fathom");
+    std::fs::write(&saved, "{\"format_version\":1}").unwrap();
+    for saved in [saved.to_str().unwrap(), "history:33"] {
+        fathom(&["run", saved]).expect(4, &[&format!("`fathom convert --to native {saved} > job.toml`")]);
+    }
     // A missing file is reported as missing, even with such a name.
     fathom(&["run", "/nowhere/job.fio"]).expect(3, &["/nowhere/job.fio"]);
 }

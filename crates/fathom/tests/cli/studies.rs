@@ -533,6 +533,17 @@ fn reports_of_other_tools_are_compared() {
         &report("03-fioread/out.json"),
     ]);
     refused.expect(3, &["are not comparable", "reads: 0 % / 100 %"]);
+    // A has no facts that B lacks.
+    let diskspd = |name: &str| format!("{}/../../tests/data/diskspd/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (a, b) = (
+        diskspd("legacy/report.txt"),
+        diskspd("runs/02-latency-and-buckets-mixed/result.txt"),
+    );
+    let ran = fathom(&["compare", &a, &b, "--force"]);
+    let answer = ran.expect(0, &[]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    answer
+        .as_str()
+        .assert_contains(&[&format!("A: {a} B: {b}: on testhost;")]);
     // A result of fathom and a report of fio.
     let folder = folder();
     let ours = saved(&device(folder.path(), "a", 8, "100us"), "ours", &[]);

@@ -5,7 +5,7 @@ use model::observation::Load;
 
 use super::{Settings, TargetSettings, Throttle};
 use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, ParseEnv, Processors, Reading, Version, read};
+use crate::diskspd::{End, EventRole, ParseEnv, Processors, Reading, Version, read};
 
 /// Opens nothing, and accepts every processor number: the line is not run.
 struct NullEnv;
@@ -39,24 +39,47 @@ impl ParseEnv for NullEnv {
     }
 }
 
-/// Splits a line into arguments, without the program and redirections.
+/// Splits a line into arguments, without the program and redirections. Quotes enclose blanks.
 fn split_line(line: &str) -> Vec<String> {
     let line = line.split('>').next().unwrap_or_default();
-    line.split_whitespace().skip(1).map(str::to_owned).collect()
+    let mut is_quoted = false;
+    let words = line.split(|letter: char| {
+        is_quoted ^= letter == '"';
+        letter.is_whitespace() && !is_quoted
+    });
+    let words = words.map(|word| word.replace('"', "")).filter(|word| !word.is_empty());
+    words.skip(1).collect()
 }
 
-/// The profile of a line; `None` if DiskSpd would refuse it, or if the profile is in a file (`-X`).
-pub(super) fn parse_profile(line: &str) -> Option<Profile> {
+/// The profile of a line; an error if DiskSpd would refuse it, or if the profile is in a file
+/// (`-X`).
+fn parse_profile(line: &str) -> Result<Profile, End> {
     match read("diskspd", &split_line(line), &mut NullEnv) {
-        Reading::Run(request) | Reading::Print(request) => Some(request.profile),
-        Reading::End(_) => None,
+        Reading::Run(request) | Reading::Print(request) => Ok(request.profile),
+        Reading::End(end) => Err(end),
     }
 }
 
 /// The load of a line.
-pub(in crate::import) fn parse_load(line: &str) -> Option<Load> {
-    let profile = parse_profile(line)?;
-    let span = profile.time_spans.first()?;
+///
+/// # Errors
+/// The finding that DiskSpd would refuse the line.
+pub(in crate::import) fn parse_load(line: &str) -> Result<Load, Finding> {
+    let profile = parse_profile(line).map_err(|end| {
+        let what = format!(
+            "cannot read `{line}` as a DiskSpd command line: {}",
+            end.stderr.join("; ")
+        );
+        let finding =
+            Finding::new("REPORT-UNREAD", Severity::Warning, what).why("the load that it describes is unknown");
+        match end.hints.is_empty() {
+            true => finding,
+            false => finding.help(end.hints.join("; ")),
+        }
+    })?;
+    let Some(span) = profile.time_spans.first() else {
+        return Ok(Load::default());
+    };
     let settings = Settings {
         warm_up_s: Some(u64::from(span.warm_up)),
         pool_threads: (span.threads > 0).then_some(span.threads),
@@ -65,7 +88,7 @@ pub(in crate::import) fn parse_load(line: &str) -> Option<Load> {
         complete: true,
         ..Settings::default()
     };
-    Some(settings.load(None))
+    Ok(settings.load(None))
 }
 
 fn settings(span: &TimeSpan, target: &Target) -> TargetSettings {
@@ -90,7 +113,7 @@ fn settings(span: &TimeSpan, target: &Target) -> TargetSettings {
 
 /// Reports parameters that differ from the command line.
 pub(super) fn find_mismatch(line: &str, span: &Settings, of_results: &[String]) -> Option<Finding> {
-    let profile = parse_profile(line)?;
+    let profile = parse_profile(line).ok()?;
     let [asked] = &*profile.time_spans else { return None };
     let first = asked.targets.first()?;
     let mut differences = Vec::new();

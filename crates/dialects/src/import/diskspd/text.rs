@@ -305,7 +305,7 @@ impl Reader {
 
     /// Fills in a rate limit from the command line: reports before 2.1 omit it.
     fn complete_by_command(&self, load: &mut model::observation::Load) {
-        let asked = self.command.as_deref().and_then(command::parse_load);
+        let asked = self.command.as_deref().and_then(|line| command::parse_load(line).ok());
         if let Some(asked) = asked
             && asked.rate_iops.is_some()
             && load.rate_iops.is_none()

@@ -1,12 +1,12 @@
 //! Reads fio's JSON of 3.x, with or without bins.
 
 use model::finding::{Finding, Severity};
-use model::observation::{AtOnce, Flow, Generator, Observation, PartFlow, StatedFigures};
+use model::observation::{AtOnce, Flow, Generator, Load, Observation, PartFlow, StatedFigures};
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
 use super::json_flows::{EntryFlows, device, read_directions};
-use super::{Options, is_synchronous};
+use super::{AccessKind, Options, is_synchronous, jobs_merged};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, embedded, flow_sum};
 
@@ -20,6 +20,8 @@ struct Entry {
     error: u64,
     errors: Option<u64>,
     depth_level_one: Option<f64>,
+    /// Run time of all its clones together.
+    clone_time: Nanos,
 }
 
 /// Reads the last document of the text.
@@ -119,6 +121,12 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
         error: job.get("error").and_then(Value::as_u64).unwrap_or(0),
         errors: job.get("total_err").and_then(Value::as_u64),
         depth_level_one: level,
+        clone_time: Nanos(
+            job.get("job_runtime")
+                .and_then(Value::as_u64)
+                .unwrap_or(0)
+                .saturating_mul(1_000_000),
+        ),
     })
 }
 
@@ -127,7 +135,8 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
     let first = &clones[0];
     let is_single_clone = clones.len() == 1;
     let workers = if is_single_clone {
-        first.options.clones_per_entry()
+        // fio 3.33 omits `group_reporting` from its JSON. Without it, each clone has an entry.
+        first.options.clones()
     } else {
         clones.len() as u32
     };
@@ -139,16 +148,29 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         flow_sum::sum(&flows)
     };
     let totals: Vec<&Flow> = clones.iter().map(|clone| &clone.found.total).collect();
+    let covers_several_jobs = first.covers_several_jobs();
+    let clones_per_entry = f64::from(workers) / clones.len() as f64;
+    let with_all_clones = |flow: Flow| Flow {
+        iops_deviation: flow
+            .iops_deviation
+            .filter(|_| !covers_several_jobs)
+            .map(|deviation| deviation * clones_per_entry),
+        ..flow
+    };
     let busy: Vec<f64> = clones.iter().filter_map(|clone| clone.processor).collect();
     let single = workers as usize == clones.len() && busy.len() == clones.len();
     Observation {
         tool: "fio".into(),
         version,
         name: first.name.clone(),
-        load: first.options.load(&first.name, workers),
+        load: match covers_several_jobs {
+            // The options are those of the last job.
+            true => Load::default(),
+            false => first.options.load(&first.name, workers),
+        },
         measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.found.measured)),
-        directions: PerDirection::from_fn(sum_clone_flows),
-        total: flow_sum::sum(&totals).unwrap_or_default(),
+        directions: PerDirection::from_fn(|direction| sum_clone_flows(direction).map(with_all_clones)),
+        total: flow_sum::sum(&totals).map(with_all_clones).unwrap_or_default(),
         parts: if is_single_clone { Vec::new() } else { parts(clones) },
         cores: Vec::new(),
         generator: single.then(|| Generator {
@@ -176,14 +198,27 @@ fn group_number(group: u64) -> u32 {
     u32::try_from(group).unwrap_or(u32::MAX)
 }
 
-impl Options {
-    /// The number of clones that an entry covers: all with `group_reporting`, else one.
-    fn clones_per_entry(&self) -> u32 {
-        if self.flag("group_reporting").unwrap_or(false) {
-            self.clones()
-        } else {
-            1
-        }
+impl Entry {
+    /// True if its figures prove that `group_reporting` merged several jobs into it.
+    fn covers_several_jobs(&self) -> bool {
+        let rw = self.options.get("rw").or_else(|| self.options.get("readwrite"));
+        let found = |direction: Direction| self.found.directions[direction].is_some();
+        // Verification reads what a job wrote.
+        let is_verified = self.options.get("verify").is_some();
+        let has_foreign_direction = rw.and_then(AccessKind::recognise).is_some_and(|kind| {
+            found(Direction::Read) && !kind.reads && !is_verified || found(Direction::Write) && !kind.writes
+        });
+        let clones = f64::from(self.options.clones());
+        let allowed = 1.02 * clones * self.options.depth() as f64;
+        let total = &self.found.total;
+        let mean = total.latency.as_ref().and_then(|latency| latency.mean_ns);
+        let exceeds_depth = total
+            .iops
+            .zip(mean)
+            .is_some_and(|(iops, mean)| iops * mean / 1e9 > allowed);
+        // A job may need some time to end, but not half of the measured time.
+        let ran_longer = |time: Nanos| self.clone_time.as_secs() > (clones + 0.5) * time.as_secs();
+        has_foreign_direction || exceeds_depth && self.found.measured.is_some_and(ran_longer)
     }
 }
 
@@ -223,6 +258,10 @@ fn remarks(clones: &[Entry]) -> Vec<Finding> {
         );
         let finding = Finding::new("PCT-PER-CLONE", Severity::Note, what).at(&*first.name);
         remarks.push(finding.help("set group_reporting, so that fio combines them"));
+    }
+    if first.covers_several_jobs() {
+        remarks.push(jobs_merged(&first.name));
+        return remarks;
     }
     let engine = first.options.get("ioengine").unwrap_or("the default, psync");
     let waits = first.options.get("ioengine").is_none_or(is_synchronous);

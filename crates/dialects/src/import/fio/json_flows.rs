@@ -4,6 +4,7 @@ use model::observation::{DeviceView, Flow, Latency};
 use model::{Bytes, Nanos, PerDirection};
 use serde_json::Value;
 
+use super::clone_deviation;
 use crate::import::flow_sum;
 use crate::import::numbers::{parse_decimal, percent_to_share};
 
@@ -49,7 +50,8 @@ pub(super) fn parse_direction(value: &Value) -> Option<DirectionResult> {
             iops: get_number(value, "iops"),
             bytes_per_sec: get_number(value, "bw_bytes").or_else(|| get_number(value, "bw").map(|kib| kib * 1024.0)),
             iops_deviation: get_number(value, "iops_stddev")
-                .filter(|_| get_integer(value, "iops_samples").is_some_and(|count| count > 1)),
+                .zip(get_integer(value, "iops_samples"))
+                .and_then(|samples| clone_deviation(samples, runtime.unwrap_or_default())),
             latency: main.map(|main| Latency {
                 samples: get_integer(main, "N"),
                 mean_ns: get_number(main, "mean"),

@@ -7,6 +7,7 @@ pub mod logs;
 pub(super) mod normal;
 mod normal_lines;
 
+use model::finding::{Finding, Severity};
 use model::observation::Load;
 use model::{Bytes, Nanos};
 
@@ -19,6 +20,21 @@ fn is_synchronous(engine: &str) -> bool {
     let name = engine.split(':').next().unwrap_or(engine);
     let known = ENGINES.iter().find(|known| known.name == name);
     known.is_some_and(|engine| !engine.asynchronous)
+}
+
+/// Reports an entry that covers several jobs.
+fn jobs_merged(entry: &str) -> Finding {
+    let what = "the entry covers several jobs, so their depth, rate and mix are unknown";
+    let finding = Finding::new("JOBS-MERGED", Severity::Warning, what).at(entry);
+    let finding = finding.why("group_reporting merges all jobs of a group into one entry");
+    finding.help("omit group_reporting, or set new_group for each job")
+}
+
+/// The deviation of the rate, if its samples cover a second at most. It is that of one clone: with
+/// `group_reporting`, fio pools the samples of all clones. The rates of the clones may vary
+/// together, so the deviation of their sum is at most the sum of theirs.
+fn clone_deviation((deviation, samples): (f64, u64), measured: Nanos) -> Option<f64> {
+    (samples > 1 && samples as f64 >= measured.as_secs()).then_some(deviation)
 }
 
 /// Options by name, as a report lists them.
@@ -97,11 +113,20 @@ impl Options {
                 reads: true,
                 writes: true,
                 ..
-            } => Some(match (self.count("rwmixread"), self.count("rwmixwrite")) {
-                (Some(reads), _) => reads.min(100) as f64,
-                (None, Some(writes)) => 100.0 - writes.min(100) as f64,
-                (None, None) => 50.0,
-            }),
+            } => match self.pair("rate_iops").or_else(|| self.pair("rate")) {
+                // The rates of the directions determine the mix.
+                Some([reads, writes]) => {
+                    let known = |rate: Option<u64>| rate.filter(|rate| *rate > 0).map(|rate| rate as f64);
+                    let (reads, writes) = (known(reads)?, known(writes)?);
+                    let has_operation_rates = self.get("rate_iops").is_some() || self.block().is_some();
+                    has_operation_rates.then(|| 100.0 * reads / (reads + writes))
+                }
+                None => Some(match (self.count("rwmixread"), self.count("rwmixwrite")) {
+                    (Some(reads), _) => reads.min(100) as f64,
+                    (None, Some(writes)) => 100.0 - writes.min(100) as f64,
+                    (None, None) => 50.0,
+                }),
+            },
             AccessKind {
                 reads: true,
                 writes: false,
@@ -261,6 +286,12 @@ mod tests {
     fn mixes_are_read() {
         assert_eq!(options("rw=randrw rwmixwrite=20").read_percent(), Some(80.0));
         assert_eq!(options("rw=randrw:8 ").read_percent(), Some(50.0));
+        assert_eq!(options("rw=randrw rate_iops=700,300").read_percent(), Some(70.0));
+        assert_eq!(
+            options("rw=randrw rate=1m,").read_percent(),
+            None,
+            "writes have no rate"
+        );
         assert_eq!(options("rw=write").read_percent(), Some(0.0));
         assert_eq!(options("rw=${RW}").read_percent(), None);
         assert_eq!(options("bs=4k,64k rw=rw").block(), None);

@@ -7,9 +7,9 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::normal_lines::{
     Banner, JobHeader, LatencyLine, Rates, Stage, parse_banner, parse_header, parse_issued, parse_latency,
-    parse_percentiles, parse_rates, time_unit_ns,
+    parse_percentiles, parse_rate_samples, parse_rates, time_unit_ns,
 };
-use super::{AccessKind, is_synchronous};
+use super::{AccessKind, clone_deviation, is_synchronous, jobs_merged};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, flow_sum};
 
@@ -27,6 +27,8 @@ struct Part {
     percentiles: Vec<(f64, f64)>,
     /// The percentiles are of the total latency.
     are_total_percentiles: bool,
+    /// Deviation and number of the samples of the rate.
+    rate_samples: Option<(f64, u64)>,
 }
 
 /// An entry of the report.
@@ -74,6 +76,10 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             }
         }
         imported.remarks.extend(entry.remarks());
+        let is_merged = reader.covers_several_jobs(entry);
+        imported
+            .remarks
+            .extend(is_merged.then(|| jobs_merged(&entry.head.name)));
     }
     imported
 }
@@ -132,9 +138,23 @@ impl Reader {
         true
     }
 
+    /// True if a job of the group has no entry of its own: `group_reporting` merged it into this one.
+    fn covers_several_jobs(&self, entry: &Entry) -> bool {
+        let has_entry = |banner: &Banner| self.entries.iter().any(|entry| entry.head.name == banner.name);
+        let mut members = self
+            .banners
+            .iter()
+            .filter(|banner| banner.group == Some(entry.head.group));
+        entry.head.jobs > 1 && members.any(|banner| !has_entry(banner))
+    }
+
     fn observation(&self, entry: &Entry) -> Option<Observation> {
         let named = |banner: &&Banner| banner.name == entry.head.name;
-        let banner = self.banners.iter().find(named);
+        let banner = self
+            .banners
+            .iter()
+            .find(named)
+            .filter(|_| !self.covers_several_jobs(entry));
         let flows: Vec<Option<Flow>> = (0..4).map(|number| entry.flow(number)).collect();
         let each: Vec<&Flow> = flows[..3].iter().flatten().collect();
         let total = match &flows[3] {
@@ -168,6 +188,8 @@ impl Part {
                 Stage::Completion => self.completion = Some(found),
                 Stage::Total => self.total = Some(found),
             }
+        } else if let Some(found) = parse_rate_samples(line) {
+            self.rate_samples = Some(found);
         } else if let Some((_, rest)) = line.split_once("percentiles (") {
             *unit = rest.split(')').next().and_then(time_unit_ns);
             self.are_total_percentiles = line.starts_with("lat ");
@@ -206,7 +228,11 @@ impl Entry {
             bytes: None,
             iops: counted.filter(matches_printed_rate).or(part.rates.iops),
             bytes_per_sec: part.rates.bytes_per_sec,
-            iops_deviation: None,
+            iops_deviation: part
+                .rate_samples
+                .zip(part.rates.runtime)
+                .and_then(|(samples, time)| clone_deviation(samples, time))
+                .map(|deviation| deviation * f64::from(self.head.jobs)),
             latency: main.map(|line| Latency {
                 samples: operations,
                 mean_ns: Some(line.mean_ns),

@@ -33,6 +33,7 @@ pub(super) fn parse_header(line: &str) -> Option<JobHeader> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Banner {
     pub name: String,
+    pub group: Option<u64>,
     pub rw: String,
     pub engine: String,
     pub depth: Option<u64>,
@@ -41,10 +42,11 @@ pub(super) struct Banner {
 
 pub(super) fn parse_banner(line: &str) -> Option<Banner> {
     let (name, rest) = line.split_once(": (g=")?;
-    let rest = rest.split_once("):")?.1;
+    let (group, rest) = rest.split_once("):")?;
     let value = |key: &str| Some(rest.split_once(key)?.1.split(',').next()?.trim().to_owned());
     Some(Banner {
         name: name.trim().to_owned(),
+        group: parse_integer(group),
         rw: value(" rw=")?,
         engine: value("ioengine=").unwrap_or_default(),
         depth: value("iodepth=").as_deref().and_then(parse_integer),
@@ -131,6 +133,13 @@ pub(super) fn parse_rates(rest: &str) -> Rates {
             .and_then(|text| parse_bytes(&text, old)),
         runtime: runtime.and_then(|text| milliseconds(&text)),
     }
+}
+
+/// The deviation and the number of samples of `iops : min= 2680, …, stdev=18.38, samples=24`.
+pub(super) fn parse_rate_samples(line: &str) -> Option<(f64, u64)> {
+    let rest = line.strip_prefix("iops ")?.split_once("stdev=")?.1;
+    let (deviation, samples) = rest.split_once(", samples=")?;
+    Some((parse_prefixed(deviation.trim())?, parse_integer(samples)?))
 }
 
 fn milliseconds(text: &str) -> Option<Nanos> {

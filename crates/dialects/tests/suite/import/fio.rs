@@ -1,6 +1,7 @@
 //! fio: recorded reports of 3.42 in JSON, JSON+ and normal form, and one in the form of 2.x.
 
 use dialects::import::{self, Form};
+use model::observation::Load;
 use model::{Bytes, Direction, Nanos};
 
 use super::{folders, only, read, read_text, rules};
@@ -66,6 +67,11 @@ fn grouped_clones_are_one_load_with_their_total_depth() {
         "the total latency, not the completion latency"
     );
     assert_eq!(latency.quantile(0.999), Some(1_613_824.0));
+    assert_eq!(
+        read.iops_deviation,
+        Some(4.0 * 1.481773),
+        "fio states that of one clone"
+    );
     assert!(rules(&imported).contains(&"PCT-COMPLETION"));
     assert!(load.device.is_some(), "one device, one group");
     assert_eq!(load.errors, Some(0));
@@ -93,6 +99,7 @@ fn the_normal_report_is_read_without_guessing_more() {
         (Some(1_323_180.0), Some(85_754_000.0))
     );
     assert_eq!(latency.quantile(0.99), Some(45_876_000.0));
+    assert_eq!(load.total.iops_deviation, Some(4.0 * 18.38 + 4.0 * 8.28));
 }
 
 #[test]
@@ -129,6 +136,54 @@ fn ungrouped_clones_are_added_up() {
         "percentiles do not add"
     );
     assert!(rules(&imported).contains(&"PCT-PER-CLONE"));
+}
+
+/// fio 3.33 omits options without a value, such as `group_reporting`, from its JSON.
+#[test]
+fn a_single_entry_covers_all_clones() {
+    let text =
+        read_text("fio/golden/05-sla-70-30/out.json").replace("\"group_reporting\" : \"\"", "\"gtod_cpu\" : \"0\"");
+    let imported = import::read("x", &text).unwrap();
+    let load = only(&imported.loads);
+    assert_eq!((load.load.workers, load.load.depth), (Some(4), Some(32)));
+    assert_eq!((load.load.rate_iops, load.generator), (Some(4000.0), None));
+}
+
+#[test]
+fn an_entry_of_several_jobs_has_no_load() {
+    let imported = read("fio/golden/13-groups-desc/out.json");
+    let merged: Vec<bool> = imported.loads.iter().map(|load| load.load == Load::default()).collect();
+    assert_eq!(
+        merged,
+        [true, false, false],
+        "a1 reads, but the options of a2 only write"
+    );
+    assert!(rules(&imported).contains(&"JOBS-MERGED"));
+    let text = read("fio/golden/13-groups-desc/normal.txt");
+    let known: Vec<_> = text
+        .loads
+        .iter()
+        .map(|load| (load.load.workers, load.load.depth))
+        .collect();
+    assert_eq!(known, [(Some(3), None), (Some(1), Some(1)), (Some(1), Some(1))]);
+    assert!(rules(&text).contains(&"JOBS-MERGED"));
+    // Two jobs that only read: twice the clones, and more in flight than one of them allows.
+    let text = read_text("fio/golden/03-fioread/out.json");
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (factor, is_merged) in [(1, false), (2, true)] {
+        let job = &mut document["jobs"][0];
+        for value in ["/job_runtime", "/read/lat_ns/mean"] {
+            let value = job.pointer_mut(value).unwrap();
+            *value = (f64::from(factor) * value.as_f64().unwrap())
+                .round()
+                .to_string()
+                .parse::<u64>()
+                .unwrap()
+                .into();
+        }
+        let imported = import::read("x", &document.to_string()).unwrap();
+        assert_eq!(rules(&imported).contains(&"JOBS-MERGED"), is_merged, "{factor}");
+    }
 }
 
 #[test]

@@ -110,8 +110,8 @@ fn render(explanations: &[Explanation], json: bool) -> String {
     texts.join("\n")
 }
 
-/// Chooses the exit code by the worst verdict; without verdicts by errors, and with `strict` also
-/// by warnings.
+/// Chooses the exit code by the worst verdict; if it is PASS or absent, by errors, and with
+/// `strict` also by warnings.
 fn exit_of_all(explanations: &[Explanation], strict: bool) -> Exit {
     let loads = || explanations.iter().flat_map(|explanation| &explanation.loads);
     let verdicts: Vec<_> = loads()

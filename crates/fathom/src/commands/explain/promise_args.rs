@@ -88,15 +88,13 @@ fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> R
     Ok(())
 }
 
-/// Returns the exit code of verdicts: FAIL outweighs INCONCLUSIVE. `None` without verdicts.
+/// Returns the exit code of verdicts: FAIL outweighs INCONCLUSIVE. `None` without either.
 pub(super) fn exit_of_verdicts(verdicts: &[Outcome]) -> Option<Exit> {
-    if verdicts.is_empty() {
-        None
-    } else if verdicts.contains(&Outcome::Fail) {
+    if verdicts.contains(&Outcome::Fail) {
         Some(Exit::Failed)
     } else if verdicts.contains(&Outcome::Inconclusive) {
         Some(Exit::Inconclusive)
     } else {
-        Some(Exit::Done)
+        None
     }
 }

@@ -207,15 +207,13 @@ fn format_diagnosis(load: &ExplainedLoad) -> String {
 
 fn format_verdict(verdict: &Verdict) -> String {
     let mut text = String::new();
-    for reason in &verdict.reasons {
-        text += &screen::wrap_paragraph(&reason.what);
-    }
     let words = verdict.describe();
     for (clause, (reason, _)) in verdict.clauses.iter().zip(&words.clauses) {
         text += &screen::wrap_paragraph(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
     }
-    for shared in &words.shared {
-        text += &screen::wrap_paragraph(shared);
+    let reasons = verdict.reasons.iter().map(|reason| &reason.what);
+    for reason in reasons.chain(&words.shared) {
+        text += &screen::wrap_paragraph(reason);
     }
     for note in &verdict.notes {
         text += &screen::wrap_paragraph(note);
