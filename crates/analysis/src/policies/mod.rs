@@ -301,6 +301,11 @@ impl Policy {
         self.file.policy.wording.as_deref()
     }
 
+    /// The provider's site to which its promise applies.
+    pub fn site(&self) -> Option<&str> {
+        self.file.policy.site.as_deref()
+    }
+
     /// Further notes.
     pub fn notes(&self) -> &[String] {
         &self.file.policy.notes

@@ -101,6 +101,7 @@ fn to_json(policy: &Policy) -> Value {
         "source": policy.source(),
         "confidence": policy.confidence(),
         "wording": policy.wording(),
+        "site": policy.site(),
         "inputs": inputs.collect::<Vec<_>>(),
         "tiers": policy.tiers().collect::<Vec<_>>(),
         "notes": policy.notes(),
@@ -149,6 +150,9 @@ fn explain(policy: &Policy, resolved: Option<&ResolvedPolicy>) -> String {
     let mut text = format!("{}: {}\n", policy.id(), policy.title());
     if let Some(wording) = policy.wording() {
         text += &screen::wrap_paragraph(wording);
+    }
+    if let Some(site) = policy.site() {
+        text += &screen::wrap_paragraph(&format!("site: {site}"));
     }
     let (date, words) = (policy.as_of(), policy.confidence().label());
     text += &screen::wrap_paragraph(&format!("as of {date}, {words}: {}", policy.source()));
