@@ -88,7 +88,7 @@ fn assert_outcome(verdict: &Verdict, outcome: Outcome) {
 #[test]
 fn the_published_example_of_the_provider_passes() {
     let verdict = judge_by_policy(&provider_example(2800.0, 1201.0), &ssd_ultra());
-    assert_outcome(&verdict, Pass);
+    assert_outcome(&verdict, Outcome::Pass);
     let outcomes: Vec<Outcome> = verdict.clauses.iter().map(|clause| clause.outcome).collect();
     assert_eq!(outcomes, [Outcome::Pass; 4]);
     // 4 ÷ 0.849 ms = 4713: the generator has so little headroom that a note mentions it.
