@@ -263,6 +263,22 @@ fn an_untested_throughput_is_reported() {
     assert!(!ran.out.contains("NOT TESTED"), "{}", ran.out);
 }
 
+/// A Standard_B2ms moves 22.5 MB/s, its disks 800. Regression: it was held to the rate of the disks.
+#[test]
+fn the_lowest_limit_is_the_promise_to_test() {
+    let device = "servers = 64\nservice = \"600us\"\nlayer = [\"iops 1930\", \"bandwidth 22.6MB\"]";
+    let policy = "--policy azure/b2ms+p30 --time 20s";
+    let untested = "NOT TESTED    throughput >= 22.5 MB/s (21.5 MiB/s)";
+    on_device(device, policy).expect(0, &["PASS          iops >= 1920", untested, "--block 16KiB"]);
+    let bytes = "PASS          throughput >= 22.5 MB/s";
+    on_device(device, &format!("{policy} --block 16KiB")).expect(0, &[bytes]);
+    let behind = "--policy azure/premium --tier P30 --vm Standard_B2ms --time 20s";
+    on_device(device, behind).expect(0, &[bytes, "PASS          mean <= 10 ms", "stranded: 3627 IOPS"]);
+    let small = on_device(device, &format!("{behind} --block 4KiB"));
+    small.expect(0, &["PASS          iops >= 1920", untested]);
+    on_device(device, "--policy azure/premium --tier P30 --disks 4").expect(4, &["--disk <NAME>"]);
+}
+
 /// Operations served late raise the mean rate, but were not served when due.
 #[test]
 fn an_outage_that_the_mean_hides_fails_the_rate() {
