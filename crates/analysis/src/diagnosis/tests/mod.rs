@@ -377,6 +377,23 @@ fn credits_that_end_in_the_warm_up_are_named() {
     assert_ne!(answer(returns).answer, Answer::BurstEnd);
 }
 
+/// Most seconds are at the contract's limit, but the storage fell below it for good.
+#[test]
+fn credits_that_run_out_precede_the_limit_before() {
+    let load = with_series(closed_loop(32, 3900.0), &[vec![4000.0; 270], vec![3000.0; 30]].concat());
+    let found = diagnose(
+        &load,
+        &[layer("contract", LayerKind::Disk, 4000.0)],
+        &Context::default(),
+    );
+    assert_eq!(found.answer, Answer::BurstEnd, "{}", found.sentence);
+    assert!(
+        !found.also.iter().any(|remark| remark.rule == "D-CAP"),
+        "{:?}",
+        found.also
+    );
+}
+
 /// gp2 of 100 GiB: 3000 IOPS until 5.4 million credits are used up, then 300.
 #[test]
 fn known_credits_are_named_with_their_refill() {
