@@ -64,9 +64,13 @@ fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let answer = unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out);
     assert!(answer.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{answer}");
     assert!(
-        answer.contains("The load exceeds the limit of VM Standard_D8ds_v4, uncached"),
+        answer.contains("The load exceeds the limit of VM Standard_D8ds_v4, uncached")
+            && answer.contains("add --path cached. The load is below all other known limits"),
         "{answer}"
     );
+    // Each share is that of the limit in its row.
+    let row = |used: &str, limit: &str| format!("{used:>14}{limit:>16}");
+    assert!(plain.out.contains(&row("106.9 MB/s", "192.0 MB/s")), "{}", plain.out);
     let cached = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4", "--host-cache"]);
     let answer = unwrap_lines(&cached.expect(0, &[]).out);
     assert!(answer.contains("78,521 IOPS of 77,000 IOPS is 102.0 %"), "{answer}");
