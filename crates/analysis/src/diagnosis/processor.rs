@@ -70,7 +70,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         None if cores.iter().all(is_full) => (busiest, "every processor of this machine was fully busy".to_owned()),
         None => return None,
     };
-    Some ( Symptom:: new ( sentence). with_evidence ( figure_vs ( & format! ( "processor {}", core. cpu), 100.0 * core. busy (), "% busy", 100.0 * FULL_SHARE, "full",)). with_advice ( "spread interrupts and workers over more processors, or use larger blocks; stop other programs on this machine",),)
+    Some ( Symptom:: new ( sentence). with_evidence ( figure_vs ( & format! ( "processor {}", core. cpu), 100.0 * core.busy().min(1.0), "% busy", 100.0 * FULL_SHARE, "full",)). with_advice ( "spread interrupts and workers over more processors, or use larger blocks; stop other programs on this machine",),)
 }
 
 fn is_full(core: &CoreShare) -> bool {
