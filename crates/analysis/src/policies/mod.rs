@@ -365,11 +365,10 @@ impl Policy {
     pub fn expiry_warning(&self, today: Date) -> Option<String> {
         self.as_of().is_old_on(today).then(|| {
             format!(
-                "the figures of {} are from {}, {} months ago; check whether the vendor has changed them: {}",
+                "the figures of {} are from {}, {} months ago; check whether the vendor has changed them",
                 self.id(),
                 self.as_of(),
-                self.as_of().months_until(today),
-                self.source()
+                self.as_of().months_until(today)
             )
         })
     }

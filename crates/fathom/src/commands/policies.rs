@@ -165,14 +165,15 @@ fn explain(policy: &Policy, resolved: Option<&ResolvedPolicy>) -> String {
     for note in policy.notes() {
         text += &screen::wrap_paragraph(&format!("Note: {note}."));
     }
-    text += &format_inputs(policy);
+    let is_tier_chosen = resolved.is_some_and(|resolved| resolved.tier.is_some());
+    text += &format_inputs(policy, is_tier_chosen);
     match resolved {
         Some(resolved) => text + &format_figures(resolved),
         None => text + "\nSet these inputs to see the figures of your disk.\n",
     }
 }
 
-fn format_inputs(policy: &Policy) -> String {
+fn format_inputs(policy: &Policy, is_tier_chosen: bool) -> String {
     let mut text = String::new();
     for (name, kind, help, default) in policy.inputs() {
         let example = match kind {
@@ -187,7 +188,7 @@ fn format_inputs(policy: &Policy) -> String {
         text += &format!("  {flag:<24} {help}{default_note}\n");
     }
     let tiers: Vec<&str> = policy.tiers().collect();
-    if !tiers.is_empty() {
+    if !tiers.is_empty() && !is_tier_chosen {
         text += &screen::wrap_paragraph(&format!("--tier: {}", tiers.join(", ")));
     }
     match text.is_empty() {

@@ -461,6 +461,10 @@ fn bad_requirements_are_refused() {
         &["--policy is missing", "--file-size"],
     );
     fails("--require iops>=4000 --vm D8ds_v9", &["unknown machine `D8ds_v9`"]);
+    fails(
+        "--require iops>=4000 --vm Standard_D8dsv4",
+        &["the nearest names are Standard_D8ds_v4,"],
+    );
     fails("--policy /none/policy", &["there is no policy"]);
 }
 
@@ -492,8 +496,9 @@ fn the_catalogue_is_listed_and_explained() {
         0,
         &["aws/gp3", "provider-sla/ssd-ultra", "azure/vm", "older than 12 months"],
     );
-    fathom(&["policies", "azure/premium", "--tier", "P30"])
-        .expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
+    let tier = fathom(&["policies", "azure/premium", "--tier", "P30"]);
+    tier.expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
+    assert!(!tier.out.contains("P40"), "the other tiers: {}", tier.out);
     fathom(&["policies", "gp2", "--size", "100GiB"]).expect(0, &["3000 IOPS for 2000 s, then 300 IOPS"]);
     fathom(&["policies", "aws/gp3"]).expect(0, &["--size SIZE", "Set these inputs"]);
     fathom(&["policies", "premium"]).expect(0, &["azure/premium"]);

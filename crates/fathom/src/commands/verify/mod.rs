@@ -283,8 +283,12 @@ fn introduction(verification: &Verification, attempt: &Attempt) -> String {
         Attempt { number: 1, .. } => "",
         Attempt { .. } => "repeating with another depth: ",
     };
+    let warm_up = match issued.warm_up_ns {
+        Nanos(0) => "no".to_owned(),
+        time => format!("{time} of"),
+    };
     format!(
-        "{what}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",
-        issued.rate_iops, issued.block, issued.concurrency, issued.warm_up_ns, issued.measured_ns
+        "{what}{:.0} operations per second of {}, up to {} in flight: {warm_up} warm-up, {} measured",
+        issued.rate_iops, issued.block, issued.concurrency, issued.measured_ns
     )
 }
