@@ -263,7 +263,7 @@ fn the_lowest_limit_is_the_promise_to_test() {
     let policy = "--policy azure/b2ms+p30 --time 20s";
     let untested = "NOT TESTED    throughput >= 22.5 MB/s (21.5 MiB/s)";
     on_device(device, policy).expect(0, &["PASS          iops >= 1920", untested, "--block 16KiB"]);
-    let bytes = "PASS          throughput >= 22.5 MB/s";
+    let bytes = "PASS          mbps >= 22.5 MB/s";
     on_device(device, &format!("{policy} --block 16KiB")).expect(0, &[bytes]);
     let behind = "--policy azure/premium --tier P30 --vm Standard_B2ms --time 20s";
     on_device(device, behind).expect(0, &[bytes, "PASS          mean <= 10 ms", "stranded: 3627 IOPS"]);
@@ -340,7 +340,7 @@ fn a_change_in_the_window_is_named_as_the_cause() {
     );
     assert!(!ran.out.contains("--confirm"), "{ran:#?}");
     // Regression: the promised rate as the storage's own limit, with "no action needed".
-    let stalls: Vec<String> = (2..30).step_by(3).map(|at| format!("\"{at}s 250ms\"")).collect();
+    let stalls: Vec<String> = (2..30).step_by(3).map(|at| format!("\"{at}s 400ms\"")).collect();
     let stalling = format!("servers = 64\nservice = \"500us\"\nstall = [{}]", stalls.join(", "));
     let ran = on_device(
         &stalling,
