@@ -98,7 +98,8 @@ fn the_byte_limit_binds_for_large_operations() {
     };
     // 2700 × 8 KiB are 22.1 MB/s.
     let found = diagnose(&closed_loop(32, 2700.0), &[disk], &Context::default());
-    assert_eq!((found.answer, found.share), (Answer::Cap, Some(1.0)));
+    let percent = found.share.map(|share| format!("{:.1}", 100.0 * share));
+    assert_eq!((found.answer, percent.as_deref()), (Answer::Cap, Some("100.5")));
     assert!(found.sentence.contains("22.1 MB/s"), "{}", found.sentence);
 }
 
