@@ -136,9 +136,14 @@ impl Limit {
         value > self.high * (1.0 + ABOVE)
     }
 
-    /// A figure as a share of the limit: of the nearer bound, or 1 within the range.
+    /// The bound with which reports compare a figure: the largest reading only if it is exceeded.
+    pub fn compared_with(&self, value: f64) -> f64 {
+        if value > self.high { self.high } else { self.low }
+    }
+
+    /// A figure as a share of that bound.
     pub fn share(&self, value: f64) -> f64 {
-        value / value.clamp(self.low, self.high)
+        value / self.compared_with(value)
     }
 }
 

@@ -225,10 +225,11 @@ fn format_amount(value: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a count or a limit exactly, and another number with three significant digits.
+/// Formats a count, a limit or thousands exactly, and another number with three significant digits.
 fn format_number(value: f64) -> String {
     match value.abs() {
         size if size.fract() == 0.0 && size < 1e15 && value >= 0.0 => count(value as u64),
+        size if (1e3..1e15).contains(&size) && value >= 0.0 => count(value.round() as u64),
         size if size < 1.0 => format!("{value:.3}"),
         size if size < 10.0 => format!("{value:.2}"),
         _ => rough(value),
@@ -283,7 +284,7 @@ What limits job
   twice the depth: confirmed
     operations in flight: 64.0, against 64 (the depth)
   limits, lowest first
-    disks: 1,950 IOPS of 20,000 IOPS, 9.8 %, 18,080 IOPS out of reach [catalogue]
+    disks: 1,953 IOPS of 20,000 IOPS, 9.8 %, 18,080 IOPS out of reach [catalogue]
   also D-IRQ-SKEW: one processor
   not judged: no series
   help: a larger machine

@@ -116,7 +116,7 @@ pub(crate) fn whole_seconds(length: Nanos) -> Nanos {
 
 /// Formats a duration like a clock: `15 ms`, `4.2 s`, `1:05`, `2:00:00`.
 pub fn duration(length: Nanos) -> String {
-    let seconds = length.0.div_ceil(1_000_000_000);
+    let seconds = length.as_secs().round() as u64;
     match seconds {
         _ if length < Nanos::secs(1) && length > Nanos(0) => length.to_string(),
         0..60 if length.0.is_multiple_of(1_000_000_000) => format!("{seconds} s"),
@@ -128,7 +128,7 @@ pub fn duration(length: Nanos) -> String {
 
 /// Formats a duration within a sentence: `15 ms`, `4.2 s`, `5 min`, `1:05 min`, `2 h`.
 pub fn duration_with_unit(length: Nanos) -> String {
-    let seconds = length.0.div_ceil(1_000_000_000);
+    let seconds = length.as_secs().round() as u64;
     match seconds {
         0..60 => duration(length),
         60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
@@ -216,6 +216,7 @@ mod tests {
         assert_eq!(duration(Nanos::secs(4)), "4 s");
         assert_eq!(duration(Nanos::millis(4_200)), "4.2 s");
         assert_eq!(duration(Nanos::secs(65)), "1:05");
+        assert_eq!(duration(Nanos::millis(120_400)), "2:00");
         assert_eq!(duration(Nanos::secs(7_200)), "2:00:00");
     }
 }

@@ -137,7 +137,7 @@ impl From<&Bound> for LayerUse {
         LayerUse {
             layer: bound.layer.clone(),
             unit: bound.unit().to_owned(),
-            limit: bound.limit.low,
+            limit: bound.limit.compared_with(bound.used),
             used: bound.used,
             share: bound.share(),
             met: bound.is_reached(),

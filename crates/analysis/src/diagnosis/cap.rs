@@ -26,14 +26,17 @@ const MET_SHARE: f64 = 0.999;
 pub(super) const CAP: Signature = Signature {
     answer: Answer::Cap,
     about: "The rate is from 3 % below to 5 % above a limit of a layer (1 % around a requested rate), or three of \
-        four seconds are at the limit and at most 10 % of the seconds are above it. Of several limits, the lowest \
-        counts. At a second, greater depth, a higher rate refutes the limit; a higher latency alone confirms it.",
+        four seconds are at the limit, at most 10 % of the seconds are above it, and the window does not end at a \
+        lower level. Of several limits, the lowest counts. At a second, greater depth, a higher rate refutes the limit; a higher latency alone confirms it.",
     detect,
 };
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     // If the rate has several levels, the totals describe none of them.
-    let explains = |bound: &&Bound| input.context.question == Question::Limit || bound.kind != LayerKind::Application;
+    // A limit at the promised rate does not explain a broken promise if that rate was served.
+    let explains = |bound: &&Bound| {
+        input.context.question == Question::Limit || bound.kind != LayerKind::Application && !is_requested(input, bound)
+    };
     let reached =
         |bound: &&Bound| input.has_one_level() && bound.is_reached() || is_reached_in_most_seconds(input, bound);
     let bound = input
@@ -48,20 +51,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
     let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_reached();
     let bound = input.bounds.iter().find(is_requested_rate)?;
-    let mut symptom = describe_reached_limit(input, bound);
-    match input.context.question {
-        Question::Limit => return None,
-        Question::MissedRate => {}
-        // A rate that is missed slightly builds up a backlog, whose cause is the storage.
-        Question::MissedLatency if bound.share() < MET_SHARE => return None,
-        Question::MissedLatency => {
-            symptom.sentence += ". The requested rate limits the load but does not explain the latency";
-            symptom = symptom.with_advice(
-                "find the load that this storage serves with a shorter latency: `fathom sweep --over depth=1..64`",
-            );
-        }
-    }
-    Some(symptom)
+    (input.context.question == Question::MissedRate).then(|| describe_reached_limit(input, bound))
 }
 
 fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
@@ -127,12 +117,16 @@ fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     symptom
 }
 
-/// True if most seconds are at the limit and few above it. Then only stalls lower the mean.
+/// True if most seconds are at the limit and few above it, and the rate did not fall for good. Then
+/// only stalls lower the mean.
 fn is_reached_in_most_seconds(input: &Input<'_>, bound: &Bound) -> bool {
     let seconds = input.rates_by_second.len() as f64;
     let above = |bound: &Bound, used: f64| used > bound.limit.high && !bound.is_reached_by(used);
     bound.kind != LayerKind::Application
         && seconds >= MIN_SECONDS
+        && input
+            .first_and_last_level()
+            .is_none_or(|(first, last, _)| last >= first)
         && count_seconds(input, bound, Bound::is_reached_by) as f64 >= MIN_SHARE_AT_LIMIT * seconds
         && count_seconds(input, bound, above) as f64 <= MAX_SHARE_ABOVE * seconds
 }

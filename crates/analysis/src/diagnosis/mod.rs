@@ -166,6 +166,18 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
         return Symptom::new(what + ": the rate still grows, but much less than the depth")
             .with_advice("the knee is near this depth: find it with `fathom sweep`");
     }
+    if let (Question::MissedLatency, Some(rate), Some(latency)) =
+        (input.context.question, input.rate(), input.mean_latency())
+    {
+        let what = format!(
+            "at {} IOPS, the storage took {:.3} ms for each operation on average, and no known limit explains that",
+            three_digits(rate),
+            latency / 1e6
+        );
+        return Symptom::new(what).with_advice(
+            "find the load that this storage serves with a shorter latency: `fathom sweep --over depth=1..64`",
+        );
+    }
     let symptom = Symptom::new("these figures do not show what limited this load".into());
     if !input.may_repeat_deeper() {
         return symptom

@@ -78,7 +78,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         Symptom::new(sentence)
             .with_evidence(figure_vs(
                 &format!("processor {}", core.cpu),
-                100.0 * core.busy(),
+                100.0 * core.busy().min(1.0),
                 "% busy",
                 100.0 * FULL_SHARE,
                 "full",

@@ -92,6 +92,8 @@ pub(super) struct Header {
     pub(super) latency: Option<Formula>,
     /// The wording of that promise.
     pub(super) wording: Option<String>,
+    /// The provider's site to which it applies.
+    pub(super) site: Option<String>,
     #[serde(default)]
     pub(super) notes: Vec<String>,
     /// All disks of this kind on a machine share one limit, which depends on their total size.

@@ -309,6 +309,11 @@ impl Policy {
         self.file.policy.wording.as_deref()
     }
 
+    /// The provider's site to which its promise applies.
+    pub fn site(&self) -> Option<&str> {
+        self.file.policy.site.as_deref()
+    }
+
     /// Further notes.
     pub fn notes(&self) -> &[String] {
         &self.file.policy.notes
@@ -368,11 +373,10 @@ impl Policy {
     pub fn expiry_warning(&self, today: Date) -> Option<String> {
         self.as_of().is_old_on(today).then(|| {
             format!(
-                "the figures of {} are from {}, {} months ago; check whether the vendor has changed them: {}",
+                "the figures of {} are from {}, {} months ago; check whether the vendor has changed them",
                 self.id(),
                 self.as_of(),
-                self.as_of().months_until(today),
-                self.source()
+                self.as_of().months_until(today)
             )
         })
     }

@@ -285,7 +285,8 @@ fn nearest_machines(catalogue: &Catalogue, name: &str) -> String {
         let series = Series::from_machine_name(tier);
         let other_cloud = cloud.is_some() && series.cloud != cloud;
         let other_class = series.letters.chars().next() != wanted.letters.chars().next();
-        let distance = edit_distance(&normalise_name(name), &normalise_name(tier));
+        let without_separators = |name: &str| normalise_name(name).replace('_', "");
+        let distance = edit_distance(&without_separators(name), &without_separators(tier));
         (other_cloud, !is_series(&series), other_class, distance)
     };
     best_three(machines(catalogue).map(|(_, tier)| (key(tier), tier)))

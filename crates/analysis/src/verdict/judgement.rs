@@ -404,7 +404,7 @@ impl Case<'_> {
             Cause::Load | Cause::Mix => "repeat with the load of the promise",
             Cause::Samples => "measure for longer with --time, or at a higher rate",
             Cause::Absent => match clause.metric {
-                Metric::Availability => "use results with a per-second series",
+                Metric::Availability => "use results with figures for each of at least ten seconds",
                 _ => "use results with this figure",
             },
             Cause::Invalid => "correct what the finding reports, then repeat",

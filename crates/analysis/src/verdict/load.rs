@@ -237,15 +237,15 @@ impl Case<'_> {
             };
             let why = match latency {
                 Some((source, secs)) => format!(
-                    "{few}: {target:.0} operations per second at the {source} {:.3} ms each need {:.0} in flight",
-                    secs * 1e3,
+                    "{few}: {target:.0} operations per second at the {source} {} each need {:.0} in flight",
+                    Metric::Mean.show(secs * 1e9),
                     operations.ceil()
                 ),
                 // Slots divided by the rate.
                 None => format!(
                     "{few} to tell: they keep up with {target:.0} operations per second only if each takes less than \
-                     {:.3} ms, and no latency is promised",
-                    1e3 * slots as f64 / target
+                     {}, and no latency is promised",
+                    Metric::Mean.show(1e9 * slots as f64 / target)
                 ),
             };
             SlotsNeeded {
@@ -373,10 +373,8 @@ impl Case<'_> {
         let max = depth as f64 / (service / 1e9);
         let is_paced_load = self.observation.total.response.is_some();
         (max < promised * MIN_HEADROOM && !is_paced_load).then(|| {
-            format!(
-                "a queue depth of {depth} at {:.3} ms each allows {max:.0} per second, {} than the promised \
-                 {promised:.0}: such a closed loop hides part of every stall",
-                service / 1e6,
+            format!( "a queue depth of {depth} at {} each allows {max:.0} per second, {} than the promised {promised:.0}: such a closed loop hides part of every stall",
+                Metric::Mean.show( service),
                 if max < promised { "fewer" } else { "hardly more" }
             )
         })
@@ -395,7 +393,7 @@ fn describe_credits(bursts: &[Burst]) -> Option<String> {
     }
     (!rates.is_empty()).then(|| {
         format!(
-            "with full burst credits the storage sustains {}; whether it had any is unknown",
+            "full burst credits sustain {}; whether there were any is unknown",
             rates.join(" and ")
         )
     })

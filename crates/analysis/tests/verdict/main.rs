@@ -88,15 +88,9 @@ fn assert_outcome(verdict: &Verdict, outcome: Outcome) {
 #[test]
 fn the_published_example_of_the_provider_passes() {
     let verdict = judge_by_policy(&provider_example(2800.0, 1201.0), &ssd_ultra());
-    assert_outcome(&verdict, Pass);
+    assert_outcome(&verdict, Outcome::Pass);
     let outcomes: Vec<Outcome> = verdict.clauses.iter().map(|clause| clause.outcome).collect();
-    use Outcome::{Inconclusive, Pass};
-    assert_eq!(
-        outcomes,
-        [Pass, Pass, Pass, Pass, Inconclusive],
-        "only availability needs a per-second series"
-    );
-    assert_eq!(verdict.clauses[4].cause, Some(Cause::Absent));
+    assert_eq!(outcomes, [Outcome::Pass; 4]);
     // 4 ÷ 0.849 ms = 4713: the generator has so little headroom that a note mentions it.
     assert!(
         verdict.notes.iter().any(|note| note.contains("allows 471")),

@@ -34,7 +34,9 @@ const FILES: &[&str] = &[
     file!("powerstore-16-1"),
     file!("azure-max-write-iops-1"),
     file!("azure-max-read-iops-cached-1"),
+    file!("azure-max-read-iops-cached-2"),
     file!("azure-max-combined-throughput-1"),
+    file!("azure-max-combined-throughput-2"),
     file!("filecopy-1"),
     file!("fileserver-1"),
     file!("varmail-1"),
@@ -148,6 +150,8 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use model::plan::CachePath;
+
     use super::*;
     use crate::native::lower;
 
@@ -169,7 +173,9 @@ mod tests {
         ("powerstore-16@1", 0x8bf920941db00f44),
         ("azure-max-write-iops@1", 0x57eefba2db655a24),
         ("azure-max-read-iops-cached@1", 0x2ab7e2aed7be1178),
+        ("azure-max-read-iops-cached@2", 0xf7c77ee3695c3a43),
         ("azure-max-combined-throughput@1", 0xed49b1599ebfcd22),
+        ("azure-max-combined-throughput@2", 0xc34776b751052a06),
         ("filecopy@1", 0x0b68e9d0fcc6ad31),
         ("fileserver@1", 0xc79ba3eadaf5b3a9),
         ("varmail@1", 0xd032a076367f54b4),
@@ -276,6 +282,17 @@ mod tests {
         );
         let cached = job("azure-max-read-iops-cached");
         assert_eq!(cached.warm_up, Some(model::Nanos::secs(7200)));
+        let paths = |name: &str| {
+            find(name)
+                .unwrap()
+                .document()
+                .jobs
+                .into_iter()
+                .map(|job| job.storage.cache)
+        };
+        let (cached, uncached) = (Some(CachePath::Cached), Some(CachePath::Uncached));
+        assert!(paths("azure-max-read-iops-cached").eq([cached]));
+        assert!(paths("azure-max-combined-throughput").eq([cached, uncached]));
         let extent = job("sql-extent");
         assert_eq!(
             (extent.workers, extent.depth, extent.part.read_percent),

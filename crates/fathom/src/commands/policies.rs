@@ -101,6 +101,7 @@ fn to_json(policy: &Policy) -> Value {
         "source": policy.source(),
         "confidence": policy.confidence(),
         "wording": policy.wording(),
+        "site": policy.site(),
         "inputs": inputs.collect::<Vec<_>>(),
         "tiers": policy.tiers().collect::<Vec<_>>(),
         "notes": policy.notes(),
@@ -150,6 +151,9 @@ fn explain(policy: &Policy, resolved: Option<&ResolvedPolicy>) -> String {
     if let Some(wording) = policy.wording() {
         text += &screen::wrap_paragraph(wording);
     }
+    if let Some(site) = policy.site() {
+        text += &screen::wrap_paragraph(&format!("site: {site}"));
+    }
     let (date, words) = (policy.as_of(), policy.confidence().label());
     text += &screen::wrap_paragraph(&format!("as of {date}, {words}: {}", policy.source()));
     if let Origin::User(file) = policy.origin() {
@@ -161,14 +165,15 @@ fn explain(policy: &Policy, resolved: Option<&ResolvedPolicy>) -> String {
     for note in policy.notes() {
         text += &screen::wrap_paragraph(&format!("Note: {note}."));
     }
-    text += &format_inputs(policy);
+    let is_tier_chosen = resolved.is_some_and(|resolved| resolved.tier.is_some());
+    text += &format_inputs(policy, is_tier_chosen);
     match resolved {
         Some(resolved) => text + &format_figures(resolved),
         None => text + "\nSet these inputs to see the figures of your disk.\n",
     }
 }
 
-fn format_inputs(policy: &Policy) -> String {
+fn format_inputs(policy: &Policy, is_tier_chosen: bool) -> String {
     let mut text = String::new();
     for (name, kind, help, default) in policy.inputs() {
         let example = match kind {
@@ -183,7 +188,7 @@ fn format_inputs(policy: &Policy) -> String {
         text += &format!("  {flag:<24} {help}{default_note}\n");
     }
     let tiers: Vec<&str> = policy.tiers().collect();
-    if !tiers.is_empty() {
+    if !tiers.is_empty() && !is_tier_chosen {
         text += &screen::wrap_paragraph(&format!("--tier: {}", tiers.join(", ")));
     }
     match text.is_empty() {

@@ -61,6 +61,8 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
 
 /// Largest typical block: longer operations spend more time on the transfer than on waiting.
 const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);
+/// With more operations in flight, a long latency may be the wait for each other.
+const MAX_SLOW_IN_FLIGHT: f64 = 4.0;
 
 /// Compares the typical latency with cloud disks', from the catalogue, and of hard disks.
 fn compare_with_typical(seen: &Observation) -> Option<String> {
@@ -84,6 +86,7 @@ fn compare_with_typical(seen: &Observation) -> Option<String> {
     let cloud = 1e9 * policies::DEFAULT_LATENCY_SECS;
     let word = match typical {
         typical if typical <= cloud => "fast",
+        _ if seen.total.iops? * typical / 1e9 > MAX_SLOW_IN_FLIGHT => return None,
         typical if typical <= rotating => "slow for flash storage",
         _ => "slow",
     };

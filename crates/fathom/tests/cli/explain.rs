@@ -53,6 +53,11 @@ fn the_limit_of_a_virtual_machine_is_named() {
         "at the limit of VM Standard_B2ms, uncached: 1,953 IOPS of 1,920 IOPS is 101.7 %",
         "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) are unreachable because of it",
     ]);
+    // At depth 64 most of the latency is waiting, so it does not show whether the disk is slow.
+    let Some(folder) = need(Directory::fast()) else { return };
+    let page = folder.path().join("page.html");
+    fathom(&["report", &figures, "-o", text(&page)]).expect(0, &[]);
+    assert!(!fs::read_to_string(&page).unwrap().contains("which is slow"));
     let given = fathom(&["explain", &figures, "--cap", "iops=1920"]);
     assert!(unwrap_lines(&given.expect(0, &[]).out).contains("1,953 IOPS of 1,920 IOPS is 101.7 %"));
 }
@@ -64,9 +69,13 @@ fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let answer = unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out);
     assert!(answer.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{answer}");
     assert!(
-        answer.contains("The load exceeds the limit of VM Standard_D8ds_v4, uncached"),
+        answer.contains("The load exceeds the limit of VM Standard_D8ds_v4, uncached")
+            && answer.contains("add --path cached. The load is below all other known limits"),
         "{answer}"
     );
+    // Each share is that of the limit in its row.
+    let row = |used: &str, limit: &str| format!("{used:>14}{limit:>16}");
+    assert!(plain.out.contains(&row("106.9 MB/s", "192.0 MB/s")), "{}", plain.out);
     let cached = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4", "--host-cache"]);
     let answer = unwrap_lines(&cached.expect(0, &[]).out);
     assert!(answer.contains("78,521 IOPS of 77,000 IOPS is 102.0 %"), "{answer}");

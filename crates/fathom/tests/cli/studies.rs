@@ -595,6 +595,10 @@ fn calculations_are_right() {
         "Kneedle): none",
     ];
     check("knee 1=30000 64=107000 512=146000", &knee);
+    let peak = "knee 1=1000 2=1900 4=3500 8=6000 16=9500 32=12000";
+    check(peak, &["49 in flight, which was not measured"]);
+    let dip = "knee 1=1000 2=1900 4=3500 8=6000 16=8500 32=9100 64=9000";
+    check(dip, &["does not clearly fall up to 64"]);
     let json = fathom(&["calc", "knee", "1=30000", "64=107000", "512=146000", "--json"]).json();
     assert_eq!((&json["usl"]["beta"], &json["kneedle"]), (&0.0.into(), &Value::Null));
     for wrong in [

@@ -54,7 +54,6 @@ fn a_promise_that_is_kept_passes() {
     for start in ["iops", "mean", "read.mean", "write.mean"] {
         assert_eq!(clause(&json, start)["outcome"], "pass");
     }
-    assert_eq!(clause(&json, "availability")["outcome"], "consistent");
     let mean = clause(&json, "mean")["value"].as_f64().unwrap();
     assert!((1.8e6..2.2e6).contains(&mean), "{mean} for 2 ms");
 }
@@ -250,18 +249,27 @@ fn an_untested_throughput_is_reported() {
     let untested = "NOT TESTED    throughput >= 262.1 MB/s (250 MiB/s) 6000 operations of 16 KiB per second move only";
     let ran = on_device(capped, &format!("{policy} --time 30s"));
     let headline = "PARTLY PROVEN (in 30 s instead of 300 s): 2 of 4 promises proven; ";
-    ran.expect(
-        0,
-        &[
-            headline,
-            untested,
-            "--block 64KiB",
-            "this limit; buy a higher one only if",
-        ],
-    );
+    ran.expect(0, &[headline, untested, "--block 64KiB"]);
+    assert!(!ran.out.contains("What limits"), "nothing was missed: {}", ran.out);
     let ran = on_device(capped, &format!("{policy} --time 30s --block 64KiB"));
     let ran = ran.expect(1, &["FAIL"]);
     assert!(!ran.out.contains("NOT TESTED"), "{}", ran.out);
+}
+
+/// A Standard_B2ms moves 22.5 MB/s, its disks 800. Regression: it was held to the rate of the disks.
+#[test]
+fn the_lowest_limit_is_the_promise_to_test() {
+    let device = "servers = 64\nservice = \"600us\"\nlayer = [\"iops 1930\", \"bandwidth 22.6MB\"]";
+    let policy = "--policy azure/b2ms+p30 --time 20s";
+    let untested = "NOT TESTED    throughput >= 22.5 MB/s (21.5 MiB/s)";
+    on_device(device, policy).expect(0, &["PASS          iops >= 1920", untested, "--block 16KiB"]);
+    let bytes = "PASS          mbps >= 22.5 MB/s";
+    on_device(device, &format!("{policy} --block 16KiB")).expect(0, &[bytes]);
+    let behind = "--policy azure/premium --tier P30 --vm Standard_B2ms --time 20s";
+    on_device(device, behind).expect(0, &[bytes, "PASS          mean <= 10 ms", "stranded: 3627 IOPS"]);
+    let small = on_device(device, &format!("{behind} --block 4KiB"));
+    small.expect(0, &["PASS          iops >= 1920", untested]);
+    on_device(device, "--policy azure/premium --tier P30 --disks 4").expect(4, &["--disk <NAME>"]);
 }
 
 /// Operations served late raise the mean rate, but were not served when due.
@@ -322,17 +330,27 @@ fn a_change_in_the_window_is_named_as_the_cause() {
         on_device(device, &format!("--require {require} --read {more} --time 300s"))
             .expect(1, &["FAIL          iops >=", rule]);
     }
-    // A rate that was kept is the pace of the test, which explains nothing about a latency; verify
-    // has no --confirm.
+    // A rate that was kept explains nothing about a latency; verify has no --confirm.
     let slow = "servers = 64\nservice = \"exponential 5ms\"";
     let ran = on_device(slow, "--require iops>=200,p99<=10ms --time 60s");
     let ran = ran.expect(1, &["FAIL          p99 <= 10 ms"]);
     assert!(
-        ran.out.contains("D-CAP: no limit except the requested rate")
-            && ran.out.contains("does not explain the latency"),
+        ran.out.contains("D-UNDETERMINED: at 200 IOPS, the storage took"),
         "{ran:#?}"
     );
     assert!(!ran.out.contains("--confirm"), "{ran:#?}");
+    // Regression: the promised rate as the storage's own limit, with "no action needed".
+    let stalls: Vec<String> = (2..30).step_by(3).map(|at| format!("\"{at}s 400ms\"")).collect();
+    let stalling = format!("servers = 64\nservice = \"500us\"\nstall = [{}]", stalls.join(", "));
+    let ran = on_device(
+        &stalling,
+        "--require iops>=1000,availability>=99% --cap iops=1000 --time 30s",
+    );
+    let ran = ran.expect(
+        1,
+        &["PASS          iops >= 1000", "FAIL          availability", "D-STALL: "],
+    );
+    assert!(!ran.out.contains("no action needed"), "{ran:#?}");
 }
 
 /// A latency that keeps rising stays beyond its limit.
@@ -443,6 +461,10 @@ fn bad_requirements_are_refused() {
         &["--policy is missing", "--file-size"],
     );
     fails("--require iops>=4000 --vm D8ds_v9", &["unknown machine `D8ds_v9`"]);
+    fails(
+        "--require iops>=4000 --vm Standard_D8dsv4",
+        &["the nearest names are Standard_D8ds_v4,"],
+    );
     fails("--policy /none/policy", &["there is no policy"]);
 }
 
@@ -474,11 +496,13 @@ fn the_catalogue_is_listed_and_explained() {
         0,
         &["aws/gp3", "provider-sla/ssd-ultra", "azure/vm", "older than 12 months"],
     );
-    fathom(&["policies", "azure/premium", "--tier", "P30"])
-        .expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
+    let tier = fathom(&["policies", "azure/premium", "--tier", "P30"]);
+    tier.expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
+    assert!(!tier.out.contains("P40"), "the other tiers: {}", tier.out);
     fathom(&["policies", "gp2", "--size", "100GiB"]).expect(0, &["3000 IOPS for 2000 s, then 300 IOPS"]);
     fathom(&["policies", "aws/gp3"]).expect(0, &["--size SIZE", "Set these inputs"]);
     fathom(&["policies", "premium"]).expect(0, &["azure/premium"]);
+    fathom(&["policies", "ssd-ultra"]).expect(0, &["site: Avantage data centre"]);
     fathom(&["policies", "nothing"]).expect(4, &["there is no policy `nothing`"]);
     let azure = fathom(&["policies", "azure"]);
     azure.expect(0, &["azure/premium-v2", "azure/vm"]);

@@ -7,7 +7,7 @@ const FAST: &str = "servers = 64\nservice = \"lognormal 1ms 0.5\"\niops-cap = 80
 /// Seconds that a single slot cannot fill are never a fault of the storage.
 #[test]
 fn seconds_missed_because_of_too_few_slots_do_not_fail_availability() {
-    let policy = "--policy provider-sla/ssd-ultra --size 400GB --depth 1";
+    let policy = "--policy provider-sla/ssd-ultra --size 400GB --require availability>=99% --depth 1";
     let ran = on_device(FAST, &format!("{policy} --time 60s --warm-up 0"));
     ran.expect(2, &["INCONCLUSIVE  availability >= 99 %", "1 slot is too few"]);
     // The report recommends only one depth.

@@ -77,8 +77,7 @@ fn credits_count_in_results_that_are_explained() {
         fathom(&[&required[..], more].concat())
     };
     explain(&[]).expect(0, &["PASS iops >= 2500"]);
-    explain(&["--disk", "aws/gp2:size=100GiB"])
-        .expect(2, &["with full burst credits the storage sustains 3000 IOPS for"]);
+    explain(&["--disk", "aws/gp2:size=100GiB"]).expect(2, &["full burst credits sustain 3000 IOPS for"]);
 }
 
 #[test]

@@ -243,6 +243,9 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
             )
         })
         .collect();
+    if load.load.storage.cache.is_none() && exceeded.iter().any(|limit_use| limit_use.kind == LayerKind::Machine) {
+        list.push("If the machine's host cached them, add --path cached.".into());
+    }
     let Some(first) = kept.first() else { return list };
     if let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops)
         && found >= REACHED_SHARE * requested
@@ -259,7 +262,8 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     match first.met {
         true => list.extend(describe_reached_limit(first, &kept[1..])),
         false => list.push(format!(
-            "The load is below all known limits; the nearest is that of {}, {} of {} ({:.1} %).",
+            "The load is below all {}known limits; the nearest is that of {}, {} of {} ({:.1} %).",
+            if exceeded.is_empty() { "" } else { "other " },
             first.layer,
             format_measured(first),
             format_limit(first),

@@ -6,11 +6,11 @@
 mod search;
 mod text;
 
-use analysis::caps::{Layer, LayerKind};
+use analysis::caps::Layer;
 use analysis::lint::is_on_array;
-use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, ResolvedPolicy, Workload};
+use analysis::policies::{Bound, Burst, DEFAULT_LATENCY_SECS, Reach, ResolvedPolicy, Workload, reach};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
-use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Outcome, UntestedFigure, Verdict, judge};
+use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Machine, Outcome, UntestedFigure, Verdict, judge};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -59,7 +59,7 @@ pub struct Promise {
     /// Burst credits of the policy, the machine and the disks, the longest first. A verdict names
     /// the first that could have lasted for the whole test.
     pub bursts: Vec<Burst>,
-    /// Limits that the policy names.
+    /// Limits of the policy, the machine and the disks.
     pub layers: Vec<Layer>,
 }
 
@@ -75,25 +75,36 @@ pub struct VerifyError {
 impl Promise {
     /// The promise of a policy, with additional `requirements`.
     ///
+    /// The limits of a `machine` lower the policy's rates: behind it, no disk reaches more.
+    ///
     /// # Errors
     /// [`VerifyError`] if there is nothing to judge, or no rate at which to judge it.
     pub fn from_policy(
         policy: &ResolvedPolicy,
         requirements: Vec<Clause>,
         rate: Option<f64>,
+        machine: Option<&Machine>,
     ) -> Result<Promise, VerifyError> {
-        let mut clauses = policy.clauses.clone();
+        let (mut clauses, mut workload) = (policy.clauses.clone(), policy.workload);
+        if let Some(reach) = machine.map_or(&policy.reach, |machine| &machine.reach) {
+            // Only a machine may lower what a policy promises.
+            let allowed = machine.map_or(f64::INFINITY, |_| reach.iops.low);
+            workload.rate_iops = workload.rate_iops.map(|rate| rate.min(allowed));
+            let may_change = |clause: &&mut Clause| allowed.is_finite() || clause.target <= reach.iops.low;
+            let changed = clauses.iter_mut().filter(may_change);
+            changed.for_each(|clause| limit_clause(clause, reach, &workload));
+        }
         clauses.extend(requirements);
-        let needed = [policy.workload.rate_iops, required_rate(&clauses, &policy.workload)];
+        let needed = [workload.rate_iops, required_rate(&clauses, &workload)];
         let needed = needed.into_iter().flatten().max_by(f64::total_cmp);
         Promise {
             name: policy.id.clone(),
-            workload: policy.workload,
+            workload,
             rate_iops: rate.or(needed).unwrap_or(0.0),
             clauses,
             latency_ns: policy.latency_ns,
             bursts: Vec::new(),
-            layers: policy.layers.clone(),
+            layers: machine.map_or(&policy.layers, |machine| &machine.layers).clone(),
         }
         .with_credits(&policy.bursts)
         .validated()
@@ -207,15 +218,34 @@ fn required_rate(clauses: &[Clause], workload: &Workload) -> Option<f64> {
             Metric::Throughput => clause.target / workload.block.0 as f64,
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return None,
         };
-        let share = match clause.direction {
-            None => 1.0,
-            Some(Direction::Read) => workload.read_percent / 100.0,
-            Some(Direction::Write) => 1.0 - workload.read_percent / 100.0,
-            Some(Direction::Trim) => 0.0,
-        };
+        let share = direction_share(clause, workload);
         (share > 0.0).then(|| target / share)
     });
     rates.max_by(f64::total_cmp)
+}
+
+/// The share of the operations that a clause counts.
+fn direction_share(clause: &Clause, workload: &Workload) -> f64 {
+    match clause.direction {
+        None => 1.0,
+        Some(Direction::Read) => workload.read_percent / 100.0,
+        Some(Direction::Write) => 1.0 - workload.read_percent / 100.0,
+        Some(Direction::Trim) => 0.0,
+    }
+}
+
+/// Lowers a promised rate to what all limits allow, in the figure that binds.
+fn limit_clause(clause: &mut Clause, reach: &Reach, workload: &Workload) {
+    let share = direction_share(clause, workload);
+    if clause.metric == Metric::Iops && reach.bound == Bound::Bytes && clause.target >= share * reach.iops.low {
+        (clause.metric, clause.target) = (Metric::Throughput, f64::INFINITY);
+    }
+    clause.target = match clause.metric {
+        Metric::Iops => clause.target.min(share * reach.iops.low),
+        Metric::Throughput => clause.target.min(share * reach.bytes_per_sec.low),
+        Metric::Mean | Metric::Quantile { .. } | Metric::Availability => clause.target,
+    };
+    clause.text = clause.to_string();
 }
 
 /// A promise and the targets on which to verify it.
@@ -388,8 +418,10 @@ impl Verification {
         if self.promise.clauses.iter().any(is_judged) {
             return None;
         }
-        let disk = self.promise.layers.iter().find(|layer| layer.kind == LayerKind::Disk)?;
-        let (bytes, iops) = (disk.bytes_per_sec?.low, disk.iops?.low);
+        let reach_of = |block: Bytes| reach(&self.promise.layers, block, workload.read_percent, 1);
+        // Long operations reach the limit on bytes, short ones that on operations.
+        let long = reach_of(Bytes::mib(1)).filter(|long| long.bound == Bound::Bytes)?;
+        let (bytes, iops) = (long.bytes_per_sec.low, reach_of(Bytes(1))?.iops.low);
         let moved = rate_iops * workload.block.0 as f64;
         let enough = Bytes(((bytes / iops) as u64).next_power_of_two());
         let block = enough.to_string().replace(' ', "");
@@ -470,7 +502,7 @@ mod tests {
             .unwrap()
             .resolve(&inputs)
             .unwrap();
-        Promise::from_policy(&policy, Vec::new(), None).unwrap()
+        Promise::from_policy(&policy, Vec::new(), None, None).unwrap()
     }
 
     fn verification(promise: Promise) -> Verification {

@@ -185,7 +185,7 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
     let pattern = if issued.random { "random" } else { "sequential" };
     let attempt = match issued.attempt {
         1 => String::new(),
-        number => format!(", in window {number} with another depth"),
+        number => format!("; window {number}, because the one before had another depth"),
     };
     let shared = match issued.targets {
         1 => String::new(),

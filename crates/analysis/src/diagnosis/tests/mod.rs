@@ -98,7 +98,8 @@ fn the_byte_limit_binds_for_large_operations() {
     };
     // 2700 × 8 KiB are 22.1 MB/s.
     let found = diagnose(&closed_loop(32, 2700.0), &[disk], &Context::default());
-    assert_eq!((found.answer, found.share), (Answer::Cap, Some(1.0)));
+    let percent = found.share.map(|share| format!("{:.1}", 100.0 * share));
+    assert_eq!((found.answer, percent.as_deref()), (Answer::Cap, Some("100.5")));
     assert!(found.sentence.contains("22.1 MB/s"), "{}", found.sentence);
 }
 
@@ -327,8 +328,10 @@ fn interrupts_on_one_processor_are_a_remark() {
     let found = diagnose(&skewed, &[], &Context::default());
     assert!(found.also.iter().any(|remark| remark.rule == "D-IRQ-SKEW"));
     assert_eq!(found.answer, Answer::Undetermined);
-    skewed.cores[0] = core(0, 0.10, 0.88);
-    assert_eq!(diagnose(&skewed, &[], &Context::default()).answer, Answer::Processor);
+    // Counters that are read one after the other add up to 101 %.
+    skewed.cores[0] = core(0, 0.12, 0.89);
+    let found = diagnose(&skewed, &[], &Context::default());
+    assert_eq!((found.answer, found.evidence[0].value), (Answer::Processor, 100.0));
     // Another program on one processor does not limit a load.
     skewed.cores[0] = core(0, 0.97, 0.02);
     assert_eq!(diagnose(&skewed, &[], &Context::default()).answer, Answer::Undetermined);
@@ -375,6 +378,23 @@ fn credits_that_end_in_the_warm_up_are_named() {
     assert_ne!(answer([vec![900.0], vec![500.0; 29]].concat()).answer, Answer::BurstEnd);
     let returns = [vec![2000.0; 10], vec![500.0; 10], vec![2000.0; 10]].concat();
     assert_ne!(answer(returns).answer, Answer::BurstEnd);
+}
+
+/// Most seconds are at the contract's limit, but the storage fell below it for good.
+#[test]
+fn credits_that_run_out_precede_the_limit_before() {
+    let load = with_series(closed_loop(32, 3900.0), &[vec![4000.0; 270], vec![3000.0; 30]].concat());
+    let found = diagnose(
+        &load,
+        &[layer("contract", LayerKind::Disk, 4000.0)],
+        &Context::default(),
+    );
+    assert_eq!(found.answer, Answer::BurstEnd, "{}", found.sentence);
+    assert!(
+        !found.also.iter().any(|remark| remark.rule == "D-CAP"),
+        "{:?}",
+        found.also
+    );
 }
 
 /// gp2 of 100 GiB: 3000 IOPS until 5.4 million credits are used up, then 300.

@@ -225,11 +225,8 @@ fn advice_keeps_the_promised_rate() {
     let uneven = with_series(load.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
     assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
     let found = judged(&load, Question::MissedLatency);
-    assert!(
-        found.sentence.contains("does not explain the latency"),
-        "{}",
-        found.sentence
-    );
+    assert_eq!(found.answer, Answer::Undetermined);
+    assert!(found.sentence.contains("took 32.000 ms"), "{}", found.sentence);
     assert!(
         found.advice[0].contains("`fathom sweep --over depth=1..64`"),
         "{:?}",

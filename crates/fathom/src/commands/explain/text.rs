@@ -169,7 +169,7 @@ fn format_limits(limits: &[LimitUse]) -> String {
             "  {:<40}{:>14}{:>16}{:>8.1} %{sign}\n",
             standing.layer,
             amount(standing.measured),
-            amount(standing.limit.high),
+            amount(standing.limit.compared_with(standing.measured)),
             100.0 * standing.share
         );
     }

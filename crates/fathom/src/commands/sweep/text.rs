@@ -228,13 +228,15 @@ fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
     let end = match (usl.peak_at, usl.roof_iops) {
         (Some(peak), _) if !is_fitting => {
             return format!(
-                "{LAW}: does not fit: it predicts a fall beyond {peak} {unit}, but the rate does not fall up to {last}"
+                "{LAW}: does not fit: it predicts a fall beyond {peak} {unit}, but the rate does not clearly fall up \
+                 to {last}"
             );
         }
         (None, Some(roof)) if !is_fitting => {
             let (roof, iops_max) = (rate(roof), rate(iops_max));
             return format!("{LAW}: does not fit: it predicts at most {roof} per second, but {iops_max} were measured");
         }
+        (Some(peak), _) if peak > last => format!("peak at {peak} {unit}, which was not measured"),
         (Some(peak), _) if usl.beta_is_significant => format!("peak at {peak} {unit}"),
         (Some(peak), _) => format!("peak at {peak} {unit}, possibly by chance"),
         (None, Some(roof)) => format!("roof {} per second", rate(roof)),

@@ -96,7 +96,7 @@ pub struct Args {
     disk: Vec<String>,
     /// Number of each of these disks
     #[arg(long, value_name = "NUMBER", help_heading = ENVIRONMENT_HEADING, default_value = "1")]
-    #[arg(value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(requires = "disk", value_parser = value_parser!(u32).range(1..=1024))]
     disks: u32,
     /// Treat the target as cached by the host
     #[arg(long, help_heading = ENVIRONMENT_HEADING)]
@@ -198,14 +198,17 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
             (Some(resolved), policy.expiry_warning(today()))
         }
     };
-    let promise = match &policy {
-        Some(policy) => Promise::from_policy(policy, clauses, rate),
-        None => {
-            refuse_inputs(&args.inputs)?;
-            Promise::from_requirement(clauses, default_workload(&overrides), rate)
-        }
+    if policy.is_none() {
+        refuse_inputs(&args.inputs)?;
+    }
+    let promise_behind = |machine: Option<&Machine>| {
+        let promise = match &policy {
+            Some(policy) => Promise::from_policy(policy, clauses.clone(), rate, machine),
+            None => Promise::from_requirement(clauses.clone(), default_workload(&overrides), rate),
+        };
+        promise.map_err(|VerifyError { what, help }| Faults::usage(Fault::new(what).help(help)))
     };
-    let promise = promise.map_err(|VerifyError { what, help }| Faults::usage(Fault::new(what).help(help)))?;
+    let promise = promise_behind(None)?;
     let targets = Targets::parse(&args.target)?;
     let storage = Storage::for_single_load(
         &args.storage,
@@ -213,6 +216,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
         &targets.storage.clone().unwrap_or_default(),
     )?;
     let below = LimitsBelow::find(args, &catalogue, &promise, &targets, &storage)?;
+    let promise = promise_behind(below.machine.as_ref())?;
     let caps = targets.caps.clone();
     let credits: Vec<Burst> = below.credits.iter().map(|(_, burst)| *burst).collect();
     Ok(VerifyRequest {

@@ -90,8 +90,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .extend(study::diagnosis::detect_cache_hits(&results, &request.known));
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     // An interrupted run cannot show its limit, and failed operations are not a limit.
-    let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
-    if is_missed && !Exit::is_cut_short(&results) {
+    if verdict.clauses.iter().any(is_missed) && !Exit::is_cut_short(&results) {
         let known = KnownLimits {
             question: choose_question(&verdict),
             ..request.known.clone()
@@ -130,12 +129,16 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 
 /// Chooses the figure that the diagnosis explains: latency if only latency clauses fail.
 fn choose_question(verdict: &Verdict) -> Question {
-    let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
     let is_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
-    match verdict.clauses.iter().filter(is_missed).any(is_rate) {
+    match verdict.clauses.iter().filter(|judged| is_missed(judged)).any(is_rate) {
         true => Question::MissedRate,
         false => Question::MissedLatency,
     }
+}
+
+/// True if a cause is of interest. Availability that is consistent was not missed.
+fn is_missed(judged: &ClauseVerdict) -> bool {
+    matches!(judged.outcome, Outcome::Fail | Outcome::Inconclusive)
 }
 
 /// True if the verdict blames fathom or other programs. An undetermined diagnosis then adds
@@ -280,8 +283,12 @@ fn introduction(verification: &Verification, attempt: &Attempt) -> String {
         Attempt { number: 1, .. } => "",
         Attempt { .. } => "repeating with another depth: ",
     };
+    let warm_up = match issued.warm_up_ns {
+        Nanos(0) => "no".to_owned(),
+        time => format!("{time} of"),
+    };
     format!(
-        "{what}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",
-        issued.rate_iops, issued.block, issued.concurrency, issued.warm_up_ns, issued.measured_ns
+        "{what}{:.0} operations per second of {}, up to {} in flight: {warm_up} warm-up, {} measured",
+        issued.rate_iops, issued.block, issued.concurrency, issued.measured_ns
     )
 }

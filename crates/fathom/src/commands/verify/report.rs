@@ -57,9 +57,9 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     let length = TestLength::from_verified(verified);
     let mut shown = pages::verdict(&promised, &verified.verdict, Some(length));
     let expired = verified.promise.expired.iter();
-    // The page lists the source with the limits.
-    let expired = expired.filter_map(|note| note.split(": ").next());
-    shown.notes.extend(expired.map(::report::diagnosis::format_sentence));
+    shown
+        .notes
+        .extend(expired.map(|note| ::report::diagnosis::format_sentence(note)));
     if length.is_short() && !shown.options.iter().any(|(name, _)| name == "--time") {
         shown.options.push(("--time".into(), format!("{}s", length.full_secs)));
     }
