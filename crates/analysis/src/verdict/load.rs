@@ -373,7 +373,7 @@ impl Case<'_> {
         let is_paced_load = self.observation.total.response.is_some();
         (max < promised * MIN_HEADROOM && !is_paced_load).then(|| {
             format!(
-                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, {} than the promised \
+                "{depth} in flight at {:.3} ms per operation allow {max:.0} per second, {} than the promised \
                  {promised:.0}: such a closed loop hides part of every stall",
                 service / 1e6,
                 if max < promised { "fewer" } else { "hardly more" }
