@@ -45,6 +45,8 @@ struct Host {
     pauses: Vec<SimulatedPause>,
     /// At least one device completes operations inside the submitting call.
     inline: bool,
+    /// All devices do, because the plan requests a synchronous engine.
+    depth_is_one: bool,
 }
 
 impl Simulated {
@@ -63,7 +65,8 @@ impl Simulated {
                 draws: OperationDraws::new(setup.seed),
                 devices: setup.files.iter().map(File::simulated_device).collect(),
                 pauses: joined.host_pauses,
-                inline: joined.inline,
+                inline: joined.inline || setup.depth_is_one,
+                depth_is_one: setup.depth_is_one,
             },
             worker,
             submit_batch: setup.submit_batch,
@@ -95,7 +98,7 @@ impl Host {
         turn.advance(self.now);
         let device = turn.device(number)?;
         let (end, result) = device.serve(request, self.now, &mut self.draws);
-        let inline = device.plan().inline;
+        let inline = device.plan().inline || self.depth_is_one;
         self.pending.push(Reverse((end, self.submitted, request.slot, result)));
         if inline {
             self.advance_to(end);

@@ -343,7 +343,7 @@ pub fn wrap_paragraph(text: &str) -> String {
     const WIDTH: usize = 96;
     let mut lines = String::new();
     let mut column = 0;
-    for word in text.split(' ') {
+    for word in text.split_whitespace() {
         let length = word.chars().count();
         if column > 0 && column + 1 + length > WIDTH {
             lines.push('\n');

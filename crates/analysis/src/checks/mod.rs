@@ -73,6 +73,7 @@ pub const CHECKS: &[Check] = &[
     host_events::LIMIT_CHANGED,
     support::PERCENTILES,
     support::MODES,
+    support::FIGURES,
     diagnosis::DIAGNOSIS,
 ];
 

@@ -1,12 +1,15 @@
 //! Checks whether percentiles are reliable: with fewer than ten values beyond it, a percentile is
 //! little better than the maximum.
 
+use std::rc::Rc;
+
 use model::finding::{Finding, Severity};
+use model::observation::Observation;
 use model::plan::{EngineKind, Job};
 use model::stats::{Support, support};
 
-use super::Check;
-use crate::identities::find_two_modes;
+use super::{Check, CheckInput};
+use crate::identities::{Purpose, examine, find_two_modes};
 
 /// The percentiles that reports show, with their names.
 const REPORTED_PERCENTILES: [(f64, &str); 4] = [
@@ -56,15 +59,28 @@ pub(super) const MODES: Check = Check {
     rules: &["TWO-MODES"],
     about: "Whether latencies have two modes, such as cache hits and misses, which a mean does not describe.",
     detect: |input, findings| {
-        // Several kinds of file operations share a direction, and reports list the kinds
-        // separately.
-        let has_file_workers = |job: &Job| { job.workers.iter() }.any(|worker| worker.engine.kind == EngineKind::Files);
-        let observations = input.observations();
-        let plain_jobs =
-            observations.filter(|(step, job, _)| !has_file_workers(&input.results.plan.steps[*step].jobs[*job]));
-        findings.extend(plain_jobs.flat_map(|(_, _, seen)| find_two_modes(&seen)));
+        findings.extend(plain_observations(input).flat_map(|seen| find_two_modes(&seen)));
     },
 };
+
+pub(super) const FIGURES: Check = Check {
+    rules: &["TAIL", "IRQ-SKEW"],
+    about: "Whether few operations take much longer than p99, and interrupts load one processor most.",
+    detect: |input, findings| {
+        let found = plain_observations(input).flat_map(|seen| examine(&seen, Purpose::default()));
+        findings.extend(found.filter(|finding| FIGURES.rules.contains(&&*finding.rule)));
+    },
+};
+
+/// The observations of jobs without file operations. Several kinds of file operations share a
+/// direction, and reports list the kinds separately.
+fn plain_observations(input: &CheckInput<'_>) -> impl Iterator<Item = Rc<Observation>> {
+    let has_file_workers = |job: &Job| { job.workers.iter() }.any(|worker| worker.engine.kind == EngineKind::Files);
+    let observations = input.observations();
+    let plain =
+        observations.filter(move |(step, job, _)| !has_file_workers(&input.results.plan.steps[*step].jobs[*job]));
+    plain.map(|(_, _, seen)| seen)
+}
 
 #[cfg(test)]
 mod tests {
@@ -85,6 +101,16 @@ mod tests {
             what.contains("90.9 % of the reads take about 50") && what.contains("other 9.1 % about 5"),
             "{what}"
         );
+    }
+
+    #[test]
+    fn a_long_tail_of_a_run_is_reported() {
+        let mut results = samples::closed_loop(1, 20_000, Nanos::micros(50));
+        assert!(!rules(&results).contains(&"TAIL".to_owned()));
+        let reads = reads(&mut results.steps[0].jobs[0]);
+        reads.total.record_times(5_000_000, 100);
+        reads.operations += 100;
+        assert!(rules(&results).contains(&"TAIL".to_owned()));
     }
 
     #[test]

@@ -175,7 +175,9 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
         LayerKind::Disk => advice.push("use a faster disk, or several".into()),
         LayerKind::Link => advice.push("use a faster link".into()),
     }
-    if input.may_repeat_deeper() && bound.kind != LayerKind::Application {
+    // A paced load issues the same rate at any depth.
+    let is_paced = input.observation.load.closed_loop == Some(false);
+    if input.may_repeat_deeper() && !is_paced && bound.kind != LayerKind::Application {
         advice.push(
             "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, the \
             IOPS stay the same and the latency doubles"

@@ -200,7 +200,7 @@ fn describe_missed_limit(knee: &Knee, axis: Axis, limit: &Limit) -> String {
         false => "Measure lower loads",
     };
     format!(
-        "{missed}; the lowest {} was {} ({excess}), at {}. {reach}; a limit from {} can be met.",
+        "{missed}; the lowest {} was {} ({excess}), at {}. {reach}; the lowest limit that can be met is {}.",
         limit.figure,
         format_time(value),
         format_load(axis, lowest.load),

@@ -72,10 +72,11 @@ pub(super) const RULES: &[Rule] = &[
                 let one_each =
                     !job.workers.is_empty() && job.workers.iter().all(|w| w.slots() == 1 || is_synchronous(w));
                 if one_each && job.workers.len() < MIN_THREADS {
-                    findings.push(rule.finding(
-                        format!("threads with one operation each: {}", job.workers.len()),
-                        &job.name,
-                    ));
+                    let threads = match job.workers.len() {
+                        1 => "1 thread".to_owned(),
+                        count => format!("{count} threads"),
+                    };
+                    findings.push(rule.finding(format!("{threads} with one operation each"), &job.name));
                 }
             }
         },
@@ -115,10 +116,11 @@ pub(super) const RULES: &[Rule] = &[
         severity: Severity::Warning,
         about: "One thread writes with one operation in flight.",
         why: "shared storage is hardly ever used like this: the test shows the latency of a single stream, not what the storage can do",
-        fix: "use several threads with a queue, and reads among the writes; use `--intent sequential-stream` or `--intent latency` to test a single stream",
+        fix: "use several threads with a queue, and reads among the writes, unless the application works like this",
         detect: |rule, test, findings| {
-            let is_single_stream_intended =
-                test.has_intent(Intent::SequentialStream) || test.has_intent(Intent::Latency);
+            let is_single_stream_intended = test.has_intent(Intent::SequentialStream)
+                || test.has_intent(Intent::Latency)
+                || test.has_load_of_preset();
             let jobs: Vec<&Job> = test.jobs().collect();
             let [job] = jobs.as_slice() else { return };
             let writes =
@@ -138,7 +140,8 @@ pub(super) const RULES: &[Rule] = &[
         detect: |rule, test, findings| {
             let writes = streams(test.plan).any(|stream| stream.mix.includes(Direction::Write));
             let reads = streams(test.plan).any(|stream| stream.mix.includes(Direction::Read));
-            if writes && !reads && !test.has_intent(Intent::SequentialStream) && test.targets().next().is_some() {
+            let is_intended = test.has_intent(Intent::SequentialStream) || test.has_load_of_preset();
+            if writes && !reads && !is_intended && test.targets().next().is_some() {
                 findings.push(rule.finding("the test only writes", &test.plan.name));
             }
         },

@@ -245,6 +245,13 @@ impl<'a> Test<'a> {
         self.purpose.intent == Some(intent)
     }
 
+    /// True if the load is that of a preset, which states its purpose.
+    fn has_load_of_preset(&self) -> bool {
+        let is_decisive = |name: &String| ["read", "depth", "workers"].contains(&name.as_str());
+        let preset = self.plan.origin.preset.as_ref();
+        preset.is_some_and(|preset| !preset.changed.iter().any(is_decisive))
+    }
+
     /// The real targets, with their facts and the streams that use them.
     fn targets(&self) -> impl Iterator<Item = TargetUse<'a>> {
         let (plan, environment) = (self.plan, self.environment);

@@ -1,6 +1,7 @@
 //! Rules about files and devices: free space, holes, size, choice of the device.
 
 use model::Bytes;
+use model::environment::TargetFacts;
 use model::finding::Severity;
 use model::plan::{AllocateMode, Prepare};
 
@@ -14,6 +15,8 @@ const SMALL_TEST_SHARE: f64 = 0.01;
 const MAX_FILL_SHARE_OF_SMALL_TEST: f64 = 0.95;
 /// A file system below this share is nearly empty.
 const EMPTY_BELOW: f64 = 0.10;
+/// An assumed rate at which files are written before a test.
+const LAYOUT_BYTES_PER_SEC: u64 = 200_000_000;
 /// Minimum share of a rotating disk to test, so that the arm moves.
 const MIN_COVERED_SHARE: f64 = 0.05;
 /// Minimum number of volumes to test an array with.
@@ -104,6 +107,31 @@ pub(super) const RULES: &[Rule] = &[
                     );
                     findings.push(rule.finding_with_severity(severity, what, &space.mount_point));
                 }
+            }
+        },
+    },
+    Rule {
+        name: "LAYOUT-TIME",
+        severity: Severity::Note,
+        about: "The test first writes files, which takes more than a minute at 200 MB/s.",
+        why: "measuring starts only then, and the writes may use up burst credits or the fast part of an SSD",
+        fix: "allow for this time, or use smaller files; later tests reuse files that stay",
+        detect: |rule, test, findings| {
+            let written = |(usage, facts): (TargetUse<'_>, &TargetFacts)| match &usage.target.prepare {
+                Prepare::Existing | Prepare::LayOut { content: None, .. } => 0,
+                _ if facts.kind == "block device" => 0,
+                _ if facts.kind == "directory" => usage.planned_size().unwrap_or_default().0,
+                _ => usage.planned_size().unwrap_or_default().0.saturating_sub(facts.size.0),
+            };
+            let bytes: u64 = test.known_targets().map(written).sum();
+            let seconds = bytes / LAYOUT_BYTES_PER_SEC;
+            if seconds >= 60 {
+                let what = format!(
+                    "{} of files are written first, which takes {} min at 200 MB/s",
+                    Bytes(bytes),
+                    seconds.div_ceil(60)
+                );
+                findings.push(rule.finding(what, &test.plan.name));
             }
         },
     },
@@ -233,14 +261,14 @@ pub(super) const RULES: &[Rule] = &[
                     continue;
                 }
                 if usage.is_rotational() {
-                    let what = format!("{size} is {:.1} % of {} ({})", 100.0 * share, device.name, device.size);
+                    let what = format!("{size} is {} of {} ({})", percent(share, 1), device.name, device.size);
                     findings.push(rule.finding(what, &facts.path));
                     continue;
                 }
                 // The media under a virtual disk are unknown.
                 let what = format!(
-                    "the file covers {:.2} % of the disk ({}, {}); results describe that region only",
-                    100.0 * share,
+                    "the file covers {} of the disk ({}, {}); results describe that region only",
+                    percent(share, 2),
                     device.name,
                     device.size
                 );
@@ -258,7 +286,10 @@ pub(super) const RULES: &[Rule] = &[
         why: "the first read of each block of a restored volume is slow, because it is fetched from remote storage",
         fix: "read the whole volume once before measuring, unless it was created empty",
         detect: |rule, test, findings| {
-            for (_, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
+            // The blocks of a file that the test creates are not cold.
+            let exists = |facts: &TargetFacts| !matches!(&*facts.kind, "" | "directory");
+            let targets = test.known_targets();
+            for (_, facts) in targets.filter(|(usage, facts)| usage.reads() && exists(facts)) {
                 let model = |device: &model::environment::Device| device.model.clone().unwrap_or_default();
                 let ebs_volume = facts
                     .devices
@@ -365,6 +396,15 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
+/// A share in percent, with this many decimals.
+fn percent(share: f64, decimals: usize) -> String {
+    let least = 0.1_f64.powi(decimals as i32);
+    match 100.0 * share < least {
+        true => format!("less than {least:.decimals$} %"),
+        false => format!("{:.decimals$} %", 100.0 * share),
+    }
+}
+
 /// True for names such as `zram0` and `ram0`.
 fn is_ram_disk(name: &str) -> bool {
     let number = name.strip_prefix('z').unwrap_or(name).strip_prefix("ram");
@@ -442,7 +482,7 @@ fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String>
 }
 
 /// True if the device of the target is a volume of an array.
-pub fn is_on_array(facts: &model::environment::TargetFacts) -> bool {
+pub fn is_on_array(facts: &TargetFacts) -> bool {
     let devices = &facts.devices;
     devices
         .iter()

@@ -12,8 +12,10 @@ use model::environment::{
 use model::finding::{Finding, Severity};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    EngineKind, Extent, Part, Phases, Plan, Prepare, Rate, Step, Stop, Target, TargetId, TargetKind, Workload,
+    EngineKind, Extent, Part, Phases, Plan, Prepare, PresetUse, Rate, Step, Stop, Target, TargetId, TargetKind,
+    Workload,
 };
+use model::testing::assert_starts_with;
 use model::{Bytes, Nanos};
 
 use super::{Intent, Purpose, Test, Warmed, filter_silenced, lint, rules};
@@ -191,6 +193,14 @@ fn a_mix_of_only_writes_counts_as_write_only() {
     assert!(case.rules().contains("SIMPLE-TEST"));
     case.part().mix = Mix::Exact { write_percent: 99.0 };
     assert!(!case.rules().contains("SIMPLE-TEST"));
+    case.part().mix = Mix::WRITES;
+    // The preset describes the purpose of the load.
+    case.change = Some(|plan| plan.origin.preset = Some(PresetUse::default()));
+    let rules = case.rules();
+    assert!(
+        !rules.contains("SIMPLE-TEST") && !rules.contains("WRITE-ONLY-SUITE"),
+        "{rules:?}"
+    );
 }
 
 /// The dialect has already reduced the depth to 1, and reports the requested depth.
@@ -207,7 +217,16 @@ fn a_depth_reduced_by_the_dialect_is_reported() {
     );
 }
 
-/// A test below 60 s gets a warning; if it judges a promise, a test below 300 s.
+#[test]
+fn one_thread_is_singular() {
+    let mut case = sound();
+    case.purpose.intent = Some(Intent::MaxIops);
+    (case.workload.workers, case.workload.depth) = (1, 1);
+    let found = case.finding("SYNC-FEW-THREADS").unwrap();
+    assert_eq!(found.what, "1 thread with one operation each");
+}
+
+/// A test below 60 s gets a finding; if it judges a promise, a test below 300 s.
 #[test]
 fn a_minute_suffices_unless_the_test_judges_a_promise() {
     let severity = |seconds: u64, promised: Option<f64>| {
@@ -216,7 +235,9 @@ fn a_minute_suffices_unless_the_test_judges_a_promise() {
         case.purpose.promised_iops = promised;
         case.finding("SHORT-RUN").map(|finding| finding.severity)
     };
-    assert_eq!(severity(59, None), Some(Severity::Warning));
+    assert_eq!(severity(29, None), Some(Severity::Warning));
+    assert_eq!(severity(30, None), Some(Severity::Note));
+    assert_eq!(severity(59, None), Some(Severity::Note));
     assert_eq!(severity(60, None), None);
     assert_eq!(severity(299, Some(1000.0)), Some(Severity::Warning));
     assert_eq!(severity(300, Some(1000.0)), None);
@@ -272,6 +293,12 @@ const DEFECTS: &[(&str, Defect)] = &[
             holes: Bytes(GIB),
             ..Allocation::default()
         });
+    }),
+    ("LAYOUT-TIME", |case| {
+        case.facts().size = Bytes(0);
+        case.target.prepare = Prepare::Filled {
+            size: Some(Bytes(12_000_000_000)),
+        };
     }),
     ("FILE-LT-2xRAM", |case| {
         case.workload.cache.direct = false;
@@ -358,6 +385,7 @@ const DEFECTS: &[(&str, Defect)] = &[
         case.workload.depth = 32;
     }),
     ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(59))),
+    ("SIZE-ENDS-RUN", |case| case.workload.stop.passes = Some(1)),
     ("NO-WARMUP", |case| case.workload.phases.warm_up_ns = Nanos(0)),
     ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(330))),
     ("UNCAPPED-SLA", |case| case.purpose.promised_latency_ns = Some(3e6)),
@@ -454,6 +482,9 @@ fn a_small_region_of_a_virtual_disk_is_a_note() {
         finding.what
     );
     assert!(!format!("{finding:?}").contains("heads"), "{finding:?}");
+    case.device().size = Bytes(2_000_000 * GIB);
+    let finding = case.finding("SHORT-STROKE").expect("0.005 %");
+    assert_starts_with(&finding.what, "the file covers less than 0.01 % of the disk");
     case.device().size = Bytes(2000 * GIB);
     assert!(!case.rules().contains("SHORT-STROKE"), "5 %");
 }
@@ -487,7 +518,17 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
         case.workload.cache.direct = false;
         case.environment.memory = Bytes(50 * GIB);
     }),
+    ("LAYOUT-TIME", |case| {
+        case.facts().size = Bytes(0);
+        case.target.prepare = Prepare::Filled {
+            size: Some(Bytes(11_999_999_999)),
+        };
+    }),
     ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(60))),
+    ("SIZE-ENDS-RUN", |case| {
+        case.workload.stop.passes = Some(1);
+        case.workload.stop.repeat_until_time = true;
+    }),
     ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(329))),
     ("UNDERSIZED-CONCURRENCY", |case| {
         case.purpose.promised_iops = Some(10_666.0);

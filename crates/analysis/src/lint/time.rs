@@ -8,6 +8,8 @@ use super::{Rule, all_streams};
 
 /// Minimum window; a shorter one shows only an order of magnitude.
 const MIN_WINDOW: Nanos = Nanos::secs(60);
+/// A window of at least this, the default of `fathom run`, is sufficient for a first look.
+const MIN_WINDOW_FOR_FIRST_LOOK: Nanos = Nanos::secs(30);
 /// Minimum window to judge a promise.
 const MIN_WINDOW_FOR_PROMISE: Nanos = Nanos::secs(300);
 
@@ -15,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "SHORT-RUN",
         severity: Severity::Warning,
-        about: "The measured window is shorter than 60 s, or 300 s if a promise is judged.",
+        about: "The measured window is shorter than 60 s (a note from 30 s), or 300 s if a promise is judged.",
         why: "outliers, caches and other programs have more effect in a short window",
         fix: "measure for at least one minute, two minutes for published figures, five minutes for a promise",
         detect: |rule, test, findings| {
@@ -26,7 +28,12 @@ pub(super) const RULES: &[Rule] = &[
                     continue;
                 }
                 let word = if time < MIN_WINDOW { "only " } else { "" };
-                findings.push(rule.finding(format!("the plan measures {word}{time}"), &job.name));
+                let severity = match promised || time < MIN_WINDOW_FOR_FIRST_LOOK {
+                    true => Severity::Warning,
+                    false => Severity::Note,
+                };
+                let what = format!("the plan measures {word}{time}");
+                findings.push(rule.finding_with_severity(severity, what, &job.name));
             }
         },
     },
@@ -41,6 +48,27 @@ pub(super) const RULES: &[Rule] = &[
                 let has_warm_up = job.phases.warm_up_ns > Nanos(0) || job.phases.warm_up_bytes.is_some();
                 if !has_warm_up && job.stop.after_ns.is_some() {
                     findings.push(rule.finding("there is no warm-up", &job.name));
+                }
+            }
+        },
+    },
+    Rule {
+        name: "SIZE-ENDS-RUN",
+        severity: Severity::Note,
+        about: "A job ends after its size, operations or passes, even before its time.",
+        why: "the measured window is then shorter than planned, and shorter on faster storage",
+        fix: "limit only the time, or repeat until it is over (fio time_based)",
+        detect: |rule, test, findings| {
+            for job in test.jobs() {
+                let stop = &job.stop;
+                let has_amount = stop.bytes.is_some() || stop.region_percent.is_some();
+                let has_count = stop.operations.is_some() || stop.passes.is_some();
+                if let Some(time) = stop
+                    .after_ns
+                    .filter(|_| !stop.repeat_until_time && (has_amount || has_count))
+                {
+                    let what = format!("the job may end before its time of {time}");
+                    findings.push(rule.finding(what, &job.name));
                 }
             }
         },

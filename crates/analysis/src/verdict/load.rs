@@ -373,8 +373,10 @@ impl Case<'_> {
         let max = depth as f64 / (service / 1e9);
         let is_paced_load = self.observation.total.response.is_some();
         (max < promised * MIN_HEADROOM && !is_paced_load).then(|| {
-            format!( "a queue depth of {depth} at {} each allows {max:.0} per second, {} than the promised {promised:.0}: such a closed loop hides part of every stall",
-                Metric::Mean.show( service),
+            format!(
+                "a queue depth of {depth} at {} each allows {max:.0} per second, {} than the promised {promised:.0}: \
+                 such a closed loop hides part of every stall",
+                Metric::Mean.show(service),
                 if max < promised { "fewer" } else { "hardly more" }
             )
         })

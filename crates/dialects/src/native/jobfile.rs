@@ -447,12 +447,13 @@ mod tests {
     }
 
     #[test]
-    fn automatic_workers_equal_the_default() {
+    fn automatic_workers_use_each_processor() {
         let workers = |line: &str| {
             let document = read_job_file("test.toml", &format!("[[job]]\ntarget = \"null\"\n{line}\n"))?;
             Ok::<usize, Vec<Diagnostic>>(lower(&document)?.steps[0].jobs[0].workers.len())
         };
-        assert_eq!(workers("workers = \"auto\"").unwrap(), workers("").unwrap());
+        let processors = std::thread::available_parallelism().unwrap().get();
+        assert_eq!(workers("workers = \"auto\"").unwrap(), processors);
         let refused = workers("workers = \"automatic\"").unwrap_err();
         assert!(refused[0].what.contains("1 to 4096, or `auto`"), "{refused:?}");
     }

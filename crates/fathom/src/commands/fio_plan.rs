@@ -22,6 +22,8 @@ pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
 /// of valid values.
 fn extract_faults(printed: &str) -> Faults {
     let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
+    // These lines name a source file of fio, or only repeat that a job has a fault.
+    let lines = lines.filter(|line| !line.starts_with("fio: file:") && !line.ends_with(" dropped"));
     let (complaints, why): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("fio: "));
     let mut list: Vec<Fault> = complaints.into_iter().map(Fault::new).collect();
     if list.is_empty() {
@@ -42,4 +44,21 @@ fn extract_faults(printed: &str) -> Faults {
     let last = list.pop().expect("there is one at least");
     list.push(last.help("docs/fio.md lists the options and what they take"));
     Faults::many(list, exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_directory_is_one_fault() {
+        let printed = "fio: file:options.rs:0, func=lstat, error=No such file or directory\n\
+                       fio: F:\\ is not a directory\nfio: job global dropped";
+        let faults = extract_faults(printed);
+        assert_eq!(faults.first(), "fio: F:\\ is not a directory");
+        assert_eq!(
+            faults.into_first().help.as_deref(),
+            Some("docs/fio.md lists the options and what they take")
+        );
+    }
 }

@@ -114,7 +114,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         Some("xml") => {
             let text = LocalEnv::default().read_profile(file);
             let text = text.map_err(|why| Faults::usage(Fault::new(format!("cannot read {file}: {why}"))))?;
-            let profile = xml::read(&text).map_err(|error| dialect_faults(&error.lines()))?;
+            let profile = xml::read(&text).map_err(|error| dialect_faults(&error.lines(), &[]))?;
             lower_profile(&profile)
         }
         Some("icf") => read_iometer(&[file.to_owned()]),
@@ -176,7 +176,7 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
                 fault.help("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"),
             ));
         }
-        Reading::End(end) => return Err(dialect_faults(&end.stderr)),
+        Reading::End(end) => return Err(dialect_faults(&end.stderr, &end.hints)),
     };
     let Request {
         profile,
@@ -201,6 +201,8 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
     source
         .differs
         .extend(notes.iter().map(|note| format!("DiskSpd: {note}")));
+    let typo = |note: &String| Finding::new("OPTION-TYPO", Severity::Note, note);
+    source.findings.extend(notes.iter().map(typo));
     Ok(source)
 }
 
@@ -220,10 +222,14 @@ fn lower_profile(profile: &diskspd::Profile) -> Result<Source, Faults> {
     })
 }
 
-/// Converts DiskSpd's messages to faults.
-fn dialect_faults(lines: &[String]) -> Faults {
+/// Converts DiskSpd's messages, and fathom's hints about them, to faults.
+fn dialect_faults(lines: &[String], hints: &[String]) -> Faults {
     let fault = |line: &String| Fault::new(line.trim_start_matches("ERROR: "));
-    Faults::many(lines.iter().map(fault).collect(), Exit::Usage)
+    let mut list: Vec<Fault> = lines.iter().map(fault).collect();
+    if let Some(last) = list.last_mut().filter(|_| !hints.is_empty()) {
+        last.help = Some(hints.join("; "));
+    }
+    Faults::many(list, Exit::Usage)
 }
 
 /// This machine without named events: parsing a line must not set one.

@@ -64,9 +64,12 @@ fn lint_examines_the_requests_of_a_line_in_another_dialect() {
     let silenced = lint("--silence sync-engine fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32");
     assert!(!silenced.out.contains("SYNC-ENGINE"), "{silenced:#?}");
     lint("diskspd -t1 -o1 -w100 -c1M -d60 a.dat").expect(0, &["warning SIMPLE-TEST"]);
+    lint("diskspd -b8K -08 -d1 a.dat").expect(4, &["invalid option: '-08'", "the letter makes it `-o8`"]);
+    fathom_line("convert --to fio diskspd -b8K -L:\\x.dat").expect(4, &["did you mean `-L L:\\x.dat`"]);
+    lint("diskspd -b 8K -c1M -d60 a.dat").expect(4, &["`-b8K`"]);
     let minute = lint("--target a.dat --size 1m --time 60s");
     assert!(!minute.out.contains("SHORT-RUN"), "{minute:#?}");
-    lint("--target a.dat --size 1m --time 59s").expect(0, &["warning SHORT-RUN"]);
+    lint("--target a.dat --size 1m --time 29s").expect(0, &["warning SHORT-RUN"]);
 }
 
 #[test]

@@ -240,6 +240,12 @@ fn mistakes_are_reported_before_anything_runs() {
             "preset: oltp@1",
         ],
     );
+    // The log only writes, as its preset says; the others read.
+    assert!(
+        !dry.out.contains("SIMPLE-TEST") && !dry.out.contains("WRITE-ONLY-SUITE"),
+        "{}",
+        dry.out
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use model::environment::TargetFacts;
 use model::plan::{FileTree, Plan, Target, TargetKind};
 
 /// The facts of each target of a plan, in plan order. A missing target has the facts of its
-/// directory, and no kind.
+/// directory, with its devices, and no kind.
 pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
     let system = System::live();
     plan.targets
@@ -47,10 +47,14 @@ pub(super) fn tree_facts(system: &System, path: &str, tree: &FileTree) -> Target
 
 fn path_facts(system: &System, path: &str) -> TargetFacts {
     let name = Path::new(path);
+    let planned_in = |folder: &Path, kind: &str| TargetFacts {
+        devices: probe::devices_under(system, folder).unwrap_or_default(),
+        ..folder_facts(system, folder, kind, path)
+    };
     if name.is_dir() {
-        return folder_facts(system, name, "directory", path);
+        return planned_in(name, "directory");
     }
-    storage_facts(system, name).unwrap_or_else(|| folder_facts(system, super::parent_folder(name), "", path))
+    storage_facts(system, name).unwrap_or_else(|| planned_in(super::parent_folder(name), ""))
 }
 
 /// The facts of a file or block device, which is opened for reading. Other kinds are not opened: a
@@ -71,5 +75,21 @@ fn folder_facts(system: &System, folder: &Path, kind: &str, path: &str) -> Targe
         kind: kind.into(),
         file_system: probe::file_system(system, folder),
         ..TargetFacts::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that the run will create is on the devices of its directory.
+    #[test]
+    fn planned_files_have_the_devices_of_their_directory() {
+        let system = System::live();
+        let folder = env!("CARGO_MANIFEST_DIR");
+        let expected = probe::devices_under(&system, Path::new(folder)).unwrap();
+        for path in [folder.to_owned(), format!("{folder}/planned.dat")] {
+            assert_eq!(path_facts(&system, &path).devices, expected, "{path}");
+        }
     }
 }

@@ -417,16 +417,19 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
         } else {
             "failed or ended early"
         };
+        let mut findings = run.results.findings.iter();
+        let error = findings.find(|finding| finding.severity == Severity::Error);
+        let why = error.map_or(String::new(), |error| format!(" ({})", error.what));
         format!(
-            "{} {interrupted}; its figures are in the saved study, but not in the table",
+            "{} {interrupted}{why}; its figures are in the saved study, but not in the table",
             format_settings(&run.settings)
         )
     })
     .collect()
 }
 
-/// Lists the rules that warned and the points, one sentence per rule. A warning at all points has a
-/// cause outside the points, so its sentence states the finding and the help.
+/// Lists the rules that warned and the points, one sentence per rule, with the first finding and its
+/// help.
 pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();
@@ -439,11 +442,15 @@ pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
             .collect();
         match points.len() == rows.len() && rows.len() > 1 {
             true => format!(
-                "{rule} warns at all {} points{}",
+                "warning {rule} at all {} points{}",
                 rows.len(),
                 describe_findings(rule, runs)
             ),
-            false => format!("{rule} warns at {}", points.join("; ")),
+            false => format!(
+                "warning {rule} at {}{}",
+                points.join("; "),
+                describe_findings(rule, runs)
+            ),
         }
     };
     rules.into_iter().map(describe_points).collect()

@@ -176,7 +176,7 @@ fn a_warning_at_all_points_names_its_cause_and_help() {
     let report = Report::from_study(&study, None).unwrap();
     let note = report.notes.last().unwrap();
     assert!(
-        note.starts_with("CGROUP-LIMIT warns at all ")
+        note.starts_with("warning CGROUP-LIMIT at all ")
             && note.ends_with(
                 " points: device 7:0: reads are limited to 2000 per second; device 8:0: reads are limited to 9000 \
                  per second; raise the limit"
@@ -358,6 +358,28 @@ fn an_interrupted_sweep_keeps_its_results() {
     assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
     assert!(!study.skipped.is_empty());
     assert_eq!(Sweep::new(settings(&["depth=1"])).finish("sweep", true), None);
+}
+
+#[test]
+fn a_failed_point_is_listed_with_its_error() {
+    let mut sweep = Sweep::new(settings(&["depth=1,2"]));
+    while let Some(next) = sweep.next_run() {
+        let depth = next.settings[0].number.unwrap();
+        let mut results = run_results(depth as u32, depth * 1000.0, next.time);
+        if depth > 1.0 {
+            results.steps[0].jobs[0].ended = Some(EndReason::Failed);
+            results
+                .findings
+                .push(Finding::new("WORKER-FAILED", Severity::Error, "no such device"));
+        }
+        sweep.record(next, results);
+    }
+    let study = sweep.finish("sweep", false).unwrap();
+    let notes = Report::from_study(&study, None).unwrap().notes;
+    assert!(
+        notes[0].starts_with("depth 2 failed or ended early (no such device);"),
+        "{notes:?}"
+    );
 }
 
 #[test]

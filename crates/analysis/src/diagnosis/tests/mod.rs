@@ -307,6 +307,14 @@ fn a_rate_that_is_met_is_its_own_limit() {
     let found = diagnose(&paced, &disk, &Context::default());
     assert_eq!(found.answer, Answer::Cap);
     assert_eq!(found.layer.as_deref(), Some("the requested rate"));
+    // A repetition at twice the depth would issue the same rate.
+    paced.load.rate_iops = Some(9000.0);
+    let found = diagnose(&paced, &disk, &Context::default());
+    assert_eq!(found.layer.as_deref(), Some("disk"));
+    assert!(
+        !found.advice.iter().any(|advice| advice.contains("--confirm")),
+        "{found:?}"
+    );
 }
 
 fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {

@@ -4,7 +4,6 @@ use model::plan::{DepthPer, Process};
 
 use super::{Group, NativeOption, ROW};
 use crate::assign;
-use crate::native::JobSpec;
 use crate::native::values;
 
 const LOAD: NativeOption = NativeOption {
@@ -46,13 +45,13 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         name: "workers",
         value: "N",
         help: "Threads that issue I/O.",
-        detail: "Default: 1; `auto` means the same.",
+        detail: "Default: 1; `auto`: one for each processor that fathom may use.",
         example: "workers = 4",
         other_tools: "fio numjobs; DiskSpd -t, -F",
         synonyms: &["threads", "jobs"],
         set: |job, text| {
             job.workers = match text.trim() {
-                "auto" => JobSpec::default().workers,
+                "auto" => std::thread::available_parallelism().map_or(1, |processors| processors.get() as u32),
                 text => values::parse_count(text, 1, 4096)
                     .map_err(|why| format!("{why}; the number of threads is 1 to 4096, or `auto`"))?
                     as u32,

@@ -13,8 +13,9 @@ use clap::ValueHint;
 use dialects::convert;
 use dialects::native::suite::{EXAMPLE, read_suite};
 use jiff::Zoned;
+use model::Direction;
 use model::observation::Observation;
-use model::plan::{Plan, Target};
+use model::plan::{Plan, Target, Worker};
 use model::results::Results;
 use model::study::{RunRole, Study, StudyRun};
 use study::verify::Search;
@@ -171,8 +172,15 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
     let (mut text, mut refused) = (String::new(), false);
+    let reads = |worker: &Worker| worker.streams.iter().any(|stream| stream.mix.includes(Direction::Read));
+    let mut workers = plans.iter().flat_map(Plan::jobs).flat_map(|(_, job)| &job.workers);
+    let silenced: Vec<String> = workers
+        .any(reads)
+        .then(|| "WRITE-ONLY-SUITE".into())
+        .into_iter()
+        .collect();
     for (workload, plan) in ready.iter().zip(plans) {
-        let (described, exit) = dry_run_of(session.ranks(), plan, plan, permissions, &[])?;
+        let (described, exit) = dry_run_of(session.ranks(), plan, plan, permissions, &silenced)?;
         refused |= exit == Exit::Refused;
         let paced = workload.paced.as_ref().map_or("", |_| " (issued at that rate)");
         text += &format!(

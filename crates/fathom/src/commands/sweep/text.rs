@@ -196,8 +196,7 @@ pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: b
         text += &wrap_paragraph(&format_bounds(bounds, unit));
     }
     if knee.bounds.is_some() && !limited {
-        let at = knee.kneedle.map_or("none".to_owned(), |at| format!("{at} {unit}"));
-        let power = knee.power.map_or("none".to_owned(), |at| format!("{at} {unit}"));
+        let [at, power] = [knee.kneedle, knee.power].map(|at| at.map_or("none".to_owned(), |at| with_unit(at, unit)));
         text += &wrap_paragraph(&format!(
             "sharpest bend of the curve (Kneedle): {at}; highest rate divided by latency (power): {power}"
         ));
@@ -208,12 +207,17 @@ pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: b
     text
 }
 
+fn with_unit(load: f64, unit: &str) -> String {
+    let unit = if load == 1.0 { unit.trim_end_matches('s') } else { unit };
+    format!("{load} {unit}")
+}
+
 fn format_bounds(bounds: &Bounds, unit: &str) -> String {
     format!(
-        "bounds: {} per operation at {} {unit} (R0), at most {} per second, reached at {}; on an ideal device the knee is at \
+        "bounds: {} per operation at {} (R0), at most {} per second, reached at {}; on an ideal device the knee is at \
          {:.1} {unit} (N*)",
         time(bounds.alone_ns),
-        bounds.alone_at,
+        with_unit(bounds.alone_at, unit),
         rate(bounds.most_iops),
         bounds.most_at,
         bounds.meet_at
@@ -243,7 +247,22 @@ fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
         (None, None) => "no roof found".into(),
     };
     format!(
-        "{LAW}: contention (alpha) {:.4}, coherence (beta) {:.2e}; {end}",
-        usl.alpha, usl.beta
+        "{LAW}: contention (alpha) {:.4}, coherence (beta) {}; {end}",
+        usl.alpha,
+        match usl.beta {
+            0.0 => "0".to_owned(),
+            beta => format!("{beta:.2e}"),
+        }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_target_is_singular() {
+        let found = [(1.0, "targets"), (2.0, "targets"), (1.0, "in flight")].map(|(load, unit)| with_unit(load, unit));
+        assert_eq!(found, ["1 target", "2 targets", "1 in flight"]);
+    }
 }

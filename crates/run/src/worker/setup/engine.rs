@@ -4,7 +4,9 @@ use engine::sys::OpenFor;
 use engine::{File, Setup, TreeSetup, choose, sys};
 use model::Direction;
 use model::draws::{Draws, Purpose};
-use model::plan::{CacheMode, EngineChoice, EngineKind, FileOperationKind, FileWork, LatencyPoints, Worker as Plan};
+use model::plan::{
+    CacheMode, Effect, EngineChoice, EngineKind, FileOperationKind, FileWork, LatencyPoints, Worker as Plan,
+};
 
 use super::streams::max_buffer;
 use super::thread::has_own_priorities;
@@ -45,7 +47,9 @@ impl Choice {
         check_choice(plan, &choice, opened)?;
         check_simulated(assignment, &choice)?;
         let is_plain_null = choice.kind == EngineKind::Null && !choice.offload;
-        let one_at_a_time = waits_for_completion(&choice) || is_plain_null && plan.slots() == 1;
+        // A simulated device stands in for the engine of the plan.
+        let is_synchronous = [&choice, &plan.engine].into_iter().any(waits_for_completion);
+        let one_at_a_time = is_synchronous || is_plain_null && plan.slots() == 1;
         Ok(Choice {
             slots: match one_at_a_time {
                 true => plan.streams.len() as u32,
@@ -75,6 +79,8 @@ impl Choice {
             };
         }
         let submit = match (path, needs_stable_buffers(plan)) {
+            // All completions of a simulated turn have the same time.
+            _ if self.choice.kind == EngineKind::Simulated => 1,
             (IssuePath::General, _) => 1,
             (IssuePath::Batches, false) => MAX_IN_TURN,
             // Buffers should stay in the cache between filling and writing.
@@ -267,15 +273,17 @@ fn check_simulated(assignment: &Assignment<'_>, choice: &EngineChoice) -> Result
 
 fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (EngineChoice, String) {
     let requested = &assignment.worker.engine;
-    if requested.kind != EngineKind::Auto {
-        return (requested.clone(), String::new());
-    }
-    if !simulated_devices(assignment).is_empty() {
+    let transfers = requested.kind.info().effect == Effect::Transfer;
+    if transfers && !simulated_devices(assignment).is_empty() {
         let choice = EngineChoice {
             kind: EngineKind::Simulated,
+            offload: false,
             ..requested.clone()
         };
         return (choice, "the target is simulated".into());
+    }
+    if requested.kind != EngineKind::Auto {
+        return (requested.clone(), String::new());
     }
     let choice = choose(files, slots);
     let mut offload = requested.offload;

@@ -7,7 +7,7 @@ use model::access::{Access, Once, Placement, Sequential};
 use model::event::{EndReason, Event, Phase};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    Control, Depth, Flow, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault,
+    Control, Depth, EngineKind, Flow, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault,
     SimulatedPause, SimulatedService, Stop, Stream, SyncRule, Think, ThinkCount, TrackedMetric, Worker,
 };
 use model::results::JobResults;
@@ -60,6 +60,23 @@ fn littles_law_holds_at_every_depth() {
             n / 2.0
         );
     }
+}
+
+/// A synchronous engine has one operation in flight, regardless of the depth.
+#[test]
+fn a_synchronous_engine_has_one_operation_in_flight() {
+    let mut tested_stream = stream();
+    tested_stream.depth = 4;
+    let mut tested_worker = worker(vec![tested_stream]);
+    tested_worker.engine.kind = EngineKind::Psync;
+    let workers = vec![tested_worker.clone(), tested_worker];
+    let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), workers));
+    assert_eq!(job.workers[0].slots, 1);
+    let total = job.total();
+    // The operations of both workers that end with the window do not count.
+    assert_eq!(total.operations, 2 * (2 * 10_000 - 1));
+    let latency = &total.total;
+    assert_eq!((latency.min(), latency.max()), (100_000, 100_000));
 }
 
 /// All operations go to the same block, so only one may be in flight.
