@@ -23,6 +23,7 @@ use run::descriptors_needed;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
+use crate::named_files::is_same_file;
 use crate::options::MeasureArgs;
 use crate::running::{self, Notice};
 use crate::silenced::SilenceArgs;
@@ -445,7 +446,7 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
             let fault = Fault::new(what).help("write the report to another file");
             Err(Faults::one(fault, Exit::Refused))
         };
-        refuse_block_device(path)?;
+        refuse_protected(path)?;
         let is_output_path = |target: &Target| {
             Path::new(&target.path) == path
                 || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
@@ -468,7 +469,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
             _ => Path::new("."),
         };
         let failed = |error: &io::Error| Faults::one(Fault::for_file("write", path, error), Exit::Refused);
-        refuse_block_device(path)?;
+        refuse_protected(path)?;
         if path.is_dir() {
             return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
         }
@@ -480,15 +481,22 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
     Ok(())
 }
 
-/// Refuses a report to a block device, whose data it would destroy.
-pub(crate) fn refuse_block_device(path: &Path) -> Result<(), Faults> {
+/// Refuses a report to a block device or the history, whose data it would destroy.
+pub(crate) fn refuse_protected(path: &Path) -> Result<(), Faults> {
+    let Some(kind) = find_protected(path) else { return Ok(()) };
+    let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
+    Err(Faults::one(
+        fault.help("write the report to another file"),
+        Exit::Refused,
+    ))
+}
+
+/// Names what no output may replace, if the path leads to it.
+pub(crate) fn find_protected(path: &Path) -> Option<&'static str> {
     match read_identity(path) {
-        Some(Identity::BlockDevice(_)) => {
-            let what = format!("cannot write a report to {}: it is a block device", path.display());
-            let fault = Fault::new(what).help("write the report to another file");
-            Err(Faults::one(fault, Exit::Refused))
-        }
-        _ => Ok(()),
+        Some(Identity::BlockDevice(_)) => Some("a block device"),
+        _ if history::path().is_ok_and(|history| is_same_file(path, &history)) => Some("the history"),
+        _ => None,
     }
 }
 

@@ -348,6 +348,10 @@ fn an_output_replaces_no_other_file_of_the_command() {
         let words: Vec<&str> = line.split(' ').collect();
         run(&words).expect(4, &["error: cannot write", part]);
     }
+    std::os::unix::fs::symlink("history.db", at("link")).unwrap();
+    for name in ["history.db", "link"] {
+        run(&["history", "export", "last", name]).expect(3, &["it is the history"]);
+    }
     assert!(!at("o").exists());
     assert_eq!(read("cat/p.toml"), policy.as_bytes());
     assert!(read("job.toml") == job && read("kept.fathom") == kept && read("history.db") == history);
@@ -368,6 +372,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
         ("j_bw.1.log", jobs),
         ("x.xml", "<Profile/>"),
         ("v.txt", vdbench),
+        ("h.db", "past results"),
     ];
     for (name, text) in kept {
         fs::write(at(name), text).unwrap();
@@ -380,6 +385,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
     }
     let check = |line: &str, result: &str, code, part: &str| {
         let mut command = command(&split_words(line));
+        command.env("FATHOM_HISTORY", "h.db");
         if !result.is_empty() {
             command.env("FATHOM_RESULT", result);
         }
@@ -389,13 +395,18 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
         }
         assert!(fs::read(at("data")).unwrap() == vec![7; 1 << 20], "{line}");
     };
-    let (input, target) = ("it is also an input", "it is a target of the test");
+    let (input, target, history) = (
+        "it is also an input",
+        "it is a target of the test",
+        "it is the history",
+    );
     for (line, part) in [
         ("fio --output=a.fio a.fio", input),
         ("fio a.fio --output=./a.fio", input),
         ("fio --output=hard.fio a.fio", input),
         ("fio --status-interval=1 --output=a.fio a.fio", input),
         ("fio --output=a.fio --client=127.0.0.1,9 a.fio", input),
+        ("fio --output=h.db a.fio", history),
         ("fio --output=data a.fio", target),
         ("fio --output=link a.fio", target),
         ("fio --status-interval=1 --output=link a.fio", target),
@@ -424,7 +435,9 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
     }
     check("fio a.fio", "a.fio", 1, input);
     check("fio a.fio", "data", 1, target);
+    check("fio a.fio", "h.db", 1, history);
     check("diskspd -d1 -W0 data", "data", 1, target);
+    check("diskspd -d1 -W0 data", "h.db", 1, history);
     check("vdbench -f v.txt", "v.txt", 157, input);
     check("vdbench -f v.txt", "data", 157, target);
 }
