@@ -448,7 +448,7 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
         };
         refuse_protected(path)?;
         let is_output_path = |target: &Target| {
-            Path::new(&target.path) == path
+            is_same_file(Path::new(&target.path), path)
                 || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
         };
         if targets.iter().any(is_output_path) {

@@ -352,7 +352,12 @@ fn an_output_replaces_no_other_file_of_the_command() {
     for name in ["history.db", "link"] {
         run(&["history", "export", "last", name]).expect(3, &["it is the history"]);
     }
-    assert!(!at("o").exists());
+    std::os::unix::fs::symlink(".", at("here")).unwrap();
+    for output in ["--save", "--report"] {
+        let new_target = ["run", "--target", "new", "--size", "1m", output, "here/new"];
+        run(&new_target).expect(3, &["it is a target of the test"]);
+    }
+    assert!(!at("o").exists() && !at("new").exists());
     assert_eq!(read("cat/p.toml"), policy.as_bytes());
     assert!(read("job.toml") == job && read("kept.fathom") == kept && read("history.db") == history);
     // The same input twice and an existing output file are allowed.
