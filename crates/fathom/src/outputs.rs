@@ -482,7 +482,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
 }
 
 /// Refuses a report to a block device or the history, whose data it would destroy.
-pub(crate) fn refuse_protected(path: &Path) -> Result<(), Faults> {
+fn refuse_protected(path: &Path) -> Result<(), Faults> {
     let Some(kind) = find_protected(path) else { return Ok(()) };
     let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
     Err(Faults::one(

@@ -333,6 +333,10 @@ fn an_output_replaces_no_other_file_of_the_command() {
         ("report kept.fathom -o kept.fathom", "kept.fathom"),
         ("history list --out csv=history.db", "it is also the history"),
         ("run job.toml --save history.db", "it is also the history"),
+        (
+            "run --target null --hosts @kept.fathom --save kept.fathom",
+            "it is also an input",
+        ),
         ("suite suite.toml --save job.toml", "it is also an input"),
         ("suite suite.toml --sign-off ./job.toml", "it is also an input"),
         ("suite suite.toml --report job.toml --dry-run", "it is also an input"),
@@ -360,6 +364,14 @@ fn an_output_replaces_no_other_file_of_the_command() {
     assert!(!at("o").exists() && !at("new").exists());
     assert_eq!(read("cat/p.toml"), policy.as_bytes());
     assert!(read("job.toml") == job && read("kept.fathom") == kept && read("history.db") == history);
+    // The name of the page is derived, so the user did not permit to replace this file.
+    fs::write(at("kept.html"), "mine").unwrap();
+    run(&["report", "kept.fathom"]).expect(3, &["cannot replace kept.html", "-o"]);
+    assert_eq!(read("kept.html"), b"mine");
+    fs::remove_file(at("kept.html")).unwrap();
+    for _ in 0..2 {
+        run(&["report", "kept.fathom"]).expect(0, &["kept.html"]);
+    }
     // The same input twice and an existing output file are allowed.
     run(&["compare", "kept.fathom", "kept.fathom"]).expect(0, &[]);
     run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
