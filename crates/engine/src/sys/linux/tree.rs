@@ -55,7 +55,9 @@ impl TreeRoot {
             OpenFor::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
             OpenFor::CreateReadWrite => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
         };
-        let flags = flags | super::file::cache_flags(cache) | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // If a pipe has replaced the file, the open or the first transfer fails instead of waiting.
+        let special = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags = flags | super::file::cache_flags(cache) | special;
         Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
@@ -200,5 +202,29 @@ impl TreeRoot {
             foreign += usize::from(!removed);
         }
         Ok(foreign)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_fails_instead_of_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = TreeRoot::create(&folder.path().join("tree")).unwrap();
+        let pipe = folder.path().join("tree/f0");
+        assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        let (done_tx, done_rx) = channel();
+        std::thread::spawn(move || {
+            let open = |open_for| root.open_file("f0", open_for, &CacheMode::BUFFERED);
+            let read = open(OpenFor::Read).map(|file| super::super::file::read_at(&file, &mut [0; 1], 0));
+            done_tx.send((read, open(OpenFor::Write).map(drop))).unwrap();
+        });
+        let (read, written) = done_rx.recv_timeout(Duration::from_secs(10)).expect("no call waits");
+        assert!(read.unwrap() < 0 && written.is_err());
     }
 }
