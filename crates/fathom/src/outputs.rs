@@ -10,6 +10,7 @@ use clap::ValueHint;
 use engine::Identity;
 use engine::sys::descriptors::free_descriptors;
 use engine::sys::facts::read_identity;
+use engine::sys::file::open_to_write;
 use model::event::Event;
 use model::finding::Severity;
 use model::plan::{Plan, Target};
@@ -275,7 +276,9 @@ impl Outputs {
                 None => Sink::Stdout,
                 Some(path) => {
                     let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused);
-                    Sink::File(File::create(path).map_err(failed)?, path.clone())
+                    let mut options = File::options();
+                    options.write(true).create(true).truncate(true);
+                    Sink::File(open_to_write(&mut options, path).map_err(failed)?, path.clone())
                 }
             });
         }
