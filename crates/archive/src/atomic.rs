@@ -59,7 +59,11 @@ fn open_stream(path: &Path) -> io::Result<File> {
             Err(_) if WAIT.get().is_some_and(|(flag, _)| flag.load(Ordering::Relaxed)) => {
                 return Err(io::Error::other("interrupted: no process reads this pipe"));
             }
-            Err(_) => report.take().into_iter().for_each(|report| report(path)),
+            Err(_) => {
+                if let Some(report) = report.take() {
+                    report(path);
+                }
+            }
         }
     }
 }

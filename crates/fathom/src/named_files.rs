@@ -108,7 +108,10 @@ fn list_files(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
         Some(option) if option == "--hosts" => values
             .filter_map(|value| {
                 let list = file(value.strip_prefix('@')?, "an input".into());
-                Some(NamedFile { is_output: false, ..list })
+                Some(NamedFile {
+                    is_output: false,
+                    ..list
+                })
             })
             .collect(),
         Some(_) => Vec::new(),

@@ -486,7 +486,9 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
 
 /// Refuses a report to a block device or the history, whose data it would destroy.
 fn refuse_protected(path: &Path) -> Result<(), Faults> {
-    let Some(kind) = find_protected(path) else { return Ok(()) };
+    let Some(kind) = find_protected(path) else {
+        return Ok(());
+    };
     let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
     Err(Faults::one(
         fault.help("write the report to another file"),

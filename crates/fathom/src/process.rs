@@ -46,7 +46,10 @@ impl Process {
         // Unlike other programs, fio ends if it receives SIGINT in the background of a script.
         let interrupt = signals::catch_stop();
         archive::stop_waiting_on(interrupt, |path| {
-            screen::note(&format!("{}: waiting for a process that reads this pipe", path.display()));
+            screen::note(&format!(
+                "{}: waiting for a process that reads this pipe",
+                path.display()
+            ));
         });
         Process {
             clock,

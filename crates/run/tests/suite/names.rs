@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::support::{plan, plan_on, stream, try_run, try_run_permitted, worker};
 use engine::clock::ClockStart;
@@ -78,10 +79,14 @@ fn a_target_that_was_replaced_between_two_runs_is_refused() {
     let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) else {
         return;
     };
+    let losetup = |arguments: [&Path; 2]| Command::new("losetup").args(arguments).status().unwrap().success();
     assert_refused_once_replaced(device.path(), || {
-        for arguments in [vec!["-d".as_ref(), device.path()], vec![device.path(), device.backing()]] {
-            assert!(Command::new("losetup").args(arguments).status().unwrap().success());
-        }
+        assert!(losetup([Path::new("-d"), device.path()]));
+        // The device is detached only when its last user closes it.
+        assert!((0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            losetup([device.path(), device.backing()])
+        }));
     });
 }
 

@@ -243,7 +243,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = TreeRoot::create(&folder.path().join("tree")).unwrap();
         let pipe = folder.path().join("tree/f0");
-        assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
         let (done_tx, done_rx) = channel();
         std::thread::spawn(move || {
             let open = |open_for| root.open_file("f0", open_for, &CacheMode::BUFFERED);
