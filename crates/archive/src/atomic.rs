@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
-/// The flag that ends the wait for the reader of a pipe.
-static STOP: OnceLock<&'static AtomicBool> = OnceLock::new();
+/// The flag that ends the wait for the reader of a pipe, and the call that reports the wait.
+static WAIT: OnceLock<(&'static AtomicBool, fn(&Path))> = OnceLock::new();
 /// How often that flag is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Ends every wait for the reader of a pipe, now and later, once `flag` is set.
-pub fn stop_waiting_on(flag: &'static AtomicBool) {
-    let _ = STOP.set(flag);
+/// Ends every wait for the reader of a pipe, now and later, once `flag` is set. Each wait begins
+/// with a call of `report`.
+pub fn stop_waiting_on(flag: &'static AtomicBool, report: fn(&Path)) {
+    let _ = WAIT.set((flag, report));
 }
 
 /// Writes a temporary file in the same directory, flushes it, and renames it. An existing file
@@ -48,16 +49,21 @@ pub fn write_whole_with<E: From<io::Error>>(
 fn open_stream(path: &Path) -> io::Result<File> {
     let (opened_tx, opened_rx) = mpsc::channel();
     let place = path.to_owned();
+    let mut report = WAIT.get().map(|(_, report)| report);
     std::thread::Builder::new().spawn(move || opened_tx.send(fs::OpenOptions::new().write(true).open(place)))?;
     loop {
         // A reader that exists already is found even if the flag is set.
         let opened = opened_rx.recv_timeout(POLL_INTERVAL);
         match opened {
             Ok(file) => return file,
-            Err(_) if STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) => {
+            Err(_) if WAIT.get().is_some_and(|(flag, _)| flag.load(Ordering::Relaxed)) => {
                 return Err(io::Error::other("interrupted: no process reads this pipe"));
             }
-            Err(_) => {}
+            Err(_) => {
+                if let Some(report) = report.take() {
+                    report(path);
+                }
+            }
         }
     }
 }

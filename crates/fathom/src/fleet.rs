@@ -94,7 +94,7 @@ pub fn local_host(process: &Process, widened_from: Option<u32>) -> LocalHost<'st
         host: probe::host(&System::live()),
         clock: process.clock(),
         interrupt: process.interrupt_flag(),
-        programs: permissions::are_programs_allowed(),
+        permissions: permissions::from_env(),
         widened_from,
         announced: None,
     }

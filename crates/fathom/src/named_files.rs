@@ -104,6 +104,16 @@ fn list_files(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
             })
             .collect(),
         Some(option) if is_file || option == "--log" => values.map(|value| file(&value, option.clone())).collect(),
+        // `@FILE` names a list of hosts.
+        Some(option) if option == "--hosts" => values
+            .filter_map(|value| {
+                let list = file(value.strip_prefix('@')?, "an input".into());
+                Some(NamedFile {
+                    is_output: false,
+                    ..list
+                })
+            })
+            .collect(),
         Some(_) => Vec::new(),
         None => values.map(|value| file(&value, "an input".into())).collect(),
     }

@@ -10,6 +10,7 @@ use clap::ValueHint;
 use engine::Identity;
 use engine::sys::descriptors::free_descriptors;
 use engine::sys::facts::read_identity;
+use engine::sys::file::open_to_write;
 use model::event::Event;
 use model::finding::Severity;
 use model::plan::{Plan, Target};
@@ -23,6 +24,7 @@ use run::descriptors_needed;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
+use crate::named_files::is_same_file;
 use crate::options::MeasureArgs;
 use crate::running::{self, Notice};
 use crate::silenced::SilenceArgs;
@@ -274,7 +276,9 @@ impl Outputs {
                 None => Sink::Stdout,
                 Some(path) => {
                     let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused);
-                    Sink::File(File::create(path).map_err(failed)?, path.clone())
+                    let mut options = File::options();
+                    options.write(true).create(true).truncate(true);
+                    Sink::File(open_to_write(&mut options, path).map_err(failed)?, path.clone())
                 }
             });
         }
@@ -453,9 +457,9 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
             let fault = Fault::new(what).help("write the report to another file");
             Err(Faults::one(fault, Exit::Refused))
         };
-        refuse_block_device(path)?;
+        refuse_protected(path)?;
         let is_output_path = |target: &Target| {
-            Path::new(&target.path) == path
+            is_same_file(Path::new(&target.path), path)
                 || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
         };
         if targets.iter().any(is_output_path) {
@@ -476,7 +480,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
             _ => Path::new("."),
         };
         let failed = |error: &io::Error| Faults::one(Fault::for_file("write", path, error), Exit::Refused);
-        refuse_block_device(path)?;
+        refuse_protected(path)?;
         if path.is_dir() {
             return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
         }
@@ -488,15 +492,24 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
     Ok(())
 }
 
-/// Refuses a report to a block device, whose data it would destroy.
-pub(crate) fn refuse_block_device(path: &Path) -> Result<(), Faults> {
+/// Refuses a report to a block device or the history, whose data it would destroy.
+fn refuse_protected(path: &Path) -> Result<(), Faults> {
+    let Some(kind) = find_protected(path) else {
+        return Ok(());
+    };
+    let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
+    Err(Faults::one(
+        fault.help("write the report to another file"),
+        Exit::Refused,
+    ))
+}
+
+/// Names what no output may replace, if the path leads to it.
+pub(crate) fn find_protected(path: &Path) -> Option<&'static str> {
     match read_identity(path) {
-        Some(Identity::BlockDevice(_)) => {
-            let what = format!("cannot write a report to {}: it is a block device", path.display());
-            let fault = Fault::new(what).help("write the report to another file");
-            Err(Faults::one(fault, Exit::Refused))
-        }
-        _ => Ok(()),
+        Some(Identity::BlockDevice(_)) => Some("a block device"),
+        _ if history::path().is_ok_and(|history| is_same_file(path, &history)) => Some("the history"),
+        _ => None,
     }
 }
 

@@ -8,6 +8,8 @@ use engine::Clock;
 use engine::clock::ClockStart;
 use engine::sys::signals;
 
+use crate::screen;
+
 /// The process facts that every command receives.
 #[derive(Debug)]
 pub struct Process {
@@ -43,7 +45,12 @@ impl Process {
         engine::map_large_blocks();
         // Unlike other programs, fio ends if it receives SIGINT in the background of a script.
         let interrupt = signals::catch_stop();
-        archive::stop_waiting_on(interrupt);
+        archive::stop_waiting_on(interrupt, |path| {
+            screen::note(&format!(
+                "{}: waiting for a process that reads this pipe",
+                path.display()
+            ));
+        });
         Process {
             clock,
             arguments,

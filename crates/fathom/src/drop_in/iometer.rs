@@ -69,7 +69,6 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         let fault = Fault::new(what).help("use another file for the results");
         Faults::one(fault, Exit::Failed)
     })?;
-    crate::outputs::refuse_block_device(Path::new(results))?;
     let mut file = open_results(results)?;
     if !can_save_result() {
         return Ok(FAILED);

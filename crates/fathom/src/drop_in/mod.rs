@@ -23,14 +23,13 @@ use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Recording, Subject};
-use engine::Identity;
-use engine::sys::facts::read_identity;
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, TargetKind, Verify};
 use model::results::Results;
 
 use crate::history;
 use crate::named_files::is_same_file;
+use crate::outputs::find_protected;
 
 /// A tool that has a drop-in mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,8 +239,10 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
             (true, _) => "also an input".to_owned(),
             _ if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test".into(),
             (false, Some((other, _))) => format!("also the file of {other}"),
-            _ if matches!(read_identity(path), Some(Identity::BlockDevice(_))) => "a block device".into(),
-            (false, None) => continue,
+            (false, None) => match find_protected(path) {
+                Some(kind) => kind.into(),
+                None => continue,
+            },
         };
         return Err(format!("cannot write {role} to {}: it is {what}", path.display()));
     }

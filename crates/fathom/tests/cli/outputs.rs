@@ -333,6 +333,10 @@ fn an_output_replaces_no_other_file_of_the_command() {
         ("report kept.fathom -o kept.fathom", "kept.fathom"),
         ("history list --out csv=history.db", "it is also the history"),
         ("run job.toml --save history.db", "it is also the history"),
+        (
+            "run --target null --hosts @kept.fathom --save kept.fathom",
+            "it is also an input",
+        ),
         ("suite suite.toml --save job.toml", "it is also an input"),
         ("suite suite.toml --sign-off ./job.toml", "it is also an input"),
         ("suite suite.toml --report job.toml --dry-run", "it is also an input"),
@@ -348,9 +352,26 @@ fn an_output_replaces_no_other_file_of_the_command() {
         let words: Vec<&str> = line.split(' ').collect();
         run(&words).expect(4, &["error: cannot write", part]);
     }
-    assert!(!at("o").exists());
+    std::os::unix::fs::symlink("history.db", at("link")).unwrap();
+    for name in ["history.db", "link"] {
+        run(&["history", "export", "last", name]).expect(3, &["it is the history"]);
+    }
+    std::os::unix::fs::symlink(".", at("here")).unwrap();
+    for output in ["--save", "--report"] {
+        let new_target = ["run", "--target", "new", "--size", "1m", output, "here/new"];
+        run(&new_target).expect(3, &["it is a target of the test"]);
+    }
+    assert!(!at("o").exists() && !at("new").exists());
     assert_eq!(read("cat/p.toml"), policy.as_bytes());
     assert!(read("job.toml") == job && read("kept.fathom") == kept && read("history.db") == history);
+    // The name of the page is derived, so the user did not permit to replace this file.
+    fs::write(at("kept.html"), "mine").unwrap();
+    run(&["report", "kept.fathom"]).expect(3, &["cannot replace kept.html", "-o"]);
+    assert_eq!(read("kept.html"), b"mine");
+    fs::remove_file(at("kept.html")).unwrap();
+    for _ in 0..2 {
+        run(&["report", "kept.fathom"]).expect(0, &["kept.html"]);
+    }
     // The same input twice and an existing output file are allowed.
     run(&["compare", "kept.fathom", "kept.fathom"]).expect(0, &[]);
     run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
@@ -368,6 +389,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
         ("j_bw.1.log", jobs),
         ("x.xml", "<Profile/>"),
         ("v.txt", vdbench),
+        ("h.db", "past results"),
     ];
     for (name, text) in kept {
         fs::write(at(name), text).unwrap();
@@ -380,6 +402,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
     }
     let check = |line: &str, result: &str, code, part: &str| {
         let mut command = command(&split_words(line));
+        command.env("FATHOM_HISTORY", "h.db");
         if !result.is_empty() {
             command.env("FATHOM_RESULT", result);
         }
@@ -389,13 +412,18 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
         }
         assert!(fs::read(at("data")).unwrap() == vec![7; 1 << 20], "{line}");
     };
-    let (input, target) = ("it is also an input", "it is a target of the test");
+    let (input, target, history) = (
+        "it is also an input",
+        "it is a target of the test",
+        "it is the history",
+    );
     for (line, part) in [
         ("fio --output=a.fio a.fio", input),
         ("fio a.fio --output=./a.fio", input),
         ("fio --output=hard.fio a.fio", input),
         ("fio --status-interval=1 --output=a.fio a.fio", input),
         ("fio --output=a.fio --client=127.0.0.1,9 a.fio", input),
+        ("fio --output=h.db a.fio", history),
         ("fio --output=data a.fio", target),
         ("fio --output=link a.fio", target),
         ("fio --status-interval=1 --output=link a.fio", target),
@@ -424,7 +452,9 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
     }
     check("fio a.fio", "a.fio", 1, input);
     check("fio a.fio", "data", 1, target);
+    check("fio a.fio", "h.db", 1, history);
     check("diskspd -d1 -W0 data", "data", 1, target);
+    check("diskspd -d1 -W0 data", "h.db", 1, history);
     check("vdbench -f v.txt", "v.txt", 157, input);
     check("vdbench -f v.txt", "data", 157, target);
 }

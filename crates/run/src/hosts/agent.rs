@@ -240,7 +240,7 @@ fn run_share(
             at_ns: local.clock.now().0,
         });
     }
-    let permissions = order.permissions(local.programs);
+    let permissions = order.permissions(&local.permissions);
     let cancelled_jobs = Mutex::new(Vec::new());
     let journal = Mutex::new(JournalWriter::new(order, &local.clock, journal));
     let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);

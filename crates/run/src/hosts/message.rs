@@ -126,11 +126,11 @@ impl Order {
     }
 
     /// Permissions granted by the user. Each host decides for itself whether programs may run.
-    pub(super) fn permissions(&self, programs: bool) -> Permissions {
+    pub(super) fn permissions(&self, local: &Permissions) -> Permissions {
         Permissions {
             destroy: self.destroy.clone(),
             overwrite: self.overwrite.clone(),
-            programs,
+            ..local.clone()
         }
     }
 }

@@ -30,6 +30,8 @@ use model::plan::Plan;
 use model::results::Results;
 use serde::{Deserialize, Serialize};
 
+use crate::targets::guard::Permissions;
+
 pub use crate::error::HostFault;
 pub use agent::run_agent;
 pub use comm::{Comm, Incoming};
@@ -86,8 +88,8 @@ pub struct LocalHost<'a> {
     pub clock: Clock,
     /// Becomes true when the user or the system asks this process to stop.
     pub interrupt: &'a AtomicBool,
-    /// Programs named in a plan may be run here.
-    pub programs: bool,
+    /// Whether programs named in a plan may be run here, and the targets of the runs so far.
+    pub permissions: Permissions,
     /// Number of CPUs that the launcher had allowed, if the CPU affinity was widened.
     pub widened_from: Option<u32>,
     /// The rank assigned to this process, if processes connect in any order.

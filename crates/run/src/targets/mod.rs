@@ -108,7 +108,7 @@ pub enum TargetError {
         available: Bytes,
     },
     /// The path now leads to another file or device than the permitted one.
-    #[error("{path} was replaced while it was being prepared")]
+    #[error("cannot use {path}: another file or device has replaced it since it was examined")]
     Replaced {
         /// Path that leads elsewhere now.
         path: String,

@@ -219,6 +219,9 @@ fn request_one(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Ans
             let notes = claim.notes.clone();
             Ok((target_decision(examined, Decision::Allowed { notes }), Some(claim)))
         }
+        Err(ClaimError::Replaced) => Err(TargetError::Replaced {
+            path: examined.path.display().to_string(),
+        }),
         Err(ClaimError::Refused(refusal)) => Ok((target_decision(examined, Decision::Refused(refusal)), None)),
         Err(ClaimError::Open(error)) => match guard.decide_unopened(&examined.path, intent) {
             Decision::Refused(refusal) => Ok((target_decision(examined, Decision::Refused(refusal)), None)),

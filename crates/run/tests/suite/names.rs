@@ -1,7 +1,10 @@
 //! Runs of engines that work on names, and of programs.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::support::{plan, plan_on, stream, try_run, try_run_permitted, worker};
 use engine::clock::ClockStart;
@@ -10,9 +13,10 @@ use model::event::Event;
 use model::mix::Mix;
 use model::plan::{EngineKind, Plan, Program, Stop, TargetKind, Worker};
 use model::results::Results;
-use model::{Bytes, Nanos};
+use model::{Bytes, Direction, Nanos};
 use run::targets::guard::Permissions;
 use run::{RunContext, RunError};
+use testbed::{LoopDevice, LoopOptions, need};
 
 /// One sequential pass from start to end.
 fn single_pass() -> (Stop, Worker) {
@@ -61,6 +65,47 @@ fn all_operations_of_a_file_are_counted_but_only_one_has_a_latency() {
         assert_eq!(total.total.n(), 1, "{}", kind.name());
         assert_eq!(path.exists(), there, "{}", kind.name());
     }
+}
+
+/// A permission is for the target of the first run, not for a later one of the same name.
+#[test]
+fn a_target_that_was_replaced_between_two_runs_is_refused() {
+    let folder = create_folder();
+    let (path, new) = (folder.path().join("file"), folder.path().join("new"));
+    fs::write(&path, vec![1; 16384]).unwrap();
+    fs::write(&new, vec![2; 16384]).unwrap();
+    assert_refused_once_replaced(&path, || fs::rename(&new, &path).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), vec![2; 16384]);
+    let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let losetup = |arguments: [&Path; 2]| Command::new("losetup").args(arguments).status().unwrap().success();
+    assert_refused_once_replaced(device.path(), || {
+        assert!(losetup([Path::new("-d"), device.path()]));
+        // The device is detached only when its last user closes it.
+        assert!((0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            losetup([device.path(), device.backing()])
+        }));
+    });
+}
+
+fn assert_refused_once_replaced(path: &Path, replace: impl FnOnce()) {
+    let name = path.display().to_string();
+    let mut plan = plan_of_pass(&name, EngineKind::Psync);
+    plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
+        direction: Direction::Write,
+    };
+    let permissions = Permissions {
+        destroy: vec![name],
+        ..Permissions::default()
+    };
+    for _ in 0..2 {
+        try_run_permitted(plan.clone(), &permissions).expect("it is permitted");
+    }
+    replace();
+    let refused = try_run_permitted(plan, &permissions).expect_err("it was replaced");
+    assert!(refused.to_string().contains("has replaced it since"), "{refused}");
 }
 
 #[test]

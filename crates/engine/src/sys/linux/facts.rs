@@ -39,6 +39,25 @@ fn identity(meta: &fs::Metadata) -> Identity {
     }
 }
 
+/// Distinguishes an open file or disk from earlier ones with the same [`Identity`]: the birth time
+/// of a file, the sequence number of a disk. 0 where the system does not know it.
+pub fn read_birth_number(file: &fs::File) -> u64 {
+    /// Which medium a device has, such as the file behind a loop device (linux/fs.h).
+    const BLKGETDISKSEQ: libc::Ioctl = 0x8008_1280_u32 as libc::Ioctl;
+    let Ok(meta) = file.metadata() else { return 0 };
+    if !meta.file_type().is_block_device() {
+        let born = meta.created().ok();
+        let age = born.and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
+        return age.map_or(0, |age| age.as_nanos() as u64);
+    }
+    let mut number = 0_u64;
+    // SAFETY: the kernel writes 64 bits, and the number is borrowed for the length of the call.
+    match unsafe { libc::ioctl(file.as_raw_fd(), BLKGETDISKSEQ, &raw mut number) } {
+        0 => number,
+        _ => 0,
+    }
+}
+
 /// Kind of the file at a path, following links.
 ///
 /// # Errors

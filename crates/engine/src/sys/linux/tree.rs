@@ -9,9 +9,10 @@ use std::path::Path;
 
 use model::plan::{CacheMode, is_tree_name};
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, accessat, mkdirat, openat,
-    renameat, statat, unlinkat, utimensat,
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, accessat,
+    mkdirat, openat, openat2, renameat, statat, unlinkat, utimensat,
 };
+use rustix::io::Errno;
 
 use crate::sys::OpenFor;
 
@@ -55,8 +56,20 @@ impl TreeRoot {
             OpenFor::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
             OpenFor::CreateReadWrite => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
         };
-        let flags = flags | super::file::cache_flags(cache) | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())
+        // If a pipe has replaced the file, the open or the first transfer fails instead of waiting.
+        let special = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags = flags | super::file::cache_flags(cache) | special;
+        let mode = match flags.contains(OFlags::CREATE) {
+            true => Mode::RUSR | Mode::WUSR,
+            false => Mode::empty(),
+        };
+        // A directory of the tree may have become a link to files of the user.
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match openat2(&self.directory, path, flags, mode, resolve) {
+            // Linux before 5.6, and sandboxes that do not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => Ok(openat(&self.directory, path, flags, mode)?.into()),
+            opened => Ok(opened?.into()),
+        }
     }
 
     /// The size of a file, in bytes.
@@ -200,5 +213,50 @@ impl TreeRoot {
             foreign += usize::from(!removed);
         }
         Ok(foreign)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_not_opened_through_a_linked_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, other) = (folder.path().join("tree"), folder.path().join("other"));
+        let root = TreeRoot::create(&tree).unwrap();
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("f0"), "precious").unwrap();
+        std::os::unix::fs::symlink(&other, tree.join("d0")).unwrap();
+        for (path, open_for) in [("d0/f0", OpenFor::Write), ("d0/f1", OpenFor::Create)] {
+            let error = root.open_file(path, open_for, &CacheMode::BUFFERED).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
+        }
+        assert!(!other.join("f1").exists());
+    }
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_fails_instead_of_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = TreeRoot::create(&folder.path().join("tree")).unwrap();
+        let pipe = folder.path().join("tree/f0");
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let (done_tx, done_rx) = channel();
+        std::thread::spawn(move || {
+            let open = |open_for| root.open_file("f0", open_for, &CacheMode::BUFFERED);
+            let read = open(OpenFor::Read).map(|file| super::super::file::read_at(&file, &mut [0; 1], 0));
+            done_tx.send((read, open(OpenFor::Write).map(drop))).unwrap();
+        });
+        let (read, written) = done_rx.recv_timeout(Duration::from_secs(10)).expect("no call waits");
+        assert!(read.unwrap() < 0 && written.is_err());
     }
 }

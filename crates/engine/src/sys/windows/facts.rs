@@ -25,6 +25,11 @@ pub fn open_file_identity(file: &fs::File) -> Option<Identity> {
     device_types::identity(file)
 }
 
+/// Always 0: file numbers are not reused soon, and disks have no sequence numbers.
+pub fn read_birth_number(_: &fs::File) -> u64 {
+    0
+}
+
 /// This system has no loop devices.
 pub fn loop_backing(_: &Path) -> Option<Identity> {
     None

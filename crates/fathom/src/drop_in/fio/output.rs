@@ -4,9 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use engine::Identity;
-use engine::sys::facts::read_identity;
-
 use super::super::{print_stderr, print_stdout, text_mode};
 
 /// The output of a run.
@@ -52,7 +49,7 @@ impl Output {
     /// Opens the output. `renewed` is true if reports are repeated during the run.
     ///
     /// # Errors
-    /// The file is a block device, or cannot be opened.
+    /// The file cannot be opened.
     pub(super) fn new(file: Option<PathBuf>, renewed: bool) -> io::Result<Output> {
         let to = match file {
             None => Destination::Terminal,
@@ -60,9 +57,6 @@ impl Output {
                 path,
                 bytes: Vec::new(),
             },
-            Some(path) if matches!(read_identity(&path), Some(Identity::BlockDevice(_))) => {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a block device"));
-            }
             Some(path) => Destination::Direct {
                 path,
                 file: None,

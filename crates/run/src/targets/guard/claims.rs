@@ -1,11 +1,10 @@
 //! Opens targets so that the guard's decision stays valid.
 
-use std::io;
 use std::path::Path;
 
 use engine::{File, FileKind, Identity, OpenError, OpenOptions, sys};
 
-use super::{Candidate, Contents, Decision, Guard, Intent, Note, Refusal};
+use super::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Note, Refusal};
 use crate::targets::MarkState;
 
 /// A permitted target.
@@ -27,6 +26,9 @@ pub enum ClaimError {
     /// It cannot be opened for reading.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The path leads to another target than before, in this command or while it was opened.
+    #[error("another file or device has replaced it since it was examined")]
+    Replaced,
     /// The guard refuses.
     #[error("{0}")]
     Refused(Refusal),
@@ -74,12 +76,10 @@ impl Guard<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        if file.identity() != identity {
-            return Err(ClaimError::Open(OpenError {
-                path: path.to_owned(),
-                source: io::Error::other("the path was replaced while it was opened"),
-                only_direct_fails: false,
-            }));
+        // The original tools may replace their files between runs, as does a run that removes them.
+        let must_stay = self.caller == CallerKind::Native && !intent.includes(Intent::UNLINK);
+        if file.identity() != identity || must_stay && !self.permissions.examined.record(path, &file) {
+            return Err(ClaimError::Replaced);
         }
         if !intent.changes() {
             // Reading is always permitted, so do not inspect the contents.

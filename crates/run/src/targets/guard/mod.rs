@@ -26,7 +26,7 @@ use engine::{DeviceNumber, FileKind, Identity};
 pub use claims::{Claim, ClaimError};
 pub use intent::{Existing, Intent};
 pub use list::{Listing, ListingKind, WriteAccess, list};
-pub use permissions::Permissions;
+pub use permissions::{ExaminedTargets, Permissions};
 pub use reason::{Note, Reason, Refusal, Relation};
 pub use signature::{Signature, SignatureKind, find as find_signatures};
 pub use subject::{Candidate, Contents};

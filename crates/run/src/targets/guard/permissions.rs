@@ -1,15 +1,17 @@
 //! The permissions of the user.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::Identity;
 use engine::probe::System;
-use engine::sys::facts::read_identity;
+use engine::sys::facts::{read_birth_number, read_identity};
+use engine::{File, Identity};
 
 use super::Candidate;
 
 /// What the user permits to be destroyed. A name is any path of the target.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Permissions {
     /// Devices and files whose contents may be destroyed (`--allow-destroy`,
     /// `FATHOM_ALLOW_DESTROY`).
@@ -18,6 +20,21 @@ pub struct Permissions {
     pub overwrite: Vec<String>,
     /// Programs that a plan names may be run (`FATHOM_ALLOW_EXEC`).
     pub programs: bool,
+    /// Targets of all runs of the command, because a permission is for one file or disk.
+    pub examined: ExaminedTargets,
+}
+
+/// The file or disk that was first examined at each path. Clones share the list.
+#[derive(Clone, Debug, Default)]
+pub struct ExaminedTargets(Arc<Mutex<BTreeMap<PathBuf, (Option<Identity>, u64)>>>);
+
+impl ExaminedTargets {
+    /// Records the target of an examined path. False if an earlier run had another one there.
+    pub(crate) fn record(&self, path: &Path, file: &File) -> bool {
+        let found = (file.identity(), file.handle().map_or(0, read_birth_number));
+        let mut targets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *targets.entry(path.to_owned()).or_insert(found) == found
+    }
 }
 
 impl Permissions {

@@ -390,7 +390,7 @@ impl<'a> FleetRun<'a> {
         watcher: &mut dyn FnMut(Event),
     ) -> Option<Result<Results, RunError>> {
         let clock = self.context.clock;
-        let permissions = order.permissions(self.context.permissions.programs);
+        let permissions = order.permissions(self.context.permissions);
         let cancelled_jobs = Mutex::new(Vec::new());
         let journal = Mutex::new(JournalWriter::new(order, &clock, journal));
         let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
