@@ -59,6 +59,10 @@ impl Case<'_> {
         if let (Some(finding), None | Some(0)) = (failed.into_iter().next(), self.observation.errors) {
             add(None, finding.what.clone());
         }
+        if self.observation.load.no_io {
+            let why = "the null engine does no I/O, so no storage was tested";
+            add(Some(Cause::Invalid), why.into());
+        }
         if self.context.interrupted {
             add(Some(Cause::Interrupted), "the test was stopped before its end".into());
         }
