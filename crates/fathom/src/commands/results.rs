@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use analysis::caps::Layer;
+use analysis::compare;
 use archive::Saved;
 use dialects::import::{self, Form, Imported};
 use model::finding::{Finding, Severity};
@@ -126,6 +127,7 @@ fn from_results(file: &str, results: &Results) -> Loaded {
         }
     };
     put("tool", format!("{} {}", results.tool.name, results.tool.version));
+    put(compare::DOUBTS, compare::describe_doubts(&results.findings));
     if let Some(host) = host {
         put("host", host.host.name.clone());
         put("kernel", host.host.kernel.clone());
