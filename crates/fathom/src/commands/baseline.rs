@@ -171,7 +171,14 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
 
 fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
     let names = store.names()?;
-    let baselines: Vec<Baseline> = names.iter().map(|name| get(store, name)).collect::<Result<_, _>>()?;
+    let mut baselines: Vec<Baseline> = Vec::new();
+    for name in &names {
+        // One damaged file must not hide the others.
+        match get(store, name) {
+            Ok(baseline) => baselines.push(baseline),
+            Err(faults) => faults.print(screen::colour_on_stderr()),
+        }
+    }
     if json {
         return screen::put_json(&baselines);
     }
