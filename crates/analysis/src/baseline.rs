@@ -268,7 +268,10 @@ mod tests {
         let loads = [load("mine", 1, 60_000.0)];
         let doubts = |rules: &str| compare(&base, &facts(rules), &loads).doubts;
         assert_eq!(doubts("none"), ["the baseline has HOLES"]);
-        assert_eq!(doubts("IN-MEMORY"), ["the result has IN-MEMORY", "the baseline has HOLES"]);
+        assert_eq!(
+            doubts("IN-MEMORY"),
+            ["the result has IN-MEMORY", "the baseline has HOLES"]
+        );
     }
 
     #[test]

@@ -205,7 +205,9 @@ impl Report {
         let warnings = list_warnings(study);
         if let Some(found) = found.as_mut().filter(|_| !list_doubts(&warnings).is_empty()) {
             let words = found.changes.iter_mut().map(|change| &mut change.word);
-            words.chain([&mut found.word]).for_each(|word| *word = Judgement::Doubtful);
+            words
+                .chain([&mut found.word])
+                .for_each(|word| *word = Judgement::Doubtful);
         }
         Some(Report {
             a: a.clone(),
@@ -225,8 +227,14 @@ fn list_warnings(study: &Study) -> Vec<Finding> {
         let side = run.settings.first().map(|setting| setting.value.clone());
         let findings = run.results.findings.iter();
         for finding in findings.filter(|finding| finding.severity >= Severity::Warning) {
-            if !warnings.iter().any(|known| known.rule == finding.rule && known.at == side) {
-                warnings.push(Finding { at: side.clone(), ..finding.clone() });
+            if !warnings
+                .iter()
+                .any(|known| known.rule == finding.rule && known.at == side)
+            {
+                warnings.push(Finding {
+                    at: side.clone(),
+                    ..finding.clone()
+                });
             }
         }
     }

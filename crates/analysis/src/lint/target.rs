@@ -58,7 +58,11 @@ pub(super) const RULES: &[Rule] = &[
                     .find(|name| is_ram_disk(name));
                 if let Some(kind) = file_system.or(disk) {
                     findings.push(rule.finding(format!("{kind} is memory"), &facts.path));
-                } else if let Some(store) = facts.stored_in.iter().find(|store| MEMORY_STORES.contains(&store.as_str())) {
+                } else if let Some(store) = facts
+                    .stored_in
+                    .iter()
+                    .find(|store| MEMORY_STORES.contains(&store.as_str()))
+                {
                     let what = format!("{store} holds the data of its overlay or loop device");
                     findings.push(rule.finding(what, &facts.path));
                 }

@@ -260,7 +260,9 @@ const DEFECTS: &[(&str, Defect)] = &[
     ("FS-EMPTY", |case| case.file_system().available = Bytes(451 * GIB)),
     ("IN-MEMORY", |case| case.file_system().kind = "tmpfs".into()),
     ("IN-MEMORY", |case| case.device().name = "zram0".into()),
-    ("IN-MEMORY", |case| case.facts().stored_in = vec!["ext4".into(), "tmpfs".into()]),
+    ("IN-MEMORY", |case| {
+        case.facts().stored_in = vec!["ext4".into(), "tmpfs".into()]
+    }),
     ("SPARSE", |case| {
         case.facts().allocation = Some(Allocation {
             unwritten: Bytes(GIB),

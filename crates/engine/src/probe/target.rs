@@ -296,7 +296,10 @@ mod tests {
         for (dio, expected) in [("0\n", &["the page cache", "tmpfs"][..]), ("1\n", &["tmpfs"])] {
             let (_root, system) = tree(&[
                 ("proc/self/mountinfo", mounts),
-                ("stat", "file 8:1 5 /t/low\nfile 0:39 7 /t/tm/u\nfile 0:40 8 /t/ov\nfile 0:39 9 /t/tm/img\n"),
+                (
+                    "stat",
+                    "file 8:1 5 /t/low\nfile 0:39 7 /t/tm/u\nfile 0:40 8 /t/ov\nfile 0:39 9 /t/tm/img\n",
+                ),
                 ("sys/class/block/loop0/dev", "7:0\n"),
                 ("sys/class/block/loop0/loop/backing_file", "/t/tm/img\n"),
                 ("sys/class/block/loop0/loop/dio", dio),

@@ -267,7 +267,10 @@ fn format_text(comparison: &Comparison, file: &Path) -> String {
     }
     if !comparison.doubts.is_empty() {
         text += "\nNeither is better: findings invalidate the figures\n";
-        comparison.doubts.iter().for_each(|doubt| text += &screen::wrap_paragraph(doubt));
+        comparison
+            .doubts
+            .iter()
+            .for_each(|doubt| text += &screen::wrap_paragraph(doubt));
     }
     if !comparison.alone.is_empty() {
         text.push('\n');

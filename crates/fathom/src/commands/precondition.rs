@@ -276,7 +276,11 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
 
 /// Refuses a load whose rate does not show the state of the device.
 fn refuse_fixed_rate(plan: &Plan) -> Result<(), Faults> {
-    let workers = plan.steps.iter().flat_map(|step| &step.jobs).flat_map(|job| &job.workers);
+    let workers = plan
+        .steps
+        .iter()
+        .flat_map(|step| &step.jobs)
+        .flat_map(|job| &job.workers);
     let mut streams = workers.flat_map(|worker| &worker.streams);
     if streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some()) {
         let fault = Fault::new("the load has a rate or pauses, so its rate cannot show whether the device is steady");

@@ -60,7 +60,11 @@ fn figures_with_invalidating_findings_are_not_judged() {
     let run = |line: &str| -> Ran {
         let words: Vec<&str> = line.split(' ').collect();
         let mut command = command(&words);
-        finish(command.current_dir(folder.path()).env("FATHOM_DATA", folder.path().join("kept")))
+        finish(
+            command
+                .current_dir(folder.path())
+                .env("FATHOM_DATA", folder.path().join("kept")),
+        )
     };
     let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
     sparse.set_len(16 << 20).unwrap();
@@ -72,11 +76,20 @@ fn figures_with_invalidating_findings_are_not_judged() {
     run("baseline import a.fathom --name full").expect(0, &[]);
     let ran = run("baseline compare full b.fathom");
     ran.expect(0, &["Neither is better", "the result has HOLES"]);
-    assert!(!ran.out.contains("  better") && !ran.out.contains("  worse"), "{}", ran.out);
+    assert!(
+        !ran.out.contains("  better") && !ran.out.contains("  worse"),
+        "{}",
+        ran.out
+    );
     let ran = run("compare a.fathom b.fathom");
     ran.expect(0, &["doubtful", "invalidating findings", "HOLES"]);
     let ran = run("ab sparse full --time 100ms --warm-up 0s -q --save ab.fathom --report ab.html");
-    let expected = ["but findings invalidate the figures", "Warnings", "HOLES (A)", "never written"];
+    let expected = [
+        "but findings invalidate the figures",
+        "Warnings",
+        "HOLES (A)",
+        "never written",
+    ];
     ran.expect(0, &expected);
     run("ab --from ab.fathom --out json").expect(0, &["\"rule\": \"HOLES\"", "\"word\": \"doubtful\""]);
     let page = fs::read_to_string(folder.path().join("ab.html")).unwrap();

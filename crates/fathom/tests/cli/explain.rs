@@ -562,7 +562,8 @@ fn weak_runs_do_not_pass() {
     }
     let whole = fs::read_to_string(data("results/mixed.json")).unwrap();
     for (rule, at) in [("INTERRUPTED", "null"), ("CACHE-HITS", "\"vda, oltp and log\"")] {
-        let finding = format!("\"findings\":[{{\"rule\":\"{rule}\",\"severity\":\"warning\",\"what\":\"found\",\"at\":{at}}}");
+        let finding =
+            format!("\"findings\":[{{\"rule\":\"{rule}\",\"severity\":\"warning\",\"what\":\"found\",\"at\":{at}}}");
         let weak = whole.replacen("\"findings\":[", &finding, 1);
         assert_ne!(weak, whole);
         fs::write(&saved, weak).unwrap();

@@ -122,10 +122,16 @@ impl Curve {
             return;
         }
         self.mixed_rates = None;
-        self.knee.kept = self.knee.kept.map(|_| LimitResult { unknown: true, ..LimitResult::default() });
+        self.knee.kept = self.knee.kept.map(|_| LimitResult {
+            unknown: true,
+            ..LimitResult::default()
+        });
         self.knee.advice = Advice {
             kind: AdviceKind::Doubtful,
-            sentence: format!("No recommendation, because findings invalidate figures: {}.", doubtful.join("; ")),
+            sentence: format!(
+                "No recommendation, because findings invalidate figures: {}.",
+                doubtful.join("; ")
+            ),
             ..Advice::default()
         };
     }
@@ -284,7 +290,10 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
         p99_ns: supported(0.99),
         p999_ns: supported(0.999),
         warnings,
-        doubts: list_doubts(&run.results.findings).into_iter().map(str::to_owned).collect(),
+        doubts: list_doubts(&run.results.findings)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
     })
 }
 

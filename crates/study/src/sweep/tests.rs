@@ -195,7 +195,11 @@ fn points_with_invalidating_findings_recommend_nothing() {
         let report = Report::from_study(&study, limit).unwrap();
         let knee = &report.curves[0].knee;
         assert_eq!((knee.advice.kind, knee.advice.load), (AdviceKind::Doubtful, None));
-        assert!(knee.advice.sentence.contains("HOLES at depth "), "{}", knee.advice.sentence);
+        assert!(
+            knee.advice.sentence.contains("HOLES at depth "),
+            "{}",
+            knee.advice.sentence
+        );
         assert_eq!(knee.kept.and_then(|kept| kept.kept_at), None);
     }
 }

@@ -220,8 +220,12 @@ pub(super) fn require_one_job(document: &Document, who: &str) -> Result<(), Faul
         return match &job.log {
             None => Ok(()),
             Some(log) => {
-                let fault = Fault::new(format!("cannot log operations in {log}: each run would replace the log"));
-                Err(Faults::usage(fault.help("remove the log, or repeat one run with `fathom run --log`")))
+                let fault = Fault::new(format!(
+                    "cannot log operations in {log}: each run would replace the log"
+                ));
+                Err(Faults::usage(
+                    fault.help("remove the log, or repeat one run with `fathom run --log`"),
+                ))
             }
         };
     }

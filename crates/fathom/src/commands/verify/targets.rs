@@ -46,9 +46,8 @@ impl Targets {
         for (number, name) in named.iter().enumerate() {
             // Links give one file or device several names.
             let identity = read_identity(Path::new(name));
-            let is_same = |other: &String| {
-                other == name || identity.is_some() && read_identity(Path::new(other)) == identity
-            };
+            let is_same =
+                |other: &String| other == name || identity.is_some() && read_identity(Path::new(other)) == identity;
             if named[..number].iter().any(is_same) {
                 let fault = Fault::new(format!("{name} is named twice"));
                 return Err(Faults::usage(fault.help("name each target once")));

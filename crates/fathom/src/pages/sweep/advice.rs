@@ -197,7 +197,11 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
         _ => (word, tone),
     };
     let sentence = match &report.curves[..] {
-        [only] if word == "NOT MET" || only.shows_no_load() || disturbance.is_some() && only.knee.advice.kind == AdviceKind::LimitMissed => {
+        [only]
+            if only.knee.advice.kind == AdviceKind::Doubtful
+                || word == "NOT MET"
+                || disturbance.is_some() && only.knee.advice.kind == AdviceKind::LimitMissed =>
+        {
             only.knee.advice.sentence.clone()
         }
         curves => {
