@@ -18,6 +18,7 @@ mod temp_file;
 mod tree;
 mod write_lock;
 
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use engine::sys;
@@ -172,6 +173,9 @@ impl TargetError {
                 }
                 Some(sys::file::READ_ONLY) => {
                     Some("the file system is mounted read-only; choose another location".into())
+                }
+                Some(number) if Error::from_raw_os_error(number).kind() == ErrorKind::AlreadyExists => {
+                    Some("it is a link to a missing file, or another run has just created it; name another file".into())
                 }
                 _ => None,
             },
