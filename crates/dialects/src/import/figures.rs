@@ -3,7 +3,6 @@
 //! is computed.
 
 use model::observation::{AtOnce, Flow, Latency, Load, Observation};
-use model::plan::StoragePath;
 use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 

@@ -120,7 +120,7 @@ pub enum TargetError {
         /// Path that cannot be examined.
         path: String,
         /// The system's error.
-        source: std::io::Error,
+        source: Error,
     },
     /// The guard refuses a file that another process of this test has just created.
     #[error("{why}")]
@@ -157,7 +157,7 @@ impl TargetError {
                 })
             }
             TargetError::NoSpace { .. } => Some("free some space, or set a smaller size".into()),
-            TargetError::Examine { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            TargetError::Examine { path, source } if source.kind() == ErrorKind::PermissionDenied => {
                 let help = match path.starts_with("/dev/") {
                     true => sys::native_facts::PRIVILEGED,
                     false => sys::native_facts::PRIVILEGED_FILE,
