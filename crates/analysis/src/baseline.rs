@@ -7,6 +7,8 @@ use model::JsonSchema;
 use model::observation::{Flow, Observation};
 use serde::{Deserialize, Serialize};
 
+use crate::compare::DOUBTS;
+
 /// Version of the saved format.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -72,6 +74,9 @@ pub struct Comparison {
     pub alone: Vec<String>,
     /// Conditions that differ, or are known on one side only.
     pub fingerprint: Vec<String>,
+    /// Findings that invalidate figures, with their side. With any, no figure is better or worse.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }
 
 /// Compares loads with a baseline.
@@ -92,7 +97,13 @@ pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, load
             .iter()
             .map(|base| format!("{} of the baseline has no counterpart", base.name)),
     );
+    let sides = [("the result", fingerprint), ("the baseline", &baseline.fingerprint)];
+    let doubts = sides.into_iter().filter_map(|(side, facts)| {
+        let rules = facts.get(DOUBTS).filter(|rules| *rules != "none")?;
+        Some(format!("{side} has {rules}"))
+    });
     Comparison {
+        doubts: doubts.collect(),
         baseline: baseline.name.clone(),
         pairs,
         alone: unpaired,
@@ -247,6 +258,20 @@ mod tests {
         assert_eq!((pair.base.as_str(), pair.rows[0].ratio), ("qd64", 0.5));
         assert_eq!(found.alone.len(), 2, "{found:?}");
         assert_eq!(found.fingerprint, ["host: not known (baseline: a)"]);
+    }
+
+    #[test]
+    fn findings_of_both_sides_are_doubts() {
+        let mut base = baseline(vec![load("qd1", 1, 30_000.0)]);
+        let facts = |rules: &str| BTreeMap::from([(DOUBTS.to_owned(), rules.to_owned())]);
+        base.fingerprint = facts("HOLES");
+        let loads = [load("mine", 1, 60_000.0)];
+        let doubts = |rules: &str| compare(&base, &facts(rules), &loads).doubts;
+        assert_eq!(doubts("none"), ["the baseline has HOLES"]);
+        assert_eq!(
+            doubts("IN-MEMORY"),
+            ["the result has IN-MEMORY", "the baseline has HOLES"]
+        );
     }
 
     #[test]

@@ -217,6 +217,10 @@ pub struct TargetFacts {
     /// The devices under it: first its own, then those below that one.
     #[serde(default)]
     pub devices: Vec<Device>,
+    /// What holds the data of an overlay or a loop device: types of file systems, or the page
+    /// cache.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stored_in: Vec<String>,
     /// The allocation of its space, if known.
     #[serde(default)]
     pub allocation: Option<Allocation>,

@@ -12,7 +12,7 @@ use crate::direction::PerDirection;
 use crate::environment::CoreUse;
 use crate::histogram::Histogram;
 use crate::mix::Mix;
-use crate::plan::{Job, Pacing, Plan, Rate, RateUnit, StoragePath, Stream};
+use crate::plan::{EngineKind, Job, Pacing, Plan, Rate, RateUnit, StoragePath, Stream};
 use crate::results::{DirectionResults, JobResults, Results, StepResults, sum_directions};
 use crate::seconds::{HostSample, IntervalFacts};
 use crate::units::{Bytes, Nanos};
@@ -107,6 +107,9 @@ pub struct Load {
     pub rate_iops: Option<f64>,
     /// The operating system's cache is bypassed.
     pub direct: Option<bool>,
+    /// The null engine completed operations without I/O.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_io: bool,
     /// I/O before the measured window.
     pub warm_up_ns: Option<Nanos>,
     /// Bytes used of each target, if all are equal.
@@ -316,7 +319,13 @@ impl Observation {
             tool: results.tool.name.clone(),
             version: Some(results.tool.version.clone()),
             name: job_results.name.clone(),
-            load: Load::from_job(&results.plan, planned),
+            load: Load {
+                no_io: job_results
+                    .workers
+                    .iter()
+                    .any(|worker| worker.engine.kind == EngineKind::Null),
+                ..Load::from_job(&results.plan, planned)
+            },
             measured_ns: Some(measured),
             directions: flows,
             total: flow(&total, measured)?,
@@ -404,8 +413,8 @@ impl Load {
             rate_iops: rate_iops(job),
             direct: common_value(streams().map(|stream| stream.cache.direct)),
             warm_up_ns: Some(job.phases.warm_up_ns),
-            size: None,
             storage: job.storage.clone(),
+            ..Load::default()
         }
     }
 }

@@ -238,6 +238,12 @@ fn open(
     let meta = file.metadata()?;
     // A pipe or a terminal has no length.
     if !appends && meta.is_file() {
+        // The same file may have several names. A file system without locks is trusted.
+        if let Err(error) = sys::file::try_lock_for_writing(&file, false)
+            && error.kind() == io::ErrorKind::WouldBlock
+        {
+            return Err(io::Error::other("another job or run writes to it"));
+        }
         file.set_len(0)?;
     }
     Ok((file, !appends || meta.len() == 0))
@@ -432,6 +438,13 @@ mod tests {
         }
         #[cfg(unix)]
         {
+            let hard = directory.path().join("hard");
+            std::fs::hard_link(&path, &hard).unwrap();
+            let (mut log, _writers) = LineLog::<Number>::new(&name, log_format(), 1);
+            log.start(&[], &named).unwrap();
+            let why = start(hard.to_str().unwrap(), &named).unwrap_err();
+            assert!(why.contains("another job or run writes to it"), "{why}");
+            assert_eq!(log.finish(), None);
             let link = directory.path().join("link");
             std::os::unix::fs::symlink(&path, &link).unwrap();
             let why = start(link.to_str().unwrap(), &named).unwrap_err();

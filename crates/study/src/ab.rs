@@ -2,7 +2,9 @@
 //! equally.
 
 use analysis::compare::{self, InterleavedComparison, Judgement};
+use analysis::verdict::list_doubts;
 use model::Nanos;
+use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::{FORMAT_VERSION, Results};
 use model::study::{DocumentKind, Question, RunRole, Setting, SkippedPoint, Study, StudyRun};
@@ -122,6 +124,8 @@ pub struct Report {
     pub margin: f64,
     /// Conclusions in sentences.
     pub sentences: Vec<Sentence>,
+    /// Warnings and errors of the runs, each rule once for each side, which is its place.
+    pub warnings: Vec<Finding>,
     /// The comparison was cut short.
     pub interrupted: bool,
 }
@@ -197,16 +201,44 @@ impl Report {
             .filter_map(|pair| Some((observation(Side::A, pair)?, observation(Side::B, pair)?)))
             .collect();
         let references: Vec<(&Observation, &Observation)> = pairs.iter().map(|(a, b)| (a, b)).collect();
-        let found = compare::interleaved(&references, margin);
+        let mut found = compare::interleaved(&references, margin);
+        let warnings = list_warnings(study);
+        if let Some(found) = found.as_mut().filter(|_| !list_doubts(&warnings).is_empty()) {
+            let words = found.changes.iter_mut().map(|change| &mut change.word);
+            words
+                .chain([&mut found.word])
+                .for_each(|word| *word = Judgement::Doubtful);
+        }
         Some(Report {
             a: a.clone(),
             b: b.clone(),
             sentences: sentences(found.as_ref(), pairs.len(), margin),
             found,
             margin,
+            warnings,
             interrupted: study.interrupted,
         })
     }
+}
+
+fn list_warnings(study: &Study) -> Vec<Finding> {
+    let mut warnings: Vec<Finding> = Vec::new();
+    for run in &study.runs {
+        let side = run.settings.first().map(|setting| setting.value.clone());
+        let findings = run.results.findings.iter();
+        for finding in findings.filter(|finding| finding.severity >= Severity::Warning) {
+            if !warnings
+                .iter()
+                .any(|known| known.rule == finding.rule && known.at == side)
+            {
+                warnings.push(Finding {
+                    at: side.clone(),
+                    ..finding.clone()
+                });
+            }
+        }
+    }
+    warnings
 }
 
 /// Compares the result with the expectation for a three-way mirror over three nodes. A is the owner
@@ -236,7 +268,7 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
             "Reads from a node that does not own the volume should be slower: a cache may have served them, or the \
              network is not the limit."
         }
-        Judgement::Undecided | Judgement::DifferentLoad => {
+        Judgement::Undecided | Judgement::DifferentLoad | Judgement::Doubtful => {
             "The result does not show whether the volume behaves like a three-way mirror."
         }
     }

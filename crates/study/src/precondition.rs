@@ -354,7 +354,7 @@ fn sentences(report: &Report) -> Vec<String> {
             format_number(window.figures.average)
         )),
         _ if report.interrupted => sentences.push(format!(
-            "Interrupted after {count} complete rounds: it is unknown whether the state is steady."
+            "The procedure ended after {count} complete rounds: it is unknown whether the state is steady."
         )),
         Some(_) => sentences.push(format!(
             "Steady state NOT reached in {count} rounds: the rate is still changing."

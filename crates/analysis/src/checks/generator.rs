@@ -1,11 +1,14 @@
 //! Checks the measurement itself: worker CPU time, stolen time, clock drift, lost intervals.
 
+use model::Nanos;
 use model::finding::{Finding, Severity};
 
 use super::{Check, JobView};
 
 /// A worker that uses more than this share of a processor may be the limit itself.
 const BUSY_WORKER_SHARE: f64 = 0.90;
+/// In a shorter window, the system's time of a thread is too coarse.
+const MIN_WINDOW: Nanos = Nanos::millis(10);
 /// Maximum share of stolen processor time that does not disturb latencies.
 const MAX_STOLEN_SHARE: f64 = 0.01;
 /// Maximum drift between fathom's clock and the system's.
@@ -54,7 +57,7 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
         .workers
         .iter()
         .max_by(|a, b| share(a).total_cmp(&share(b)))?;
-    if share(busiest) <= BUSY_WORKER_SHARE {
+    if share(busiest) <= BUSY_WORKER_SHARE || busiest.measured_ns < MIN_WINDOW {
         return None;
     }
     let total = busiest.usage.cpu().0.max(1) as f64;
@@ -159,5 +162,8 @@ mod tests {
         for rule in ["GEN-CPU", "STOLEN-TIME", "CLOCK", "LOST-INTERVALS"] {
             assert!(found.contains(&rule.to_owned()), "{rule} in {found:?}");
         }
+        // 19200000 % of a processor was once reported.
+        results.steps[0].jobs[0].workers[0].measured_ns = Nanos(1);
+        assert!(!rules(&results).contains(&"GEN-CPU".to_owned()));
     }
 }

@@ -49,6 +49,8 @@ pub enum Judgement {
     Undecided,
     /// The plans define different loads, so the change shows the loads.
     DifferentLoad,
+    /// Findings of a run invalidate its figures.
+    Doubtful,
 }
 
 impl Judgement {
@@ -60,6 +62,7 @@ impl Judgement {
             Judgement::Worse => "worse",
             Judgement::Undecided => "not known",
             Judgement::DifferentLoad => "different load",
+            Judgement::Doubtful => "doubtful",
         }
     }
 }
@@ -340,7 +343,7 @@ pub fn describe_contrary(word: Judgement, changes: &[Change]) -> Option<String> 
             list_changes(Judgement::Better)?,
             list_changes(Judgement::Worse)?
         )),
-        Judgement::Same | Judgement::Undecided | Judgement::DifferentLoad => None,
+        Judgement::Same | Judgement::Undecided | Judgement::DifferentLoad | Judgement::Doubtful => None,
     }
 }
 
@@ -361,6 +364,9 @@ pub fn describe_change(found: &Change, name: &str, base: &str, margin: f64) -> S
         ),
         Judgement::DifferentLoad => {
             format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
+        }
+        Judgement::Doubtful => {
+            format!("{name} against {base}: {words} {what}, but findings invalidate the figures, so neither is better.")
         }
         Judgement::Undecided if found.low.is_none() => {
             format!("{name} against {base}: {words} {what}, and it is unknown how much of that is chance.")

@@ -1,6 +1,7 @@
 //! The conditions under which results were measured, and which of them differ.
 
 use model::environment::{DeviceLimit, Limits, TargetFacts};
+use model::finding::Finding;
 use model::observation::{Load, Observation};
 use model::plan::{Job, Stream};
 use model::results::Results;
@@ -8,6 +9,7 @@ use model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::describe;
+use crate::verdict::list_doubts;
 
 /// The subject of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -119,6 +121,22 @@ const EXACT_TO_SHORT_FACTS: [(&str, &str); 5] = [
     ("pacing", "rate"),
 ];
 
+/// The fact that names the findings that invalidate figures; `none` without any.
+pub const DOUBTS: &str = "invalidating findings";
+
+/// The value of [`DOUBTS`].
+pub fn describe_doubts(findings: &[Finding]) -> String {
+    match list_doubts(findings)[..] {
+        [] => "none".into(),
+        ref rules => rules.join(", "),
+    }
+}
+
+/// True if findings invalidate the figures with these facts.
+pub fn is_doubtful(facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| fact.name == DOUBTS && fact.value != "none")
+}
+
 /// The facts of a job in a saved result; `None` if there is no such job.
 pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Vec<Fact>> {
     let planned = results.plan.steps.get(step)?.jobs.get(job)?;
@@ -136,6 +154,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     engines.dedup();
     facts.push(fact(FactKind::Measuring, "engine", engines.join(", ")));
     facts.push(fact(FactKind::Other, "seed", results.plan.seed));
+    facts.push(fact(FactKind::System, DOUBTS, describe_doubts(&results.findings)));
     if let Some(host) = results.hosts.first() {
         let environment = &host.environment;
         facts.push(fact(FactKind::System, "host", &environment.host.name));

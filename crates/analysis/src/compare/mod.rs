@@ -9,7 +9,10 @@ mod interleaved;
 mod trend;
 
 pub use change::{Change, Figure, Judgement, MARGIN, changes, describe_change, describe_contrary, primary};
-pub use fingerprint::{Difference, Fact, FactKind, changes_load, differences, facts_of_observation, facts_of_results};
+pub use fingerprint::{
+    DOUBTS, Difference, Fact, FactKind, changes_load, describe_doubts, differences, facts_of_observation,
+    facts_of_results, is_doubtful,
+};
 pub use interleaved::{InterleavedComparison, interleaved};
 pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};
 

@@ -9,7 +9,7 @@ use model::stats::{Segment, segments};
 use serde::Serialize;
 
 use super::change::{Figure, Judgement};
-use super::fingerprint::{Difference, Fact, differences};
+use super::fingerprint::{Difference, Fact, differences, is_doubtful};
 use crate::figures::format_change;
 
 /// Minimum number of runs in a series that is searched for changes.
@@ -178,6 +178,7 @@ fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment
         to: to.level,
         ratio: to.level / from.level,
         judgement: match (to.level > from.level) == figure.higher_is_better() {
+            _ if runs[from.start..to.end].iter().any(|run| is_doubtful(&run.facts)) => Judgement::Doubtful,
             true => Judgement::Better,
             false => Judgement::Worse,
         },
@@ -297,7 +298,7 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::fingerprint::FactKind;
+    use super::super::fingerprint::{DOUBTS, FactKind};
     use super::*;
     use model::testing::{assert_contains, assert_starts_with};
 
@@ -406,6 +407,21 @@ mod tests {
         let slight = runs(&[1000.0, 1000.0, 1000.0, 1000.0, 1015.0, 1015.0, 1015.0, 1015.0]);
         assert!(trend(Figure::Iops, &slight, 0.02).unwrap().changes.is_empty());
         assert_eq!(trend(Figure::Iops, &slight, 0.01).unwrap().changes.len(), 1);
+    }
+
+    #[test]
+    fn findings_that_came_with_a_change_are_named_and_prevent_a_judgement() {
+        let mut runs = runs(&[1000.0, 1001.0, 999.0, 3000.0, 3001.0, 2999.0]);
+        for (number, run) in runs.iter_mut().enumerate() {
+            run.facts.push(Fact {
+                kind: FactKind::System,
+                name: DOUBTS.into(),
+                value: if number < 3 { "none" } else { "HOLES" }.into(),
+            });
+        }
+        let found = trend(Figure::Iops, &runs, 0.02).unwrap();
+        assert_eq!(found.changes[0].judgement, Judgement::Doubtful);
+        assert_contains(&found.sentences.join(" "), "invalidating findings none → HOLES");
     }
 
     /// Checks the share of false changes that the module documentation states, and that most

@@ -43,6 +43,12 @@ pub(super) const RATES: Rule = Rule {
             .map(|time| time.as_secs())
             .filter(|seconds| *seconds > 0.0);
         for (name, flow) in flows(load) {
+            if let (Some(operations @ 1..), None, Some(_)) = (flow.operations, seconds, load.measured_ns)
+                && flow.iops.is_some_and(|iops| iops > 0.0)
+            {
+                let what = format!("{operations} {name} in a time of 0 have no rate, but the report states one");
+                findings.push(disagreement("RATE-MISMATCH", what, load));
+            }
             if let (Some(iops), Some(operations), Some(seconds)) = (flow.iops, flow.operations, seconds) {
                 let counted = operations as f64 / seconds;
                 let allowed = RATE_ROUNDING + TIME_ROUNDING_S / seconds;
@@ -181,6 +187,7 @@ mod tests {
             "BYTES-MISMATCH",
         );
         check(|load| load.total.iops = Some(32_300.0), "RATE-MISMATCH");
+        check(|load| load.measured_ns = Some(model::Nanos(0)), "RATE-MISMATCH");
         check(|load| load.total.bytes_per_sec = Some(130e6), "THROUGHPUT-MISMATCH");
         check(
             |load| load.stated.bytes_per_operation = Some(4200.0),

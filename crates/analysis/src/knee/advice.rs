@@ -52,6 +52,8 @@ pub enum AdviceKind {
     NoneDelivered,
     /// Some points ran at a burst rate and others at the sustained rate.
     MixedRates,
+    /// Findings invalidate the figures of points.
+    Doubtful,
 }
 
 /// At this multiple of the unloaded latency, waiting takes as long as the service: the usual sign

@@ -22,8 +22,8 @@ const MIN_COVERED_SHARE: f64 = 0.05;
 /// Minimum number of volumes to test an array with.
 const MIN_ARRAY_VOLUMES: usize = 16;
 
-/// File systems that store nothing on a disk.
-const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
+/// File systems that store nothing on a disk, and the page cache.
+const MEMORY_STORES: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "the page cache"];
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -46,13 +46,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "IN-MEMORY",
         severity: Severity::Warning,
-        about: "A target is in memory: on a file system such as tmpfs, or on a RAM disk.",
+        about: "A target is in memory: on a file system such as tmpfs or on a RAM disk, also below an overlay or \
+        a loop device. A loop device without direct I/O uses the page cache.",
         why: "the figures are those of memory and processors, not of a disk",
-        fix: "choose a target on the storage that you want to judge",
+        fix: "choose a target on the storage that you want to judge; attach a loop device with `--direct-io=on`",
         detect: |rule, test, findings| {
             for (_, facts) in test.known_targets() {
                 let file_system = facts.file_system.as_ref().map(|file_system| file_system.kind.as_str());
-                let file_system = file_system.filter(|kind| MEMORY_FILE_SYSTEMS.contains(kind));
+                let file_system = file_system.filter(|kind| MEMORY_STORES.contains(kind));
                 let disk = facts
                     .devices
                     .iter()
@@ -60,6 +61,13 @@ pub(super) const RULES: &[Rule] = &[
                     .find(|name| is_ram_disk(name));
                 if let Some(kind) = file_system.or(disk) {
                     findings.push(rule.finding(format!("{kind} is memory"), &facts.path));
+                } else if let Some(store) = facts
+                    .stored_in
+                    .iter()
+                    .find(|store| MEMORY_STORES.contains(&store.as_str()))
+                {
+                    let what = format!("{store} holds the data of its overlay or loop device");
+                    findings.push(rule.finding(what, &facts.path));
                 }
             }
         },

@@ -281,6 +281,9 @@ const DEFECTS: &[(&str, Defect)] = &[
     ("FS-EMPTY", |case| case.file_system().available = Bytes(451 * GIB)),
     ("IN-MEMORY", |case| case.file_system().kind = "tmpfs".into()),
     ("IN-MEMORY", |case| case.device().name = "zram0".into()),
+    ("IN-MEMORY", |case| {
+        case.facts().stored_in = vec!["ext4".into(), "tmpfs".into()]
+    }),
     ("SPARSE", |case| {
         case.facts().allocation = Some(Allocation {
             unwritten: Bytes(GIB),
@@ -586,6 +589,7 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
     }),
     // A newly created file has no holes when the test begins.
     ("IN-MEMORY", |case| case.device().name = "ramdisk".into()),
+    ("IN-MEMORY", |case| case.facts().stored_in = vec!["ext4".into()]),
     ("SPARSE", |case| {
         let (size, content) = (Bytes(100 * GIB), Content::Zeros);
         case.target.prepare = Prepare::Recreate { size, content };

@@ -1,7 +1,7 @@
 //! Checks whether the load matches the promise, and whether the generator could have caused a miss.
 
 use model::Nanos;
-use model::finding::Severity;
+use model::finding::{Finding, Severity};
 use model::observation::Observation;
 
 use super::doubt::Doubt;
@@ -23,10 +23,21 @@ const RATE_TOLERANCE: f64 = 0.01;
 const MIN_HEADROOM: f64 = 1.25;
 /// Findings that invalidate a good figure: something other than storage served the I/O.
 const OTHER_SOURCE_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
+/// Findings that invalidate a comparison besides: operations failed.
+const FAILED_OPERATIONS: &str = "IO-ERRORS";
 /// Findings that invalidate a bad figure: other load on the device, or too little load on it.
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
 const FAILURE_FINDINGS: [&str; 3] = ["WORKER-FAILED", "JOB-FAILED", "IO-ERRORS"];
+
+/// Lists the rules of findings with which figures are not those of the storage, each once.
+pub fn list_doubts(findings: &[Finding]) -> Vec<&str> {
+    let mut rules: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
+    rules.retain(|rule| OTHER_SOURCE_FINDINGS.contains(rule) || *rule == FAILED_OPERATIONS);
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
 
 /// Slots that were too few for a rate.
 pub(super) struct SlotsNeeded {
@@ -58,6 +69,10 @@ impl Case<'_> {
             .filter(|finding| FAILURE_FINDINGS.contains(&finding.rule.as_str()));
         if let (Some(finding), None | Some(0)) = (failed.into_iter().next(), self.observation.errors) {
             add(None, finding.what.clone());
+        }
+        if self.observation.load.no_io {
+            let why = "the null engine does no I/O, so no storage was tested";
+            add(Some(Cause::Invalid), why.into());
         }
         if self.context.interrupted {
             add(Some(Cause::Interrupted), "the test was stopped before its end".into());

@@ -539,6 +539,12 @@ fn findings_make_figures_inconclusive() {
     assert_outcome(&judge_with("CACHE-HITS", Severity::Warning, 2000.0), Outcome::Fail);
     assert_outcome(&judge_with("OTHER-LOAD", Severity::Warning, 5000.0), Outcome::Pass);
     assert_outcome(&judge_with("WORKER-FAILED", Severity::Error, 5000.0), Outcome::Fail);
+    let mut null = SeriesGenerator::new(1).observation(4000.0, 5000.0, 1.0, 60);
+    null.load.no_io = true;
+    for clause in ["iops>=4000", "iops>=6000"] {
+        let verdict = judge(&clauses(clause), &null, &Context::default());
+        assert_inconclusive(&verdict, Cause::Invalid, "no storage was tested");
+    }
     let interrupted = Context {
         interrupted: true,
         ..Context::default()

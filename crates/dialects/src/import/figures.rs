@@ -3,7 +3,6 @@
 //! is computed.
 
 use model::observation::{AtOnce, Flow, Latency, Load, Observation};
-use model::plan::StoragePath;
 use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 
@@ -270,7 +269,7 @@ impl Reader<'_> {
             direct: self.value(table, "direct", flag).or(command.direct),
             warm_up_ns: self.value(table, "warm_up", parse_time).or(command.warm_up_ns),
             size: self.value(table, "size", |text| text.parse().ok()).or(command.size),
-            storage: StoragePath::default(),
+            ..Load::default()
         }
     }
 

@@ -6,7 +6,7 @@ use model::Bytes;
 use model::environment::{Device, FileSystem, TargetFacts};
 
 use super::blocks::{block_device, facts, kernel_name};
-use super::mounts::{Mount, own_mounts};
+use super::mounts::{Mount, own_mounts, unescape};
 use super::{BlockKind, System};
 use crate::file::{File, FileKind};
 use crate::identity::{DeviceNumber, Identity};
@@ -27,12 +27,14 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
         ..TargetFacts::default()
     };
     let number = DeviceNumber::from(file.device());
+    let mounts = own_mounts(system);
+    let mut own_mount = None;
     match file.kind() {
         FileKind::Regular => {
-            let mounts = own_mounts(system);
             if let Some((file_system, devices)) = sys::native_facts::file_system(&resolved) {
                 (facts.file_system, facts.devices) = (Some(file_system), devices);
             } else if let Some(mount) = find_mount(&mounts, &resolved, number) {
+                own_mount = Some(mount);
                 facts.devices = device_chain(system, &device_numbers(system, mount, &mounts));
                 facts.file_system = Some(describe(mount, &resolved));
             }
@@ -45,6 +47,7 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
         FileKind::BlockDevice => facts.devices = device_chain(system, &[number]),
         FileKind::CharacterDevice | FileKind::Directory | FileKind::Nothing | FileKind::Other => {}
     }
+    facts.stored_in = find_stores(system, &mounts, own_mount, &facts.devices);
     facts
 }
 
@@ -108,7 +111,58 @@ fn find_mount<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Opt
     longest(&mut own_mounts).or_else(|| longest(&mut mounts.iter()))
 }
 
-/// The devices of a file system; for an overlay, the devices of its upper layer.
+/// The mount of the file at a path with this identity.
+fn mount_of_file<'a>(mounts: &'a [Mount], path: &Path, identity: Option<Identity>) -> Option<&'a Mount> {
+    match identity? {
+        Identity::File { device, .. } => find_mount(mounts, path, device),
+        Identity::BlockDevice(_) | Identity::CharacterDevice(_) => None,
+    }
+}
+
+/// The mounts with the layers of an overlay, the writable one first; none for other file systems.
+fn layers<'a>(system: &System, mount: &Mount, mounts: &'a [Mount]) -> Vec<&'a Mount> {
+    if mount.kind != "overlay" {
+        return Vec::new();
+    }
+    // The kernel reports relative paths unchanged. They mostly begin above the mount point.
+    let find = |layer: &str| {
+        Path::new(&mount.at).ancestors().find_map(|folder| {
+            let path = folder.join(unescape(layer));
+            mount_of_file(mounts, &path, system.identity(path.to_str()?))
+        })
+    };
+    let options = |prefix: &'static str| {
+        let all = mount.super_options.split(',');
+        all.filter_map(move |option| option.strip_prefix(prefix))
+    };
+    let paths = ["upperdir=", "lowerdir=", "lowerdir+="].into_iter().flat_map(options);
+    paths.flat_map(|paths| paths.split(':')).filter_map(find).collect()
+}
+
+/// What holds the data of an overlay or of loop devices: file systems, or the page cache.
+fn find_stores(system: &System, mounts: &[Mount], own_mount: Option<&Mount>, devices: &[Device]) -> Vec<String> {
+    let mut holders = own_mount.map_or(Vec::new(), |mount| layers(system, mount, mounts));
+    let mut stores = Vec::new();
+    for name in devices.iter().map(|device| &device.name) {
+        let Some(BlockKind::Loop { backing: Some(backing) }) = block_device(system, name).map(|device| device.kind)
+        else {
+            continue;
+        };
+        holders.extend(mount_of_file(mounts, Path::new(&backing.path), backing.identity));
+        if system.read_value(&format!("/sys/class/block/{name}/loop/dio")) == Some(0) {
+            stores.push("the page cache".to_owned());
+        }
+    }
+    let mut next = 0;
+    while next < holders.len().min(MAX_DEVICES) {
+        holders.extend(layers(system, holders[next], mounts));
+        next += 1;
+    }
+    stores.extend(holders.iter().map(|mount| mount.kind.clone()));
+    stores
+}
+
+/// The devices of a file system; for an overlay, the devices of its first layer.
 fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<DeviceNumber> {
     if mount.kind == "btrfs"
         && let Some(number) = mount.device
@@ -124,18 +178,8 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
         });
     }
     if mount.kind == "overlay" {
-        let upper = mount
-            .super_options
-            .split(',')
-            .find_map(|option| option.strip_prefix("upperdir="));
-        let beneath = upper.and_then(|path| {
-            let device = match system.identity(path)? {
-                Identity::File { device, .. } => device,
-                Identity::BlockDevice(_) | Identity::CharacterDevice(_) => return None,
-            };
-            find_mount(mounts, Path::new(path), device)
-        });
-        return beneath.and_then(|mount| mount.device).into_iter().collect();
+        let first = layers(system, mount, mounts).into_iter().next();
+        return first.and_then(|mount| mount.device).into_iter().collect();
     }
     mount.device.into_iter().collect()
 }
@@ -196,12 +240,11 @@ pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
 fn devices_under_backing(system: &System, path: &str, identity: Option<Identity>) -> Vec<String> {
     let numbers = match identity {
         Some(Identity::BlockDevice(number)) => vec![number],
-        Some(Identity::File { device, .. }) => {
+        other => {
             let mounts = own_mounts(system);
-            let mount = find_mount(&mounts, Path::new(path), device);
+            let mount = mount_of_file(&mounts, Path::new(path), other);
             mount.map_or(Vec::new(), |mount| device_numbers(system, mount, &mounts))
         }
-        Some(Identity::CharacterDevice(_)) | None => Vec::new(),
     };
     numbers
         .iter()
@@ -241,6 +284,33 @@ mod tests {
                 expected,
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn the_data_of_overlays_and_loop_devices_is_found() {
+        let mounts = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n\
+            2 1 0:39 / /t/tm rw - tmpfs t rw\n\
+            3 1 0:40 / /t/ov rw - overlay o rw,lowerdir=low,upperdir=tm/u,workdir=tm/w\n\
+            4 1 0:41 / /t/up rw - overlay o rw,lowerdir=/t/ov\n";
+        for (dio, expected) in [("0\n", &["the page cache", "tmpfs"][..]), ("1\n", &["tmpfs"])] {
+            let (_root, system) = tree(&[
+                ("proc/self/mountinfo", mounts),
+                (
+                    "stat",
+                    "file 8:1 5 /t/low\nfile 0:39 7 /t/tm/u\nfile 0:40 8 /t/ov\nfile 0:39 9 /t/tm/img\n",
+                ),
+                ("sys/class/block/loop0/dev", "7:0\n"),
+                ("sys/class/block/loop0/loop/backing_file", "/t/tm/img\n"),
+                ("sys/class/block/loop0/loop/dio", dio),
+            ]);
+            let mounts = own_mounts(&system);
+            let chain = device_chain(&system, &[DeviceNumber::from((7, 0))]);
+            assert_eq!(find_stores(&system, &mounts, None, &chain), expected);
+            let stores = |mount: usize| find_stores(&system, &mounts, Some(&mounts[mount]), &[]);
+            assert_eq!(stores(2), ["tmpfs", "ext4"]);
+            assert_eq!(stores(3), ["overlay", "tmpfs", "ext4"]);
+            assert!(stores(0).is_empty());
         }
     }
 

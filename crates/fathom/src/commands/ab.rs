@@ -12,6 +12,7 @@ use report::numbers::duration;
 use report::words;
 use study::ab::{self, PairedRun, Report, Side};
 
+use super::compare;
 use super::lint;
 use super::results;
 use super::run;
@@ -404,6 +405,7 @@ fn format_text(report: &Report, study: &model::study::Study) -> String {
             left.why
         ));
     }
+    text += &compare::format_warnings(&report.warnings);
     if report.interrupted {
         text += "\nInterrupted: the figures cover the time until then.\n";
     }

@@ -171,7 +171,14 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
 
 fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
     let names = store.names()?;
-    let baselines: Vec<Baseline> = names.iter().map(|name| get(store, name)).collect::<Result<_, _>>()?;
+    let mut baselines: Vec<Baseline> = Vec::new();
+    for name in &names {
+        // One damaged file must not hide the others.
+        match get(store, name) {
+            Ok(baseline) => baselines.push(baseline),
+            Err(faults) => faults.print(screen::colour_on_stderr()),
+        }
+    }
     if json {
         return screen::put_json(&baselines);
     }
@@ -249,7 +256,7 @@ fn format_text(comparison: &Comparison, file: &Path) -> String {
     for pair in &comparison.pairs {
         text += &format!("\n{} (baseline: {})\n", pair.name, pair.base);
         for row in &pair.rows {
-            text += &format_figure(row);
+            text += &format_figure(row, comparison.doubts.is_empty());
         }
         if pair.rows.is_empty() {
             text += "  the two have no figure in common\n";
@@ -257,6 +264,13 @@ fn format_text(comparison: &Comparison, file: &Path) -> String {
         for difference in &pair.differences {
             text += &screen::wrap_paragraph(&format!("different: {difference}"));
         }
+    }
+    if !comparison.doubts.is_empty() {
+        text += "\nNeither is better: findings invalidate the figures\n";
+        comparison
+            .doubts
+            .iter()
+            .for_each(|doubt| text += &screen::wrap_paragraph(doubt));
     }
     if !comparison.alone.is_empty() {
         text.push('\n');
@@ -274,7 +288,7 @@ fn format_text(comparison: &Comparison, file: &Path) -> String {
 }
 
 /// Formats a row, such as `  IOPS            +3.4 %   1.034x   7,177 (6,940)`.
-fn format_figure(row: &FigureComparison) -> String {
+fn format_figure(row: &FigureComparison, is_judged: bool) -> String {
     let show = |value: f64| match row.figure.rsplit(' ').next() {
         Some("IOPS") => numbers::rate(value),
         Some("bytes/s") => format!("{} MiB/s", numbers::throughput(value / f64::from(1 << 20))),
@@ -282,7 +296,7 @@ fn format_figure(row: &FigureComparison) -> String {
     };
     let percent = 100.0 * (row.ratio - 1.0);
     // Even two runs of the same load can differ by this much.
-    let word = match (percent.abs() < 1.0, (percent > 0.0) == row.more_is_better) {
+    let word = match (percent.abs() < 1.0 || !is_judged, (percent > 0.0) == row.more_is_better) {
         (true, _) => "",
         (false, true) => "  better",
         (false, false) => "  worse",

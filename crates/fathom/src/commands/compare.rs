@@ -260,10 +260,9 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
         .zip(&facts[1..])
         .map(|((other, file), facts_of_side)| {
             let mut changes = compare::changes(first, other, margin);
-            if compare::changes_load(&compare::differences(&[facts[0].clone(), facts_of_side.clone()])) {
-                changes
-                    .iter_mut()
-                    .for_each(|change| change.word = Judgement::DifferentLoad);
+            let unjudged = find_obstacle(&[facts[0].clone(), facts_of_side.clone()]);
+            for change in &mut changes {
+                change.word = unjudged.unwrap_or(change.word);
             }
             ComparedFile {
                 file: file.clone(),
@@ -273,14 +272,10 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
         .collect();
     let mut ranking = compare::rank(&observations, margin);
     let mut from_best = changes_from_best(&observations, &ranking, margin);
-    if changes
-        .iter()
-        .flat_map(|to| &to.changes)
-        .any(|change| change.word == Judgement::DifferentLoad)
-    {
+    if let Some(word) = find_obstacle(&facts) {
         let to_best = ranking.iter_mut().filter_map(|result| result.to_best.as_mut());
         let all = to_best.chain(from_best.iter_mut().flatten());
-        all.for_each(|change| change.word = Judgement::DifferentLoad);
+        all.for_each(|change| change.word = word);
     }
     let sentences = match &changes[..] {
         [to] => {
@@ -299,6 +294,15 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
         changes,
         ranking,
         from_best,
+    }
+}
+
+/// Why none of these results is better, according to their facts.
+fn find_obstacle(facts: &[Vec<Fact>]) -> Option<Judgement> {
+    match compare::changes_load(&compare::differences(facts)) {
+        true => Some(Judgement::DifferentLoad),
+        false if facts.iter().any(|side| compare::is_doubtful(side)) => Some(Judgement::Doubtful),
+        false => None,
     }
 }
 

@@ -7,7 +7,7 @@ use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document, JobSpec};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
-use model::plan::{Control, Divide, Plan};
+use model::plan::{Control, Divide, Pacing, Plan};
 use model::results::Results;
 use model::{Bytes, Nanos};
 use report::numbers::{duration, rate, throughput, time};
@@ -109,6 +109,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let permissions = permissions::from_args(&args.safety);
     let base = native::lower(&document)?;
+    refuse_fixed_rate(&base)?;
     if session.has_fleet() && args.matrix {
         let fault = Fault::new("the target's sector size decides which cells a matrix has, and only its host knows it");
         return Err(Faults::usage(
@@ -271,6 +272,21 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
         )));
     }
     Ok(document)
+}
+
+/// Refuses a load whose rate does not show the state of the device.
+fn refuse_fixed_rate(plan: &Plan) -> Result<(), Faults> {
+    let workers = plan
+        .steps
+        .iter()
+        .flat_map(|step| &step.jobs)
+        .flat_map(|job| &job.workers);
+    let mut streams = workers.flat_map(|worker| &worker.streams);
+    if streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some()) {
+        let fault = Fault::new("the load has a rate or pauses, so its rate cannot show whether the device is steady");
+        return Err(Faults::usage(fault.help("remove --rate and the pauses")));
+    }
+    Ok(())
 }
 
 /// Selects the cells of a round that the target supports. Returns notices about the others.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use analysis::caps::Layer;
+use analysis::compare;
 use archive::Saved;
 use dialects::import::{self, Form, Imported};
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
-use model::results::Results;
+use model::results::{IntervalHistogram, Results};
 use model::study::Study;
 use study::explain::Source;
 
@@ -37,6 +38,8 @@ pub struct Loaded {
     pub fingerprint: BTreeMap<String, String>,
     /// Reason why these figures cannot prove a promise, if any.
     pub not_admissible: Option<String>,
+    /// Interval histograms of each load, by its name.
+    pub intervals: BTreeMap<String, Vec<IntervalHistogram>>,
 }
 
 /// Reads a file, or standard input for `-`.
@@ -124,6 +127,7 @@ fn from_results(file: &str, results: &Results) -> Loaded {
         }
     };
     put("tool", format!("{} {}", results.tool.name, results.tool.version));
+    put(compare::DOUBTS, compare::describe_doubts(&results.findings));
     if let Some(host) = host {
         put("host", host.host.name.clone());
         put("kernel", host.host.kernel.clone());
@@ -149,6 +153,12 @@ fn from_results(file: &str, results: &Results) -> Loaded {
         limits: results.plan.limits.clone(),
         fingerprint,
         not_admissible: None,
+        intervals: results
+            .steps
+            .iter()
+            .flat_map(|step| &step.jobs)
+            .map(|job| (job.name.clone(), job.histograms.clone()))
+            .collect(),
     }
 }
 
@@ -203,5 +213,6 @@ fn from_import(file: String, imported: Imported) -> Loaded {
         limits: Vec::new(),
         fingerprint,
         not_admissible: (imported.form == Form::CrystalDiskMark).then(|| inadmissible.to_owned()),
+        intervals: BTreeMap::new(),
     }
 }

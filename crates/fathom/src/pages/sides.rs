@@ -60,6 +60,11 @@ fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: 
             page::Tone::Plain,
             format!("{what} and {than} are different loads, so neither is better."),
         ),
+        Judgement::Doubtful => (
+            "DOUBTFUL",
+            page::Tone::Unsure,
+            format!("Findings invalidate the figures, so neither {what} nor {than} is better."),
+        ),
         Judgement::Better => (
             "BETTER",
             page::Tone::Good,
@@ -237,6 +242,7 @@ fn judge_result(one: &RankedResult, changes: &[Change]) -> Option<Judgement> {
     let has = |wanted: Judgement| counted_changes(one, changes).any(|change| change.word == wanted);
     match (has(Judgement::Better), has(Judgement::Worse)) {
         _ if has(Judgement::DifferentLoad) => Some(Judgement::DifferentLoad),
+        _ if has(Judgement::Doubtful) => Some(Judgement::Doubtful),
         (true, true) => None,
         (true, false) => Some(Judgement::Better),
         (false, true) => Some(Judgement::Worse),

@@ -295,7 +295,7 @@ fn marks(curve: &Curve) -> Vec<Mark> {
             tone,
         }
     };
-    let full = knee.kneedle.filter(|_| curve.mixed_rates.is_none());
+    let full = knee.kneedle.filter(|_| !curve.shows_no_load());
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
     full.map(|load| mark_load(load, |at| format!("knee at {at}"), Tone::Write))
         .into_iter()

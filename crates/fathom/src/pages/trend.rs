@@ -173,8 +173,12 @@ fn verdict(tests: &[Test<'_>]) -> Verdict {
 }
 
 fn is_worse(trend: &Trend) -> bool {
+    has_last(trend, Judgement::Worse)
+}
+
+fn has_last(trend: &Trend, judgement: Judgement) -> bool {
     let last = trend.changes.last();
-    last.is_some_and(|change| change.judgement == Judgement::Worse)
+    last.is_some_and(|change| change.judgement == judgement)
 }
 
 /// Finds the deciding figure: the first that became worse, else the first that changed.
@@ -195,6 +199,7 @@ fn judge(figures: &[Trend]) -> Verdict {
         None if step > MAX_CLEAR_STEP => ("UNCLEAR", page::Tone::Unsure),
         None => ("UNCHANGED", page::Tone::Good),
         Some(trend) if is_worse(trend) => ("WORSE", page::Tone::Bad),
+        Some(trend) if has_last(trend, Judgement::Doubtful) => ("DOUBTFUL", page::Tone::Unsure),
         Some(_) => ("BETTER", page::Tone::Good),
     };
     let runs = run_count(figures);

@@ -25,7 +25,9 @@ fn figures_are_saved_and_compared_with_a_baseline() {
     baseline(&["import", &report, "--name", "disk-a"]).expect(3, &["baseline `disk-a` already exists", "--replace"]);
     baseline(&["import", &report, "--name", "disk-a", "--replace"]).expect(0, &[]);
     baseline(&["import", &report, "--name", "../x"]).expect(4, &["cannot be the name of a baseline"]);
-    baseline(&["list"]).expect(0, &["disk-a", "a text report of DiskSpd"]);
+    fs::write(kept.join("baselines/foreign.json"), "{}").unwrap();
+    baseline(&["list"]).expect(0, &["disk-a", "a text report of DiskSpd", "foreign.json"]);
+    fs::remove_file(kept.join("baselines/foreign.json")).unwrap();
     baseline(&["show", "disk-a"]).expect(0, &["7,177", "8.91 ms", "23.8 ms"]);
 
     // The same load at half the rate, on another machine.
@@ -49,4 +51,60 @@ fn figures_are_saved_and_compared_with_a_baseline() {
     baseline(&["compare", "disk-b", &report]).expect(4, &["no baseline is named `disk-b`", "baselines: disk-a"]);
     baseline(&["remove", "disk-a"]).expect(0, &["removed disk-a"]);
     baseline(&["remove", "disk-a"]).expect(4, &["no baseline is named"]);
+}
+
+/// The reads of a sparse file need no device, so `ab`, `compare` and `baseline` call it no better.
+#[test]
+fn figures_with_invalidating_findings_are_not_judged() {
+    let folder = need(Directory::fast()).expect("a folder can be made");
+    let run = |line: &str| -> Ran {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut command = command(&words);
+        finish(
+            command
+                .current_dir(folder.path())
+                .env("FATHOM_DATA", folder.path().join("kept")),
+        )
+    };
+    let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
+    sparse.set_len(16 << 20).unwrap();
+    fs::write(folder.path().join("full"), vec![7; 16 << 20]).unwrap();
+    for (target, saved) in [("full", "a.fathom"), ("sparse", "b.fathom")] {
+        let flags = "--silence IN-MEMORY --time 300ms --warm-up 0s -q";
+        run(&format!("run --target {target} {flags} --save {saved}")).expect(0, &[]);
+    }
+    run("baseline import a.fathom --name full").expect(0, &[]);
+    let ran = run("baseline compare full b.fathom");
+    ran.expect(0, &["Neither is better", "the result has HOLES"]);
+    assert!(
+        !ran.out.contains("  better") && !ran.out.contains("  worse"),
+        "{}",
+        ran.out
+    );
+    let ran = run("compare a.fathom b.fathom");
+    ran.expect(0, &["doubtful", "invalidating findings", "HOLES"]);
+    let ran = run("ab sparse full --time 100ms --warm-up 0s -q --save ab.fathom --report ab.html");
+    let expected = [
+        "but findings invalidate the figures",
+        "Warnings",
+        "HOLES (A)",
+        "never written",
+    ];
+    ran.expect(0, &expected);
+    run("ab --from ab.fathom --out json").expect(0, &["\"rule\": \"HOLES\"", "\"word\": \"doubtful\""]);
+    let page = fs::read_to_string(folder.path().join("ab.html")).unwrap();
+    assert!(page.contains("DOUBTFUL") && page.contains("HOLES"), "{page}");
+}
+
+/// `ab` once ended with 1 and no reason.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_comparison_whose_runs_failed_names_the_error() {
+    let Some((_folder, device)) = crate::support::device_that_ends() else {
+        return;
+    };
+    let flags = "--time 300ms --warm-up 0s -q --target".split(' ');
+    let words = ["ab", "--block 4k", "--block 8k"].into_iter().chain(flags);
+    let ran = crate::support::fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
+    ran.expect(1, &["No comparison", "WORKER-FAILED (A)", "WORKER-FAILED (B)", "error"]);
 }

@@ -562,3 +562,30 @@ fn a_job_that_ended_with_an_error_fails_the_promise() {
     assert_ne!(failed, whole);
     judged("failed.json", &failed).expect(1, &["the job ended with error 5", "JOB-FAILED"]);
 }
+
+/// A saved run passes no requirement that `verify`, `suite` and `report` would call INCONCLUSIVE.
+#[test]
+fn weak_runs_do_not_pass() {
+    let folder = need(Directory::fast()).expect("a folder can be made");
+    let (saved, sparse) = (folder.path().join("saved"), folder.path().join("sparse"));
+    fs::File::create(&sparse).unwrap().set_len(64 << 20).unwrap();
+    let judged = |reason: &str| {
+        let ran = fathom(&["explain", text(&saved), "--require", "iops>=1"]);
+        ran.expect(2, &["INCONCLUSIVE iops >= 1", reason]);
+    };
+    for (target, reason) in [(text(&sparse), "HOLES"), ("null", "the null engine does no I/O")] {
+        let line = "--time 500ms --warm-up 0s -q --save";
+        let line = line.split(' ').chain([text(&saved), "--target", target]);
+        fathom(&["run"].into_iter().chain(line).collect::<Vec<_>>()).expect(0, &[]);
+        judged(reason);
+    }
+    let whole = fs::read_to_string(data("results/mixed.json")).unwrap();
+    for (rule, at) in [("INTERRUPTED", "null"), ("CACHE-HITS", "\"vda, oltp and log\"")] {
+        let finding =
+            format!("\"findings\":[{{\"rule\":\"{rule}\",\"severity\":\"warning\",\"what\":\"found\",\"at\":{at}}}");
+        let weak = whole.replacen("\"findings\":[", &finding, 1);
+        assert_ne!(weak, whole);
+        fs::write(&saved, weak).unwrap();
+        judged(rule);
+    }
+}

@@ -117,6 +117,14 @@ fn a_foreign_file_is_read_but_not_written() {
 }
 
 #[test]
+fn a_link_to_a_missing_file_is_named_as_one() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    fathom(&["run", "--target", text(&link), "--size", "1m"]).expect(3, &["it is a link to a missing file"]);
+}
+
+#[test]
 fn allow_overwrite_accepts_a_relative_name() {
     let Some(folder) = need(Directory::fast()) else { return };
     fs::write(folder.path().join("mine"), vec![7; 4 * MIB as usize]).unwrap();

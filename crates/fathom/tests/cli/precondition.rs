@@ -53,6 +53,17 @@ fn a_cliff_must_leave_the_window() {
     assert!((window.figures.average / 2_500.0 - 1.0).abs() < 0.01);
 }
 
+/// A rate of its own was once called the steady rate of the device.
+#[test]
+fn a_load_with_a_rate_or_pauses_is_refused() {
+    let folder = folder();
+    let job = device(folder.path(), "");
+    for paced in [["--rate", "100iops"], ["--pause", "1ms"]] {
+        let ran = fathom(&[&["precondition", text(&job), "--passes", "0"][..], &paced].concat());
+        ran.expect(4, &["cannot show whether the device is steady"]);
+    }
+}
+
 #[test]
 fn a_device_that_does_not_change_is_steady_after_five_rounds() {
     let folder = folder();

@@ -383,6 +383,9 @@ fn two_sets_of_flags_are_compared_on_one_target() {
     check(&["--deep 1", "--depth 2", "--target", "null"], "deep");
     check(&["null", "null", "--target", "null", "--pairs", "5"], "pairs");
     check(&["/a", "/b", "--target", "/c"], "has a target");
+    let log = ["--depth 1", "--depth 4", "--target", "null", "--log", "AB.csv"];
+    check(&log, "each run would replace the log");
+    fathom(&["sweep", "--target", "null", "--log", "S.csv"]).expect(4, &["each run would replace the log"]);
 }
 
 /// Saves the result of a run of a job file.

@@ -271,6 +271,18 @@ fn all_workloads_share_one_file_which_is_removed() {
 }
 
 #[test]
+fn a_suite_without_storage_is_not_signed_off() {
+    let folder = folder();
+    let (file, page) = (folder.path().join("suite.toml"), folder.path().join("page.md"));
+    let suite = "[defaults]\ntarget = \"null\"\ntime = \"300ms\"\nwarm-up = \"0s\"\n\
+                 [[workload]]\nname = \"a\"\nrequire = \"iops>=100\"\n";
+    fs::write(&file, suite).unwrap();
+    fathom(&["suite", text(&file), "-q", "--sign-off", text(&page)]).expect(2, &["the null engine does no I/O"]);
+    let page = fs::read_to_string(page).unwrap();
+    page.assert_contains(&["| Result | INCONCLUSIVE |", "the null engine does no I/O"]);
+}
+
+#[test]
 fn every_run_is_saved_with_its_requirement() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";

@@ -36,6 +36,16 @@ fn clause<'a>(json: &'a Value, start: &str) -> &'a Value {
 }
 
 #[test]
+fn one_file_with_two_names_is_named_twice() {
+    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+    fs::write(&file, "text").unwrap();
+    fs::hard_link(&file, &link).unwrap();
+    let ran = fathom(&["verify", text(&file), text(&link), "--require", "iops>=1"]);
+    ran.expect(4, &["link is named twice"]);
+}
+
+#[test]
 fn a_promise_that_is_kept_passes() {
     // 10 IOPS for each GB: 400 of 32 KiB, 70 % reads, at most 3 ms.
     let policy = "--policy provider-sla/ssd-ultra --size 40GB";

@@ -56,7 +56,8 @@ fn verify_rate(device: &LoopDevice, iops: u32, seconds: u32) -> (Option<i32>, Va
 fn verify(program: &[&str], device: &LoopDevice, require: &str, seconds: u32) -> (Option<i32>, Value) {
     let time = format!("{seconds}s");
     let load = ["verify", text(device.path()), "--require", require, "--time", &time];
-    let shape = ["--depth", "32", "--warm-up", "1s", "--preflight", "0"];
+    // The data of the loop devices is in memory.
+    let shape = split_words("--depth 32 --warm-up 1s --preflight 0 --silence IN-MEMORY");
     let mut command = Command::new(program[0]);
     command.args(&program[1..]).args(load).args(shape);
     let quiet = command.args(["--quiet", "--out", "json"]).env("FATHOM_HISTORY", "off");
@@ -123,7 +124,7 @@ fn a_throttle_that_is_slower_under_a_deep_queue_fails_no_rate() {
     };
     let Some(_inside) = need(throttle.enter()) else { return };
     let line = format!(
-        "verify {} --require iops>=2015 --time 30s --warm-up 5s --preflight 0 --quiet --out json",
+        "verify {} --require iops>=2015 --time 30s --warm-up 5s --preflight 0 --silence IN-MEMORY --quiet --out json",
         text(device.path())
     );
     let ran = fathom_line(&line);
@@ -214,7 +215,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     let Some(_inside) = need(throttle.enter()) else { return };
     let verify = |require: &str| {
         let ran = fathom_line(&format!(
-            "verify {} --require {require} --quick --quiet --out json",
+            "verify {} --require {require} --quick --silence IN-MEMORY --quiet --out json",
             file.display()
         ));
         assert!(!ran.err.contains("panicked"), "{ran:#?}");
@@ -264,7 +265,7 @@ fn several_targets_share_a_promise() {
     }
     let Some(_inside) = need(throttle.enter()) else { return };
     let verify = |targets: &[&str], require: &str, time: &str| {
-        let line = format!("--require {require} --time {time} --warm-up 1s --preflight 0");
+        let line = format!("--require {require} --time {time} --warm-up 1s --preflight 0 --silence IN-MEMORY");
         let how = split_words(&line);
         let output = ["--quiet", "--out", "json"];
         fathom(&[&["verify"], targets, &how[..], &output].concat())

@@ -1,6 +1,8 @@
 //! Validates a plan: invalid indexes, jobs that never end, parameters out of range. Collects all
 //! faults, not only the first. Other code checks whether targets exist and may be used.
 
+use std::path::{Component, Path};
+
 use super::{
     Control, Depth, EngineKind, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan,
     PriorityRule, Rate, Stop, Stream, StreamTarget, SyncRule, TargetId, TargetKind, Worker,
@@ -89,7 +91,8 @@ impl Plan {
         for ((step, index), job) in self.jobs() {
             faults.at = format!("job `{}`", job.name);
             if let Some(log) = &job.operation_log {
-                if let Some((_, other)) = logs.iter().find(|(path, _)| path == log) {
+                let is_same = |other: &str| path_parts(other).eq(path_parts(log));
+                if let Some((_, other)) = logs.iter().find(|(path, _)| is_same(path)) {
                     faults.add(format!(
                         "job `{other}` already logs its operations in {log}; name another file"
                     ));
@@ -332,6 +335,13 @@ impl Plan {
             faults.add("a pause needs at least one operation, or a time, before it");
         }
     }
+}
+
+/// The parts of a path that name different files; `./log.csv` is `log.csv`.
+fn path_parts(path: &str) -> impl Iterator<Item = Component<'_>> {
+    Path::new(path)
+        .components()
+        .filter(|part| !matches!(part, Component::CurDir))
 }
 
 fn check_stop(stop: &Stop, faults: &mut Faults) {

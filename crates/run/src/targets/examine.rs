@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use engine::probe::{self, System};
 use engine::{FileKind, sys};
 use model::plan::{Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
@@ -255,13 +256,22 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
     }
 }
 
+/// Size of the file system of a directory, and bytes available there. One that reports no size, such
+/// as ramfs, may be in memory, so the memory bounds it.
+pub(super) fn space(folder: &Path) -> std::io::Result<(u64, u64)> {
+    Ok(match sys::file::space(folder)? {
+        (u64::MAX, _) => (probe::memory_total(&System::live()), probe::memory_free().bytes.0),
+        known => known,
+    })
+}
+
 /// The size of a file to create in a directory, checked against the free space.
 pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) -> Result<u64, TargetError> {
     let examine_error = |source| TargetError::Examine {
         path: name.to_owned(),
         source,
     };
-    let (total, available) = sys::file::space(folder).map_err(examine_error)?;
+    let (total, available) = space(folder).map_err(examine_error)?;
     let fillable = fillable_bytes(total, available);
     let size = match requested_size {
         Some(size) => size,
@@ -368,7 +378,16 @@ fn action_for_file_to_fill(
 
 #[cfg(test)]
 mod tests {
-    use super::{broken_rule, fillable_bytes};
+    use super::{broken_rule, fillable_bytes, size_in};
+
+    /// `/proc` reports no size, as ramfs does.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_memory_bounds_a_file_system_that_reports_no_size() {
+        let folder = std::path::Path::new("/proc");
+        assert!(size_in(folder, Some(1 << 20), "file").is_ok());
+        assert!(size_in(folder, Some(1 << 50), "file").is_err());
+    }
 
     #[test]
     fn filling_leaves_a_fifth_free_or_takes_little() {

@@ -18,6 +18,7 @@ mod temp_file;
 mod tree;
 mod write_lock;
 
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use engine::sys;
@@ -119,7 +120,7 @@ pub enum TargetError {
         /// Path that cannot be examined.
         path: String,
         /// The system's error.
-        source: std::io::Error,
+        source: Error,
     },
     /// The guard refuses a file that another process of this test has just created.
     #[error("{why}")]
@@ -156,7 +157,7 @@ impl TargetError {
                 })
             }
             TargetError::NoSpace { .. } => Some("free some space, or set a smaller size".into()),
-            TargetError::Examine { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            TargetError::Examine { path, source } if source.kind() == ErrorKind::PermissionDenied => {
                 let help = match path.starts_with("/dev/") {
                     true => sys::native_facts::PRIVILEGED,
                     false => sys::native_facts::PRIVILEGED_FILE,
@@ -172,6 +173,9 @@ impl TargetError {
                 }
                 Some(sys::file::READ_ONLY) => {
                     Some("the file system is mounted read-only; choose another location".into())
+                }
+                Some(number) if Error::from_raw_os_error(number).kind() == ErrorKind::AlreadyExists => {
+                    Some("it is a link to a missing file, or another run has just created it; name another file".into())
                 }
                 _ => None,
             },

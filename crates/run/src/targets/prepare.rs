@@ -19,7 +19,7 @@ use super::guard::{Claim, Existing, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
 use super::write_lock::{Sharing, WriteLock};
-use super::{Examined, FillError, Peers, PrepareAction, TargetError, parent_folder, peer_lock};
+use super::{Examined, FillError, Peers, PrepareAction, TargetError, examine, parent_folder, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
 
 /// Prepared targets, and their cleanup.
@@ -281,7 +281,7 @@ fn reopen(examined: &Examined, expected: Option<Identity>) -> Result<File, Targe
 
 /// Checks that a file will fit. Otherwise it would use up all space before it failed.
 fn fits(examined: &Examined, size: u64) -> Result<(), TargetError> {
-    let Ok((_, available)) = sys::file::space(parent_folder(&examined.path)) else {
+    let Ok((_, available)) = examine::space(parent_folder(&examined.path)) else {
         return Ok(());
     };
     // The space of an existing file becomes free when it is truncated; a file with holes uses less

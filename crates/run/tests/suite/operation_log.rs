@@ -205,6 +205,9 @@ fn two_jobs_cannot_share_a_log() {
     let mut second = both.steps[0].jobs[0].clone();
     second.name = "second".into();
     both.steps[0].jobs.push(second);
-    let error = try_run(both).unwrap_err().to_string();
-    assert!(error.contains("job `second`") && error.contains("one.csv"), "{error}");
+    for name in ["one.csv", ".//one.csv"] {
+        both.steps[0].jobs[1].operation_log = Some(name.into());
+        let error = try_run(both.clone()).unwrap_err().to_string();
+        assert!(error.contains("job `second`") && error.contains("one.csv"), "{error}");
+    }
 }

@@ -3,6 +3,8 @@
 
 mod sentences;
 
+use std::collections::BTreeMap;
+
 use analysis::caps::Layer;
 use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
 use analysis::identities::{self, PercentileRow, Purpose, QueueFill};
@@ -14,6 +16,7 @@ use analysis::verdict::{self, Cause, Outcome, Reason, Verdict};
 use model::diagnosis::LimitTable;
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
+use model::results::IntervalHistogram;
 use serde::Serialize;
 
 use crate::verify::TestLength;
@@ -57,6 +60,8 @@ pub struct ExplainContext {
     pub latency_ns: Option<f64>,
     /// The reason why the figures cannot be judged against a promise, if there is one.
     pub not_admissible: Option<String>,
+    /// Interval histograms of each load, by its name, as far as the source has them.
+    pub intervals: BTreeMap<String, Vec<IntervalHistogram>>,
 }
 
 /// An explanation.
@@ -129,12 +134,14 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
     let has_promise = !context.clauses.is_empty();
     let mut findings = identities::examine(&observation, Purpose { promise: has_promise });
     let is_sum = observation.at_once.is_some_and(|at_once| at_once.is_sum);
+    // A warning about a device or a file concerns every load, unless it names other loads.
     let concerns_load = |remark: &&Finding| {
-        let mut places = remark.at.iter().flat_map(|at| at.split(", "));
-        is_sum || remark.at.is_none() || places.any(|place| place == observation.name)
+        let names = |name: &str| remark.at.iter().any(|at| at.split(", ").any(|place| place == name));
+        let names_other = || remark.severity == Severity::Error || others.iter().any(|other| names(&other.name));
+        is_sum || remark.at.is_none() || names(&observation.name) || !names_other()
     };
-    let errors = remarks.iter().filter(|remark| remark.severity == Severity::Error);
-    let weakening: Vec<Finding> = errors.filter(concerns_load).chain(&findings).cloned().collect();
+    let of_load = remarks.iter().filter(concerns_load);
+    let weakening: Vec<Finding> = of_load.chain(&findings).cloned().collect();
     let verdict = has_promise.then(|| judge_promise(&observation, context, &weakening));
     // The result's own finding takes precedence, because a saved result has more facts.
     let is_known = |finding: &Finding| {
@@ -198,6 +205,8 @@ fn judge_promise(observation: &Observation, context: &ExplainContext, findings: 
         findings,
         bursts: &context.bursts,
         latency_ns: context.latency_ns,
+        intervals: context.intervals.get(&observation.name).map_or(&[], Vec::as_slice),
+        interrupted: findings.iter().any(|finding| finding.rule == "INTERRUPTED"),
         ..verdict::Context::default()
     };
     let mut verdict = verdict::judge(&context.clauses, observation, &verdict_context);

@@ -117,7 +117,7 @@ fn an_idle_device_is_not_steady() {
 fn an_interrupted_procedure_is_not_judged() {
     let report = run_procedure(25, &[900.0, 500.0]);
     assert!(report.interrupted && !report.steady && report.window.is_none());
-    assert!(report.sentences[0].contains("Interrupted after 2 complete rounds"));
+    assert!(report.sentences[0].contains("ended after 2 complete rounds"));
 }
 
 #[test]

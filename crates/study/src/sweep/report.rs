@@ -1,6 +1,7 @@
 //! The report of a finished sweep: its table, its curves, and the weaknesses of its figures.
 
-use analysis::knee::{self, Axis, Knee, Limit, LimitedFigure, Point};
+use analysis::knee::{self, Advice, AdviceKind, Axis, Knee, Limit, LimitResult, LimitedFigure, Point};
+use analysis::verdict::list_doubts;
 use model::finding::Severity;
 use model::observation::Observation;
 use model::stats::{batch_means, quantile_interval};
@@ -61,6 +62,9 @@ pub struct Row {
     pub p999_ns: Option<f64>,
     /// Rules with a warning about the run.
     pub warnings: Vec<String>,
+    /// The ones of them that invalidate its figures.
+    #[serde(skip)]
+    pub doubts: Vec<String>,
 }
 
 impl Row {
@@ -98,6 +102,38 @@ impl Curve {
     pub fn setting_at(&self, load: f64) -> Option<f64> {
         let index = self.knee.points.iter().position(|point| point.load == load)?;
         self.settings.get(index).copied()
+    }
+
+    /// True if the curve shows no load to use.
+    pub fn shows_no_load(&self) -> bool {
+        matches!(self.knee.advice.kind, AdviceKind::MixedRates | AdviceKind::Doubtful)
+    }
+
+    /// Replaces the advice if findings invalidate the figures of a point.
+    fn withhold_advice(&mut self, varied: &[VariedParameter], rows: &[Row]) {
+        let is_own = |row: &&Row| rules::same_curve(varied, &self.template, &row.settings);
+        let doubtful: Vec<String> = rows
+            .iter()
+            .filter(is_own)
+            .filter(|row| !row.doubts.is_empty())
+            .map(|row| format!("{} at {}", row.doubts.join(", "), format_settings(&row.settings)))
+            .collect();
+        if doubtful.is_empty() {
+            return;
+        }
+        self.mixed_rates = None;
+        self.knee.kept = self.knee.kept.map(|_| LimitResult {
+            unknown: true,
+            ..LimitResult::default()
+        });
+        self.knee.advice = Advice {
+            kind: AdviceKind::Doubtful,
+            sentence: format!(
+                "No recommendation, because findings invalidate figures: {}.",
+                doubtful.join("; ")
+            ),
+            ..Advice::default()
+        };
     }
 
     /// The lowest value of the parameter that misses the limit although a higher one meets it.
@@ -171,6 +207,9 @@ impl Report {
             if let Some(mixed) = find_mixed_rates(study.runs.iter().filter(is_own)) {
                 (curve.mixed_rates, curve.knee.advice) = (Some(mixed), mixed.advice());
             }
+        }
+        for curve in &mut curves {
+            curve.withhold_advice(varied, &rows);
         }
         let mut notes: Vec<String> = find_drift(&study.runs).into_iter().collect();
         notes.extend(list_contradicted(&study.runs, limit.as_ref()));
@@ -257,6 +296,10 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
         p99_ns: supported(0.99),
         p999_ns: supported(0.999),
         warnings,
+        doubts: list_doubts(&run.results.findings)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
     })
 }
 

@@ -185,6 +185,25 @@ fn a_warning_at_all_points_names_its_cause_and_help() {
     );
 }
 
+/// A depth was once recommended because of a point whose reads needed no device.
+#[test]
+fn points_with_invalidating_findings_recommend_nothing() {
+    let (mut study, _) = run_sweep(settings(&["depth=1..4"]), 8.0, 100.0);
+    study.runs[0].results.findings = vec![Finding::new("HOLES", Severity::Warning, "never written")];
+    let limit = "p99<=10ms".parse().unwrap();
+    for limit in [None, Some(limit)] {
+        let report = Report::from_study(&study, limit).unwrap();
+        let knee = &report.curves[0].knee;
+        assert_eq!((knee.advice.kind, knee.advice.load), (AdviceKind::Doubtful, None));
+        assert!(
+            knee.advice.sentence.contains("HOLES at depth "),
+            "{}",
+            knee.advice.sentence
+        );
+        assert_eq!(knee.kept.and_then(|kept| kept.kept_at), None);
+    }
+}
+
 /// A depth was once recommended although other programs used the processors at every point.
 #[test]
 fn points_that_waited_for_processors_are_described() {

@@ -327,6 +327,7 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
         load.direct = load
             .direct
             .and_then(|direct| some_if(other.direct == Some(direct)).map(|()| direct));
+        load.no_io |= other.no_io;
         load.closed_loop = load.closed_loop.zip(other.closed_loop).map(|(a, other)| a && other);
         load.size = load
             .size

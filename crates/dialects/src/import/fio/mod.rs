@@ -215,6 +215,7 @@ impl Options {
                 (None, None) => false,
             }),
             warm_up_ns: Some(warm_up),
+            no_io: self.get("ioengine") == Some("null"),
             size: self.get("size").and_then(|text| self.bytes(text)).map(Bytes),
             ..Load::default()
         }

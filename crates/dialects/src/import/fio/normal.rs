@@ -286,6 +286,7 @@ fn load(banner: Option<&Banner>, head: &JobHeader) -> Load {
             (false, _) => Some(0.0),
             (true, true) => None,
         }),
+        no_io: banner.engine == "null",
         ..Load::default()
     }
 }

@@ -83,6 +83,7 @@ pub fn explain(mut found: Loaded, context: &ExplainContext, storage: &Storage) -
     let named = context.layers.iter().cloned();
     let context = ExplainContext {
         not_admissible: found.not_admissible,
+        intervals: found.intervals,
         layers: named.chain(found.limits).collect(),
         ..context.clone()
     };

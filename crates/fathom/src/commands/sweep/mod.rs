@@ -220,10 +220,21 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     Ok(document)
 }
 
-/// Refuses documents with several jobs: a study varies one load.
+/// Refuses documents with several jobs: a study varies one load. Also refuses a log, because each
+/// run would replace it.
 pub(super) fn require_one_job(document: &Document, who: &str) -> Result<(), Faults> {
-    if document.jobs.len() == 1 {
-        return Ok(());
+    if let [job] = &document.jobs[..] {
+        return match &job.log {
+            None => Ok(()),
+            Some(log) => {
+                let fault = Fault::new(format!(
+                    "cannot log operations in {log}: each run would replace the log"
+                ));
+                Err(Faults::usage(
+                    fault.help("remove the log, or repeat one run with `fathom run --log`"),
+                ))
+            }
+        };
     }
     if document.jobs.is_empty() {
         native::lower(document)?;

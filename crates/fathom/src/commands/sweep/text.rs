@@ -173,8 +173,8 @@ fn format_advice(report: &Report, curve: &Curve) -> String {
         .describe_disturbance()
         .map_or_else(String::new, |sentence| wrap_paragraph(&sentence));
     text += &wrap_paragraph(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
-    // Bounds and knee of mixed rates describe no state of the device.
-    if curve.mixed_rates.is_some() {
+    // Bounds and knee of such points describe no state of the device.
+    if curve.shows_no_load() {
         return text;
     }
     let axis = match curve.parameter {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use dialects::native::{self, Document, JobSpec};
 use engine::probe::{System, memory_total};
-use engine::sys::facts::read_space;
+use engine::sys::facts::{read_identity, read_space};
 use model::Bytes;
 use model::caps::Layer;
 use model::plan::{SimulatedDevice, StoragePath};
@@ -44,7 +44,11 @@ impl Targets {
             caps: Vec::new(),
         };
         for (number, name) in named.iter().enumerate() {
-            if named[..number].contains(name) {
+            // Links give one file or device several names.
+            let identity = read_identity(Path::new(name));
+            let is_same =
+                |other: &String| other == name || identity.is_some() && read_identity(Path::new(other)) == identity;
+            if named[..number].iter().any(is_same) {
                 let fault = Fault::new(format!("{name} is named twice"));
                 return Err(Faults::usage(fault.help("name each target once")));
             }

@@ -83,6 +83,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         .into_iter()
         .chain(advise_next_step(report, heads.first()))
         .collect(),
+        findings: report.warnings.clone(),
         sections,
         downloads: vec![all_figures("ab", report)],
         provenance: summary.as_ref().map_or_else(String::new, provenance),
@@ -108,6 +109,7 @@ fn advise_next_step(report: &Report, head: Option<&Head>) -> Option<Lead> {
         Judgement::Worse => ("Keep A, and repeat the comparison after changes of the storage.", None),
         Judgement::Same => ("Use either; other reasons may decide.", None),
         Judgement::DifferentLoad => ("Compare loads with the same requested rate.", None),
+        Judgement::Doubtful => ("Correct what the warnings report, then repeat the comparison.", None),
     };
     let options: Vec<(String, String)> = pairs
         .map(|pairs| ("--pairs".to_owned(), pairs.to_string()))

@@ -19,9 +19,9 @@ const FULL_RATE_SHARE: f64 = 0.98;
 /// `None` if the sweep has a limit.
 pub(super) fn assess(report: &Report, study: &Study) -> Option<Lead> {
     let arguments = &study.runs.first()?.results.plan.origin.arguments;
-    // Mixed rates must be measured again before a limit has a meaning.
-    let is_mixed = report.curves.iter().any(|curve| curve.mixed_rates.is_some());
-    if is_mixed
+    // Such points must be measured again before a limit has a meaning.
+    let is_unclear = report.curves.iter().any(Curve::shows_no_load);
+    if is_unclear
         || report.limit.is_some()
         || report.curves.is_empty()
         || arguments.get(1).is_none_or(|word| word != "sweep")
@@ -197,7 +197,11 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
         _ => (word, tone),
     };
     let sentence = match &report.curves[..] {
-        [only] if word == "NOT MET" || disturbance.is_some() && only.knee.advice.kind == AdviceKind::LimitMissed => {
+        [only]
+            if only.knee.advice.kind == AdviceKind::Doubtful
+                || word == "NOT MET"
+                || disturbance.is_some() && only.knee.advice.kind == AdviceKind::LimitMissed =>
+        {
             only.knee.advice.sentence.clone()
         }
         curves => {
@@ -223,7 +227,7 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
 /// Describes the highest rate of the only curve, for readers who know no queue depth.
 fn describe_highest_rate(report: &Report) -> Option<String> {
     let [curve] = &report.curves[..] else { return None };
-    if curve.mixed_rates.is_some() {
+    if curve.shows_no_load() {
         return None;
     }
     let rates = curve.knee.points.iter().map(|point| point.iops);
@@ -286,7 +290,7 @@ pub(super) fn lead(curve: &Curve, report: &Report) -> Option<Lead> {
 /// Splits the advice into the recommendation and the rest.
 pub(super) fn split_advice(curve: &Curve) -> (String, String) {
     let sentence = &curve.knee.advice.sentence;
-    if curve.knee.advice.kind == AdviceKind::MixedRates {
+    if curve.shows_no_load() {
         return (sentence.clone(), String::new());
     }
     let ends = sentence.match_indices(". ").nth(1).map(|(at, _)| at + 1);
@@ -321,7 +325,7 @@ fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
         ))
     };
     // With a limit, other loads miss it or reach no higher rate within it.
-    if report.limit.is_some() || short == fast || knee.advice.kind == AdviceKind::MixedRates {
+    if report.limit.is_some() || short == fast || curve.shows_no_load() {
         return Vec::new();
     }
     let advised = knee.advice.load.filter(|load| ![short, fast].contains(load));
