@@ -278,7 +278,7 @@ impl Outputs {
                     let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused);
                     let mut options = File::options();
                     options.write(true).create(true).truncate(true);
-                    Sink::File(open_to_write(&mut options, path).map_err(failed)?, path.clone())
+                    Sink::File(open_to_write(&mut options, path, true).map_err(failed)?, path.clone())
                 }
             });
         }

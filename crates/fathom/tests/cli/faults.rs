@@ -410,7 +410,11 @@ fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
     let _ = child.kill();
     let ran = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(stderr.matches("pipe: waiting for a process that reads").count(), 1, "{stderr}");
+    assert_eq!(
+        stderr.matches("pipe: waiting for a process that reads").count(),
+        1,
+        "{stderr}"
+    );
     assert!(stderr.contains("no process reads this pipe"), "{stderr}");
     // These are written during the run, so they need a reader from the start.
     let stream = format!("ndjson={}", text(&pipe));

@@ -412,11 +412,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
         }
         assert!(fs::read(at("data")).unwrap() == vec![7; 1 << 20], "{line}");
     };
-    let (input, target, history) = (
-        "it is also an input",
-        "it is a target of the test",
-        "it is the history",
-    );
+    let (input, target, history) = ("it is also an input", "it is a target of the test", "it is the history");
     for (line, part) in [
         ("fio --output=a.fio a.fio", input),
         ("fio a.fio --output=./a.fio", input),

@@ -192,7 +192,7 @@ fn trims_are_looked_up_like_any_other_block() {
     fs::write(&path, vec![1; 8192]).expect("the folder takes files");
     let mut plan = plan_of_pass(&path.display().to_string(), EngineKind::FileStat);
     plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
-        direction: model::Direction::Trim,
+        direction: Direction::Trim,
     };
     let total = crate::support::run_job(plan).total().into_owned();
     assert_eq!((total.operations, total.total.n()), (2, 1));
