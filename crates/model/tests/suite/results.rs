@@ -575,6 +575,7 @@ fn environment() -> Environment {
                 model: Some("disk".into()),
                 ..Device::default()
             }],
+            stored_in: vec!["tmpfs".into()],
             allocation: Some(Allocation {
                 unwritten_unknown: true,
                 holes: Bytes(1),
