@@ -8,7 +8,9 @@ use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
 /// The flag that ends the wait for the reader of a pipe, and the call that reports the wait.
-static WAIT: OnceLock<(&'static AtomicBool, fn(&Path))> = OnceLock::new();
+type Wait = (&'static AtomicBool, fn(&Path));
+
+static WAIT: OnceLock<Wait> = OnceLock::new();
 /// How often that flag is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 

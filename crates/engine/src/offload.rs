@@ -91,7 +91,7 @@ impl Offload {
         Ok(Offload {
             kind,
             buffers,
-            buffer_bytes: buffer_bytes,
+            buffer_bytes,
             files: setup.files.into_iter().map(Arc::new).collect(),
             tasks: Some(tasks),
             results,

@@ -16,7 +16,7 @@ use dialects::native::{self, JobSpec};
 use dialects::{Location, fio};
 
 /// Programs whose options occur in the pages.
-const OTHER_PROGRAMS: [&str; 3] = ["cargo ", "mpirun ", "srun "];
+const OTHER_PROGRAMS: [&str; 4] = ["cargo ", "losetup ", "mpirun ", "srun "];
 
 /// Sources of texts, with the commands that print them.
 const PRINTED_BY: [(&str, &[&str]); 6] = [

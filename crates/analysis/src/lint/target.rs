@@ -49,7 +49,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "A target is in memory: on a file system such as tmpfs or on a RAM disk, also below an overlay or \
         a loop device. A loop device without direct I/O uses the page cache.",
         why: "the figures are those of memory and processors, not of a disk",
-        fix: "choose a target on the storage that you want to judge; attach a loop device with `--direct-io=on`",
+        fix: "choose a target on the storage that you want to judge; attach a loop device with `losetup --direct-io=on`",
         detect: |rule, test, findings| {
             for (_, facts) in test.known_targets() {
                 let file_system = facts.file_system.as_ref().map(|file_system| file_system.kind.as_str());

@@ -466,7 +466,7 @@ fn a_single_thread_is_reported_without_a_plural() {
     case.purpose.intent = Some(Intent::MaxIops);
     (case.workload.workers, case.workload.depth) = (1, 1);
     let finding = case.finding("SYNC-FEW-THREADS").expect("one thread");
-    assert_eq!(finding.what, "threads with one operation each: 1");
+    assert_eq!(finding.what, "1 thread with one operation each");
 }
 
 /// The media under a virtual disk are unknown, so the finding is only about the region.

@@ -185,7 +185,7 @@ impl Reader<'_> {
         let command_load = match command.as_deref().map(diskspd::load_of_command) {
             Some(Ok(load)) => load,
             Some(Err(unread)) => {
-                self.imported.remarks.push(unread);
+                self.imported.remarks.push(*unread);
                 Load::default()
             }
             None => Load::default(),

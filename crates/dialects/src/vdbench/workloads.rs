@@ -58,6 +58,31 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
     }
     let (seekpct, poisson) = seek(block)?;
     let hotband = parse_range(block, "hotband")?;
+    let (rate, priority) = parse_rate(block)?;
+    Ok(Wd {
+        name: block.name.clone(),
+        sds,
+        xfersize: transfer(block, "xfersize")?,
+        rdpct: rdpct as u32,
+        seekpct,
+        // A hot band is a range whose beginning is used most.
+        poisson: poisson.or(hotband.map(|_| DEFAULT_MIDPOINT)),
+        stride,
+        skew: block.number("skew")?.filter(|skew| *skew > 0.0),
+        hits: (parse_percent(block, "rhpct", 0.0)?, parse_percent(block, "whpct", 0.0)?),
+        has_hotband: hotband.is_some(),
+        range: hotband.or(parse_range(block, "range")?),
+        flags: parse_flags(block)?,
+        streams,
+        threads,
+        rate,
+        priority,
+        hosts,
+    })
+}
+
+/// The rate of a workload, and its priority.
+fn parse_rate(block: &Block) -> Result<(Option<f64>, Option<u32>), Diagnostic> {
     let (rate, priority) = (block.number("iorate")?, block.number("priority")?);
     let is_count = |number: f64| (1.0..=1e6).contains(&number) && number.fract() == 0.0;
     match (rate, priority) {
@@ -82,26 +107,7 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
         }
         _ => {}
     }
-    Ok(Wd {
-        name: block.name.clone(),
-        sds,
-        xfersize: transfer(block, "xfersize")?,
-        rdpct: rdpct as u32,
-        seekpct,
-        // A hot band is a range whose beginning is used most.
-        poisson: poisson.or(hotband.map(|_| DEFAULT_MIDPOINT)),
-        stride,
-        skew: block.number("skew")?.filter(|skew| *skew > 0.0),
-        hits: (parse_percent(block, "rhpct", 0.0)?, parse_percent(block, "whpct", 0.0)?),
-        has_hotband: hotband.is_some(),
-        range: hotband.or(parse_range(block, "range")?),
-        flags: parse_flags(block)?,
-        streams,
-        threads,
-        rate,
-        priority: priority.map(|priority| priority as u32),
-        hosts,
-    })
+    Ok((rate, priority.map(|priority| priority as u32)))
 }
 
 /// Percentage of random addresses, or −1 for `eof`, and the midpoint of `poisson`.

@@ -42,9 +42,14 @@ pub struct Args {
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let Some(name) = &args.name else {
         let all = presets::all();
+        let is_newest = |preset: &&Preset| {
+            let mut versions = all.iter().filter(|other| other.about.id == preset.about.id);
+            versions.all(|other| other.about.version <= preset.about.version)
+        };
+        let newest: Vec<&Preset> = all.iter().filter(is_newest).collect();
         return match args.json {
-            true => screen::put_json(&Value::from_iter(all.iter().map(summary_json))),
-            false => screen::put(&format_list(&all)),
+            true => screen::put_json(&Value::from_iter(newest.into_iter().map(summary_json))),
+            false => screen::put(&format_list(&newest)),
         };
     };
     let preset = presets::find(name).map_err(|complaint| Faults::from(vec![complaint]))?;
@@ -85,7 +90,7 @@ fn preset_json(preset: &Preset, plan: &Plan) -> Value {
     value
 }
 
-fn format_list(all: &[Preset]) -> String {
+fn format_list(all: &[&Preset]) -> String {
     let mut text = String::new();
     for preset in all {
         text += &format!("  {:<32} {}\n", preset.about.name(), preset.about.title);

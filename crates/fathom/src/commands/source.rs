@@ -140,11 +140,9 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
     Ok(Source {
         findings: unmapped.iter().map(finding).collect(),
         differs: { notes.into_iter() }
-            .chain(
-                unmapped.iter().map(|name| {
-                    format!("{name} is no target of this machine: name the path with `--map \"NAME=PATH\"`")
-                }),
-            )
+            .chain(unmapped.iter().map(|name| {
+                format!("{name} is no target of this machine: `fathom iometer --map \"NAME=PATH\"` names its path")
+            }))
             .map(|note| format!("Iometer: {note}"))
             .collect(),
         ..Source::from(plan)

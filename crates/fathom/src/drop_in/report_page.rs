@@ -59,12 +59,6 @@ pub(super) fn write(results: &Results, path: &Path) -> Result<(), String> {
     archive::write_whole(path, page.as_bytes()).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// True if a file that begins like this is a page of fathom.
-pub(super) fn is_page(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
-    text.starts_with("<!DOCTYPE html>") && text.contains("<meta name=\"generator\" content=\"fathom ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

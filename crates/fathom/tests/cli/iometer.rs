@@ -326,7 +326,7 @@ fn other_commands_accept_configurations() {
     let delays = fathom(&["convert", "--to", "fio", &format!("{FILES}/v1998.10.08.icf")]);
     delays.expect(6, &["lost: Iometer: workers: "]);
     assert!(!delays.err.contains("0s after"), "{}", delays.err);
-    line.expect(0, &["is no target of this machine: name the path with `--map"]);
+    line.expect(0, &["is no target of this machine: `fathom iometer --map"]);
     let cycling = format!("{FILES}/v1.1.0-cycling.icf");
     fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"])
         .expect(3, &["error TARGET (E:)", "SHORT-RUN", "4 threads"]);

@@ -52,7 +52,7 @@ fn charts_are_added_to_the_text_report_and_require_it() {
 fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
     let Some(folder) = need(Directory::fast()) else { return };
     let (study, page) = (folder.path().join("s.fathom"), folder.path().join("s.html"));
-    let load = "--size 16MiB --over depth=1,2 --grid-only --time 300ms --warm-up 0s -q --save";
+    let load = "--size 16MiB --over depth=1,2 --grid-only --time 300ms --warm-up 0s -q --silence IN-MEMORY --save";
     fathom(&[&["sweep", text(folder.path())], &split_words(load)[..], &[text(&study)]].concat()).expect(0, &[]);
     fathom(&["show", text(&study), "--charts"]).expect(4, &["this is a study", "--report FILE.html"]);
     fathom(&["show", text(&study), "--report", text(&page)]).expect(0, &[]);
@@ -280,6 +280,50 @@ fn two_copies_of_mountstats_are_compared() {
     fathom(&["nfs", "/"]).expect(4, &["/ is not on an NFS mount"]);
 }
 
+/// Command lines whose output would replace one of their files, and the reason.
+const REFUSED_OUTPUTS: &[(&str, &str)] = &[
+    (
+        "run job.toml --out json=job.toml",
+        "--out json to job.toml: it is also an input",
+    ),
+    (
+        "run job.toml --log ./job.toml",
+        "--log to ./job.toml: it is also an input",
+    ),
+    (
+        "run job.toml --out json=o,csv=o",
+        "--out json to o: it is also --out csv",
+    ),
+    (
+        "run job.toml --out json=o --save ./o",
+        "--save to ./o: it is also --out json",
+    ),
+    ("show kept.fathom --out csv=kept.fathom", "it is also an input"),
+    (
+        "compare kept.fathom kept.fathom --out json=kept.fathom",
+        "it is also an input",
+    ),
+    ("lint --out sarif=job.toml job.toml", "it is also an input"),
+    ("report kept.fathom -o kept.fathom", "kept.fathom"),
+    ("history list --out csv=history.db", "it is also the history"),
+    ("run job.toml --save history.db", "it is also the history"),
+    (
+        "run --target null --hosts @kept.fathom --save kept.fathom",
+        "it is also an input",
+    ),
+    ("suite suite.toml --save job.toml", "it is also an input"),
+    ("suite suite.toml --sign-off ./job.toml", "it is also an input"),
+    ("suite suite.toml --report job.toml --dry-run", "it is also an input"),
+    (
+        "verify --catalogue cat --policy our/disk --junit cat/p.toml .",
+        "it is also a policy file",
+    ),
+    (
+        "run job.toml --out json=cat/p.toml",
+        "--out json to cat/p.toml: it is also a policy file",
+    ),
+];
+
 /// An output replaces no file that the same command line names, and no block device.
 #[test]
 fn an_output_replaces_no_other_file_of_the_command() {
@@ -307,48 +351,7 @@ fn an_output_replaces_no_other_file_of_the_command() {
     fs::write(at("suite.toml"), suite).unwrap();
     let read = |name: &str| fs::read(at(name)).unwrap();
     let (job, kept, history) = (read("job.toml"), read("kept.fathom"), read("history.db"));
-    for (line, part) in [
-        (
-            "run job.toml --out json=job.toml",
-            "--out json to job.toml: it is also an input",
-        ),
-        (
-            "run job.toml --log ./job.toml",
-            "--log to ./job.toml: it is also an input",
-        ),
-        (
-            "run job.toml --out json=o,csv=o",
-            "--out json to o: it is also --out csv",
-        ),
-        (
-            "run job.toml --out json=o --save ./o",
-            "--save to ./o: it is also --out json",
-        ),
-        ("show kept.fathom --out csv=kept.fathom", "it is also an input"),
-        (
-            "compare kept.fathom kept.fathom --out json=kept.fathom",
-            "it is also an input",
-        ),
-        ("lint --out sarif=job.toml job.toml", "it is also an input"),
-        ("report kept.fathom -o kept.fathom", "kept.fathom"),
-        ("history list --out csv=history.db", "it is also the history"),
-        ("run job.toml --save history.db", "it is also the history"),
-        (
-            "run --target null --hosts @kept.fathom --save kept.fathom",
-            "it is also an input",
-        ),
-        ("suite suite.toml --save job.toml", "it is also an input"),
-        ("suite suite.toml --sign-off ./job.toml", "it is also an input"),
-        ("suite suite.toml --report job.toml --dry-run", "it is also an input"),
-        (
-            "verify --catalogue cat --policy our/disk --junit cat/p.toml .",
-            "it is also a policy file",
-        ),
-        (
-            "run job.toml --out json=cat/p.toml",
-            "--out json to cat/p.toml: it is also a policy file",
-        ),
-    ] {
+    for (line, part) in REFUSED_OUTPUTS {
         let words: Vec<&str> = line.split(' ').collect();
         run(&words).expect(4, &["error: cannot write", part]);
     }

@@ -74,7 +74,11 @@ fn every_preset_could_run() {
         }
         fathom(&words).expect(
             0,
-            &["dry run", &format!("preset: {id}@1, changed: {smaller}"), "objective: "],
+            &[
+                "dry run",
+                &format!("preset: {id}@{}, changed: {smaller}", preset["version"]),
+                "objective: ",
+            ],
         );
     }
     assert_eq!(names(folder.path()), Vec::<String>::new());

@@ -672,7 +672,7 @@ fn the_page_of_a_sweep_shows_the_test_and_its_command_line() {
     page.assert_contains(&[
         "8\u{a0}KiB random operations, 70\u{a0}% reads and 30\u{a0}% writes, direct; each point measured for 200\u{a0}ms",
         "Command line",
-        "job.toml --over depth=1..8 -q --report ",
+        "<span class=\"option\">--over</span> depth=1..8",
     ]);
     // Eight in flight give no more operations than four, so there is nothing to choose.
     assert!(!page.contains("for the highest rate"), "{page}");

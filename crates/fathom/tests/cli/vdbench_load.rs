@@ -453,8 +453,6 @@ fn labels_of_this_machine_and_anchors_have_pages() {
         "{anchors}"
     );
     assert!(rows[2].contains("        0   1.0m      n/a"), "{anchors}");
-    let clash = parameters
-        .replace("fsd=fsd1", "fsd=two")
-        .replace("fwd=fwd1,fsd=two", "fwd=fwd1,fsd=two");
+    let clash = parameters.replace("fsd=fsd1", "fsd=two");
     run_vdbench(folder.path(), &clash, &[]).expect(157, &["cannot create a report file named `two`"]);
 }

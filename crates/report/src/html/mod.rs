@@ -93,7 +93,7 @@ pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> S
         script => script_digest(script.as_bytes()),
     };
     let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{APPLICATION}\n\
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
@@ -119,14 +119,10 @@ fn write_links(links: &[(&str, &str)], out: &mut String) {
     out.push_str("</p></nav>\n");
 }
 
-/// Marks a page as one of ours.
-const APPLICATION: &str = "<meta name=\"application-name\" content=\"fathom\">";
-
-/// True if the first bytes of a file look like a page of fathom.
-pub fn is_page(bytes: &[u8]) -> bool {
-    /// The title, whose length varies, comes later.
-    const HEAD_BYTES: usize = 1000;
-    String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]).contains(APPLICATION)
+/// True if a file that begins like this is a page of fathom. `head` has at least 1,000 bytes.
+pub fn is_page(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    text.starts_with("<!DOCTYPE html>") && text.contains("<meta name=\"generator\" content=\"fathom ")
 }
 
 /// The digest of a script in the format of content security policies.

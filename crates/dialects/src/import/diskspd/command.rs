@@ -64,7 +64,7 @@ fn parse_profile(line: &str) -> Result<Profile, End> {
 ///
 /// # Errors
 /// The finding that DiskSpd would refuse the line.
-pub(in crate::import) fn parse_load(line: &str) -> Result<Load, Finding> {
+pub(in crate::import) fn parse_load(line: &str) -> Result<Load, Box<Finding>> {
     let profile = parse_profile(line).map_err(|end| {
         let what = format!(
             "cannot read `{line}` as a DiskSpd command line: {}",
@@ -72,10 +72,10 @@ pub(in crate::import) fn parse_load(line: &str) -> Result<Load, Finding> {
         );
         let finding =
             Finding::new("REPORT-UNREAD", Severity::Warning, what).why("the load that it describes is unknown");
-        match end.hints.is_empty() {
+        Box::new(match end.hints.is_empty() {
             true => finding,
             false => finding.help(end.hints.join("; ")),
-        }
+        })
     })?;
     let Some(span) = profile.time_spans.first() else {
         return Ok(Load::default());

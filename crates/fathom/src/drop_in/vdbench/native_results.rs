@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use archive::history::{EntryKind, Recording, Subject};
 use model::plan::Plan;
 use model::results::Results;
+use report::html;
 
 use super::{Drive, Failure};
 use crate::drop_in::{check_outputs, check_own_outputs, own_outputs, print_stderr, report_page, result_path};
@@ -75,7 +76,7 @@ fn check_numbered(name: &str, path: &Path) -> Result<(), String> {
     let mut head = Vec::new();
     let mut read = || File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head);
     let is_readable = meta.is_file() && read().is_ok();
-    match is_readable && (archive::is_saved(&head) || report_page::is_page(&head)) {
+    match is_readable && (archive::is_saved(&head) || html::is_page(&head)) {
         true => Ok(()),
         false => Err(format!(
             "{name}: cannot replace {}: it exists and is not a saved result or page; move it, or set another name",

@@ -143,7 +143,7 @@ impl Table {
         let mut head = pad_end(&truncate_start(self.head, name_width, options), name_width);
         for column in &kept {
             head += &" ".repeat(BETWEEN);
-            head += &pad_start(&self.columns[*column].0, widths[*column]);
+            head += &pad_start(self.columns[*column].0, widths[*column]);
         }
         lines.push(Line::styled(head, dim()));
         for (number, (name, cells)) in self.rows.iter().enumerate() {
