@@ -131,7 +131,7 @@ fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
         return Some(finding.why(why).help(help));
     }
     let has_one_each = found.depth <= job.results.workers.len() as u64;
-    // The plan or the engine limits the depth on purpose, so the figures are what the test requests.
+    // The plan or the engine limits the depth on purpose, so the figures are those of the test.
     let severity = if has_one_each {
         Severity::Note
     } else {

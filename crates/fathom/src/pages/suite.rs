@@ -485,7 +485,7 @@ fn shown_quantiles(workloads: &[JudgedWorkload<'_>]) -> Vec<f64> {
     shares
 }
 
-/// More lines than this in a chart cannot be told apart.
+/// More lines than this in a chart are hard to distinguish.
 const MAX_LIMIT_LINES: usize = 4;
 
 /// Builds the lines of the required latencies.

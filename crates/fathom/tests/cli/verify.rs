@@ -266,7 +266,7 @@ fn an_untested_throughput_is_reported() {
     assert!(!ran.out.contains("NOT TESTED"), "{}", ran.out);
 }
 
-/// A Standard_B2ms moves 22.5 MB/s, its disks 800. Regression: it was held to the rate of the disks.
+/// A Standard_B2ms moves 22.5 MB/s, its disks 800. Regression: the rate of the disks was required.
 #[test]
 fn the_lowest_limit_is_the_promise_to_test() {
     let device = "servers = 64\nservice = \"600us\"\nlayer = [\"iops 1930\", \"bandwidth 22.6MB\"]";

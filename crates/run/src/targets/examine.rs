@@ -256,8 +256,8 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
     }
 }
 
-/// Size of the file system of a directory, and bytes available there. One that reports no size, such
-/// as ramfs, may be in memory, so the memory bounds it.
+/// Size of the file system of a directory, and bytes available there. If it reports no size, as
+/// ramfs does, it may be in memory, so the memory bounds it.
 pub(super) fn space(folder: &Path) -> std::io::Result<(u64, u64)> {
     Ok(match sys::file::space(folder)? {
         (u64::MAX, _) => (probe::memory_total(&System::live()), probe::memory_free().bytes.0),

@@ -120,7 +120,7 @@ fn a_file_of_another_size_is_not_accepted() {
         ..OtherProcess::default()
     };
     let error = run_with(&other_process, plan_with_writes(&path)).unwrap_err();
-    assert!(error.to_string().contains("was replaced"), "{error}");
+    assert!(error.to_string().contains("has replaced it"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), vec![7; 2 << 20], "it is unchanged");
 }
 

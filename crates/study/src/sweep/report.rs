@@ -471,8 +471,7 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
     .collect()
 }
 
-/// Lists the rules that warned and the points, one sentence per rule, with the first finding and its
-/// help.
+/// Lists the rules that warned, each with its points, its first finding and the help.
 pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();

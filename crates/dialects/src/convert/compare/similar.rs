@@ -11,7 +11,7 @@ use super::{StreamContext, words};
 /// The properties that make streams similar.
 const PROPERTIES: usize = 4;
 
-/// A path, the properties that must agree (a bit each), and their values, 0 for those that need not.
+/// A path, the properties that must agree (a bit each), and their values, 0 for the others.
 type Key = (usize, usize, [usize; PROPERTIES]);
 
 /// The streams of a converted step, by path and properties.

@@ -138,7 +138,7 @@ impl Reader {
         true
     }
 
-    /// True if a job of the group has no entry of its own: `group_reporting` merged it into this one.
+    /// True if a job of the group has no entry of its own: `group_reporting` merged them.
     fn covers_several_jobs(&self, entry: &Entry) -> bool {
         let has_entry = |banner: &Banner| self.entries.iter().any(|entry| entry.head.name == banner.name);
         let mut members = self
