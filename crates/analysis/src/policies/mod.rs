@@ -16,9 +16,10 @@ use model::Bytes;
 use model::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::caps::Layer;
+use crate::caps::{Applies, Layer, Limit};
 use crate::requirement::Clause;
 use file::File;
+use resolve::ceil_to_count;
 
 pub use advise::{Advice, Need, advise};
 pub use date::{Date, MAX_AGE_MONTHS};
@@ -37,6 +38,24 @@ pub const SLOW_LATENCY_SECS: f64 = 0.020;
 pub const SLOW_STORAGE_SLOTS: u32 = 32;
 /// Minimum number of slots of an open loop.
 const MIN_SLOTS: u32 = 32;
+
+/// The figures that follow from the limits.
+fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> DerivedFigures {
+    let all = || layers.iter().filter(|layer| layer.applies != Applies::Reads);
+    let smallest =
+        |select: fn(&Layer) -> Option<Limit>| all().filter_map(select).map(|limit| limit.low).min_by(f64::total_cmp);
+    let iops = smallest(|layer| layer.iops);
+    let bytes = smallest(|layer| layer.bytes_per_sec);
+    let latency_secs = latency.unwrap_or(DEFAULT_LATENCY_SECS);
+    let promised = workload.rate_iops.or(iops);
+    DerivedFigures {
+        crossover_bytes: bytes.zip(iops).map(|(bytes, iops)| bytes / iops),
+        concurrency: promised.map(|iops| ceil_to_count(iops * latency_secs)),
+        concurrency_with_headroom: promised.map(|iops| u64::from(open_loop_slots(iops * latency_secs))),
+        at_latency_ns: promised.map(|_| latency_secs * 1e9),
+        past_burst_secs: bursts.iter().map(Burst::lasts_secs).max_by(f64::total_cmp),
+    }
+}
 
 /// Queue slots for an open loop with `in_flight` operations in flight on average. A free slot
 /// costs nothing, and operations that arrive at random need four deviations of a Poisson

@@ -9,10 +9,10 @@ use model::plan::CachePath;
 use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
 use super::stack::{Reach, reach};
 use super::{
-    Burst, BurstUnit, DEFAULT_LATENCY_SECS, DerivedFigures, InputValue, Inputs, Policy, ResolvedPolicy, Workload,
+    Burst, BurstUnit, DEFAULT_LATENCY_SECS, InputValue, Inputs, Policy, ResolvedPolicy, Workload, derive_figures,
     nearest_three, open_loop_slots,
 };
-use crate::caps::{Applies, Layer, Limit};
+use crate::caps::{Layer, Limit};
 use crate::requirement::{self, Clause, Metric};
 
 /// Maximum number of table rows that an error lists.
@@ -678,7 +678,7 @@ pub(super) fn show_input(kind: InputKind, value: f64) -> String {
 }
 
 /// Rounds up to a whole number of at least 1, tolerating float error: 4000 × 0.003 × 1.25 is 15.
-fn ceil_to_count(value: f64) -> u64 {
+pub(super) fn ceil_to_count(value: f64) -> u64 {
     let rounded = value.round();
     let snapped = if (value - rounded).abs() < 1e-9 * value.abs().max(1.0) {
         rounded
@@ -686,23 +686,6 @@ fn ceil_to_count(value: f64) -> u64 {
         value
     };
     (snapped.ceil() as u64).max(1)
-}
-
-fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> DerivedFigures {
-    let all = || layers.iter().filter(|layer| layer.applies != Applies::Reads);
-    let smallest =
-        |select: fn(&Layer) -> Option<Limit>| all().filter_map(select).map(|limit| limit.low).min_by(f64::total_cmp);
-    let iops = smallest(|layer| layer.iops);
-    let bytes = smallest(|layer| layer.bytes_per_sec);
-    let latency_secs = latency.unwrap_or(DEFAULT_LATENCY_SECS);
-    let promised = workload.rate_iops.or(iops);
-    DerivedFigures {
-        crossover_bytes: bytes.zip(iops).map(|(bytes, iops)| bytes / iops),
-        concurrency: promised.map(|iops| ceil_to_count(iops * latency_secs)),
-        concurrency_with_headroom: promised.map(|iops| u64::from(open_loop_slots(iops * latency_secs))),
-        at_latency_ns: promised.map(|_| latency_secs * 1e9),
-        past_burst_secs: bursts.iter().map(Burst::lasts_secs).max_by(f64::total_cmp),
-    }
 }
 
 impl Burst {

@@ -7,22 +7,19 @@
 use std::collections::BTreeMap;
 
 use model::block_size::{BlockSizes, SizeShare};
-use model::content::Content;
 use model::draws::DrawsForm;
-use model::mix::Mix;
 use model::plan::{
     AtEndOfJob, CacheMode, Depth, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind, FileSession,
-    FileTree, FileWork, Flow, Job, KeptTree, Pacing, Pattern, Prepare, SessionTransfers, Step, Stop, Stream,
-    StreamTarget, SyncRule, Target, TargetId, TargetKind, Worker, WorkingSet, WriteThrough,
+    FileTree, FileWork, Flow, Job, KeptTree, Prepare, SessionTransfers, Step, Stop, Stream, SyncRule, Target, TargetId,
+    TargetKind, Worker, WorkingSet, WriteThrough,
 };
-use model::{Bytes, Nanos, PerDirection};
+use model::{Bytes, Nanos};
 
-use super::data::content;
 use super::definitions::{Parameters, Rd, Transfer};
 use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation};
 use super::lower::{JobPart, Lowering, end_on_failure, flow_id, host_names, mixed_seed, path_on, unsupported_run};
 use super::runs::{Run, RunRate};
-use super::streams::{gcd, pacing};
+use super::streams::{file_stream, gcd};
 use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
 
@@ -599,44 +596,6 @@ impl Lowering<'_> {
                 at_end: AtEndOfJob::Keep,
             },
         ))
-    }
-}
-
-/// The stream of a thread with this percentage of the operations. All threads together write `size`
-/// bytes, each a part with its own duplicates.
-fn file_stream(
-    run: &Run,
-    work: &FileWork,
-    target: TargetId,
-    (share, size, threads): (f64, Bytes, u32),
-    thread: u32,
-) -> Stream {
-    let transfers = work.session.as_ref().and_then(|session| session.transfers.as_ref());
-    let largest = match (transfers, work.destination) {
-        (Some(transfers), _) => transfers.sizes.max(),
-        // The buffer for copying files.
-        (None, Some(_)) => work.block,
-        (None, None) => Bytes(512),
-    };
-    let mix: Mix = work.mix();
-    Stream {
-        course: run.rate_course(),
-        target: StreamTarget::One { target },
-        mix,
-        pattern: Pattern {
-            sizes: PerDirection::all(BlockSizes::Fixed { size: largest }),
-            alignment: PerDirection::all(Bytes(0)),
-            ..Pattern::default()
-        },
-        content: content(run.compratio, run.dedup, size.0 / largest.0.max(1) / u64::from(threads))
-            .unwrap_or(Content::Once),
-        pacing: match run.rate {
-            RunRate::Number(rate) => pacing(run, rate * share / 100.0, u64::from(thread)),
-            RunRate::Variable => pacing(run, run.mean_rate() * share / 100.0, u64::from(thread)),
-            RunRate::Max | RunRate::Curve | RunRate::OfLast(_) => Pacing::Unpaced,
-        },
-        files: Some(work.clone()),
-        ..Stream::default()
     }
 }
 

@@ -8,8 +8,8 @@ use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    CacheMode, Extent, Pacing, Pattern, Process, Rate, RateCourse, RateSpan, Region, Stream, StreamTarget, SyncRule,
-    TargetId, WriteThrough,
+    CacheMode, Extent, FileWork, Pacing, Pattern, Process, Rate, RateCourse, RateSpan, Region, Stream, StreamTarget,
+    SyncRule, TargetId, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -264,4 +264,42 @@ pub(super) fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
 
 pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The stream of a thread with this percentage of the operations. All threads together write `size`
+/// bytes, each a part with its own duplicates.
+pub(super) fn file_stream(
+    run: &Run,
+    work: &FileWork,
+    target: TargetId,
+    (share, size, threads): (f64, Bytes, u32),
+    thread: u32,
+) -> Stream {
+    let transfers = work.session.as_ref().and_then(|session| session.transfers.as_ref());
+    let largest = match (transfers, work.destination) {
+        (Some(transfers), _) => transfers.sizes.max(),
+        // The buffer for copying files.
+        (None, Some(_)) => work.block,
+        (None, None) => Bytes(512),
+    };
+    let mix: Mix = work.mix();
+    Stream {
+        course: run.rate_course(),
+        target: StreamTarget::One { target },
+        mix,
+        pattern: Pattern {
+            sizes: PerDirection::all(BlockSizes::Fixed { size: largest }),
+            alignment: PerDirection::all(Bytes(0)),
+            ..Pattern::default()
+        },
+        content: content(run.compratio, run.dedup, size.0 / largest.0.max(1) / u64::from(threads))
+            .unwrap_or(Content::Once),
+        pacing: match run.rate {
+            RunRate::Number(rate) => pacing(run, rate * share / 100.0, u64::from(thread)),
+            RunRate::Variable => pacing(run, run.mean_rate() * share / 100.0, u64::from(thread)),
+            RunRate::Max | RunRate::Curve | RunRate::OfLast(_) => Pacing::Unpaced,
+        },
+        files: Some(work.clone()),
+        ..Stream::default()
+    }
 }

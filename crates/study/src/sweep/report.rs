@@ -482,24 +482,17 @@ pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
             .filter(|row| row.warnings.contains(rule))
             .map(|row| format_settings(&row.settings))
             .collect();
+        let findings = describe_findings(rule, runs, &points);
         match points.len() == rows.len() && rows.len() > 1 {
-            true => format!(
-                "warning {rule} at all {} points{}",
-                rows.len(),
-                describe_findings(rule, runs)
-            ),
-            false => format!(
-                "warning {rule} at {}{}",
-                points.join("; "),
-                describe_findings(rule, runs)
-            ),
+            true => format!("warning {rule} at all {} points{findings}", rows.len()),
+            false => format!("warning {rule} at {}{findings}", points.join("; ")),
         }
     };
     rules.into_iter().map(describe_points).collect()
 }
 
 /// The finding and the help of a rule for the first run with that warning.
-fn describe_findings(rule: &str, runs: &[StudyRun]) -> String {
+fn describe_findings(rule: &str, runs: &[StudyRun], points: &[String]) -> String {
     let found = |run: &StudyRun| {
         let findings = run.results.findings.iter();
         let findings = findings.filter(|finding| finding.rule == rule && finding.severity >= Severity::Warning);
@@ -511,8 +504,9 @@ fn describe_findings(rule: &str, runs: &[StudyRun]) -> String {
         .find(|found| !found.is_empty())
         .unwrap_or_default();
     let places = first.iter().map(|finding| match &finding.at {
-        Some(at) => format!("{at}: {}", finding.what),
-        None => finding.what.clone(),
+        // A single point has been named already.
+        Some(at) if points != std::slice::from_ref(at) => format!("{at}: {}", finding.what),
+        _ => finding.what.clone(),
     });
     let help = first.iter().find_map(|finding| finding.help.clone());
     let sentences: Vec<String> = places.chain(help).collect();
