@@ -52,18 +52,23 @@ fn charts_are_added_to_the_text_report_and_require_it() {
 fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
     let Some(folder) = need(Directory::fast()) else { return };
     let (study, page) = (folder.path().join("s.fathom"), folder.path().join("s.html"));
-    let load = "--size 16MiB --over depth=1,2 --grid-only --time 300ms --warm-up 0s -q --silence IN-MEMORY --save";
+    let load = "--size 16MiB --over depth=1,2 --grid-only --time 300ms --warm-up 0s -q --save";
     fathom(&[&["sweep", text(folder.path())], &split_words(load)[..], &[text(&study)]].concat()).expect(0, &[]);
     fathom(&["show", text(&study), "--charts"]).expect(4, &["this is a study", "--report FILE.html"]);
     fathom(&["show", text(&study), "--report", text(&page)]).expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
     assert_eq!(page.matches("<code>SHORT-RUN</code>").count(), 1);
-    page.assert_contains(&[
-        "(depth 1; likewise at all other points)",
-        "What to do:",
-        "--from</span>",
-        "--slo</span>",
-    ]);
+    page.assert_contains(&["(depth 1; likewise at all other points)", "What to do:"]);
+    let (job, study) = (folder.path().join("job.toml"), folder.path().join("simulated.fathom"));
+    let simulated = "[[job]]\ntarget = \"simulated:disk\"\ntime = \"300ms\"\nwarm-up = \"0s\"\n\
+                     [simulated.disk]\nservers = 4\nservice = \"100us\"\n";
+    fs::write(&job, simulated).unwrap();
+    let load = split_words("--over depth=1,2 --grid-only -q --save");
+    fathom(&[&["sweep", text(&job)], &load[..], &[text(&study)]].concat()).expect(0, &[]);
+    let page = folder.path().join("simulated.html");
+    fathom(&["show", text(&study), "--report", text(&page)]).expect(0, &[]);
+    let page = fs::read_to_string(&page).unwrap();
+    page.assert_contains(&["--from</span>", "--slo</span>"]);
 }
 
 #[test]
