@@ -197,13 +197,18 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
         return match demanded <= sum.high * (1.0 + caps::ABOVE) {
             // Each path carries at most its own limit, so reaching the sum means reaching both.
             true if sum.is_reached_by(demanded) => vec![format!(
-                "Both limits of the machine are reached. {describe_sum}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
+                "Both limits of the machine are reached. {describe_sum}, so part of the load took the {other} path. \
+                    To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` \
+                    in a job file)."
             )],
             true => vec![format!(
-                "{describe_sum}. One path cannot carry that, so part of the load probably took the {other} path, although every job counts as {taken}: name the path of each job (--path JOB={other}, or `path` in a job file)."
+                "{describe_sum}. One path cannot carry that, so part of the load probably took the {other} path, \
+                    although every job counts as {taken}: name the path of each job (--path JOB={other}, or `path` in \
+                    a job file)."
             )],
             false => vec![format!(
-                "{describe_sum}. That exceeds both limits combined: another cache served part of the load, or other limits apply."
+                "{describe_sum}. That exceeds both limits combined: another cache served part of the load, or other \
+                    limits apply."
             )],
         };
     };
@@ -319,8 +324,11 @@ mod tests {
         assert_eq!(
             table.sentences,
             [
-                "Both limits of the machine are reached: cached 78,300 IOPS of 77,000 IOPS (101.7 %), uncached 12,600 IOPS of 12,800 IOPS (98.4 %).",
-                "All jobs together did 90,900 IOPS: 118.1 % of the cached limit alone (77,000 IOPS), 101.2 % of the cached and uncached limits together (89,800 IOPS). The two paths have separate limits, so each is compared with its own jobs.",
+                "Both limits of the machine are reached: cached 78,300 IOPS of 77,000 IOPS (101.7 %), uncached 12,600 \
+                    IOPS of 12,800 IOPS (98.4 %).",
+                "All jobs together did 90,900 IOPS: 118.1 % of the cached limit alone (77,000 IOPS), 101.2 % of the \
+                    cached and uncached limits together (89,800 IOPS). The two paths have separate limits, so each is \
+                    compared with its own jobs.",
             ]
         );
     }

@@ -63,7 +63,8 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
     let total = busiest.usage.cpu().0.max(1) as f64;
     let (percent, user_percent) = (100.0 * share(busiest), 100.0 * busiest.usage.user_ns.0 as f64 / total);
     let what = format!(
-        "worker {} used {percent:.0} % of a processor ({user_percent:.0} % of that in this program, the rest in the kernel)",
+        "worker {} used {percent:.0} % of a processor ({user_percent:.0} % of that in this program, the rest in the \
+            kernel)",
         busiest.worker
     );
     let finding = Finding::new("GEN-CPU", Severity::Warning, what).at(&*job.plan.name);

@@ -90,7 +90,8 @@ const STARVED: (&str, &str) = (
 );
 /// The same if other programs used at least half of the processor time.
 const WITHOUT_PROCESSOR: (&str, &str) = (
-    "other programs kept the processors busy, so fathom could not keep the queue full; the target may be able to do more",
+    "other programs kept the processors busy, so fathom could not keep the queue full; the target may be able to do \
+        more",
     "stop these programs, and repeat the test",
 );
 /// The reason why flushes left slots without operations, and the recommended action.
@@ -142,7 +143,8 @@ fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
         FLUSHING
     } else if has_one_operation_per_worker(&found, job) {
         (
-            "each operation completed inside the submitting call, as on targets in memory and on file systems without asynchronous I/O, so a worker has only one in flight",
+            "each operation completed inside the submitting call, as on targets in memory and on file systems without \
+                asynchronous I/O, so a worker has only one in flight",
             "the rate is right for this many workers; raise `--workers` to have more in flight",
         )
     } else if has_one_each {
@@ -154,7 +156,8 @@ fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
         WITHOUT_PROCESSOR
     } else {
         (
-            "the queue was not kept full: fathom could not submit fast enough, so the results are lower than the target's capacity at this depth",
+            "the queue was not kept full: fathom could not submit fast enough, so the results are lower than the \
+                target's capacity at this depth",
             "use more workers, each with a smaller queue depth (`--workers 4 --depth 8`), and leave `engine` at `auto`",
         )
     };

@@ -27,7 +27,8 @@ pub(super) const CAP: Signature = Signature {
     answer: Answer::Cap,
     about: "The rate is from 3 % below to 5 % above a limit of a layer (1 % around a requested rate), or three of \
         four seconds are at the limit, at most 10 % of the seconds are above it, and the window does not end at a \
-        lower level. Of several limits, the lowest counts. At a second, greater depth, a higher rate refutes the limit; a higher latency alone confirms it.",
+        lower level. Of several limits, the lowest counts. At a second, greater depth, a higher rate refutes the \
+        limit; a higher latency alone confirms it.",
     detect,
 };
 

@@ -317,7 +317,8 @@ fn a_limit_can_be_met_everywhere_nowhere_or_unknown() {
     assert_eq!(
         missed.advice.sentence,
         "p99 <= 100 us is not met even at 1 in flight, the smallest measured load; the lowest p99 was 200 us \
-         (100 % over), at 1 in flight. Fewer operations in flight do not help; the lowest limit that can be met is 210 us."
+         (100 % over), at 1 in flight. Fewer operations in flight do not help; the lowest limit that can be met is \
+         210 us."
     );
     let mut points = limited();
     points[3].limited_ns_high = None;

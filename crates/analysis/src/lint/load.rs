@@ -21,8 +21,10 @@ pub(super) const RULES: &[Rule] = &[
         name: "SEQ-OVERLAP",
         severity: Severity::Warning,
         about: "Several threads access the same part of a target sequentially, starting at the same position.",
-        why: "all threads issue the same operations: a cache serves data that another thread has already read, and the device sees a random pattern",
-        fix: "use one thread per file, one shared position (DiskSpd -si), or different starts for the threads (DiskSpd -T, fio offset_increment)",
+        why: "all threads issue the same operations: a cache serves data that another thread has already read, and \
+            the device sees a random pattern",
+        fix: "use one thread per file, one shared position (DiskSpd -si), or different starts for the threads \
+            (DiskSpd -T, fio offset_increment)",
         detect: |rule, test, findings| {
             for job in test.jobs() {
                 let mut seen: Vec<(u32, u64)> = Vec::new();
@@ -115,7 +117,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "SIMPLE-TEST",
         severity: Severity::Warning,
         about: "One thread writes with one operation in flight.",
-        why: "shared storage is hardly ever used like this: the test shows the latency of a single stream, not what the storage can do",
+        why: "shared storage is hardly ever used like this: the test shows the latency of a single stream, not what \
+            the storage can do",
         fix: "use several threads with a queue, and reads among the writes, unless the application works like this",
         detect: |rule, test, findings| {
             let is_single_stream_intended = test.has_intent(Intent::SequentialStream)
@@ -182,7 +185,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "SEQ-SMALL",
         severity: Severity::Note,
         about: "Small blocks are accessed sequentially.",
-        why: "merging and read-ahead give more operations per second than random access, and real applications rarely access storage like this",
+        why: "merging and read-ahead give more operations per second than random access, and real applications rarely \
+            access storage like this",
         fix: "use random positions for operations per second, large blocks for throughput",
         detect: |rule, test, findings| {
             for job in test.jobs().filter(|job| uses_files(test, job)) {

@@ -57,7 +57,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "E-CORES",
         severity: Severity::Note,
         about: "The machine has different kinds of cores, and threads are not pinned.",
-        why: "a thread on an efficiency core issues less and has longer latencies, so figures depend on where threads happen to run",
+        why: "a thread on an efficiency core issues less and has longer latencies, so figures depend on where threads \
+            happen to run",
         fix: "pin the threads to cores of one kind",
         detect: |rule, test, findings| {
             let classes = || test.environment.cpu.topology.iter().map(|cpu| cpu.efficiency_class);
@@ -106,7 +107,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "BUSY-DISK",
         severity: Severity::Warning,
         about: "Before the test, other programs used the target's devices at more than 1 % of the requested rate.",
-        why: "their operations and those of the test slow each other down: the figures are worse than without them, and other work suffers",
+        why: "their operations and those of the test slow each other down: the figures are worse than without them, \
+            and other work suffers",
         fix: "stop the programs that use the disk; never test a disk in production",
         detect: |rule, test, findings| {
             let Some(before) = test
@@ -138,7 +140,8 @@ pub(super) const RULES: &[Rule] = &[
         severity: Severity::Warning,
         about: "A control group limits the device under a target to less than the test requests.",
         why: "the figures will show this limit instead of the storage's",
-        fix: "raise or remove the limit (`io.max`, `blkio.throttle.*`, or the container's limit), unless you want to measure the limited performance",
+        fix: "raise or remove the limit (`io.max`, `blkio.throttle.*`, or the container's limit), unless you want to \
+            measure the limited performance",
         detect: |rule, test, findings| {
             for limit in &test.environment.limits.devices {
                 let reads = (Direction::Read, limit.read_iops, limit.read_bytes);
@@ -179,7 +182,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "DEGRADED-RAID",
         severity: Severity::Warning,
-        about: "A device under a target reports bad health: a degraded array, exhausted spare blocks, a critical warning.",
+        about: "A device under a target reports bad health: a degraded array, exhausted spare blocks, a critical \
+            warning.",
         why: "rebuilds and repairs use part of the device's performance, and failing devices become slower",
         fix: "let the array rebuild or replace the device before you measure",
         detect: |rule, test, findings| {

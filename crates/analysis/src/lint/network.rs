@@ -48,7 +48,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "NFS-OPTIONS",
         severity: Severity::Note,
         about: "The mount has an option that affects the result: sync, noac, soft.",
-        why: "sync makes every write wait for the server's disk, noac asks the server for attributes each time, and soft turns \
+        why: "sync makes every write wait for the server's disk, noac asks the server for attributes each time, and \
+            soft turns \
           delays into errors",
         fix: "test with the options that applications will use",
         detect: |rule, test, findings| {

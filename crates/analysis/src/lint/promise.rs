@@ -11,7 +11,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "UNCAPPED-SLA",
         severity: Severity::Error,
         about: "The test judges a promised latency without a rate limit.",
-        why: "an unlimited load fills every queue, so its latency is mostly waiting time; the promise applies to the promised rate",
+        why: "an unlimited load fills every queue, so its latency is mostly waiting time; the promise applies to the \
+            promised rate",
         fix: "set the promised rate (`rate`), or use `fathom verify`, which sets it",
         detect: |rule, test, findings| {
             if test.purpose.promised_latency_ns.is_none() {
@@ -28,7 +29,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "UNDERSIZED-CONCURRENCY",
         severity: Severity::Warning,
         about: "Fewer operations are in flight than the promised rate needs at the promised latency.",
-        why: "by Little's law, a rate needs rate × latency operations in flight; with fewer, the test itself is the limit",
+        why: "by Little's law, a rate needs rate × latency operations in flight; with fewer, the test itself is the \
+            limit",
         fix: "raise the queue depth or the number of threads",
         detect: |rule, test, findings| {
             let (Some(iops), Some(latency)) = (test.purpose.promised_iops, test.purpose.promised_latency_ns) else {
@@ -50,7 +52,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "BW-BINDS-FIRST",
         severity: Severity::Warning,
-        about: "With this block size, a limit on bytes per second is reached before the promised operations per second.",
+        about: "With this block size, a limit on bytes per second is reached before the promised operations per \
+            second.",
         why: "operations per second × block size cannot exceed the allowed bytes per second",
         fix: "use smaller blocks to judge operations per second, and this block size to judge bytes per second",
         detect: |rule, test, findings| {

@@ -49,7 +49,8 @@ pub(super) const RULES: &[Rule] = &[
         about: "A target is in memory: on a file system such as tmpfs or on a RAM disk, also below an overlay or \
         a loop device. A loop device without direct I/O uses the page cache.",
         why: "the figures are those of memory and processors, not of a disk",
-        fix: "choose a target on the storage that you want to judge; attach a loop device with `losetup --direct-io=on`",
+        fix: "choose a target on the storage that you want to judge; attach a loop device with `losetup \
+            --direct-io=on`",
         detect: |rule, test, findings| {
             for (_, facts) in test.known_targets() {
                 let file_system = facts.file_system.as_ref().map(|file_system| file_system.kind.as_str());
@@ -95,7 +96,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "FILL-80",
         severity: Severity::Error,
         about: "The file system would be more than 80 % full, or 95 % for a test that needs at most 1 % of it.",
-        why: "nearly full file systems and thin volumes search for space with every write, so the figures are not those \
+        why: "nearly full file systems and thin volumes search for space with every write, so the figures are not \
+            those \
         of the storage",
         fix: "use smaller files or free some space; use `--silence FILL-80` to test a full file system",
         detect: |rule, test, findings| {

@@ -1,188 +1,23 @@
 //! Every rule accepts a sound test, and reports a test with the rule's defect.
 
+mod case;
+
 use std::collections::BTreeSet;
 
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
-use model::environment::{
-    Allocation, BackgroundIo, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Health, Host, IdleState,
-    LogicalCpu, TargetFacts,
-};
-use model::finding::{Finding, Severity};
+use model::environment::{Allocation, DeviceLimit, Health, IdleState, LogicalCpu};
+use model::finding::Severity;
 use model::mix::{Mix, MixRule};
-use model::plan::{
-    EngineKind, Extent, Part, Phases, Plan, Prepare, PresetUse, Rate, Step, Stop, Target, TargetId, TargetKind,
-    Workload,
-};
+use model::plan::{EngineKind, Extent, Prepare, PresetUse, Rate, Stop};
 use model::testing::assert_starts_with;
 use model::{Bytes, Nanos};
 
-use super::{Intent, Purpose, Test, Warmed, filter_silenced, lint, rules};
+use case::{Case, GIB, sound, warmed};
+
+use super::{Intent, Warmed, filter_silenced, rules};
 use crate::caps::{Layer, Limit};
-
-const GIB: u64 = 1 << 30;
-
-/// A test with its environment, to which defects can be added.
-struct Case {
-    workload: Workload,
-    target: Target,
-    more_targets: usize,
-    environment: Environment,
-    purpose: Purpose,
-    /// Changes the plan as a whole.
-    change: Option<fn(&mut Plan)>,
-}
-
-impl Case {
-    fn plan(&self) -> Plan {
-        let mut plan = Plan {
-            name: "sound".into(),
-            targets: vec![self.target.clone(); 1 + self.more_targets],
-            steps: vec![Step {
-                jobs: vec![self.workload.job(0)],
-                ..Step::default()
-            }],
-            ..Plan::default()
-        };
-        if let Some(change) = self.change {
-            change(&mut plan);
-        }
-        plan
-    }
-
-    fn findings(&self) -> Vec<Finding> {
-        lint(&Test {
-            plan: &self.plan(),
-            environment: &self.environment,
-            purpose: &self.purpose,
-        })
-    }
-
-    /// The finding of a rule.
-    fn finding(&self, rule: &str) -> Option<Finding> {
-        self.findings().into_iter().find(|finding| finding.rule == rule)
-    }
-
-    fn rules(&self) -> BTreeSet<String> {
-        self.findings().into_iter().map(|finding| finding.rule).collect()
-    }
-
-    fn part(&mut self) -> &mut Part {
-        &mut self.workload.parts[0]
-    }
-
-    fn facts(&mut self) -> &mut TargetFacts {
-        &mut self.environment.targets[0]
-    }
-
-    fn device(&mut self) -> &mut Device {
-        &mut self.environment.targets[0].devices[0]
-    }
-
-    /// Adds I/O of other programs in the ten seconds before the test.
-    fn add_background_io(&mut self, operations: [u64; 3]) {
-        let device = DeviceUse {
-            name: "nvme0n1".into(),
-            operations,
-            ..DeviceUse::default()
-        };
-        self.environment.before = Some(BackgroundIo {
-            watched_ns: Nanos::secs(10),
-            devices: vec![device],
-            programs: Vec::new(),
-        });
-    }
-
-    /// Adds a control group limit on the device of the target.
-    fn limit_device(&mut self, limit: DeviceLimit) {
-        self.device().number = "8:0".into();
-        self.environment.limits.devices = vec![DeviceLimit {
-            device: "8:0".into(),
-            ..limit
-        }];
-    }
-
-    fn file_system(&mut self) -> &mut FileSystem {
-        self.facts()
-            .file_system
-            .as_mut()
-            .expect("a sound target has a file system")
-    }
-}
-
-/// The recorded warm-up of the only target.
-fn warmed(boot: &str, ranges: &[(u64, u64, bool)]) -> Vec<Option<Warmed>> {
-    vec![Some(Warmed {
-        boot: Some(boot.into()),
-        ranges: ranges.to_vec(),
-    })]
-}
-
-/// 8 KiB, random, 70/30, 2 workers with 16 operations each, for five minutes. The target is an
-/// existing file of 100 GiB.
-fn sound() -> Case {
-    let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(300)));
-    workload.workers = 2;
-    workload.depth = 16;
-    workload.phases = Phases::with_warm_up(Nanos::secs(30));
-    workload.parts = vec![Part {
-        mix: Mix::Exact { write_percent: 30.0 },
-        sizes: BlockSizes::Fixed { size: Bytes(8 << 10) },
-        ..Part::default()
-    }];
-    Case {
-        workload,
-        target: Target {
-            path: "/data/test.dat".into(),
-            kind: TargetKind::Path,
-            prepare: Prepare::Filled {
-                size: Some(Bytes(100 * GIB)),
-            },
-            at_end: model::plan::AtEndOfJob::default(),
-        },
-        more_targets: 0,
-        environment: environment(),
-        purpose: Purpose::default(),
-        change: None,
-    }
-}
-
-fn environment() -> Environment {
-    Environment {
-        host: Host {
-            name: "node1".into(),
-            boot_id: Some("boot-1".into()),
-            ..Host::default()
-        },
-        cpu: Cpu {
-            logical: 8,
-            usable: 8,
-            numa_nodes: 1,
-            ..Cpu::default()
-        },
-        memory: Bytes(16 * GIB),
-        targets: vec![TargetFacts {
-            path: "/data/test.dat".into(),
-            kind: "file".into(),
-            size: Bytes(100 * GIB),
-            file_system: Some(FileSystem {
-                mount_point: "/data".into(),
-                size: Bytes(500 * GIB),
-                available: Bytes(300 * GIB),
-                ..FileSystem::default()
-            }),
-            devices: vec![Device {
-                name: "nvme0n1".into(),
-                size: Bytes(1000 * GIB),
-                queue_requests: Some(1023),
-                ..Device::default()
-            }],
-            ..TargetFacts::default()
-        }],
-        ..Environment::default()
-    }
-}
 
 /// A mix of 100 % writes is a write-only load too.
 #[test]
@@ -458,15 +293,6 @@ fn every_rule_reports_its_defect() {
     let covered: BTreeSet<&str> = DEFECTS.iter().map(|(name, _)| *name).collect();
     let all: BTreeSet<&str> = rules().map(|rule| rule.name).collect();
     assert_eq!(covered, all);
-}
-
-#[test]
-fn a_single_thread_is_reported_without_a_plural() {
-    let mut case = sound();
-    case.purpose.intent = Some(Intent::MaxIops);
-    (case.workload.workers, case.workload.depth) = (1, 1);
-    let finding = case.finding("SYNC-FEW-THREADS").expect("one thread");
-    assert_eq!(finding.what, "1 thread with one operation each");
 }
 
 /// The media under a virtual disk are unknown, so the finding is only about the region.

@@ -431,7 +431,10 @@ fn errors_about_unknown_names_list_the_nearest_names() {
 fn tables_are_checked_line_by_line() {
     let parse_rows = |rows: &str| {
         let text = format!(
-            "schema = 1\n[policy]\nid = \"my/vm\"\ntitle = \"x\"\nkind = \"machine\"\nas_of = \"2026-11\"\nsource = \"us\"\nconfidence = \"contract\"\n[[layer]]\nname = \"VM {{tier}}\"\niops = \"tier.iops\"\nbytes_per_sec = \"tier.mbps * 1MB\"\n[table]\ncolumns = [\"iops\", \"mbps\"]\nrows = \"{rows}\"\n"
+            "schema = 1\n[policy]\nid = \"my/vm\"\ntitle = \"x\"\nkind = \"machine\"\nas_of = \"2026-11\"\nsource = \
+                \"us\"\nconfidence = \"contract\"\n[[layer]]\nname = \"VM {{tier}}\"\niops = \
+                \"tier.iops\"\nbytes_per_sec = \"tier.mbps * 1MB\"\n[table]\ncolumns = [\"iops\", \"mbps\"]\nrows = \
+                \"{rows}\"\n"
         );
         Catalogue::with_user_files(&[("mine.toml".into(), text)])
     };

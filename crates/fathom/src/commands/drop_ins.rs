@@ -26,7 +26,8 @@ pub fn diskspd() -> Command {
          and ends with its exit codes. The program does the same when it is called as `diskspd`, through a copy or a \
          link.\n\n`fathom diskspd -?` lists the switches; docs/diskspd.md describes what each does here. \
          FATHOM_NOTES=1 shows notes even if stderr is not a terminal, FATHOM_RESULT=FILE also saves the native \
-         result, --report FILE (or FATHOM_REPORT=FILE) writes an HTML page with charts, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the \
+         result, --report FILE (or FATHOM_REPORT=FILE) writes an HTML page with charts, FATHOM_HISTORY=on keeps it in \
+         the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the \
          guard would refuse, FATHOM_DISKSPD_TEXT=2.0 prints the report in its older form.",
         "Switches and targets, as for DiskSpd",
     )
@@ -77,7 +78,8 @@ pub fn iometer() -> Command {
          where something failed or was refused. The program does the same when it is called as `iometer`, through a \
          copy or a link.\n\n`fathom iometer /?` lists the switches; docs/iometer.md describes what each key does \
          here. --map translates targets of other systems: \"D:=/mnt/data\". FATHOM_NOTES=1 shows notes even if \
-         stderr is not a terminal, FATHOM_RESULT=FILE also saves the native result, --report FILE (or FATHOM_REPORT=FILE) writes \
+         stderr is not a terminal, FATHOM_RESULT=FILE also saves the native result, --report FILE (or \
+         FATHOM_REPORT=FILE) writes \
          an HTML page with charts, FATHOM_HISTORY=on keeps it in \
          the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse.",
         "Switches and files, as for Iometer",

@@ -215,7 +215,8 @@ mod tests {
 
     #[test]
     fn the_nearest_mount_decides_whether_a_path_is_on_smb() {
-        let list = "/dev/sda / ext4 rw 0 0\n//srv/data /mnt/my\\040share cifs rw 0 0\nsrv:/x /mnt/my\\040share/nfs nfs4 rw 0 0\n";
+        let list = "/dev/sda / ext4 rw 0 0\n//srv/data /mnt/my\\040share cifs rw 0 0\nsrv:/x /mnt/my\\040share/nfs \
+            nfs4 rw 0 0\n";
         let check = |path: &str, expected: bool| assert_eq!(is_smb(list, Some(Path::new(path))), expected, "{path}");
         check("/mnt/my share/file", true);
         check("/mnt/my share/nfs/file", false);

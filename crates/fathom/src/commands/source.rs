@@ -124,7 +124,8 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         _ => match results::load_results(file) {
             Ok(results) => Ok(results.plan.into()),
             Err(faults) => {
-                let help = "a source is a job file (.toml, or of fio, DiskSpd, Vdbench or Iometer), a saved result, or a dialect with its arguments";
+                let help = "a source is a job file (.toml, or of fio, DiskSpd, Vdbench or Iometer), a saved result, \
+                    or a dialect with its arguments";
                 Err(Faults::usage(Fault::new(faults.first()).help(help)))
             }
         },

@@ -526,7 +526,9 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let chart = Chart {
         id: "latencies".into(),
         title: "Latency".into(),
-        about: "The mean, and the time within which 99 % (p99) or another share of the operations completed. Dashed lines are limits. Less is better.".into(),
+        about: "The mean, and the time within which 99 % (p99) or another share of the operations completed. Dashed \
+            lines are limits. Less is better."
+            .into(),
         x: Axis::names("workload"),
         y: Axis::from_zero("latency", unit),
         series: std::iter::once(bars("mean".to_owned(), &mean))

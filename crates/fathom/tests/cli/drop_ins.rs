@@ -33,7 +33,8 @@ const TESTS: [(&str, &str, &str, &str); 4] = [
         "fathom iometer FILE RESULTS.csv",
         "Version 1.1.0\n'TEST SETUP ====\n'Run Time\n'\thours      minutes    seconds\n\t0          0          1\n\
          'END test setup\n'ACCESS SPECIFICATIONS ====\n'Access specification name,default assignment\n\ta,NONE\n\
-         'size,% of size,% reads,% random,delay,burst,align,reply\n\t4096,100,100,100,0,1,0,0\n'END access specifications\n\
+         'size,% of size,% reads,% random,delay,burst,align,reply\n\t4096,100,100,100,0,1,0,0\n'END access \
+         specifications\n\
          'MANAGER LIST ====\n'Manager ID, manager name\n\t1,localhost\n'Manager network address\n\t127.0.0.1\n'Worker\n\
          \tw\n'Worker type\n\tDISK\n'Assigned access specs\n\ta\n'End assigned access specs\n'Target assignments\n\
          'Target\n\tDIR/data\n'Target type\n\tDISK\n'End target\n'End target assignments\n'End worker\n'End manager\n\

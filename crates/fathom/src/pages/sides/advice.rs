@@ -34,10 +34,12 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     let alternate = ab_command(heads, jobs);
     let sentence = match &alternate {
         Some((Variants::Two, _)) => format!(
-            "{cause}. {purpose}, alternate the two: that also shows the variation from run to run, which the intervals do not include."
+            "{cause}. {purpose}, alternate the two: that also shows the variation from run to run, which the \
+                intervals do not include."
         ),
         Some((Variants::One, _)) => format!(
-            "{cause}. {purpose}, alternate the test with itself: that shows how much its figures vary from run to run, which the intervals do not include. Then repeat it, and compare again."
+            "{cause}. {purpose}, alternate the test with itself: that shows how much its figures vary from run to \
+                run, which the intervals do not include. Then repeat it, and compare again."
         ),
         None => {
             format!("{cause}. {purpose}, repeat the test: the intervals do not include the variation from run to run.")

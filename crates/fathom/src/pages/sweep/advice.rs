@@ -33,7 +33,8 @@ pub(super) fn assess(report: &Report, study: &Study) -> Option<Lead> {
         .and_then(|seen| super::super::compare_with_typical(&seen))
         .unwrap_or_default();
     let sentence = format!(
-        "That depends on the latency that your programs tolerate. {comparison} This command finds the highest load within a limit."
+        "That depends on the latency that your programs tolerate. {comparison} This command finds the highest load \
+            within a limit."
     );
     Some(Lead {
         topic: "Is it good?".into(),

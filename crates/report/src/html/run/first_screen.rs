@@ -246,7 +246,8 @@ fn options_against(findings: &[Finding]) -> Vec<(String, String)> {
 /// Advises a command whose limits come from a result itself.
 pub fn advise_judging(command: &str) -> String {
     format!(
-        "judge it by the limits that you were promised, in place of these (this run's figures with some margin): `{command}`"
+        "judge it by the limits that you were promised, in place of these (this run's figures with some margin): \
+            `{command}`"
     )
 }
 

@@ -250,7 +250,8 @@ fn rank_bars(scope: &ChartScope, job: &JobSummary) -> Chart {
         id: scope.id("ranks"),
         title: scope.title("Operations per second of each rank"),
         about: format!(
-            "{selection}Equal bars mean that all hosts get the same rate from the storage. A straggler reached less than 80 % of the typical rate."
+            "{selection}Equal bars mean that all hosts get the same rate from the storage. A straggler reached less \
+                than 80 % of the typical rate."
         ),
         x: Axis::names("rank and host"),
         y: Axis::from_zero("IOPS", "IOPS"),
