@@ -182,15 +182,18 @@ pub(super) const LARGEST: Rule = Rule {
     },
 };
 
+/// The latencies of all operations, and of each direction unless it is the only one.
 fn latencies_by_direction(load: &Observation) -> impl Iterator<Item = (&'static str, &Latency)> {
     let flows = [
         ("all", Some(&load.total)),
         ("reads", load.directions.read.as_ref()),
         ("writes", load.directions.write.as_ref()),
     ];
+    let total = load.total.waited();
     flows
         .into_iter()
         .filter_map(|(name, flow)| Some((name, flow?.waited()?)))
+        .filter(move |(name, latency)| *name == "all" || total != Some(*latency))
 }
 
 fn to_nanos(ns: f64) -> Nanos {
