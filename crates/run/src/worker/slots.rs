@@ -82,19 +82,24 @@ pub(crate) struct SlotPool {
 impl SlotPool {
     /// The pools of a worker with `slots` slots. There is one for each stream, or one for all.
     pub(crate) fn for_plan(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
-        let depth = match plan.depth {
+        let streams_per_pool = match plan.depth {
             Depth::Shared { .. } => return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)],
             Depth::PerStream => 1,
             Depth::PerTarget { alternatives } => alternatives.max(1) as usize,
         };
-        let per_pool = slots / ((plan.streams.len() / depth) as u32).max(1);
+        let per_pool = slots / ((plan.streams.len() / streams_per_pool) as u32).max(1);
         let mut first_slot = 0;
-        let pools = plan.streams.iter().enumerate().step_by(depth).map(|(index, stream)| {
-            let count = if one_at_a_time { per_pool } else { stream.depth };
-            let pool = SlotPool::new(plan, index..index + depth, first_slot, count);
-            first_slot += count;
-            pool
-        });
+        let pools = plan
+            .streams
+            .iter()
+            .enumerate()
+            .step_by(streams_per_pool)
+            .map(|(index, stream)| {
+                let count = if one_at_a_time { per_pool } else { stream.depth };
+                let pool = SlotPool::new(plan, index..index + streams_per_pool, first_slot, count);
+                first_slot += count;
+                pool
+            });
         pools.collect()
     }
 
