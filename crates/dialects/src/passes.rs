@@ -20,9 +20,11 @@ pub(crate) fn operations_per_pass(stream: &Stream, area: u64) -> Option<f64> {
         Access::Sequential(walk) => match (walk.advance, length) {
             // A gap beyond the end wraps; only an operation at the end ends the pass.
             (Advance::Length { skip: 1.. }, _) => {
-                let (step, length) = (step(walk.advance, length?)?, length?);
+                let length = length?;
+                let distance = step(walk.advance, length)?;
                 let rest = area.checked_sub(walk.start.0)?.checked_sub(length)?;
-                rest.is_multiple_of(step).then(|| operations_per_sweep(stream, area))?
+                rest.is_multiple_of(distance)
+                    .then(|| operations_per_sweep(stream, area))?
             }
             _ => operations_per_sweep(stream, area),
         },

@@ -228,14 +228,14 @@ pub fn assign_threads(span: &TimeSpan) -> Vec<Vec<Use>> {
     if span.threads == 0 {
         let target_use = |(number, target): (usize, &Target)| {
             let weight = target.weight;
-            let create_affinity = move |relative| {
+            let create_uses = move |relative| {
                 vec![Use {
                     target: number,
                     relative,
                     weight,
                 }]
             };
-            (0..target.threads).map(create_affinity)
+            (0..target.threads).map(create_uses)
         };
         return targets().flat_map(target_use).collect();
     }

@@ -24,7 +24,7 @@ pub(super) fn expand_runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
     let depths = cycle_depths(setup.depth);
     let run_with = |targets: Counts, depth| Run { targets, depth };
     let cycled = |base: &Counts| -> Vec<Counts> {
-        let counts = target_counts(setup.targets, per_worker(base));
+        let counts = cycle_counts(setup.targets, per_worker(base));
         counts.into_iter().map(|count| limit_each(base, count)).collect()
     };
     let with_workers = |count: usize| -> Counts {
@@ -43,14 +43,14 @@ pub(super) fn expand_runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
         TestType::Normal => vec![run_with(all.clone(), None)],
         TestType::CycleTargets => cycled(all).into_iter().map(|targets| run_with(targets, None)).collect(),
         TestType::CycleWorkers => {
-            let counts = target_counts(setup.workers, most_workers);
+            let counts = cycle_counts(setup.workers, most_workers);
             counts
                 .into_iter()
                 .map(|count| run_with(with_workers(count), None))
                 .collect()
         }
         TestType::IncrementTargetsParallel => {
-            let counts = target_counts(setup.targets, per_manager());
+            let counts = cycle_counts(setup.targets, per_manager());
             let parallel = |count| all.iter().map(|workers| take(workers, &mut { count })).collect();
             counts
                 .into_iter()
@@ -58,12 +58,12 @@ pub(super) fn expand_runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
                 .collect()
         }
         TestType::IncrementTargetsSerial => {
-            let counts = target_counts(setup.targets, all.iter().flatten().sum());
+            let counts = cycle_counts(setup.targets, all.iter().flatten().sum());
             let serial = |mut count| all.iter().map(|workers| take(workers, &mut count)).collect();
             counts.into_iter().map(|count| run_with(serial(count), None)).collect()
         }
         TestType::CycleWorkersAndTargets => {
-            let counts = target_counts(setup.workers, most_workers);
+            let counts = cycle_counts(setup.workers, most_workers);
             let variants = counts.into_iter().flat_map(|count| cycled(&with_workers(count)));
             variants
                 .take(MAX_RUNS + 1)
@@ -101,7 +101,7 @@ fn take(workers: &[usize], left: &mut usize) -> Vec<usize> {
 }
 
 /// The series up to the first number that reaches `max`, which is then `max` itself.
-fn target_counts(steps: Steps, max: usize) -> Vec<usize> {
+fn cycle_counts(steps: Steps, max: usize) -> Vec<usize> {
     let mut counts = Vec::new();
     for count in step_values(steps).take(MAX_RUNS + 1) {
         counts.push((count as usize).min(max));
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn numbers_grow_until_all_are_in_use() {
         let check = |(start, step, exponential), max, expected: &[usize]| {
-            assert_eq!(target_counts(steps(start, step, exponential), max), expected);
+            assert_eq!(cycle_counts(steps(start, step, exponential), max), expected);
         };
         check((1, 2, false), 3, &[1, 3]);
         check((1, 2, false), 4, &[1, 3, 4]);

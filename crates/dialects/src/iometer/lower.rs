@@ -472,7 +472,7 @@ impl<'a> Lowering<'a> {
             None => worker_seed(self.seed, number),
         };
         let mut alternatives = 1;
-        let mut targets = Vec::new();
+        let mut streams = Vec::new();
         for name in &worker.targets[..count] {
             let Ok(target) = self.finder.find(name) else { continue };
             let Some(id) = self.targets.iter().position(|known| known.path == target.path) else {
@@ -484,7 +484,7 @@ impl<'a> Lowering<'a> {
             };
             let shaped = create_streams(shape);
             alternatives = shaped.len();
-            targets.extend(shaped.into_iter().map(|stream| Stream {
+            streams.extend(shaped.into_iter().map(|stream| Stream {
                 target: StreamTarget::One {
                     target: TargetId(id as u32),
                 },
@@ -501,7 +501,7 @@ impl<'a> Lowering<'a> {
                 ..stream
             }));
         }
-        let has_bursts = alternatives > 1 || targets.len() > 1 && targets.iter().any(|stream| stream.think.is_some());
+        let has_bursts = alternatives > 1 || streams.len() > 1 && streams.iter().any(|stream| stream.think.is_some());
         PlanWorker {
             depth: match has_bursts {
                 true => Depth::PerTarget {
@@ -510,7 +510,7 @@ impl<'a> Lowering<'a> {
                 false => Depth::PerStream,
             },
             draws: model::draws::DrawsForm::Native { seed },
-            streams: targets,
+            streams,
             ..PlanWorker::default()
         }
     }

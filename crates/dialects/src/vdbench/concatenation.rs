@@ -3,13 +3,12 @@
 //! A random workload has a stream for each SD, weighted by its part of the region: positions are
 //! distributed as over one long SD. A sequential workload goes through the SDs one after another.
 
-use model::Nanos;
 use model::access::{Access, Advance, AtEnd, Sequential};
-use model::plan::{Extent, FileService, Flow, Job, Region, Step, Stop, Stream, StreamTarget, TargetId};
+use model::plan::{Extent, FileService, Job, Region, Step, Stop, Stream, StreamTarget, TargetId};
 
 use super::definitions::{Sd, Wd};
 use super::lower::{
-    JobPart, Lowering, create_worker, end_on_failure, flow_id, has_free_shares, mixed_seed, unsupported_run,
+    JobPart, Lowering, create_worker, end_on_failure, has_free_shares, mixed_seed, share_by_counting, unsupported_run,
 };
 use super::runs::Run;
 use super::streams::{Piece, access, mix, sizes, stream};
@@ -71,11 +70,8 @@ impl Lowering<'_> {
             self.workload_of.push(vec![workloads]);
         }
         if has_free_shares(run) && jobs.len() > 1 {
-            for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
-                let weight = worker.streams.iter().map(|stream| stream.weight).sum();
-                let (id, pause_ns) = (flow_id(None), Nanos(0));
-                worker.streams[0].flow = Some(Flow { id, weight, pause_ns });
-            }
+            let workers = jobs.iter_mut().flat_map(|job| &mut job.workers);
+            workers.for_each(|worker| share_by_counting(worker, None));
         }
         end_on_failure(&mut jobs);
         self.steps.push(Step { jobs, prepare: None });
@@ -124,6 +120,10 @@ impl Lowering<'_> {
             (wd.poisson.is_some(), "`poisson` or `hotband=`"),
             ((1..100).contains(&wd.seekpct), "a `seekpct=` between 0 and 100"),
             (wd.seekpct <= 0 && wd.range.is_some(), "a `range=` of sequential work"),
+            (
+                wd.seekpct <= 0 && run.maxdata.is_some(),
+                "`maxdata=` with sequential work",
+            ),
         ];
         if let Some((_, what)) = unsupported.iter().find(|(is_set, _)| *is_set) {
             let what = format!("{what} of wd={} with `concatenatesds=yes`", wd.name);
@@ -220,7 +220,13 @@ impl Lowering<'_> {
             ));
         }
         let (sd, total) = (parts[0].0, parts.iter().map(|(_, size, _)| size).sum());
-        let (_, sizes, align) = sizes(run, sd, wd, false)?.remove(0);
+        let has_same_flags = parts.iter().all(|(part, ..)| part.flags == sd.flags);
+        if run.flags.is_empty() && wd.flags.is_empty() && !has_same_flags {
+            let what = "sequential work on concatenated SDs with different `openflags=`";
+            return Err(unsupported_run(run, what, "set `openflags=` in the WD or RD"));
+        }
+        // Sequential work has one entry.
+        let (_, block_sizes, align) = sizes(run, sd, wd, false)?.remove(0);
         let piece = Piece {
             share: 1.0,
             region: (0, total),
@@ -230,7 +236,7 @@ impl Lowering<'_> {
                 at_end: AtEnd::Finish,
                 ..Sequential::default()
             }),
-            sizes,
+            sizes: block_sizes,
             align,
         };
         let targets: Vec<TargetId> = parts.iter().map(|(.., target)| *target).collect();

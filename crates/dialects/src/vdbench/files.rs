@@ -216,7 +216,7 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
     }
 }
 
-fn parse_threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
+pub(super) fn parse_threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
     let threads = block.number("threads")?.unwrap_or(default);
     match (1.0..=65_536.0).contains(&threads) {
         true => Ok(threads as u32),

@@ -111,13 +111,13 @@ pub(super) fn repeat_for_hosts(blocks: Vec<Block>) -> Result<Vec<Block>, Diagnos
     if labels.is_empty() {
         labels.push(LOCAL.to_owned());
     }
-    let mut hosts = Vec::new();
+    let mut repeated = Vec::new();
     for block in blocks {
         let is_repeated = [Section::Sd, Section::Fsd, Section::Wd, Section::Fwd].contains(&block.section);
         let values = block.params.iter().flat_map(|(_, item)| &item.values);
         let mentions = has_host_word(&block.name) || { values }.any(|value| has_host_word(&value.text));
         if !is_repeated || !mentions || block.name == "default" {
-            hosts.push(block);
+            repeated.push(block);
             continue;
         }
         for (number, label) in labels.iter().enumerate() {
@@ -131,10 +131,10 @@ pub(super) fn repeat_for_hosts(blocks: Vec<Block>) -> Result<Vec<Block>, Diagnos
             copy.name = text(&copy.name);
             let values = copy.params.iter_mut().flat_map(|(_, item)| &mut item.values);
             values.for_each(|value: &mut Value| value.text = text(&value.text));
-            hosts.push(copy);
+            repeated.push(copy);
         }
     }
-    Ok(hosts)
+    Ok(repeated)
 }
 
 /// True if a value depends on the host.

@@ -291,13 +291,7 @@ impl<'a> Lowering<'a> {
         }
         for (job, (_, rank)) in jobs.iter_mut().zip(parts) {
             for worker in job.workers.iter_mut().filter(|_| on_host(*rank).count() > 1) {
-                // The streams of an SD divide its share by their weights.
-                let weight = worker.streams.iter().map(|stream| stream.weight).sum();
-                worker.streams[0].flow = Some(Flow {
-                    id: flow_id(*rank),
-                    weight,
-                    pause_ns: Nanos(0),
-                });
+                share_by_counting(worker, *rank);
             }
         }
         Ok(())
@@ -366,7 +360,7 @@ impl<'a> Lowering<'a> {
         let target = Target {
             path,
             kind: TargetKind::Path,
-            prepare: match is_file && is_short && self.parameters.general.format != Some(false) {
+            prepare: match is_file && is_short && general.format != Some(false) && !general.concatenates {
                 true => Prepare::LayOut {
                     size: Bytes(size),
                     allocate: AllocateMode::None,
@@ -621,6 +615,14 @@ pub(super) fn has_free_shares(run: &Run) -> bool {
 /// The flow in which the streams of a host count their operations.
 pub(super) fn flow_id(rank: Option<usize>) -> i64 {
     rank.map_or(1, |rank| rank as i64 + 1)
+}
+
+/// Makes a worker count its operations together with the others of its host. Its streams divide its
+/// share by their weights.
+pub(super) fn share_by_counting(worker: &mut Worker, rank: Option<usize>) {
+    let weight = worker.streams.iter().map(|stream| stream.weight).sum();
+    let (id, pause_ns) = (flow_id(rank), Nanos(0));
+    worker.streams[0].flow = Some(Flow { id, weight, pause_ns });
 }
 
 pub(super) fn unsupported_run(run: &Run, what: &str, help: &str) -> Diagnostic {

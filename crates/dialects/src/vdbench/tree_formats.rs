@@ -9,17 +9,17 @@ use super::runs::{Run, RunRate};
 
 /// All runs, each preceded by the runs that create or remove its trees.
 pub fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Run> {
-    let mut formats = Vec::new();
+    let mut expanded = Vec::new();
     if parameters.cleans {
-        formats.extend(clean(runs, &parameters.format_fwd));
+        expanded.extend(clean(runs, &parameters.format_fwd));
     }
     for run in runs {
-        formats.extend(run.tree_format(&parameters.format_fwd));
+        expanded.extend(run.tree_format(&parameters.format_fwd));
         if !run.files.as_ref().is_some_and(|files| files.format.only) {
-            formats.push(run.clone());
+            expanded.push(run.clone());
         }
     }
-    formats
+    expanded
 }
 
 /// The run of `-c`, which removes all trees; `None` without trees.

@@ -2,6 +2,7 @@
 
 use super::blocks::Block;
 use super::definitions::{Parameters, Sd, Transfer, Wd, parse_flags, parse_range};
+use super::files::parse_threads;
 use super::hosts::parse_selected_labels;
 use super::values::MAX_RATE;
 use crate::Diagnostic;
@@ -47,14 +48,11 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
     if streams.is_some_and(|streams| streams < 2) {
         return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
     }
-    let threads = block.number("threads")?.map(|threads| threads as u32);
+    let threads = block.item("threads").map(|_| parse_threads(block, 1.0)).transpose()?;
     if threads.is_some() && !parameters.general.concatenates {
         let what =
             "Workload Definition (WD) level thread= parameter may only be used together with 'concatenatesds=yes'";
         return Err(block.error(what.into()));
-    }
-    if threads == Some(0) {
-        return Err(block.error("Invalid contents for 'threads=': 0".into()));
     }
     let (seekpct, poisson) = seek(block)?;
     let hotband = parse_range(block, "hotband")?;

@@ -418,6 +418,14 @@ fn concatenated_sds_are_read_as_one() {
         157,
         &["wd=wd1: for SD concatenation each WD must request a threads= value"],
     );
+    let limited = parameters.replace("iorate=100,elapsed=3", "iorate=100,elapsed=3,maxdata=1m");
+    run_vdbench(folder.path(), &limited, &[]).expect(157, &["`maxdata=` with sequential work"]);
+    let flags = parameters.replace("lun=DIR/two", "lun=DIR/two,openflags=o_direct");
+    run_vdbench(folder.path(), &flags, &[]).expect(157, &["different `openflags=`"]);
+    // Files are never created.
+    let missing = parameters.replace("lun=DIR/two", "lun=DIR/three,size=1m");
+    run_vdbench(folder.path(), &missing, &[]).expect(157, &["three"]);
+    assert!(!folder.path().join("three").exists());
 }
 
 /// Every link of the summary leads to a file. The size of the tree is as recorded from Vdbench.

@@ -150,12 +150,12 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
     "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
-    "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Both(parts::bytes);
-    "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Both(parts::region_percent);
-    "job.stop.operations" ["operations", "number_ios", ""] => Lost, Both(parts::operations);
-    "job.stop.passes" ["passes", "loops", ""] => Lost, Both(parts::passes);
-    "job.stop.passes" ["operations, bytes, passes", "number_ios, io_size, loops", ""] => Lost, Both(parts::total);
-    "job.stop.rounds" ["passes", "loops, time_based", ""] => Lost, Both(parts::rounds);
+    "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Both(parts::compare_bytes);
+    "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Both(parts::compare_region_percent);
+    "job.stop.operations" ["operations", "number_ios", ""] => Lost, Both(parts::compare_operations);
+    "job.stop.passes" ["passes", "loops", ""] => Lost, Both(parts::compare_passes);
+    "job.stop.passes" ["operations, bytes, passes", "number_ios, io_size, loops", ""] => Lost, Both(parts::compare_total);
+    "job.stop.rounds" ["passes", "loops, time_based", ""] => Lost, Both(parts::compare_rounds);
     "job.stop.after_ns" ["time", "runtime", "-d"] =>
         Lost, Words(|at, _| at.job.stop.after_ns.map_or("no time limit".into(), words::format_time));
     "job.after" ["after", "wait_for", ""] => Lost, Words(parts::describe_after);
@@ -237,7 +237,7 @@ pub(super) const ROWS: &[Row] = rows! {
         Lost, Both(parts::compare_recreation_per_step);
     "target.at_end" ["keep", "unlink", ""] => Lost, Both(parts::compare_file_removal);
     "stream.region" ["offset, size", "offset, size", "-B, -f"] => Lost, Both(parts::compare_region);
-    "stream.mix" ["read, write, trim", "rw, rwmixwrite", "-w"] => Lost, Both(parts::mix);
+    "stream.mix" ["read, write, trim", "rw, rwmixwrite", "-w"] => Lost, Both(parts::compare_mix);
     "stream.mix.rule" ["read, write, trim", "rw, rwmixwrite", "-w"] => Equivalent, Both(parts::compare_runs);
     "stream.pattern.sizes_by_place" ["", "bs_is_seq_rand", ""] =>
         Lost, Flag("the block size depends on whether the position is random");
@@ -297,5 +297,5 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Equivalent, Ignored;
     // The path of a state follows from the job names.
     "stream.verify.state_file stream.verify.directory" NAMELESS => Equivalent, Ignored;
-    "stream.verify" ["", "verify", ""] => Lost, Both(parts::verify);
+    "stream.verify" ["", "verify", ""] => Lost, Both(parts::compare_verify);
 };

@@ -5,7 +5,7 @@ use model::observation::{AtOnce, Flow, Generator, Load, Observation, PartFlow, S
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
-use super::json_flows::{EntryFlows, device, read_directions};
+use super::json_flows::{EntryFlows, device, parse_milliseconds, read_directions};
 use super::{AccessKind, Options, is_synchronous, jobs_merged};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, embedded, flow_sum};
@@ -121,12 +121,7 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
         error: job.get("error").and_then(Value::as_u64).unwrap_or(0),
         errors: job.get("total_err").and_then(Value::as_u64),
         depth_level_one: level,
-        clone_time: Nanos(
-            job.get("job_runtime")
-                .and_then(Value::as_u64)
-                .unwrap_or(0)
-                .saturating_mul(1_000_000),
-        ),
+        clone_time: parse_milliseconds(job, "job_runtime").unwrap_or_default(),
     })
 }
 
@@ -328,7 +323,7 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
             .direct
             .and_then(|direct| some_if(other.direct == Some(direct)).map(|()| direct));
         load.no_io |= other.no_io;
-        load.closed_loop = load.closed_loop.zip(other.closed_loop).map(|(a, other)| a && other);
+        load.closed_loop = load.closed_loop.zip(other.closed_loop).map(|(a, b)| a && b);
         load.size = load
             .size
             .and_then(|size| some_if(other.size == Some(size)).map(|()| size));

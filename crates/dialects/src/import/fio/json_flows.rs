@@ -28,7 +28,12 @@ pub(super) struct DirectionResult {
     pub completion_percentiles: bool,
 }
 
-pub(super) fn parse_direction(value: &Value) -> Option<DirectionResult> {
+pub(super) fn parse_milliseconds(value: &Value, key: &str) -> Option<Nanos> {
+    Some(Nanos(get_integer(value, key)?.saturating_mul(1_000_000)))
+}
+
+/// `job_time` is the sum of the times of all clones that the entry covers.
+pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<DirectionResult> {
     let operations = get_integer(value, "total_ios").filter(|operations| *operations > 0)?;
     let (total, completion) = (value.get("lat_ns"), value.get("clat_ns"));
     let measured = |latency: &&Value| get_integer(latency, "N").is_some_and(|samples| samples > 0);
@@ -38,9 +43,7 @@ pub(super) fn parse_direction(value: &Value) -> Option<DirectionResult> {
     let own_quantiles = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
     let borrowed = own_quantiles.is_none() && measured_total.is_some();
     let quantiles = own_quantiles.unwrap_or_else(|| measured_completion.map(quantiles).unwrap_or_default());
-    let runtime = get_integer(value, "runtime")
-        .filter(|ms| *ms > 0)
-        .map(|ms| Nanos(ms.saturating_mul(1_000_000)));
+    let runtime = parse_milliseconds(value, "runtime").filter(|time| time.0 > 0);
     Some(DirectionResult {
         completion_percentiles: (borrowed || measured_total.is_none()) && !quantiles.is_empty(),
         runtime,
@@ -51,7 +54,7 @@ pub(super) fn parse_direction(value: &Value) -> Option<DirectionResult> {
             bytes_per_sec: get_number(value, "bw_bytes").or_else(|| get_number(value, "bw").map(|kib| kib * 1024.0)),
             iops_deviation: get_number(value, "iops_stddev")
                 .zip(get_integer(value, "iops_samples"))
-                .and_then(|samples| clone_deviation(samples, runtime.unwrap_or_default())),
+                .and_then(|samples| clone_deviation(samples, runtime.unwrap_or_default().max(job_time), 1)),
             latency: main.map(|main| Latency {
                 samples: get_integer(main, "N"),
                 mean_ns: get_number(main, "mean"),
@@ -91,7 +94,8 @@ pub(super) struct EntryFlows {
 
 /// Reads the directions of a job; `None` if none did anything.
 pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
-    let direction_by_name = |name: &str| job.get(name).and_then(parse_direction);
+    let job_time = parse_milliseconds(job, "job_runtime").unwrap_or_default();
+    let direction_by_name = |name: &str| parse_direction(job.get(name)?, job_time);
     // With unified reporting, one flow covers all directions.
     let mixed = direction_by_name("mixed");
     let by_direction = PerDirection::new(
@@ -120,8 +124,9 @@ pub(super) fn device(document: &Value, measured: Nanos) -> Option<DeviceView> {
         return None;
     };
     let seconds = measured.as_secs();
-    let sum =
-        |first_key: &str, other: &str| Some((get_integer(device, first_key)? + get_integer(device, other)?) as f64);
+    let sum = |first_key: &str, second_key: &str| {
+        Some((get_integer(device, first_key)? + get_integer(device, second_key)?) as f64)
+    };
     (seconds > 0.0).then_some(())?;
     Some(DeviceView {
         in_flight: get_number(device, "in_queue")? / (seconds * 1000.0),

@@ -30,11 +30,11 @@ fn jobs_merged(entry: &str) -> Finding {
     finding.help("omit group_reporting, or set new_group for each job")
 }
 
-/// The deviation of the rate, if its samples cover a second at most. It is that of one clone: with
+/// The deviation of the rate of one clone, if the samples cover a second at most. With
 /// `group_reporting`, fio pools the samples of all clones. The rates of the clones may vary
 /// together, so the deviation of their sum is at most the sum of theirs.
-fn clone_deviation((deviation, samples): (f64, u64), measured: Nanos) -> Option<f64> {
-    (samples > 1 && samples as f64 >= measured.as_secs()).then_some(deviation)
+fn clone_deviation((deviation, samples): (f64, u64), measured: Nanos, clones: u32) -> Option<f64> {
+    (samples > 1 && samples as f64 >= measured.as_secs() * f64::from(clones)).then_some(deviation)
 }
 
 /// Options by name, as a report lists them.

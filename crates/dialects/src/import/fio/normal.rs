@@ -231,7 +231,7 @@ impl Entry {
             iops_deviation: part
                 .rate_samples
                 .zip(part.rates.runtime)
-                .and_then(|(samples, time)| clone_deviation(samples, time))
+                .and_then(|(samples, time)| clone_deviation(samples, time, self.head.jobs))
                 .map(|deviation| deviation * f64::from(self.head.jobs)),
             latency: main.map(|line| Latency {
                 samples: operations,

@@ -293,7 +293,7 @@ impl Group {
                 .map(|row| worker_depth(row, row.depth))
                 .collect())
         };
-        let is_only_worker = || {
+        let depth_of_only_worker = || {
             let is_single = self.all.workers == Some(1) && self.all.disks == Some(1);
             self.all.depth.filter(|_| is_single)
         };
@@ -308,7 +308,7 @@ impl Group {
         };
         depth_of_disks()
             .or_else(depth_of_workers)
-            .or_else(is_only_worker)
+            .or_else(depth_of_only_worker)
             .or_else(set)
     }
 

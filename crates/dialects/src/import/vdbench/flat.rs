@@ -76,21 +76,21 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
 /// number if all are equal.
 fn name_runs(runs: Vec<FlatRun>) -> Vec<Run> {
     let mut named: Vec<Run> = Vec::new();
-    for lines in &runs {
-        let runs_of_same_definition = || runs.iter().filter(|other| other.definition == lines.definition);
+    for flat_run in &runs {
+        let runs_of_same_definition = || runs.iter().filter(|other| other.definition == flat_run.definition);
         let differs = |column: &usize| {
-            runs_of_same_definition().any(|other| other.requested[*column] != lines.requested[*column])
+            runs_of_same_definition().any(|other| other.requested[*column] != flat_run.requested[*column])
         };
         let words: Vec<String> = (0..REQUEST_COLUMNS.len())
             .filter(differs)
             .map(|column| match REQUEST_COLUMNS[column] {
-                "reqrate" => format!("iorate={}", lines.requested[column]),
-                name => format!("{name}={}", lines.requested[column]),
+                "reqrate" => format!("iorate={}", flat_run.requested[column]),
+                name => format!("{name}={}", flat_run.requested[column]),
             })
             .collect();
         let name = match words.is_empty() {
-            true => lines.definition.clone(),
-            false => format!("{} ({})", lines.definition, words.join(" ")),
+            true => flat_run.definition.clone(),
+            false => format!("{} ({})", flat_run.definition, words.join(" ")),
         };
         let is_earlier = |run: &&Run| run.name == name || run.name.starts_with(&format!("{name} #"));
         let earlier = named.iter().filter(is_earlier).count();
@@ -99,7 +99,7 @@ fn name_runs(runs: Vec<FlatRun>) -> Vec<Run> {
                 0 => name,
                 _ => format!("{name} #{}", earlier + 1),
             },
-            ..lines.run.clone()
+            ..flat_run.run.clone()
         });
     }
     named

@@ -162,10 +162,10 @@ impl Run {
         let rows: Vec<(u32, f64)> = self.intervals().map(|(number, row)| (number, row.time)).collect();
         let mut found = None;
         for pair in rows.windows(2) {
-            let [(first, first_name), (second, second_name)] = *pair else {
+            let [(first, first_time), (second, second_time)] = *pair else {
                 return None;
             };
-            let passed = (second_name - first_name).rem_euclid(SECONDS_PER_DAY)
+            let passed = (second_time - first_time).rem_euclid(SECONDS_PER_DAY)
                 / f64::from(second.checked_sub(first).filter(|steps| *steps > 0)?);
             let seconds = passed.round();
             if seconds < 1.0 || (passed - seconds).abs() > MAX_DELAY_S || found.is_some_and(|found| found != seconds) {

@@ -51,7 +51,9 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         synonyms: &["threads", "jobs"],
         set: |job, text| {
             job.workers = match text.trim() {
-                "auto" => std::thread::available_parallelism().map_or(1, |processors| processors.get() as u32),
+                "auto" => {
+                    std::thread::available_parallelism().map_or(1, |processors| processors.get().min(4096) as u32)
+                }
                 text => values::parse_count(text, 1, 4096)
                     .map_err(|why| format!("{why}; the number of threads is 1 to 4096, or `auto`"))?
                     as u32,

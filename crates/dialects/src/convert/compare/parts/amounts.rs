@@ -15,32 +15,32 @@ use crate::passes::{mean_length, operations_per_pass, operations_per_sweep};
 /// Estimates of jobs with random lengths may differ by this share.
 const ESTIMATE_TOLERANCE: f64 = 0.15;
 
-pub(in crate::convert::compare) fn bytes(pair: &Pair<'_>) -> Difference {
-    setting(pair, |at| {
+pub(in crate::convert::compare) fn compare_bytes(pair: &Pair<'_>) -> Difference {
+    compare_stop_rule(pair, |at| {
         optional(&effective_stop(at).bytes, |bytes| {
             format!("{} by each worker", words::format_size(bytes.0))
         })
     })
 }
 
-pub(in crate::convert::compare) fn region_percent(pair: &Pair<'_>) -> Difference {
-    setting(pair, |at| {
+pub(in crate::convert::compare) fn compare_region_percent(pair: &Pair<'_>) -> Difference {
+    compare_stop_rule(pair, |at| {
         optional(&effective_stop(at).region_percent, |percent| {
             format!("{percent} % of the region")
         })
     })
 }
 
-pub(in crate::convert::compare) fn operations(pair: &Pair<'_>) -> Difference {
-    setting(pair, |at| {
+pub(in crate::convert::compare) fn compare_operations(pair: &Pair<'_>) -> Difference {
+    compare_stop_rule(pair, |at| {
         optional(&effective_stop(at).operations, |count| {
             format!("{count} by each worker")
         })
     })
 }
 
-pub(in crate::convert::compare) fn passes(pair: &Pair<'_>) -> Difference {
-    let (wanted, got) = setting(pair, |at| optional(&effective_stop(at).passes, u32::to_string))?;
+pub(in crate::convert::compare) fn compare_passes(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = compare_stop_rule(pair, |at| optional(&effective_stop(at).passes, u32::to_string))?;
     match (pair.from, wanted.as_str()) {
         // These dialects have no name for it.
         (Dialect::Vdbench | Dialect::Iometer, "1") => difference("it ends after a pass over its region", got),
@@ -50,7 +50,7 @@ pub(in crate::convert::compare) fn passes(pair: &Pair<'_>) -> Difference {
 }
 
 /// Compares one of the rules that end a job, unless all rules together mean the same operations.
-fn setting(pair: &Pair<'_>, describe: fn(&StreamContext<'_>) -> String) -> Difference {
+fn compare_stop_rule(pair: &Pair<'_>, describe: fn(&StreamContext<'_>) -> String) -> Difference {
     let (wanted, got) = (describe(&pair.wanted), describe(&pair.got));
     match wanted.is_empty() || wanted == got || issues_same_amount(pair) {
         true => None,
@@ -60,8 +60,14 @@ fn setting(pair: &Pair<'_>, describe: fn(&StreamContext<'_>) -> String) -> Diffe
 
 /// Compares the operations that each worker issues, unless a rule that ends the job already
 /// differs.
-pub(in crate::convert::compare) fn total(pair: &Pair<'_>) -> Difference {
-    let rules: [fn(&Pair<'_>) -> Difference; 5] = [bytes, region_percent, operations, passes, super::compare_region];
+pub(in crate::convert::compare) fn compare_total(pair: &Pair<'_>) -> Difference {
+    let rules: [fn(&Pair<'_>) -> Difference; 5] = [
+        compare_bytes,
+        compare_region_percent,
+        compare_operations,
+        compare_passes,
+        super::compare_region,
+    ];
     if issues_same_amount(pair) || rules.iter().any(|rule| rule(pair).is_some()) {
         return None;
     }
@@ -75,7 +81,7 @@ pub(in crate::convert::compare) fn total(pair: &Pair<'_>) -> Difference {
 }
 
 /// Compares whether an amount that is less than a pass repeats from the beginning.
-pub(in crate::convert::compare) fn rounds(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn compare_rounds(pair: &Pair<'_>) -> Difference {
     let size = *sizes(pair).first()?;
     let repeats = |at: &StreamContext<'_>| {
         let stop = at.job.stop;
@@ -218,8 +224,8 @@ fn amount(at: &StreamContext<'_>, stop: &Stop, size: u64) -> Option<Issued> {
     let pass = operations_per_pass(stream, area);
     let all = targets as f64;
     let share = |percent: u32| area as f64 * all * f64::from(percent) / 100.0;
-    let bytes = [stop.bytes.map(|bytes| bytes.0 as f64), stop.region_percent.map(share)];
-    let of_bytes = bytes.into_iter().flatten().map(|bytes| match is_exact {
+    let byte_limits = [stop.bytes.map(|bytes| bytes.0 as f64), stop.region_percent.map(share)];
+    let of_bytes = byte_limits.into_iter().flatten().map(|bytes| match is_exact {
         true => (bytes / length).ceil(),
         false => bytes / length,
     });

@@ -19,7 +19,9 @@ use super::{Pair, StreamContext};
 use crate::convert::{shares, words};
 
 pub(in crate::convert) use amounts::repeats_passes;
-pub(super) use amounts::{bytes, operations, passes, region_percent, rounds, total};
+pub(super) use amounts::{
+    compare_bytes, compare_operations, compare_passes, compare_region_percent, compare_rounds, compare_total,
+};
 pub(super) use targets::{
     compare_file_choice, compare_file_removal, compare_file_size, compare_paths, compare_preparation,
     compare_recreation_per_step, compare_region, describe_target_kind,
@@ -273,7 +275,7 @@ fn wanted_mix(pair: &Pair<'_>) -> Mix {
     }
 }
 
-pub(super) fn mix(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_mix(pair: &Pair<'_>) -> Difference {
     difference_if(
         words::mix(&wanted_mix(pair)),
         words::mix(&pair.got.stream.mix),
@@ -460,11 +462,11 @@ fn sum_rates(all: impl Iterator<Item = PerDirection<Option<Rate>>>) -> PerDirect
 
 fn same_rates(pair: &Pair<'_>) -> bool {
     let [wanted, got] = total_rates(pair);
-    let are_equal_rates = |before: &Option<Rate>, other: &Option<Rate>| match (before, other) {
+    let are_equal_rates = |a: &Option<Rate>, b: &Option<Rate>| match (a, b) {
         (None, None) => true,
-        (Some(before), Some(other)) => {
-            let (a, b) = (before.per_second(), other.per_second());
-            before.unit == other.unit && (a - b).abs() <= 1e-6 * a.max(b)
+        (Some(a), Some(b)) => {
+            let (x, y) = (a.per_second(), b.per_second());
+            a.unit == b.unit && (x - y).abs() <= 1e-6 * x.max(y)
         }
         _ => false,
     };
@@ -562,7 +564,7 @@ pub(super) fn errors_impact(pair: &Pair<'_>) -> Impact {
     }
 }
 
-pub(super) fn verify(pair: &Pair<'_>) -> Difference {
+pub(super) fn compare_verify(pair: &Pair<'_>) -> Difference {
     // The path of a state follows from the job names.
     let without_path = |verify: &Verify| Verify {
         state_file: String::new(),
