@@ -212,7 +212,10 @@ fn fingerprint_differences(base: &BTreeMap<String, String>, now: &BTreeMap<Strin
     let value_of = |names: &BTreeMap<String, String>, name: &String| {
         names.get(name).cloned().unwrap_or_else(|| "not known".into())
     };
-    let differs = names.into_iter().filter(|name| base.get(*name) != now.get(*name));
+    // Findings are no condition, and are named apart.
+    let differs = names
+        .into_iter()
+        .filter(|name| *name != DOUBTS && base.get(*name) != now.get(*name));
     differs
         .map(|name| format!("{name}: {} (baseline: {})", value_of(now, name), value_of(base, name)))
         .collect()

@@ -129,8 +129,8 @@ fn is_linear(values: &[f64], levels: &[Segment]) -> bool {
     let step = |index: usize| {
         levels
             .iter()
-            .find(|mean_value| index < mean_value.end)
-            .map_or(mean_value, |mean_value| mean_value.mean)
+            .find(|segment| index < segment.end)
+            .map_or(mean_value, |segment| segment.mean)
     };
     let criterion = |model: &dyn Fn(usize) -> f64, parameters: f64| {
         let squares = values

@@ -398,8 +398,8 @@ mod tests {
         recorder.record(BlockEvent::Issued(request(10, BlockAction::Read, 80, 8)));
         recorder.record(BlockEvent::Lost(7));
         for at in [1000u64, 2000] {
-            let create_request = request(at, BlockAction::Read, at, 8);
-            recorder.record(BlockEvent::Issued(create_request));
+            let issued = request(at, BlockAction::Read, at, 8);
+            recorder.record(BlockEvent::Issued(issued));
             recorder.record(BlockEvent::Completed(request(at + 50, BlockAction::Read, at, 8)));
         }
         let seen = recorder.finish(Nanos::millis(3));

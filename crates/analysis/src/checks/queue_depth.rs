@@ -88,7 +88,7 @@ const STARVED: (&str, &str) = (
     "these hosts did not keep their queue full, so their results are lower than the target's capacity",
     "check what else runs on these hosts; use more workers there, or fewer on the other hosts",
 );
-/// The same if other programs used at least half of the processor time.
+/// The reason for a half-empty queue if other programs used at least half of the processor time.
 const WITHOUT_PROCESSOR: (&str, &str) = (
     "other programs kept the processors busy, so fathom could not keep the queue full; the target may be able to do \
         more",
@@ -132,8 +132,8 @@ fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
         return Some(finding.why(why).help(help));
     }
     let has_one_each = found.depth <= job.results.workers.len() as u64;
-    // The plan or the engine limits the depth on purpose, so the figures are those of the test.
-    let severity = if has_one_each {
+    // The plan requests one operation per worker, so the figures are right for it.
+    let severity = if has_one_each && !are_processors_taken {
         Severity::Note
     } else {
         Severity::Warning
@@ -147,13 +147,13 @@ fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
                 asynchronous I/O, so a worker has only one in flight",
             "the rate is right for this many workers; raise `--workers` to have more in flight",
         )
+    } else if are_processors_taken {
+        WITHOUT_PROCESSOR
     } else if has_one_each {
         (
             "with one operation in flight, the target is idle while fathom prepares the next one",
             "latency and rate are right for one operation in flight per worker; more workers keep the target busy",
         )
-    } else if are_processors_taken {
-        WITHOUT_PROCESSOR
     } else {
         (
             "the queue was not kept full: fathom could not submit fast enough, so the results are lower than the \

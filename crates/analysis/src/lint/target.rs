@@ -130,8 +130,11 @@ pub(super) const RULES: &[Rule] = &[
             let written = |(usage, facts): (TargetUse<'_>, &TargetFacts)| match &usage.target.prepare {
                 Prepare::Existing | Prepare::LayOut { content: None, .. } => 0,
                 _ if facts.kind == "block device" => 0,
-                _ if facts.kind == "directory" => usage.planned_size().unwrap_or_default().0,
-                _ => usage.planned_size().unwrap_or_default().0.saturating_sub(facts.size.0),
+                Prepare::Recreate { size, .. } => size.0,
+                Prepare::LayOut {
+                    size, extend: false, ..
+                } if facts.size < *size => size.0,
+                _ => missing_bytes(usage, facts),
             };
             let bytes: u64 = test.known_targets().map(written).sum();
             let seconds = bytes / LAYOUT_BYTES_PER_SEC;
@@ -430,6 +433,14 @@ struct Space {
     needed: u64,
 }
 
+/// The bytes by which the files of a target will grow.
+fn missing_bytes(usage: TargetUse<'_>, facts: &TargetFacts) -> u64 {
+    let current_size = if facts.kind == "directory" { 0 } else { facts.size.0 };
+    usage
+        .planned_size()
+        .map_or(0, |size| size.0.saturating_sub(current_size))
+}
+
 fn spaces(test: &super::Test<'_>) -> Vec<Space> {
     let mut spaces: Vec<Space> = Vec::new();
     for (usage, facts) in test.known_targets() {
@@ -437,10 +448,7 @@ fn spaces(test: &super::Test<'_>) -> Vec<Space> {
         if facts.kind == "block device" {
             continue;
         }
-        let current_size = if facts.kind == "directory" { 0 } else { facts.size.0 };
-        let needed = usage
-            .planned_size()
-            .map_or(0, |size| size.0.saturating_sub(current_size));
+        let needed = missing_bytes(usage, facts);
         match spaces.iter_mut().find(|space| space.mount_point == system.mount_point) {
             Some(space) => space.needed += needed,
             None => spaces.push(Space {

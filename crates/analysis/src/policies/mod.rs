@@ -343,7 +343,7 @@ impl Policy {
         &self.origin
     }
 
-    /// File, as a template for a user's own.
+    /// The text of its file, a template for a user's own policy.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -23,8 +23,6 @@ const RATE_TOLERANCE: f64 = 0.01;
 const MIN_HEADROOM: f64 = 1.25;
 /// Findings that invalidate a good figure: something other than storage served the I/O.
 const OTHER_SOURCE_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
-/// Findings that invalidate a comparison besides: operations failed.
-const FAILED_OPERATIONS: &str = "IO-ERRORS";
 /// Findings that invalidate a bad figure: other load on the device, or too little load on it.
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
@@ -33,7 +31,7 @@ const FAILURE_FINDINGS: [&str; 3] = ["WORKER-FAILED", "JOB-FAILED", "IO-ERRORS"]
 /// Lists the rules of findings with which figures are not those of the storage, each once.
 pub fn list_doubts(findings: &[Finding]) -> Vec<&str> {
     let mut rules: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
-    rules.retain(|rule| OTHER_SOURCE_FINDINGS.contains(rule) || *rule == FAILED_OPERATIONS);
+    rules.retain(|rule| OTHER_SOURCE_FINDINGS.contains(rule) || FAILURE_FINDINGS.contains(rule));
     rules.sort_unstable();
     rules.dedup();
     rules

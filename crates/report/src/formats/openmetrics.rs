@@ -175,7 +175,7 @@ pub(crate) const RUN: Family = Family::gauge("fathom_run", "", "Always 1; the la
 /// names may repeat.
 fn collect_jobs(results: &Results) -> Vec<Measured> {
     let test = escape_label(&results.plan.name);
-    let mut families = Vec::new();
+    let mut measured = Vec::new();
     for (step, found) in results.steps.iter().enumerate() {
         for (number, job) in found.jobs.iter().enumerate() {
             let seconds = job.measured().as_secs();
@@ -183,7 +183,7 @@ fn collect_jobs(results: &Results) -> Vec<Measured> {
                 let Some(found) = found.as_ref().filter(|found| found.operations > 0 && seconds > 0.0) else {
                     continue;
                 };
-                families.push(Measured {
+                measured.push(Measured {
                     labels: format!(
                         "test=\"{test}\",step=\"{step}\",number=\"{number}\",name=\"{}\",direction=\"{}\"",
                         escape_label(&job.name),
@@ -195,7 +195,7 @@ fn collect_jobs(results: &Results) -> Vec<Measured> {
             }
         }
     }
-    families
+    measured
 }
 
 /// Families with a value for each rank, all directions together.

@@ -62,7 +62,7 @@ pub struct Row {
     pub p999_ns: Option<f64>,
     /// Rules with a warning about the run.
     pub warnings: Vec<String>,
-    /// The ones of them that invalidate its figures.
+    /// Rules of findings that invalidate the figures of the run.
     #[serde(skip)]
     pub doubts: Vec<String>,
 }
@@ -171,8 +171,13 @@ impl Report {
         let has = |row: &&Row, rule: &str| row.warnings.iter().any(|warning| warning == rule);
         let is_disturbed = |row: &&Row| DISTURBANCES.iter().any(|(rule, ..)| has(row, rule));
         let (count, all) = (self.rows.iter().filter(is_disturbed).count(), self.rows.len());
-        let mut known = DISTURBANCES.iter();
-        let (_, what, effect) = known.find(|(rule, ..)| self.rows.iter().any(|row| has(&row, rule)))?;
+        let known = DISTURBANCES
+            .iter()
+            .filter(|(rule, ..)| self.rows.iter().any(|row| has(&row, rule)));
+        let known: Vec<_> = known.collect();
+        let (_, _, effect) = known.first()?;
+        let what: Vec<&str> = known.iter().map(|(_, what, _)| *what).collect();
+        let what = what.join(" or ");
         (2 * count >= all).then(|| format!("Other programs {what} at {count} of {all} points, so {effect}."))
     }
 

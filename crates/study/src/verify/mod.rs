@@ -90,7 +90,12 @@ impl Promise {
             // Only a machine may lower what a policy promises.
             let allowed = machine.map_or(f64::INFINITY, |_| reach.iops.low);
             workload.rate_iops = workload.rate_iops.map(|rate| rate.min(allowed));
-            let may_change = |clause: &&mut Clause| allowed.is_finite() || clause.target <= reach.iops.low;
+            let may_change = |clause: &&mut Clause| {
+                allowed.is_finite() || {
+                    let is_rate = clause.metric == Metric::Iops && clause.direction.is_none();
+                    is_rate && clause.target <= reach.iops.low
+                }
+            };
             let changed = clauses.iter_mut().filter(may_change);
             changed.for_each(|clause| limit_clause(clause, reach, &workload));
         }
@@ -237,6 +242,9 @@ fn direction_share(clause: &Clause, workload: &Workload) -> f64 {
 /// Lowers a promised rate to what all limits allow, in the figure that binds.
 fn limit_clause(clause: &mut Clause, reach: &Reach, workload: &Workload) {
     let share = direction_share(clause, workload);
+    if share == 0.0 {
+        return;
+    }
     if clause.metric == Metric::Iops && reach.bound == Bound::Bytes && clause.target >= share * reach.iops.low {
         (clause.metric, clause.target) = (Metric::Throughput, f64::INFINITY);
     }

@@ -59,7 +59,7 @@ use model::results::Results;
 const NOT_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.";
 /// The version of the output.
 const VERSION: &str = "2.2.0";
-/// Date, as that version prints it.
+/// The date of that version, as DiskSpd prints it.
 const VERSION_DATE: &str = "2024/6/3";
 
 /// Writes the text report in the layout that the plan's origin requests.

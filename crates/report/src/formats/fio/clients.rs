@@ -26,7 +26,7 @@ pub struct Client {
     pub hostname: String,
     /// TCP port; 0 if the connection used none.
     pub port: u16,
-    /// Own host name.
+    /// The client's own host name.
     pub name: String,
     /// Results, with the plan of its jobs.
     pub results: Results,

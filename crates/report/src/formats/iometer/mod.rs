@@ -1,6 +1,6 @@
 //! Iometer's result file. Parsers rely on titles, the order of rows and the number of columns.
 //!
-//! The layout follows 1.1.0 (80 columns) or of 2006.07.27 (56). Names from the configuration are
+//! The layout follows 1.1.0 (80 columns) or 2006.07.27 (56). Names from the configuration are
 //! echoed from [`Origin`](model::plan::Origin): this module parses no configuration file.
 //!
 //! # What a plan's origin must hold

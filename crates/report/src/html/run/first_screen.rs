@@ -8,6 +8,7 @@ use std::path::Path;
 use model::environment::TargetFacts;
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
+use model::plan::Phases;
 use model::results::Results;
 use model::{Bytes, Nanos, shell_word};
 
@@ -137,10 +138,17 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
     let unsteady = job
         .iops_confidence_percent
         .filter(|percent| *percent > UNSTEADY_PERCENT);
+    let is_sound = ["RATE-NOT-KEPT", "STALLS"]
+        .into_iter()
+        .all(|rule| found(rule).is_none())
+        && summary
+            .findings
+            .iter()
+            .all(|finding| finding.severity < Severity::Error);
     let word = match (&unreliable, unsteady) {
         (Some(_), _) => "NOT RELIABLE",
         (None, Some(_)) => "NOT STEADY",
-        (None, None) if job.iops_confidence_percent.is_some() && found("RATE-NOT-KEPT").is_none() => "STEADY",
+        (None, None) if job.iops_confidence_percent.is_some() && is_sound => "STEADY",
         (None, None) => "MEASURED",
     };
     let rate = match job.iops_confidence_percent {
@@ -198,11 +206,13 @@ pub(super) fn advise_judgement(
     let mut advice = Vec::new();
     let mut file = saved.map(str::to_owned);
     if is_repeated {
-        let mut options = match arguments.get(1).map(String::as_str) {
-            Some("run") => options_against(&summary.findings),
-            _ => Vec::new(),
+        let is_run = arguments.get(1).is_some_and(|word| word == "run");
+        let phases = &results.plan.steps.first()?.jobs.first()?.phases;
+        let mut options = match is_run {
+            true => options_against(&summary.findings, job, phases),
+            false => Vec::new(),
         };
-        if saved.is_none() && arguments.get(1).is_some_and(|word| word == "run") {
+        if saved.is_none() && is_run {
             options.push(("--save".to_owned(), REPETITION.to_owned()));
             file = Some(REPETITION.to_owned());
         }
@@ -226,18 +236,23 @@ pub(super) fn advise_judgement(
 const REPETITION: &str = "again.fathom";
 
 /// Options of `fathom run` without which these warnings would appear again.
-const OPTIONS_AGAINST: [(&str, &str, &str); 3] = [
-    ("SHORT-RUN", "--time", "60s"),
-    ("NOT-STEADY", "--warm-up", "30s"),
-    ("NOT-STEADY", "--time", "60s"),
+const OPTIONS_AGAINST: [(&str, &str, u64); 3] = [
+    ("SHORT-RUN", "--time", 60),
+    ("NOT-STEADY", "--warm-up", 30),
+    ("NOT-STEADY", "--time", 60),
 ];
 
-fn options_against(findings: &[Finding]) -> Vec<(String, String)> {
+/// Options that lengthen a test against its warnings.
+fn options_against(findings: &[Finding], job: &JobSummary, phases: &Phases) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
-    for (rule, name, value) in OPTIONS_AGAINST {
+    for (rule, name, seconds) in OPTIONS_AGAINST {
         let is_found = findings.iter().any(|finding| finding.rule == rule);
-        if is_found && !options.iter().any(|(known, _)| known == name) {
-            options.push((name.to_owned(), value.to_owned()));
+        let current = match name {
+            "--warm-up" => phases.warm_up_ns,
+            _ => job.measured_ns,
+        };
+        if is_found && current < Nanos::secs(seconds) && !options.iter().any(|(known, _)| known == name) {
+            options.push((name.to_owned(), format!("{seconds}s")));
         }
     }
     options

@@ -221,12 +221,12 @@ fn progress_gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line
         return Vec::new();
     };
     let share = progress.done.0 as f64 / progress.total.0 as f64;
-    let progress = format!(
+    let done_of_total = format!(
         "{} of {}",
         duration(Nanos(progress.done.0 / 1_000_000_000 * 1_000_000_000)),
         duration(whole_seconds(progress.total))
     );
-    vec![bar_line(share, vec![piece(2, progress)], options, width)]
+    vec![bar_line(share, vec![piece(2, done_of_total)], options, width)]
 }
 
 /// Draws a bar, its share in percent, and the texts that fit after it.
@@ -304,7 +304,7 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
             rows.push((direction.word().to_owned(), cells(current[direction], measured_rates)));
         }
     }
-    let cells = rows[0].1[0].clone();
+    let total_iops = rows[0].1[0].clone();
     let table = Table {
         head: "",
         columns: vec![
@@ -322,7 +322,10 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
     if !lines.is_empty() {
         return lines;
     }
-    vec![Line::from(fit_pieces(vec![strong(0, cells), piece(1, "IOPS")], width))]
+    vec![Line::from(fit_pieces(
+        vec![strong(0, total_iops), piece(1, "IOPS")],
+        width,
+    ))]
 }
 
 /// Options for labels, which are never truncated.
