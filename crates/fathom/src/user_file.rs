@@ -29,6 +29,16 @@ pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     read_limited(open(path)?, max)
 }
 
+/// Reads the first 4,096 bytes of a regular file, which show its kind.
+///
+/// # Errors
+/// As [`read_text`], without a limit of the length.
+pub fn read_head(path: &Path) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    open(path)?.take(4096).read_to_end(&mut head)?;
+    Ok(head)
+}
+
 /// Opens a regular file for reading.
 ///
 /// # Errors

@@ -150,13 +150,13 @@ impl Bench {
 
     /// Processor time of a run that does one operation per worker.
     fn start_up(&self, contender: &Contender) -> Result<f64, BenchError> {
-        let figure = contender
+        let single_operations = contender
             .work
             .clone()
             .until(Until::Operations(u64::from(contender.work.workers)));
         let mut taken = Vec::new();
         for _ in 0..if self.options.smoke { 1 } else { 3 } {
-            taken.push(self.tools.run(contender.tool, &figure)?.usage.cpu_secs());
+            taken.push(self.tools.run(contender.tool, &single_operations)?.usage.cpu_secs());
         }
         Ok(median(&taken).unwrap_or_default())
     }

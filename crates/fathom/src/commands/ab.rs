@@ -326,7 +326,7 @@ fn load_side(session: &Session, args: &Args, side: &str) -> Result<Document, Fau
 
 fn complete_document(session: &Session, mut document: Document) -> Result<Document, Faults> {
     document.arguments.clone_from(&session.process.arguments);
-    sweep::require_one_job(&document, "a comparison of A and B runs")?;
+    sweep::require_repeatable_job(&document, "a comparison of A and B runs")?;
     let job = &mut document.jobs[0];
     if job.operations.is_none() && job.bytes.is_none() && job.passes.is_none() {
         job.time = Some(job.time.unwrap_or(ab::RUN_TIME));

@@ -171,16 +171,19 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
 
 fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
     let names = store.names()?;
-    let mut baselines: Vec<Baseline> = Vec::new();
+    let (mut baselines, mut exit): (Vec<Baseline>, Exit) = (Vec::new(), Exit::Done);
     for name in &names {
         // One damaged file must not hide the others.
         match get(store, name) {
             Ok(baseline) => baselines.push(baseline),
-            Err(faults) => faults.print(screen::colour_on_stderr()),
+            Err(faults) => {
+                faults.print(screen::colour_on_stderr());
+                exit = Exit::Partial;
+            }
         }
     }
     if json {
-        return screen::put_json(&baselines);
+        return screen::put_json(&baselines).map(|_| exit);
     }
     let mut text = String::new();
     for baseline in &baselines {
@@ -198,7 +201,7 @@ fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
     if text.is_empty() {
         text += "no baselines yet: `fathom baseline import FILE --name NAME`\n";
     }
-    screen::put(&text)
+    screen::put(&text).map(|_| exit)
 }
 
 fn show(store: &DocumentStore, name: &str, json: bool) -> Result<Exit, Faults> {

@@ -26,9 +26,8 @@ pub fn diskspd() -> Command {
          and ends with its exit codes. The program does the same when it is called as `diskspd`, through a copy or a \
          link.\n\n`fathom diskspd -?` lists the switches; docs/diskspd.md describes what each does here. \
          FATHOM_NOTES=1 shows notes even if stderr is not a terminal, FATHOM_RESULT=FILE also saves the native \
-         result, --report FILE (or FATHOM_REPORT=FILE) writes an HTML page with charts, FATHOM_HISTORY=on keeps it in \
-         the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the \
-         guard would refuse, FATHOM_DISKSPD_TEXT=2.0 prints the report in its older form.",
+         result, --report FILE (or FATHOM_REPORT=FILE) writes an HTML page with charts, FATHOM_HISTORY=on keeps the \
+         result in the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse, FATHOM_DISKSPD_TEXT=2.0 prints the report in its older form.",
         "Switches and targets, as for DiskSpd",
     )
 }
@@ -39,12 +38,12 @@ pub fn vdbench() -> Command {
         "vdbench",
         "Run Vdbench parameter files unchanged",
         "Runs parameter files of Vdbench 5.04.07 unchanged, with raw workloads (SD, WD, RD) and on file systems \
-         (FSD, FWD, RD), prints its console, writes its output directory and ends with its exit codes (0, 157). The program does the same when it is \
-         called as `vdbench`, through a copy or a link.\n\ndocs/vdbench.md lists the options and the effect of each \
+         (FSD, FWD, RD), prints its console, writes its output directory and ends with its exit codes (0, 157). \
+         The program does the same when it is called as `vdbench`, through a copy or a link.\n\ndocs/vdbench.md lists the options and the effect of each \
          parameter. FATHOM_VDBENCH_LAYOUT=5.04.06 writes the columns of that release, FATHOM_VDBENCH_SEED=N makes \
          random addresses repeatable, FATHOM_NOTES=1 shows notes even if stderr is not a terminal, \
          FATHOM_RESULT=FILE also saves the native result of each run, --report FILE (or FATHOM_REPORT=FILE) \
-         writes an HTML page with charts, FATHOM_HISTORY=on keeps it in the history, \
+         writes an HTML page with charts, FATHOM_HISTORY=on keeps the result in the history, \
          FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse, FATHOM_ALLOW_EXEC=1 permits \
          `startcmd=` and `endcmd=`.",
         "Options and variables, as for Vdbench",
@@ -61,7 +60,7 @@ pub fn fio() -> Command {
          link.\n\n`fathom fio --help` lists the options, `fathom fio --cmdhelp` the job options; docs/fio.md \
          describes what each does here. FATHOM_NOTES=1 shows notes even if stderr is not a terminal, \
          FATHOM_RESULT=FILE also saves the native result, --report FILE (or FATHOM_REPORT=FILE) writes \
-         an HTML page with charts, FATHOM_HISTORY=on keeps it in the history, \
+         an HTML page with charts, FATHOM_HISTORY=on keeps the result in the history, \
          FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse, FATHOM_ALLOW_EXEC=1 permits shell \
          commands in jobs.",
         "Options and job files, as for fio",
@@ -79,9 +78,8 @@ pub fn iometer() -> Command {
          copy or a link.\n\n`fathom iometer /?` lists the switches; docs/iometer.md describes what each key does \
          here. --map translates targets of other systems: \"D:=/mnt/data\". FATHOM_NOTES=1 shows notes even if \
          stderr is not a terminal, FATHOM_RESULT=FILE also saves the native result, --report FILE (or \
-         FATHOM_REPORT=FILE) writes \
-         an HTML page with charts, FATHOM_HISTORY=on keeps it in \
-         the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse.",
+         FATHOM_REPORT=FILE) writes an HTML page with charts, FATHOM_HISTORY=on keeps the result \
+         in the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse.",
         "Switches and files, as for Iometer",
     )
 }

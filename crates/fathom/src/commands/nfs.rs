@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::value_parser;
-use engine::probe::{System, network_mounts, parse_mountstats};
+use engine::probe::{self, System, network_mounts, parse_mountstats};
 use model::Nanos;
 use model::network_mount::NetworkMount;
 use report::network;
@@ -20,6 +20,8 @@ use crate::user_file;
 /// Why there is nothing to show about a mount of SMB.
 const SMB_HELP: &str = "fathom does not read the counters of SMB clients, because they do not divide the time of a \
     request between client, network and server; compare copies of /proc/fs/cifs/Stats of before and after a test";
+
+const MOUNTS_HELP: &str = "`findmnt -t nfs,nfs4` lists NFS mounts";
 
 /// Show what an NFS client does: calls, times, retransmissions
 #[derive(clap::Args)]
@@ -99,32 +101,15 @@ fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
             Some(place) => format!("{place} is not on an NFS mount"),
             None => "no NFS file system is mounted here".into(),
         };
-        let list = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let path = place.map(|place| std::fs::canonicalize(place).unwrap_or_else(|_| place.into()));
-        let help = match is_smb(&list, path.as_deref()) {
-            true => SMB_HELP,
-            false => "`findmnt -t nfs,nfs4` lists NFS mounts",
+        let file_system = place.and_then(|place| probe::file_system(&System::live(), Path::new(place)));
+        let help = match file_system {
+            Some(found) if matches!(&*found.kind, "cifs" | "smb3") => SMB_HELP.to_owned(),
+            Some(_) => MOUNTS_HELP.to_owned(),
+            None => format!("{MOUNTS_HELP}; {SMB_HELP}"),
         };
         return Err(Faults::usage(Fault::new(what).help(help)));
     }
     Ok(mounts)
-}
-
-/// True if the mount of a path in `/proc/self/mounts` is one of SMB; without a path, any mount.
-fn is_smb(list: &str, path: Option<&Path>) -> bool {
-    let mounts = list.lines().filter_map(|line| {
-        let mut words = line.split(' ').skip(1);
-        Some((words.next()?.replace("\\040", " "), words.next()?))
-    });
-    let is_smb = |kind: &str| matches!(kind, "cifs" | "smb3");
-    let Some(path) = path else {
-        return { mounts }.any(|(_, kind)| is_smb(kind));
-    };
-    // Of two mounts on one point, the later one is visible.
-    let nearest = mounts
-        .filter(|(point, _)| path.starts_with(point))
-        .max_by_key(|(point, _)| point.len());
-    nearest.is_some_and(|(_, kind)| is_smb(kind))
 }
 
 /// Pairs the mounts of two readings: the mounts of one mount point in their order.
@@ -212,17 +197,6 @@ fn show(mounts: &[NetworkMount], json: bool) -> Result<(), Faults> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_mount_decides_whether_a_path_is_on_smb() {
-        let list = "/dev/sda / ext4 rw 0 0\n//srv/data /mnt/my\\040share cifs rw 0 0\nsrv:/x /mnt/my\\040share/nfs \
-            nfs4 rw 0 0\n";
-        let check = |path: &str, expected: bool| assert_eq!(is_smb(list, Some(Path::new(path))), expected, "{path}");
-        check("/mnt/my share/file", true);
-        check("/mnt/my share/nfs/file", false);
-        check("/mnt/my share2", false);
-        assert!(is_smb(list, None) && !is_smb("/dev/sda / ext4 rw 0 0\n", None));
-    }
 
     fn mount(source: &str, seconds: u64) -> NetworkMount {
         NetworkMount {

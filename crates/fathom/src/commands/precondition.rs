@@ -246,7 +246,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
         (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
     args.test.apply(&mut document, args.measure.seed)?;
-    sweep::require_one_job(&document, "the rounds run")?;
+    sweep::require_repeatable_job(&document, "the rounds run")?;
     let job = &document.jobs[0];
     let [_] = &job.targets[..] else {
         let fault = Fault::new(format!(

@@ -61,7 +61,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             return Err(Faults::usage(fault.help("name another file with -o")));
         }
         outputs::check_writable(std::iter::once(path.as_path()))?;
-        let is_page = || user_file::read_bytes(path, u64::MAX - 1).is_ok_and(|page| html::is_page(&page));
+        let is_page = || user_file::read_head(path).is_ok_and(|head| html::is_page(&head));
         if args.output.is_none() && path.exists() && !is_page() {
             let fault = Fault::new(format!("cannot replace {}: it is not a page of fathom", path.display()));
             return Err(Faults::one(fault.help("name the file to write with -o"), Exit::Refused));

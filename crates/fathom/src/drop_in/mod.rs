@@ -205,8 +205,8 @@ fn check_output_path(name: &str, path: &Path) -> Result<(), String> {
     Err(format!("{name}: cannot write {}: {why}", path.display()))
 }
 
-/// Refuses outputs that would replace an input or target of the run, or each other, and block
-/// devices. Checks `outputs`, those of the plan, the native result and the page. Links are
+/// Refuses outputs that would replace an input or target of the run, each other, a block device or
+/// the history. Checks `outputs`, those of the plan, the native result and the page. Links are
 /// followed. The other tools overwrite such files.
 ///
 /// # Errors
@@ -249,9 +249,9 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     Ok(())
 }
 
-/// True if a variable requests the native result, in a file or in the history.
+/// True if something stores or shows the native result: a file, a page or the history.
 pub fn is_keeping_results() -> bool {
-    std::env::var_os("FATHOM_RESULT").is_some() || history::is_recording_drop_ins()
+    !own_outputs().is_empty() || history::is_recording_drop_ins()
 }
 
 /// Saves and records the native result and writes its page, each if requested. Returns false if a

@@ -33,9 +33,6 @@ pub use sides::{Sides, ab, caveats, changes_table, compared, headline, next, ran
 pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend, sentences as trend_sentences};
 
-/// Rules that find other programs at the disk or at the processors.
-const DISTURBANCES: [&str; 2] = ["OTHER-LOAD", "D-CPU"];
-
 /// The file `<name>.json` with the data of a page.
 fn all_figures<T: Serialize>(name: &str, document: &T) -> Download {
     Download {
@@ -64,7 +61,7 @@ const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);
 /// With more operations in flight, a long latency may be the wait for each other.
 const MAX_SLOW_IN_FLIGHT: f64 = 4.0;
 
-/// Compares the typical latency with cloud disks', from the catalogue, and of hard disks.
+/// Compares the typical latency with that of cloud disks (from the catalogue) and of hard disks.
 fn compare_with_typical(seen: &Observation) -> Option<String> {
     let load = &seen.load;
     let is_small = load.block.is_some_and(|block| block <= MAX_TYPICAL_BLOCK);

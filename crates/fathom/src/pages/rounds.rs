@@ -84,11 +84,11 @@ fn chart(report: &Report) -> Chart {
     if let Some(window) = &report.window {
         let (first, last) = (f64::from(window.first), f64::from(window.last));
         let figures = &window.figures;
-        let latency_level =
+        let level_line =
             |name: &str, at: f64, tone: Tone| Series::new(name, Form::Guide, [(first, at), (last, at)]).tone(tone);
-        series.push(latency_level("mean of the window", figures.average, Tone::Read));
-        series.push(latency_level("110 % of it", 1.1 * figures.average, Tone::Limit));
-        series.push(latency_level("90 % of it", 0.9 * figures.average, Tone::Limit));
+        series.push(level_line("mean of the window", figures.average, Tone::Read));
+        series.push(level_line("110 % of it", 1.1 * figures.average, Tone::Limit));
+        series.push(level_line("90 % of it", 0.9 * figures.average, Tone::Limit));
         let line = |round: f64| figures.average + figures.slope * (round - (first + last) / 2.0);
         series.push(
             Series::new(

@@ -63,7 +63,7 @@ fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: 
             format!("{what} and {than} are different loads, so neither is better."),
         ),
         Judgement::Doubtful => (
-            "DOUBTFUL",
+            DOUBTFUL,
             page::Tone::Unsure,
             format!("Findings invalidate the figures, so neither {what} nor {than} is better."),
         ),
@@ -226,7 +226,7 @@ fn has_different_loads(ranking: &[RankedResult]) -> bool {
 
 /// The file of the first result of a ranking, with which the others are compared.
 fn baseline<'a>(files: &'a [String], ranking: &[RankedResult]) -> &'a str {
-    ranking.first().map_or("", |first| file_name(&files[first.index]))
+    ranking.first().map_or("", |first| short_name(files, first.index))
 }
 
 /// The changes that a verdict counts: those of the deciding figure, the median and the p99.
@@ -545,14 +545,21 @@ pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
 }
 
 /// The last part of a path, for headings.
-fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
+/// The name of a file, with its directory if another file has the same name.
+fn short_name(files: &[String], index: usize) -> &str {
+    let name = |path: &'_ str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+    let path = &files[index];
+    let short = name(path);
+    match files.iter().filter(|other| name(other) == short).count() {
+        1 => &path[path.len() - short.len()..],
+        _ => path,
+    }
 }
 
 /// Weakens a verdict about single runs, which do not show the variation from run to run. If other
 /// programs disturbed one, they may be the cause of a difference.
 fn weaken(verdict: Verdict, heads: &[Head]) -> Verdict {
-    if [SAME, UNPROVEN].contains(&&*verdict.word) {
+    if [SAME, UNPROVEN, DOUBTFUL].contains(&&*verdict.word) {
         return verdict;
     }
     match (advice::describe_disturbed(heads), verdict.tone) {
@@ -576,6 +583,7 @@ fn weaken(verdict: Verdict, heads: &[Head]) -> Verdict {
 
 const SAME: &str = "SAME";
 const UNPROVEN: &str = "NO DIFFERENCE PROVEN";
+const DOUBTFUL: &str = "DOUBTFUL";
 
 /// Judges a comparison: two results by the deciding figure, more by how the others compare with the
 /// best.
@@ -589,7 +597,7 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
     let Some((best, others)) = job.ranking.split_first() else {
         return Verdict::default();
     };
-    let best_name = file_name(&files[best.index]);
+    let best_name = short_name(files, best.index);
     let first_figure = best
         .figures
         .first()
@@ -601,7 +609,7 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         .collect();
     let described = results
         .clone()
-        .map(|(side, changes)| format!("{}: {}", file_name(&files[side.index]), describe_result(side, changes)));
+        .map(|(side, changes)| format!("{}: {}", short_name(files, side.index), describe_result(side, changes)));
     let compared = format!(
         "Compared with {best_name}, which has the best {first_figure}: {}.",
         described.collect::<Vec<_>>().join(", ")
@@ -613,6 +621,12 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
             "DIFFERENT LOADS".into(),
             page::Tone::Plain,
             "The results are of different loads, so none is better.".to_owned(),
+        )
+    } else if has(Some(Judgement::Doubtful)) {
+        (
+            DOUBTFUL.into(),
+            page::Tone::Unsure,
+            "Findings invalidate figures, so no result is better.".to_owned(),
         )
     } else if all_equal(Judgement::Worse) {
         (
@@ -634,12 +648,12 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         )
     } else if has(Some(Judgement::Worse)) {
         let worse = results.zip(&words).filter(|(_, word)| **word == Some(Judgement::Worse));
-        let names: Vec<&str> = worse.map(|((one, _), _)| file_name(&files[one.index])).collect();
+        let names: Vec<&str> = worse.map(|((side, _), _)| short_name(files, side.index)).collect();
         (
             format!("{} WORSE", names.join(", ")),
             page::Tone::Bad,
             format!(
-                "{} was clearly slower than {best_name} in these runs. {compared}",
+                "{}: clearly slower than {best_name} in these runs. {compared}",
                 names.join(" and ")
             ),
         )

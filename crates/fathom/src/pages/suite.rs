@@ -97,7 +97,7 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
     page
 }
 
-/// The verdict of each workload, and the data of all runs.
+/// The data of all runs, and the verdict of each workload.
 fn downloads(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<page::Download> {
     let name = report::html::to_identifier(&study.name);
     let summaries: Vec<Summary> = study
@@ -398,9 +398,9 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         let clauses = workloads
             .iter()
             .flat_map(|workload| workload.clauses().iter().map(move |clause| (workload, clause)));
-        clauses.filter_map(|(clause, judged)| {
+        clauses.filter_map(|(workload, judged)| {
             let value = judged.value.filter(|value| *value > 0.0)?;
-            (judged.clause.metric != Metric::Availability).then_some((clause, judged, value))
+            (judged.clause.metric != Metric::Availability).then_some((workload, judged, value))
         })
     };
     let used = |judged: &ClauseVerdict, value: f64| match judged.clause.side {
@@ -517,6 +517,7 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         .filter_map(|(_, seen)| quantile(seen, *shares.last()?))
         .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
+    let marks = latency_limits(workloads, ns);
     let bars = |name: String, figure: &dyn Fn(&Observation) -> Option<f64>| {
         let described = seen
             .iter()
@@ -526,9 +527,15 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let chart = Chart {
         id: "latencies".into(),
         title: "Latency".into(),
-        about: "The mean, and the time within which 99 % (p99) or another share of the operations completed. Dashed \
-            lines are limits. Less is better."
-            .into(),
+        about: format!(
+            "The mean, and the time within which 99 % (p99) or another share of the operations completed.{} Less is \
+             better.",
+            if marks.is_empty() {
+                ""
+            } else {
+                " Dashed lines are limits."
+            }
+        ),
         x: Axis::names("workload"),
         y: Axis::from_zero("latency", unit),
         series: std::iter::once(bars("mean".to_owned(), &mean))
@@ -537,7 +544,7 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
                 bars(LimitedFigure::Quantile(*share).to_string(), &figure)
             }))
             .collect(),
-        marks: latency_limits(workloads, ns),
+        marks,
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)

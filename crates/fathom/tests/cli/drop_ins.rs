@@ -91,7 +91,9 @@ fn every_tool_writes_a_page() {
         let ran = finish(command(arguments).current_dir(folder.path()));
         ran.expect(0, &[]);
         let page = fs::read_to_string(folder.path().join(page)).unwrap();
-        assert!(page.contains("<main>") && page.contains("IOPS"), "{arguments:?}");
+        for part in ["<main>", "IOPS", "Equivalent commands"] {
+            assert!(page.contains(part), "{arguments:?}: {part}");
+        }
     }
     // A copy with the name of the tool takes only the arguments of the tool.
     let variable = |path: &str| {

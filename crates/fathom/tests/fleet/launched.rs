@@ -80,14 +80,14 @@ fn mpirun_starts_job_files_of_fio() {
     let ran = end(mpirun(folder, 2, &[], &["fio", "jobs.fio", "--output-format=json"]));
     ran.expect(0, &[]);
     // Each of two processes issues 64 operations per job, in its own folder.
-    let name_and_ranks = |name: &str| (name.to_owned(), 64);
+    let name_and_operations = |name: &str| (name.to_owned(), 64);
     assert_eq!(
         jobs(&ran),
         [
-            name_and_ranks("a"),
-            name_and_ranks("a"),
-            name_and_ranks("b"),
-            name_and_ranks("b")
+            name_and_operations("a"),
+            name_and_operations("a"),
+            name_and_operations("b"),
+            name_and_operations("b")
         ]
     );
     for rank in 0..2 {

@@ -257,7 +257,7 @@ fn summed_jobs(results: &Results) -> Vec<JobResults> {
 /// The data that must not depend on the transport.
 fn measured(results: &Results) -> Vec<(u32, u32, PerDirection<Option<model::results::DirectionResults>>, Nanos)> {
     let workers = results.steps[0].jobs[0].workers.iter();
-    let count_operations = |worker: &model::results::WorkerResults| {
+    let describe_worker = |worker: &model::results::WorkerResults| {
         let part = JobResults {
             workers: vec![worker.clone()],
             ..JobResults::default()
@@ -265,7 +265,7 @@ fn measured(results: &Results) -> Vec<(u32, u32, PerDirection<Option<model::resu
         let directions = part.directions().map(|found| found.clone().map(Cow::into_owned));
         (worker.rank, worker.worker, directions, worker.measured_ns)
     };
-    workers.map(count_operations).collect()
+    workers.map(describe_worker).collect()
 }
 
 /// The list of hosts with [`Workspace::start_agents`].

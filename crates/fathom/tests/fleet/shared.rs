@@ -112,7 +112,7 @@ const DEVICE: &str = "[simulated.disk]\nsize = \"1GiB\"\nservers = 64\nservice =
 /// Operations and operations per second of each rank of a job.
 fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
     let workers = results.steps[0].jobs[job].workers.iter();
-    let count_operations = |worker: &model::results::WorkerResults| {
+    let describe_worker = |worker: &model::results::WorkerResults| {
         let part = JobResults {
             workers: vec![worker.clone()],
             ..JobResults::default()
@@ -124,7 +124,7 @@ fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
             operations as f64 / worker.measured_ns.as_secs(),
         )
     };
-    workers.map(count_operations).collect()
+    workers.map(describe_worker).collect()
 }
 
 #[test]

@@ -279,14 +279,14 @@ impl SuiteRunner<'_> {
             {
                 paced.record_window(&mut search, attempt, verdict, &observed);
             }
-            let retry_note =
+            let is_repeated =
                 workload.verdict.is_some() && !Exit::is_cut_short(&results) && ready.next_attempt(&search).is_some();
             self.runs.push(StudyRun {
                 settings: report::settings(&ready.name, Some(number)),
                 role: RunRole::Measured,
                 results: results.clone(),
             });
-            if !retry_note {
+            if !is_repeated {
                 return Ok(results);
             }
         }

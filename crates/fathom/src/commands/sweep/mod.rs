@@ -216,13 +216,13 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     };
     document.arguments.clone_from(&session.process.arguments);
     args.test.apply(&mut document, args.study.measure.seed)?;
-    require_one_job(&document, "a sweep varies")?;
+    require_repeatable_job(&document, "a sweep varies")?;
     Ok(document)
 }
 
 /// Refuses documents with several jobs: a study varies one load. Also refuses a log, because each
 /// run would replace it.
-pub(super) fn require_one_job(document: &Document, who: &str) -> Result<(), Faults> {
+pub(super) fn require_repeatable_job(document: &Document, who: &str) -> Result<(), Faults> {
     if let [job] = &document.jobs[..] {
         return match &job.log {
             None => Ok(()),

@@ -1,7 +1,6 @@
 //! Saves the native results of runs, and writes their pages.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Recording, Subject};
@@ -10,7 +9,8 @@ use model::results::Results;
 use report::html;
 
 use super::{Drive, Failure};
-use crate::drop_in::{check_outputs, check_own_outputs, own_outputs, print_stderr, report_page, result_path};
+use crate::drop_in::{RESULT, check_outputs, check_own_outputs, own_outputs, print_stderr, report_page, result_path};
+use crate::user_file;
 
 /// Maximum number of files that are checked before the first run. Each later one is checked before
 /// its run.
@@ -71,15 +71,18 @@ fn numbered_outputs(number: u32) -> Vec<(&'static str, PathBuf)> {
 
 /// Refuses to replace a file that fathom did not write: the user did not name it.
 fn check_numbered(name: &str, path: &Path) -> Result<(), String> {
-    const HEAD_BYTES: u64 = 4096;
-    let Ok(meta) = fs::metadata(path) else { return Ok(()) };
-    let mut head = Vec::new();
-    let mut read = || File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head);
-    let is_readable = meta.is_file() && read().is_ok();
-    match is_readable && (archive::is_saved(&head) || html::is_page(&head)) {
+    if !path.exists() {
+        return Ok(());
+    }
+    let head = user_file::read_head(path).unwrap_or_default();
+    let (is_own, kind) = match name == RESULT {
+        true => (archive::is_saved(&head), "saved result"),
+        false => (html::is_page(&head), "page"),
+    };
+    match is_own {
         true => Ok(()),
         false => Err(format!(
-            "{name}: cannot replace {}: it exists and is not a saved result or page; move it, or set another name",
+            "{name}: cannot replace {}: it exists and is not a {kind} of fathom; move it, or set another name",
             path.display()
         )),
     }

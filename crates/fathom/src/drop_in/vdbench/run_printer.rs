@@ -463,13 +463,13 @@ impl<'a> RunPrinter<'a> {
         self.write_status("Workload done");
         self.write_status("Slaves done");
         self.print_counters();
-        let file_count = match &self.style.files {
+        let total = match &self.style.files {
             Some(columns) => average.sum_of_kinds(&columns.requested),
             None => average.all(),
         };
         Outcome {
-            rate: file_count.n as f64 / seconds,
-            response_ms: file_count.sum_ns as f64 / file_count.n.max(1) as f64 / 1e6,
+            rate: total.n as f64 / seconds,
+            response_ms: total.sum_ns as f64 / total.n.max(1) as f64 / 1e6,
             intervals: self.printed,
             request: self.request,
         }

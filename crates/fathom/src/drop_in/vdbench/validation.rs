@@ -394,9 +394,8 @@ impl Drive<'_> {
     pub(super) fn report_io_errors(&mut self, results: &Results) -> u64 {
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let workers: Vec<&WorkerResults> = jobs.flat_map(|job| &job.workers).collect();
-        let workers_of_run = workers.iter();
         let tolerated =
-            workers_of_run.flat_map(|worker| worker.tolerated.iter().map(move |failure| (worker.rank, failure)));
+            { workers.iter() }.flat_map(|worker| worker.tolerated.iter().map(move |failure| (worker.rank, failure)));
         let failures = { workers.iter() }.filter_map(|worker| Some((worker.rank, worker.failure.as_ref()?)));
         let mut listed = 0;
         for (rank, failure) in tolerated.chain(failures) {
@@ -420,14 +419,11 @@ impl Drive<'_> {
             let failure = worker.failure.as_ref();
             failure.is_some_and(|failure| failure.operation.is_some())
         });
-        let workers_of_run = counted + ending.count() as u64;
-        if workers_of_run > listed {
-            self.print_slave_line(&format!(
-                "{} more reads and writes have failed.",
-                workers_of_run - listed
-            ));
+        let failed = counted + ending.count() as u64;
+        if failed > listed {
+            self.print_slave_line(&format!("{} more reads and writes have failed.", failed - listed));
         }
-        workers_of_run
+        failed
     }
 
     /// Prints each transfer that has corrupted key blocks.

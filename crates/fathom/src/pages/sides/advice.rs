@@ -9,7 +9,10 @@ use report::html::page::Lead;
 use report::html::run::{Head, names_output, repeat_command};
 
 use super::Sides;
-use crate::pages::{DISTURBANCES, merge_warnings};
+use crate::pages::merge_warnings;
+
+/// Rules that find other programs at the disk or at the processors.
+const DISTURBANCES: [&str; 2] = ["OTHER-LOAD", "D-CPU"];
 
 /// Flags of `fathom run` that only silence its reports.
 const REPORT_FLAGS: [&str; 2] = ["-q", "--quiet"];
@@ -66,7 +69,7 @@ fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
     let differing: BTreeSet<&str> = jobs
         .iter()
         .flat_map(|job| job.differences)
-        .map(|job| job.name.as_str())
+        .map(|difference| difference.name.as_str())
         .collect();
     let is_simulated = heads.iter().any(|head| head.simulation.is_some());
     let cause = match differing.is_empty() {
