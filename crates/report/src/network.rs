@@ -12,7 +12,7 @@ const MIN_TOTAL_TIME: Nanos = Nanos::millis(20);
 /// A part of a call is named as the cause if it takes at least this share of the time.
 const DECISIVE_SHARE: f64 = 0.6;
 
-/// Titles of the columns of [`rows`].
+/// Titles of the columns of [`mount_rows`].
 pub const HEADERS: [&str; 11] = [
     "operation", "calls", "calls/s", "kB sent", "kB received", "queue ms", "RTT ms", "total ms", "retransmitted",
     "timeouts", "errors",

@@ -594,15 +594,19 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
             judgement_verdict((change.word, to), &files[1], &files[0], WITHIN_RUNS)
         });
     }
-    let Some((best, others)) = job.ranking.split_first() else {
-        return Verdict::default();
-    };
+    job.ranking.split_first().map_or_else(Verdict::default, |(best, others)| {
+        judge_ranking(files, best, others, job.from_best)
+    })
+}
+
+/// Judges three or more results by how the others compare with the best.
+fn judge_ranking(files: &[String], best: &RankedResult, others: &[RankedResult], from_best: &[Vec<Change>]) -> Verdict {
     let best_name = short_name(files, best.index);
     let first_figure = best
         .figures
         .first()
         .map_or_else(String::new, |first| first.figure.name());
-    let results = others.iter().zip(job.from_best);
+    let results = others.iter().zip(from_best);
     let words: Vec<Option<Judgement>> = results
         .clone()
         .map(|(side, changes)| judge_result(side, changes))

@@ -54,7 +54,7 @@ pub fn format_header(layout: Layout, date: &str, decimal_megabytes: bool) -> [St
     ]
 }
 
-/// The header of [`figures`].
+/// The header of [`format_figures`].
 fn format_figures_header(layout: Layout, decimal_megabytes: bool) -> [String; 2] {
     let unit = if decimal_megabytes { "1000**2" } else { "1024**2" };
     let (first, second) = match layout {

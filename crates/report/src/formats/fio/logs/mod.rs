@@ -230,7 +230,7 @@ struct PlannedLog<'a> {
     worker: usize,
 }
 
-/// Names of the log files that [`files`] lists.
+/// Names of the log files that a test writes.
 pub fn names(plan: &Plan, requests: &[Option<LogRequest>]) -> Vec<String> {
     let planned = planned_logs(plan, requests).into_iter();
     planned.map(|log| log.name).collect()
