@@ -594,9 +594,11 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
             judgement_verdict((change.word, to), &files[1], &files[0], WITHIN_RUNS)
         });
     }
-    job.ranking.split_first().map_or_else(Verdict::default, |(best, others)| {
-        judge_ranking(files, best, others, job.from_best)
-    })
+    job.ranking
+        .split_first()
+        .map_or_else(Verdict::default, |(best, others)| {
+            judge_ranking(files, best, others, job.from_best)
+        })
 }
 
 /// Judges three or more results by how the others compare with the best.
