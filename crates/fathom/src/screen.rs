@@ -208,7 +208,7 @@ impl Screen {
         if self.drawn_at.elapsed() < LIVE_INTERVAL && self.has_live_line {
             return;
         }
-        let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+        let width = terminal::size_of_stderr().map_or(80, |(width, _)| width);
         let line: String = model::visible(state).chars().take(width.saturating_sub(1)).collect();
         write_stderr(&format!("\r{line}\x1b[K"));
         (self.has_live_line, self.drawn_at) = (true, Instant::now());
@@ -251,7 +251,7 @@ pub fn colour_on_stderr() -> bool {
 /// Prints a line to stderr, with control characters escaped. If stderr is closed, the line is lost.
 pub fn note(line: &str) {
     let line = format!("{}\n", visible_lines(line));
-    match terminal_width(&std::io::stderr()) {
+    match usable_width(terminal::size_of_stderr()) {
         Some(width) => write_stderr(&fold(&line, width)),
         None => write_stderr(&line),
     }
@@ -270,7 +270,7 @@ pub fn print(text: &str) -> std::io::Result<()> {
 /// folded between words.
 pub fn print_report(text: &str) -> std::io::Result<()> {
     let text = visible_lines(text);
-    match terminal_width(&std::io::stdout()) {
+    match usable_width(terminal::size_of_stdout()) {
         Some(width) => print(&fold(&text, width)),
         None => print(&text),
     }
@@ -278,9 +278,8 @@ pub fn print_report(text: &str) -> std::io::Result<()> {
 
 /// Returns the columns of the terminal; `None` without a terminal, or on one without a width, such
 /// as that of `mpirun`.
-fn terminal_width(stream: &impl IsTerminal) -> Option<usize> {
-    let (columns, _) = stream.is_terminal().then(terminal::size)?.ok()?;
-    Some(usize::from(columns)).filter(|columns| *columns >= MIN_WIDTH)
+fn usable_width(size: Option<(usize, usize)>) -> Option<usize> {
+    size.map(|(columns, _)| columns).filter(|columns| *columns >= MIN_WIDTH)
 }
 
 /// Folds lines longer than `width` between words. Continuations are indented two columns more than

@@ -1,37 +1,21 @@
 //! Takes over the terminal for the live view, and always restores it. A separate thread draws on
 //! stderr and reads keys.
 
-#[cfg(windows)]
-#[path = "terminal/keys_of_console.rs"]
-mod keys;
-#[cfg(not(windows))]
-#[path = "terminal/keys_of_tty.rs"]
-mod keys;
-
-use std::io::{BufWriter, Stderr};
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::probe::{CoreTimes, DeviceTimes};
-use engine::sys::{signals, terminal};
+use engine::sys::signals;
+use engine::sys::terminal::{self, Keys};
 use model::Nanos;
 use model::event::Event;
 use model::finding::Severity;
 use model::plan::Plan;
-use ratatui_core::layout::Size;
-use ratatui_core::terminal::Terminal;
-use ratatui_crossterm::CrosstermBackend;
-use ratatui_crossterm::crossterm::cursor::{Hide, Show};
-use ratatui_crossterm::crossterm::execute;
-pub use ratatui_crossterm::crossterm::terminal::size;
-use ratatui_crossterm::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
-use report::live::{Machine, State, ViewOptions, draw};
-
-use keys::Keys;
+use report::live::{Line, Machine, State, ViewOptions, draw};
 
 /// How often to check for keys.
 const KEY_POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -44,8 +28,10 @@ const OPEN_AFTER: Duration = Duration::from_millis(300);
 /// Shortest time over which machine counters are read.
 const MIN_COUNTER_TIME: Duration = Duration::from_millis(700);
 
-/// Shows the cursor and leaves the alternate screen.
-const RESTORE_SEQUENCE: &[u8] = b"\x1b[?25h\x1b[?1049l";
+/// Enters the alternate screen, hides the cursor, and cuts lines at the right edge.
+const ENTER_SEQUENCE: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?7l";
+/// Undoes [`ENTER_SEQUENCE`].
+const RESTORE_SEQUENCE: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /// True while the view owns the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -79,6 +65,19 @@ impl Shared {
     fn view(&self) -> MutexGuard<'_, ViewState> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Columns and lines of a terminal that does not report its size.
+const DEFAULT_SIZE: (usize, usize) = (80, 24);
+
+/// Returns the columns and lines of the terminal on stdout.
+pub fn size_of_stdout() -> Option<(usize, usize)> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(columns, lines)| (columns.0.into(), lines.0.into()))
+}
+
+/// Returns the columns and lines of the terminal on stderr.
+pub fn size_of_stderr() -> Option<(usize, usize)> {
+    terminal_size::terminal_size_of(std::io::stderr()).map(|(columns, lines)| (columns.0.into(), lines.0.into()))
 }
 
 /// Returns the reason why a view is impossible, if any.
@@ -156,9 +155,11 @@ impl Drop for View {
 
 /// The terminal while the view owns it; restored on drop.
 struct LiveTerminal {
-    screen: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
     keys: Keys,
-    size: Size,
+    /// Columns and lines.
+    size: (usize, usize),
+    /// The lines on the screen; `None` if it must be cleared first.
+    shown: Option<Vec<String>>,
 }
 
 /// A key with an action.
@@ -169,10 +170,24 @@ enum Key {
     /// The action of Ctrl-C.
     Interrupt,
     /// The action of Ctrl-Z.
-    #[cfg_attr(windows, expect(dead_code, reason = "Windows has no job control"))]
     Suspend,
     /// Draw everything again.
     Redraw,
+}
+
+/// Finds the first key with an action. Ignores escape sequences such as arrow keys, whose letters
+/// are not keys.
+fn parse_key(typed: &[u8]) -> Option<Key> {
+    let keys = typed.iter().take_while(|byte| **byte != 0x1b);
+    let key = |byte: &u8| match byte {
+        b'q' | b'Q' => Some(Key::Quit),
+        0x03 => Some(Key::Interrupt),
+        // Windows has no job control.
+        0x1a if cfg!(unix) => Some(Key::Suspend),
+        0x0c => Some(Key::Redraw),
+        _ => None,
+    };
+    keys.into_iter().find_map(key)
 }
 
 impl LiveTerminal {
@@ -180,13 +195,41 @@ impl LiveTerminal {
         restore_on_panic();
         let keys = Keys::new()?;
         take_over()?;
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, std::io::stderr()));
-        let opened = Terminal::new(backend).and_then(|screen| {
-            let size = screen.size()?;
-            Ok(LiveTerminal { screen, keys, size })
-        });
-        opened.inspect_err(|_| restore_terminal())
+        Ok(LiveTerminal {
+            keys,
+            size: size_of_stderr().unwrap_or(DEFAULT_SIZE),
+            shown: None,
+        })
     }
+
+    /// Writes the lines that differ from those on the screen.
+    fn draw(&mut self, state: &State, options: ViewOptions) -> std::io::Result<()> {
+        let (width, height) = self.size;
+        let mut lines: Vec<String> = draw(state, options, width, height)
+            .iter()
+            .map(Line::to_string)
+            .collect();
+        lines.resize(height, String::new());
+        let out = redraw_sequence(self.shown.as_deref(), &lines);
+        std::io::stderr().write_all(out.as_bytes())?;
+        self.shown = Some(lines);
+        Ok(())
+    }
+}
+
+/// The bytes that turn the lines on a screen into others.
+fn redraw_sequence(shown: Option<&[String]>, lines: &[String]) -> String {
+    let mut out = String::new();
+    if shown.is_none() {
+        out += "\x1b[2J";
+    }
+    for (index, line) in lines.iter().enumerate() {
+        let before = shown.map_or("", |shown| shown[index].as_str());
+        if line != before {
+            let _ = write!(out, "\x1b[{};1H{line}\x1b[K", index + 1);
+        }
+    }
+    out
 }
 
 impl Drop for LiveTerminal {
@@ -196,22 +239,15 @@ impl Drop for LiveTerminal {
 }
 
 fn take_over() -> std::io::Result<()> {
-    terminal::save_state(RESTORE_SEQUENCE);
     TAKEN.store(true, Ordering::Release);
-    enable_raw_mode()
-        .and_then(|()| execute!(std::io::stderr(), EnterAlternateScreen, Hide))
-        .inspect_err(|_| restore_terminal())
+    terminal::take_over(ENTER_SEQUENCE, RESTORE_SEQUENCE).inspect_err(|_| restore_terminal())
 }
 
 /// Restores the terminal, once.
 fn restore_terminal() {
-    if !TAKEN.swap(false, Ordering::AcqRel) {
-        return;
+    if TAKEN.swap(false, Ordering::AcqRel) {
+        terminal::restore();
     }
-    // A lost terminal does not have to be restored.
-    let _ = execute!(std::io::stderr(), Show, LeaveAlternateScreen);
-    let _ = disable_raw_mode();
-    terminal::discard_saved_state();
 }
 
 /// Restores the terminal before a panic of any thread is printed. The view does not reopen.
@@ -257,7 +293,7 @@ fn run_view_loop(shared: &Shared, interrupt: &AtomicBool) {
             if redraw_now || due {
                 counters.update(&mut view);
                 let options = view_options(&view);
-                if terminal.screen.draw(|frame| draw(frame, &view.state, options)).is_err() {
+                if terminal.draw(&view.state, options).is_err() {
                     return;
                 }
                 (view.is_changed, redraw_now, drawn) = (false, false, Instant::now());
@@ -297,9 +333,12 @@ pub fn has_unicode() -> bool {
 
 /// Waits for a key or a new size. Returns true if the view must be redrawn immediately.
 fn handle_input(terminal: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<bool> {
-    let key = terminal.keys.wait(KEY_POLL_INTERVAL)?;
-    let size = terminal.screen.size()?;
+    let key = parse_key(&terminal.keys.wait(KEY_POLL_INTERVAL)?);
+    let size = size_of_stderr().unwrap_or(DEFAULT_SIZE);
     let resized = std::mem::replace(&mut terminal.size, size) != size;
+    if resized {
+        terminal.shown = None;
+    }
     Ok(match key {
         None => resized,
         Some(key) => {
@@ -312,7 +351,7 @@ fn handle_input(terminal: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io:
 fn handle_key(key: Key, terminal: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<()> {
     match key {
         Key::Quit => interrupt.store(true, Ordering::Relaxed),
-        Key::Redraw => terminal.screen.clear()?,
+        Key::Redraw => terminal.shown = None,
         Key::Interrupt => {
             if interrupt.load(Ordering::Relaxed) {
                 // A second Ctrl-C ends the process immediately.
@@ -331,7 +370,7 @@ fn handle_key(key: Key, terminal: &mut LiveTerminal, interrupt: &AtomicBool) -> 
                 std::thread::sleep(KEY_POLL_INTERVAL);
             }
             take_over()?;
-            terminal.screen.clear()?;
+            terminal.shown = None;
         }
     }
     Ok(())
@@ -382,6 +421,30 @@ pub fn print_messages(lines: &[String]) {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_have_actions_and_escape_sequences_none() {
+        assert_eq!(parse_key(b"q"), Some(Key::Quit));
+        assert_eq!(parse_key(b"xyQ"), Some(Key::Quit));
+        assert_eq!(parse_key(b"\x03"), Some(Key::Interrupt));
+        assert_eq!(parse_key(b"\x1a"), Some(Key::Suspend));
+        assert_eq!(parse_key(b"\x0c"), Some(Key::Redraw));
+        // The 1 of a keypad in application mode.
+        assert_eq!(parse_key(b"\x1bOq"), None);
+        assert_eq!(parse_key("ä\n".as_bytes()), None);
+    }
+
+    #[test]
+    fn only_lines_that_changed_are_written() {
+        let lines = |texts: [&str; 3]| texts.map(str::to_owned);
+        let (first, second) = (lines(["a", "", "c"]), lines(["a", "b", ""]));
+        assert_eq!(redraw_sequence(None, &first), "\x1b[2J\x1b[1;1Ha\x1b[K\x1b[3;1Hc\x1b[K");
+        assert_eq!(
+            redraw_sequence(Some(&first), &second),
+            "\x1b[2;1Hb\x1b[K\x1b[3;1H\x1b[K"
+        );
+        assert_eq!(redraw_sequence(Some(&second), &second), "");
+    }
 
     #[test]
     fn a_panic_of_any_thread_restores_the_terminal() {

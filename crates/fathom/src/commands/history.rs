@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
 use crate::session::Session;
-use crate::{history, outputs, screen};
+use crate::{history, outputs, screen, terminal};
 
 /// List, show, label, export or remove past results
 #[derive(clap::Args)]
@@ -333,7 +333,7 @@ fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
 
 /// Returns the width of the terminal; without a terminal nothing is cut.
 fn terminal_width() -> usize {
-    terminal_size::terminal_size_of(std::io::stdout()).map_or(usize::MAX, |(width, _)| usize::from(width.0))
+    terminal::size_of_stdout().map_or(usize::MAX, |(width, _)| width)
 }
 
 /// The most characters of a cell. Formatting pads to at most 65,535.

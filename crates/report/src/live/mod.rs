@@ -9,4 +9,4 @@ mod view;
 pub use line::{Live, Update};
 pub use metrics::Metrics;
 pub use state::{Machine, State};
-pub use view::{ViewOptions, draw};
+pub use view::{Line, ViewOptions, draw};

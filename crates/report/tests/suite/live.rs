@@ -11,9 +11,8 @@ use model::histogram::Histogram;
 use model::plan::{Job, Phases, Plan, Stop};
 use model::testing::assert_contains;
 use model::{Bytes, Nanos, PerDirection, testing};
-use ratatui_core::backend::TestBackend;
-use ratatui_core::terminal::Terminal;
 use report::live::{Machine, State, ViewOptions, draw};
+use unicode_width::UnicodeWidthStr;
 
 const LOOK: ViewOptions = ViewOptions {
     unicode: true,
@@ -21,18 +20,17 @@ const LOOK: ViewOptions = ViewOptions {
     silent_for: Nanos(0),
 };
 
-/// The output on a terminal of this size, without trailing blanks.
-fn shown(state: &State, look: ViewOptions, width: u16, height: u16) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is in memory");
-    terminal
-        .draw(|frame| draw(frame, state, look))
-        .expect("writing to memory succeeds");
-    let buffer = terminal.backend().buffer();
-    let line = |y: u16| {
-        let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
-        line.trim_end().to_owned()
-    };
-    (0..height).map(|y| line(y) + "\n").collect()
+/// The lines on a terminal of this size, without styles and trailing blanks.
+fn shown(state: &State, look: ViewOptions, width: usize, height: usize) -> String {
+    let lines = draw(state, look, width, height);
+    assert!(lines.len() <= height, "{lines:?}");
+    let texts = lines.iter().map(|line| {
+        let text = line.text();
+        assert!(text.width() <= width, "wider than {width}: {text}");
+        text.trim_end().to_owned() + "\n"
+    });
+    let empty = std::iter::repeat_n("\n".to_owned(), height - lines.len());
+    texts.chain(empty).collect()
 }
 
 fn job(name: &str, warm_up: u64, measured: u64) -> Job {
@@ -216,7 +214,7 @@ fn every_terminal_size_works() {
         for width in 0..30 {
             for height in 0..12 {
                 let text = shown(&state, LOOK, width, height);
-                assert_eq!(text.lines().count(), usize::from(height));
+                assert_eq!(text.lines().count(), height);
             }
         }
     }

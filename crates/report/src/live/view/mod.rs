@@ -7,14 +7,12 @@ use model::finding::Severity;
 use model::histogram::Histogram;
 use model::stats::{Support, support};
 use model::{Direction, Nanos};
-use ratatui_core::style::{Color, Style};
-use ratatui_core::terminal::Frame;
-use ratatui_core::text::{Line, Span};
 
 use super::state::{Rates, Row, State};
 use crate::charts::{bar_chars, column_char};
 use crate::numbers::{duration, rate, throughput, whole_seconds};
-use text::{BETWEEN, Piece, Table, bold, columns, dim, fit_pieces, piece, strong, truncate_end, truncate_start};
+pub use text::Line;
+use text::{BETWEEN, Piece, Style, Table, columns, fit_pieces, piece, strong, truncate_end, truncate_start};
 
 /// Appearance of the view, and the time since the last event.
 #[derive(Clone, Copy, Debug)]
@@ -30,21 +28,11 @@ pub struct ViewOptions {
 /// Percentiles that are shown, with their names.
 const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
-/// Draws the state.
-pub fn draw(frame: &mut Frame<'_>, state: &State, options: ViewOptions) {
-    let area = frame.area();
-    let lines = lines(state, options, usize::from(area.width), usize::from(area.height));
-    let buffer = frame.buffer_mut();
-    for (line, y) in lines.iter().zip(area.y..area.bottom()) {
-        buffer.set_line(area.x, y, line, area.width);
-    }
-}
-
 /// A part of the view.
 struct Section {
     /// Priority; smaller is more important.
     rank: u32,
-    lines: Vec<Line<'static>>,
+    lines: Vec<Line>,
     /// Fewest lines that are still useful.
     min_lines: usize,
     /// It follows the section above without an empty line.
@@ -54,7 +42,7 @@ struct Section {
 }
 
 impl Section {
-    fn new(rank: u32, lines: Vec<Line<'static>>) -> Section {
+    fn new(rank: u32, lines: Vec<Line>) -> Section {
         let min_lines = lines.len();
         Section {
             rank,
@@ -82,7 +70,8 @@ impl Section {
     }
 }
 
-fn lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line<'static>> {
+/// Draws the state on a terminal of `width` columns and `height` lines.
+pub fn draw(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line> {
     let mut marks = [false; 2];
     let rates = rates_table(state, width);
     let latency = latency_table(state, width, &mut marks);
@@ -115,7 +104,7 @@ fn lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Ve
 }
 
 /// Distributes the available lines, the most important section first.
-fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<Line<'static>> {
+fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<Line> {
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|index| sections[*index].rank);
     let mut room = height;
@@ -160,13 +149,14 @@ fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<
         // The last line says how many rows of the table are hidden.
         if is_cut && [55, 60, 61].contains(&section.rank) {
             lines.pop();
-            lines.push(Line::from(fit_pieces(vec![piece(0, format!("and {} more", hidden + 1))], width)).style(dim()));
+            let rest = vec![piece(0, format!("and {} more", hidden + 1))];
+            lines.push(fit_pieces(rest, width).with_style(Style::Dim));
         }
     }
     lines
 }
 
-fn title_line(state: &State, options: ViewOptions, width: usize) -> Line<'static> {
+fn title_line(state: &State, options: ViewOptions, width: usize) -> Line {
     let phase = if state.is_stopping() { "stopping" } else { state.phase() };
     let (step, steps) = state.step();
     let time_left = state.left().filter(|_| !state.is_stopping());
@@ -189,7 +179,7 @@ fn title_line(state: &State, options: ViewOptions, width: usize) -> Line<'static
         });
     let fixed = columns(phase) + columns(&time_left) + columns(&place) + columns(about) + columns(&hosts) + 6 * BETWEEN;
     let name = truncate_start(&state.title(), width.saturating_sub(fixed).max(12), options);
-    Line::from(fit_pieces(
+    fit_pieces(
         vec![
             piece(3, about),
             strong(4, name),
@@ -199,10 +189,10 @@ fn title_line(state: &State, options: ViewOptions, width: usize) -> Line<'static
             piece(5, place),
         ],
         width,
-    ))
+    )
 }
 
-fn progress_gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn progress_gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
     if let Some(preparing) = state.preparing() {
         let share = preparing.done.0 as f64 / (preparing.total.0 as f64).max(1.0);
         let time_left = match preparing.left.0 {
@@ -230,25 +220,23 @@ fn progress_gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line
 }
 
 /// Draws a bar, its share in percent, and the texts that fit after it.
-fn bar_line(share: f64, mut texts: Vec<Piece>, options: ViewOptions, width: usize) -> Line<'static> {
+fn bar_line(share: f64, mut texts: Vec<Piece>, options: ViewOptions, width: usize) -> Line {
     const MIN_BAR: usize = 10;
     const MAX_BAR: usize = 40;
     let share = share.clamp(0.0, 1.0);
     texts.insert(0, strong(0, format!("{:.0} %", (100.0 * share).floor())));
-    let mut spans = fit_pieces(texts, width);
-    let taken: usize = spans.iter().map(Span::width).sum();
-    let length = width.saturating_sub(taken + BETWEEN).min(MAX_BAR);
-    if length >= MIN_BAR {
-        let full = (share * length as f64).floor() as usize;
-        let (on, off) = bar_chars(options.unicode);
-        let drawn = on.repeat(full) + &off.repeat(length - full);
-        spans.insert(0, Span::raw(drawn + &" ".repeat(BETWEEN)));
+    let line = fit_pieces(texts, width);
+    let length = width.saturating_sub(line.width() + BETWEEN).min(MAX_BAR);
+    if length < MIN_BAR {
+        return line;
     }
-    Line::from(spans)
+    let full = (share * length as f64).floor() as usize;
+    let (on, off) = bar_chars(options.unicode);
+    line.preceded_by(on.repeat(full) + &off.repeat(length - full) + &" ".repeat(BETWEEN))
 }
 
 /// Warns that the figures below are outdated if no events arrive.
-fn silence_warning(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn silence_warning(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
     let Some(interval) = state.interval().filter(|_| state.expects_intervals()) else {
         return Vec::new();
     };
@@ -257,11 +245,8 @@ fn silence_warning(state: &State, options: ViewOptions, width: usize) -> Vec<Lin
     }
     let since = duration(Nanos(options.silent_for.0 / 1_000_000_000 * 1_000_000_000));
     let text = format!("no new figures for {since}: those below are outdated");
-    let mut line = Line::styled(truncate_end(&text, width, options), bold());
-    if options.colour {
-        line = line.style(Style::new().fg(Color::Yellow));
-    }
-    vec![line]
+    let style = if options.colour { Style::Yellow } else { Style::Bold };
+    vec![Line::new(style, truncate_end(&text, width, options))]
 }
 
 fn format_mib(rates: Rates) -> String {
@@ -274,7 +259,7 @@ fn active_directions(state: &State) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(occurs).collect()
 }
 
-fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
+fn rates_table(state: &State, width: usize) -> Vec<Line> {
     if state.interval().is_none() {
         return Vec::new();
     }
@@ -322,10 +307,7 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
     if !lines.is_empty() {
         return lines;
     }
-    vec![Line::from(fit_pieces(
-        vec![strong(0, total_iops), piece(1, "IOPS")],
-        width,
-    ))]
+    vec![fit_pieces(vec![strong(0, total_iops), piece(1, "IOPS")], width)]
 }
 
 /// Options for labels, which are never truncated.
@@ -335,7 +317,7 @@ const PLAIN: ViewOptions = ViewOptions {
     silent_for: Nanos(0),
 };
 
-fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line<'static>> {
+fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line> {
     let (last, measured) = state.windows();
     let Some(last) = last else { return Vec::new() };
     let mut rows = Vec::new();
@@ -409,7 +391,7 @@ fn latency_cells(histogram: &Histogram, marks: &mut [bool; 2]) -> Vec<String> {
     cells
 }
 
-fn in_flight_line(state: &State, width: usize) -> Vec<Line<'static>> {
+fn in_flight_line(state: &State, width: usize) -> Vec<Line> {
     let Some(in_flight) = state.in_flight() else {
         return Vec::new();
     };
@@ -421,7 +403,7 @@ fn in_flight_line(state: &State, width: usize) -> Vec<Line<'static>> {
             100.0 * in_flight.average / in_flight.depth as f64
         ),
     };
-    vec![Line::from(fit_pieces(
+    vec![fit_pieces(
         vec![
             piece(1, "in flight"),
             strong(
@@ -431,7 +413,7 @@ fn in_flight_line(state: &State, width: usize) -> Vec<Line<'static>> {
             piece(2, share),
         ],
         width,
-    ))]
+    )]
 }
 
 fn format_in_flight(average: f64) -> String {
@@ -442,7 +424,7 @@ fn format_in_flight(average: f64) -> String {
     }
 }
 
-fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
     // Width that remains after the name and the maximum.
     let room = width.saturating_sub(28);
     if state.history().len() < 2 || room < 4 {
@@ -456,14 +438,14 @@ fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'st
             .iter()
             .map(|value| column_char(*value, max, options.unicode))
             .collect();
-        Line::from(fit_pieces(
+        fit_pieces(
             vec![
                 piece(1, format!("{name:<6}")),
                 piece(3, drawn),
                 piece(2, format!("max {}", text(max))),
             ],
             width,
-        ))
+        )
     };
     vec![
         format_row("IOPS", |rates| rates.iops, rate),
@@ -471,7 +453,7 @@ fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'st
     ]
 }
 
-fn processor_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn processor_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
     let cores = state.cores();
     let Some((busiest, max_busy)) = cores.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
         return Vec::new();
@@ -492,7 +474,7 @@ fn processor_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Lin
         pieces.push(piece(2, format!("max cpu{busiest} {max_busy:.0} %")));
         pieces.push(piece(3, format!("[{strip}]")));
     }
-    let mut lines = vec![Line::from(fit_pieces(pieces, width))];
+    let mut lines = vec![fit_pieces(pieces, width)];
     if !few {
         let cells: Vec<String> = cores
             .iter()
@@ -501,13 +483,13 @@ fn processor_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Lin
         let per_line = (width / 14).max(1);
         for chunk in cells.chunks(per_line) {
             let pieces = chunk.iter().map(|cell| piece(0, cell.clone())).collect();
-            lines.push(Line::from(fit_pieces(pieces, width)));
+            lines.push(fit_pieces(pieces, width));
         }
     }
     lines
 }
 
-fn device_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn device_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
     let found = state.device_rows();
     if found.is_empty() {
         return Vec::new();
@@ -540,7 +522,7 @@ fn device_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'
     table.lines(options, width)
 }
 
-fn table_lines(head: &'static str, found: &[Row], options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn table_lines(head: &'static str, found: &[Row], options: ViewOptions, width: usize) -> Vec<Line> {
     if found.is_empty() {
         return Vec::new();
     }
@@ -563,7 +545,7 @@ fn table_lines(head: &'static str, found: &[Row], options: ViewOptions, width: u
 /// Lines of the view that are reserved for other parts than the table of ranks.
 const RESERVED_LINES: usize = 18;
 
-fn rank_lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line<'static>> {
+fn rank_lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line> {
     let found = state.ranks(height.saturating_sub(RESERVED_LINES));
     if found.is_empty() {
         return Vec::new();
@@ -585,20 +567,20 @@ fn rank_lines(state: &State, options: ViewOptions, width: usize, height: usize) 
     table.lines(options, width)
 }
 
-fn message_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+fn message_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
     let line = |(severity, text): &(Severity, String)| {
-        let line = Line::raw(truncate_end(text, width, options));
-        match (severity, options.colour) {
-            (Severity::Error, true) => line.style(Style::new().fg(Color::Red)),
-            (Severity::Warning, true) => line.style(Style::new().fg(Color::Yellow)),
-            (Severity::Error, false) | (Severity::Warning, false) => line.style(bold()),
-            (Severity::Note, _) => line,
-        }
+        let style = match (severity, options.colour) {
+            (Severity::Error, true) => Style::Red,
+            (Severity::Warning, true) => Style::Yellow,
+            (Severity::Error | Severity::Warning, false) => Style::Bold,
+            (Severity::Note, _) => Style::Plain,
+        };
+        Line::new(style, truncate_end(text, width, options))
     };
     state.messages().map(line).collect()
 }
 
-fn key_line(state: &State, marks: [bool; 2], width: usize) -> Line<'static> {
+fn key_line(state: &State, marks: [bool; 2], width: usize) -> Line {
     let stop = match state.is_stopping() {
         true => "stopping, the report follows",
         false => "q: stop and report",
@@ -610,6 +592,5 @@ fn key_line(state: &State, marks: [bool; 2], width: usize) -> Line<'static> {
     if marks[1] {
         pieces.push(piece(1, "? fewer than 10 slower"));
     }
-    let spans = fit_pieces(pieces, width);
-    Line::from(spans).style(dim())
+    fit_pieces(pieces, width).with_style(Style::Dim)
 }

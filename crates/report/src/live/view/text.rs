@@ -1,8 +1,9 @@
 //! Text in columns: pieces that are never truncated, names that may be, and tables that drop
 //! columns.
 
-use ratatui_core::style::{Modifier, Style};
-use ratatui_core::text::{Line, Span};
+use std::fmt;
+
+use unicode_width::UnicodeWidthStr;
 
 use super::ViewOptions;
 
@@ -11,39 +12,89 @@ const NAME_WIDTH: usize = 16;
 /// Columns between two pieces.
 pub(super) const BETWEEN: usize = 2;
 
-pub(super) fn dim() -> Style {
-    Style::new().add_modifier(Modifier::DIM)
+/// Appearance of a piece of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Dim,
+    Bold,
+    Red,
+    Yellow,
 }
 
-pub(super) fn bold() -> Style {
-    Style::new().add_modifier(Modifier::BOLD)
+/// A line of the view. Its `Display` writes the escape sequences of its styles as well.
+#[derive(Clone, Debug, Default)]
+pub struct Line(Vec<(Style, String)>);
+
+impl Line {
+    pub(super) fn new(style: Style, text: impl Into<String>) -> Line {
+        Line(vec![(style, text.into())])
+    }
+
+    /// The same text in another style.
+    pub(super) fn with_style(mut self, style: Style) -> Line {
+        self.0.iter_mut().for_each(|(current, _)| *current = style);
+        self
+    }
+
+    pub(super) fn preceded_by(mut self, text: String) -> Line {
+        self.0.insert(0, (Style::Plain, text));
+        self
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| columns(text)).sum()
+    }
+
+    /// The text without styles.
+    pub fn text(&self) -> String {
+        self.0.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (style, text) in &self.0 {
+            match style {
+                Style::Plain => write!(f, "{text}")?,
+                Style::Bold => write!(f, "\x1b[1m{text}\x1b[0m")?,
+                Style::Dim => write!(f, "\x1b[2m{text}\x1b[0m")?,
+                Style::Red => write!(f, "\x1b[31m{text}\x1b[0m")?,
+                Style::Yellow => write!(f, "\x1b[33m{text}\x1b[0m")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A piece of a line, which is shown whole or not at all.
 pub(super) struct Piece {
     pub(super) rank: u32,
-    pub(super) span: Span<'static>,
+    style: Style,
+    text: String,
 }
 
 pub(super) fn piece(rank: u32, text: impl Into<String>) -> Piece {
+    let text = text.into();
     Piece {
         rank,
-        span: Span::raw(text.into()),
+        style: Style::Plain,
+        text,
     }
 }
 
 pub(super) fn strong(rank: u32, text: impl Into<String>) -> Piece {
     Piece {
-        rank,
-        span: Span::styled(text.into(), bold()),
+        style: Style::Bold,
+        ..piece(rank, text)
     }
 }
 
 /// Drops the least important pieces until the rest fits, with two columns between pieces.
-pub(super) fn fit_pieces(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>> {
-    pieces.retain(|piece| piece.span.width() > 0);
+pub(super) fn fit_pieces(mut pieces: Vec<Piece>, width: usize) -> Line {
+    pieces.retain(|piece| columns(&piece.text) > 0);
     let needed = |pieces: &[Piece]| {
-        let widths: usize = pieces.iter().map(|piece| piece.span.width()).sum();
+        let widths: usize = pieces.iter().map(|piece| columns(&piece.text)).sum();
         widths + BETWEEN * pieces.len().saturating_sub(1)
     };
     while needed(&pieces) > width {
@@ -52,14 +103,14 @@ pub(super) fn fit_pieces(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'stat
         };
         pieces.remove(index);
     }
-    let mut spans = Vec::new();
+    let mut line = Line::default();
     for piece in pieces {
-        if !spans.is_empty() {
-            spans.push(Span::raw(" ".repeat(BETWEEN)));
+        if !line.0.is_empty() {
+            line.0.push((Style::Plain, " ".repeat(BETWEEN)));
         }
-        spans.push(piece.span);
+        line.0.push((piece.style, piece.text));
     }
-    spans
+    line
 }
 
 /// Truncates a text at its start, because the end of a path is more important.
@@ -97,7 +148,7 @@ pub(super) fn truncate_end(text: &str, width: usize, options: ViewOptions) -> St
 }
 
 pub(super) fn columns(text: &str) -> usize {
-    Span::raw(text).width()
+    text.width()
 }
 
 /// A table with row names. The least important columns are dropped first.
@@ -114,7 +165,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn lines(&self, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+    pub(super) fn lines(&self, options: ViewOptions, width: usize) -> Vec<Line> {
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| {
                 let cells = self.rows.iter().map(|(_, cells)| columns(&cells[column]));
@@ -145,17 +196,15 @@ impl Table {
             head += &" ".repeat(BETWEEN);
             head += &pad_start(self.columns[*column].0, widths[*column]);
         }
-        lines.push(Line::styled(head, dim()));
+        lines.push(Line::new(Style::Dim, head));
         for (number, (name, cells)) in self.rows.iter().enumerate() {
             let mut text = pad_end(&truncate_start(name, name_width, options), name_width);
             for column in &kept {
                 text += &" ".repeat(BETWEEN);
                 text += &pad_start(&cells[*column], widths[*column]);
             }
-            lines.push(match self.bold_first_row && number == 0 {
-                true => Line::styled(text, bold()),
-                false => Line::raw(text),
-            });
+            let is_bold = self.bold_first_row && number == 0;
+            lines.push(Line::new(if is_bold { Style::Bold } else { Style::Plain }, text));
         }
         lines
     }
