@@ -140,7 +140,9 @@ pub(super) fn truncate_end(text: &str, width: usize, options: ViewOptions) -> St
         return text;
     }
     let dots = if options.unicode { "…" } else { ".." };
-    let room = width.saturating_sub(columns(dots));
+    let Some(room) = width.checked_sub(columns(dots)) else {
+        return String::new();
+    };
     while columns(&text) > room {
         text.pop();
     }
