@@ -183,8 +183,10 @@ mod tests {
     #[test]
     fn only_pressed_keys_have_a_character() {
         let press = |event: u32, is_pressed: bool, character: char| {
-            let mut record = INPUT_RECORD::default();
-            record.EventType = event as u16;
+            let mut record = INPUT_RECORD {
+                EventType: event as u16,
+                ..INPUT_RECORD::default()
+            };
             record.Event.KeyEvent.bKeyDown = is_pressed.into();
             record.Event.KeyEvent.uChar.UnicodeChar = character as u16;
             ascii_of_pressed_key(&record)
