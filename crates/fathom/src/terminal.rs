@@ -226,7 +226,8 @@ fn redraw_sequence(shown: Option<&[String]>, lines: &[String]) -> String {
     for (index, line) in lines.iter().enumerate() {
         let before = shown.map_or("", |shown| shown[index].as_str());
         if line != before {
-            let _ = write!(out, "\x1b[{};1H{line}\x1b[K", index + 1);
+            // Clear first: after a line as wide as the screen, its last character would be cleared.
+            let _ = write!(out, "\x1b[{};1H\x1b[K{line}", index + 1);
         }
     }
     out
@@ -438,10 +439,10 @@ mod tests {
     fn only_lines_that_changed_are_written() {
         let lines = |texts: [&str; 3]| texts.map(str::to_owned);
         let (first, second) = (lines(["a", "", "c"]), lines(["a", "b", ""]));
-        assert_eq!(redraw_sequence(None, &first), "\x1b[2J\x1b[1;1Ha\x1b[K\x1b[3;1Hc\x1b[K");
+        assert_eq!(redraw_sequence(None, &first), "\x1b[2J\x1b[1;1H\x1b[Ka\x1b[3;1H\x1b[Kc");
         assert_eq!(
             redraw_sequence(Some(&first), &second),
-            "\x1b[2;1Hb\x1b[K\x1b[3;1H\x1b[K"
+            "\x1b[2;1H\x1b[Kb\x1b[3;1H\x1b[K"
         );
         assert_eq!(redraw_sequence(Some(&second), &second), "");
     }
