@@ -13,7 +13,7 @@
 //! # fn test() {
 //! use testbed::{TmpFs, need};
 //!
-//! let Some(full) = need(TmpFs::with_size(1 << 20)) else { return };
+//! let full = need!(TmpFs::with_size(1 << 20));
 //! assert!(full.path().is_dir());
 //! # }
 //! # #[cfg(target_os = "linux")]
@@ -28,6 +28,7 @@
 
 #[cfg(not(target_os = "linux"))]
 mod directory_elsewhere;
+mod extensions;
 #[cfg(target_os = "linux")]
 mod fault_fs;
 #[cfg(target_os = "linux")]
@@ -60,6 +61,7 @@ mod zram;
 
 #[cfg(not(target_os = "linux"))]
 pub use directory_elsewhere::Directory;
+pub use extensions::{AssertContains, With};
 #[cfg(target_os = "linux")]
 pub use fault_fs::{FaultFs, Seen};
 #[cfg(target_os = "linux")]
@@ -76,7 +78,7 @@ pub use loop_fs::LoopFs;
 pub use own_process::in_own_process;
 #[cfg(target_os = "linux")]
 pub use python::python_packages;
-pub use skip::{Unavailable, need, note, skip};
+pub use skip::{Needed, Unavailable, need, note, skip};
 #[cfg(target_os = "linux")]
 pub use slurm::Slurm;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 use super::*;
 use model::testing::assert_contains;
+use testbed::With;
 
 #[test]
 fn the_machine_binds_before_its_disks() {
@@ -38,11 +39,9 @@ fn the_machine_binds_before_its_disks() {
     assert_eq!(found.stranded[0].iops, 18_080.0);
     assert_near(found.stranded[0].share, 0.904);
 
-    let cached = Disks {
-        machine: Some("Standard_D8ds_v4".into()),
-        cached: true,
-        ..wanted.clone()
-    };
+    let cached = wanted
+        .clone()
+        .with(|disks| (disks.machine, disks.cached) = (Some("Standard_D8ds_v4".into()), true));
     assert_eq!(
         stack(&catalogue, &cached).unwrap()[0].iops,
         Some(Limit::exactly(77_000.0))

@@ -142,9 +142,7 @@ fn every_operation_uses_the_file_it_names() {
 
 #[test]
 fn each_slot_has_its_own_buffer() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     target.write(0, &patterned(0, SIZE as usize, 1));
     for kind in engines() {
         for (alignment, bytes) in [(1, 1), (4096, 4096), (65536, 512), (512, 12_345)] {
@@ -180,9 +178,7 @@ fn each_slot_has_its_own_buffer() {
 
 #[test]
 fn a_deadline_with_nothing_in_flight_is_a_sleep() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     for kind in engines() {
         for spin in [false, true] {
             let mut setup = setup(kind, vec![file_for(kind, &target)], 4);
@@ -210,9 +206,7 @@ fn a_deadline_with_nothing_in_flight_is_a_sleep() {
 
 #[test]
 fn a_turn_with_nothing_in_flight_does_not_wait() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     for kind in engines() {
         let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 4);
         rig.turn(&[], 0, Nanos::NEVER);
@@ -387,9 +381,7 @@ fn errors_do_not_affect_the_rest_of_their_batch() {
 #[test]
 fn a_full_file_system_is_reported_as_a_result() {
     for kind in real_engines() {
-        let Some(tmpfs) = need(TmpFs::with_size(1 << 20)) else {
-            return;
-        };
+        let tmpfs = need!(TmpFs::with_size(1 << 20));
         let path = tmpfs.path().join("file");
         // A hole for which the file system has no space.
         fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
@@ -425,9 +417,7 @@ fn a_read_only_device_is_reported_as_a_result() {
         read_only: true,
         ..LoopOptions::default()
     };
-    let Some(device) = need(LoopDevice::with_size(SIZE, options)) else {
-        return;
-    };
+    let device = need!(LoopDevice::with_size(SIZE, options));
     for kind in real_engines() {
         // Root may open it for writing.
         let Ok(file) = crate::test_targets::try_open(device.path(), kind, true, Access::ReadWrite) else {
@@ -451,9 +441,7 @@ fn a_read_only_device_is_reported_as_a_result() {
 
 #[test]
 fn operations_one_at_a_time_stop_at_the_deadline() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
         let mut setup = setup(kind, vec![file_for(kind, &target)], 32);
         setup.depth_is_one = true;
@@ -487,9 +475,7 @@ fn operations_one_at_a_time_stop_at_the_deadline() {
 
 #[test]
 fn chained_turns_begin_where_the_last_one_ended() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
         let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 4);
         rig.turn(&[Job::read(0).in_slot(0)], 1, Nanos::NEVER);
@@ -504,9 +490,7 @@ fn chained_turns_begin_where_the_last_one_ended() {
 
 #[test]
 fn engines_describe_what_they_use() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     for kind in engines() {
         let rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
         let used = rig.engine.describe();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use testbed::{Directory, need};
+use testbed::{AssertContains, Directory, need};
 
 use crate::support::{Ran, command, finish, text};
 
@@ -12,7 +12,7 @@ fn data(path: &str) -> String {
 
 #[test]
 fn figures_are_saved_and_compared_with_a_baseline() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let kept = folder.path().join("kept");
     let baseline = |words: &[&str]| -> Ran {
         let mut line = vec!["baseline"];
@@ -76,11 +76,7 @@ fn figures_with_invalidating_findings_are_not_judged() {
     run("baseline import a.fathom --name full").expect(0, &[]);
     let ran = run("baseline compare full b.fathom");
     ran.expect(0, &["Neither is better", "the result has HOLES"]);
-    assert!(
-        !ran.out.contains("  better") && !ran.out.contains("  worse"),
-        "{}",
-        ran.out
-    );
+    ran.out.assert_lacks(&["  better", "  worse"]);
     let ran = run("compare a.fathom b.fathom");
     ran.expect(0, &["doubtful", "invalidating findings", "HOLES"]);
     let ran = run("ab sparse full --time 100ms --warm-up 0s -q --save ab.fathom --report ab.html");
@@ -100,9 +96,7 @@ fn figures_with_invalidating_findings_are_not_judged() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_comparison_whose_runs_failed_names_the_error() {
-    let Some((_folder, device)) = crate::support::device_that_ends() else {
-        return;
-    };
+    let (_folder, device) = need!(crate::support::device_that_ends());
     let flags = "--time 300ms --warm-up 0s -q --target".split(' ');
     let words = ["ab", "--block 4k", "--block 8k"].into_iter().chain(flags);
     let ran = crate::support::fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());

@@ -97,7 +97,7 @@ fn without_a_target_dialect_both_others_are_printed() {
 
 #[test]
 fn the_dialect_of_a_file_follows_from_its_name() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     fs::write(path("p.xml"), PROFILE).unwrap();
     fs::write(path("j.toml"), "[[job]]\ntarget = \"a.dat\"\ntime = \"9s\"\n").unwrap();
@@ -164,7 +164,7 @@ fn every_result_contains_its_equivalents_in_both_other_dialects() {
 /// does not change it.
 #[test]
 fn fio_job_files_keep_their_meaning() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/jobs");
     let mut files: Vec<_> = fs::read_dir(jobs)
         .unwrap()
@@ -194,7 +194,7 @@ fn fio_job_files_keep_their_meaning() {
 
 #[test]
 fn the_dialect_may_follow_the_source() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let job = folder.path().join("job.toml");
     fs::write(
         &job,
@@ -218,7 +218,7 @@ fn the_dialect_may_follow_the_source() {
 
 #[test]
 fn the_loss_of_a_simulated_device_is_reported_in_plain_words() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let job = folder.path().join("job.toml");
     let content = "[[job]]\ntarget = \"simulated:d\"\ntime = \"5s\"\n[simulated.d]\nservers = 64\niops-cap = 4000\n";
     fs::write(&job, content).unwrap();
@@ -254,7 +254,7 @@ fn parameter_files_of_vdbench_are_written() {
 /// What is written runs: the file is created with the size that it has in the job.
 #[test]
 fn configurations_of_iometer_are_written_and_run() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (target, config, results) = (at("f.dat"), at("a.icf"), at("r.csv"));
     let words = format!("convert --to iometer --target {target} --size 2m --read 50 --depth 3 --time 1s --warm-up 0s");

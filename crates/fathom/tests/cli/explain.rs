@@ -5,9 +5,9 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use testbed::{Directory, need};
+use testbed::{AssertContains, Directory, need};
 
-use crate::support::{AssertContains, command, end, fathom, fathom_line, spawn, text};
+use crate::support::{command, end, fathom, fathom_line, spawn, text};
 
 fn data(path: &str) -> String {
     format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
@@ -54,7 +54,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
         "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) are unreachable because of it",
     ]);
     // At depth 64 most of the latency is waiting, so it does not show whether the disk is slow.
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let page = folder.path().join("page.html");
     fathom(&["report", &figures, "-o", text(&page)]).expect(0, &[]);
     assert!(!fs::read_to_string(&page).unwrap().contains("which is slow"));
@@ -67,12 +67,11 @@ fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let figures = data("figures/azure-d8ds-v4.csv");
     let plain = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4"]);
     let answer = unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out);
-    assert!(answer.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{answer}");
-    assert!(
-        answer.contains("The load exceeds the limit of VM Standard_D8ds_v4, uncached")
-            && answer.contains("add --path cached. The load is below all other known limits"),
-        "{answer}"
-    );
+    answer.assert_contains(&[
+        "13,053 IOPS of 12,800 IOPS is 102.0 %",
+        "The load exceeds the limit of VM Standard_D8ds_v4, uncached",
+        "add --path cached. The load is below all other known limits",
+    ]);
     // Each share is that of the limit in its row.
     let row = |used: &str, limit: &str| format!("{used:>14}{limit:>16}");
     assert!(plain.out.contains(&row("106.9 MB/s", "192.0 MB/s")), "{}", plain.out);
@@ -131,7 +130,7 @@ fn paths_of_jobs_have_their_own_limits() {
 /// The same test as fio reports it. The four clones of each job do not share an entry.
 #[test]
 fn clones_of_a_job_of_fio_share_its_path() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let clone = |name: &str, direction: &str, iops: f64| {
         let operations = (iops * 30.0) as u64;
         serde_json::json!({
@@ -185,22 +184,15 @@ fn a_promise_is_judged() {
     // The latencies of DiskSpd are of all operations together, and its author judges by them.
     ran.expect(0, &[]);
     let answer = unwrap_lines(&ran.out);
-    assert!(answer.contains("so this is the mean of all operations"), "{answer}");
-    assert!(answer.contains("PASS PASS iops >= 4000: 4001"), "{answer}");
-    assert!(answer.contains("PASS read.mean <= 3 ms: 1.01 ms"), "{answer}");
-    assert!(answer.contains("PASS write.mean <= 3 ms: 469 us"), "{answer}");
-    assert!(
-        answer.contains("N = 3.40 operations were in flight on average, with a queue depth of 4"),
-        "{answer}"
-    );
-    assert!(
-        answer.contains("N = 1.44 operations were in flight on average, with a queue depth of 2"),
-        "{answer}"
-    );
-    assert!(
-        answer.contains("a full queue would reach 5,618 operations per second"),
-        "{answer}"
-    );
+    answer.assert_contains(&[
+        "so this is the mean of all operations",
+        "PASS PASS iops >= 4000: 4001",
+        "PASS read.mean <= 3 ms: 1.01 ms",
+        "PASS write.mean <= 3 ms: 469 us",
+        "N = 3.40 operations were in flight on average, with a queue depth of 4",
+        "N = 1.44 operations were in flight on average, with a queue depth of 2",
+        "a full queue would reach 5,618 operations per second",
+    ]);
     let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
     assert!(
         unwrap_lines(&policy.expect(0, &[]).out)
@@ -243,7 +235,7 @@ fn a_report_from_a_pipe_is_explained_as_json() {
 /// fio reports percentiles of reads and of writes, but not of all operations.
 #[test]
 fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let [report, page] = ["fio.json", "page.html"].map(|name| folder.path().join(name));
     fs::copy(data("fio/golden/05-sla-70-30/out.json"), &report).unwrap();
     let made = |require: &[&str], code: i32, parts: &[&str]| {
@@ -291,7 +283,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
 
 #[test]
 fn figures_that_contradict_each_other_fail() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("r.txt");
     let report = fs::read_to_string(data("diskspd/legacy/report.txt")).unwrap();
     fs::write(&path, report.replace("| 7177.32 |", "| 9177.32 |")).unwrap();
@@ -345,7 +337,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
 
 #[test]
 fn figures_of_vdbench_that_contradict_each_other_fail() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("summary.html");
     let text_of = fs::read_to_string(data("vdbench/summary-50407.html")).unwrap();
     let spoiled = |from: &str, to: &str, only_strict: bool, expected: &str| {
@@ -387,7 +379,7 @@ fn results_of_iometer_are_explained_and_judged() {
     assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     fathom(&["explain", &results, "--require", "mean<=6ms"]).expect(0, &["PASS mean <= 6 ms"]);
     fathom(&["explain", &results, "--require", "p99<=60ms"]).expect(2, &["INCONCLUSIVE p99 <= 60 ms"]);
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("results.csv");
     let report = fs::read_to_string(&results).unwrap();
     // Twice the queue depth in flight, and a total that is not the sum of the workers.
@@ -434,7 +426,7 @@ fn reports_without_a_needed_column_are_refused_with_the_line() {
 
 #[test]
 fn files_that_cannot_be_explained_are_refused_with_the_reason() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = |name: &str, content: &str| {
         let path = folder.path().join(name);
         fs::write(&path, content).unwrap();
@@ -498,7 +490,7 @@ fn saved_results_are_explained_and_shown_again() {
 /// Figures in a file may lack even a rate and a time. A stated percentile is judged nevertheless.
 #[test]
 fn a_stated_percentile_is_a_figure() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("figures.toml");
     let figures = "tool = \"DiskSpd\"\ndepth = 32\nworkers = 1\ndirect = true\nrandom = true\nblock = \"4k\"\nread = 100\n\
                    iops = 5000\nmean = \"2.3ms\"\np99 = \"4.2ms\"\n";
@@ -520,7 +512,7 @@ fn a_stated_percentile_is_a_figure() {
 /// repeat the findings of the run, and does not call the load limited.
 #[test]
 fn a_run_is_explained_without_repeating_its_findings() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved"));
     let explained = |load: &str, cap: &str, rule: &str| {
         let device = format!("servers = 64\nservice = \"bimodal 50us 5ms 0.3\"\n{cap}");
@@ -539,11 +531,8 @@ fn a_run_is_explained_without_repeating_its_findings() {
         ran.out
     };
     let starved = explained("rate = \"6000iops\"\n", "iops-cap = 3000\n", "RATE-NOT-KEPT");
-    assert!(
-        starved.contains("6,000 per second were requested but not reached"),
-        "{starved}"
-    );
-    assert!(!starved.contains("limited intentionally"), "{starved}");
+    starved.assert_contains(&["6,000 per second were requested but not reached"]);
+    starved.assert_lacks(&["limited intentionally"]);
     explained("", "", "TWO-MODES");
 }
 

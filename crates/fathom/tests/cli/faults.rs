@@ -180,7 +180,7 @@ fn arguments_that_are_not_unicode_are_refused() {
 #[test]
 fn missing_targets_are_refused() {
     fathom(&short("/no/such/folder/file", &[])).expect(3, &["/no/such/folder/file does not exist", "help:"]);
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let missing = folder.path().join("missing");
     fathom(&short(text(&missing), &[])).expect(3, &["does not exist", "set a size"]);
     let empty = folder.path().join("empty");
@@ -198,7 +198,7 @@ fn missing_targets_are_refused() {
 
 #[test]
 fn a_file_created_in_a_directory_is_removed_afterwards() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let ran = fathom(&short(text(folder.path()), &["--size", "16m"]));
     ran.expect(0, &["16 MiB of random data written for this run", "IOPS"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
@@ -208,7 +208,7 @@ fn a_file_created_in_a_directory_is_removed_afterwards() {
 
 #[test]
 fn sizes_that_do_not_fit_are_explained() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     let file = text(&path);
     fathom(&short(file, &["--size", "16m", "--block", "1000"])).expect(
@@ -236,7 +236,7 @@ fn sizes_that_do_not_fit_are_explained() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (program, secret) = (folder.path().join("fathom"), folder.path().join("secret"));
     testbed::copy_program(PROGRAM, &program);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -266,9 +266,7 @@ fn a_missing_permission_to_open_is_reported() {
 
 #[test]
 fn a_full_file_system_is_reported_before_and_during_the_run() {
-    let Some(small) = need(TmpFs::with_size(32 * MIB)) else {
-        return;
-    };
+    let small = need!(TmpFs::with_size(32 * MIB));
     fathom(&short(text(small.path()), &["--size", "64m"])).expect(3, &["free", "a size of up to"]);
     // The sparse file is larger than the file system, so measured writes fill it.
     let path = small.path().join("sparse");
@@ -285,9 +283,7 @@ fn a_full_file_system_is_reported_before_and_during_the_run() {
 
 #[test]
 fn errors_of_a_device_end_the_job_and_keep_its_results() {
-    let Some((folder, device)) = device_that_ends() else {
-        return;
-    };
+    let (folder, device) = need!(device_that_ends());
     let saved = folder.path().join("saved");
     let ran = fathom(&short(
         text(device.path()),
@@ -307,7 +303,7 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
 
 #[test]
 fn errors_of_a_file_system_are_reported() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     faulty.fail_reads(4 * MIB..4 * MIB + 4096, EIO);
     let file = text(faulty.file());
     let walk = ["--access", "sequential", "--block", "4k"];
@@ -324,7 +320,7 @@ fn errors_of_a_file_system_are_reported() {
 /// No signal handler runs in a thread whose file system call does not return.
 #[test]
 fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     faulty.hang();
     let mut child = Command::new(PROGRAM)
         .args([
@@ -425,7 +421,7 @@ fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
 
 #[test]
 fn a_file_that_vanishes_between_steps_costs_no_results() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (file, job) = (folder.path().join("f"), folder.path().join("job.toml"));
     fs::write(&file, vec![7; MIB as usize]).unwrap();
     let jobs = format!(
@@ -450,9 +446,7 @@ fn a_file_that_vanishes_between_steps_costs_no_results() {
 
 #[test]
 fn a_file_that_would_fill_the_file_system_is_not_created() {
-    let Some(small) = need(LoopFs::ext4(64 * MIB)) else {
-        return;
-    };
+    let small = need!(LoopFs::ext4(64 * MIB));
     let path = small.path().join("f");
     // More than fits: refused before anything is written.
     fathom(&short(text(&path), &["--size", "60m"])).expect(3, &["help:"]);
@@ -461,7 +455,7 @@ fn a_file_that_would_fill_the_file_system_is_not_created() {
 
 #[test]
 fn a_limit_on_file_sizes_is_reported_as_an_error() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     let line = format!(
         "ulimit -f 4096; exec {PROGRAM} run --target {} --size 16m --time 1s",
@@ -554,7 +548,7 @@ fn a_limit_of_memory_is_named() {
 /// The test file is removed even if its folder was renamed during the test.
 #[test]
 fn a_test_file_is_removed_after_its_folder_was_renamed() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (before, after) = (folder.path().join("before"), folder.path().join("after"));
     fs::create_dir(&before).unwrap();
     let mut child = command(&short(text(&before), &["--size", "16m"]))

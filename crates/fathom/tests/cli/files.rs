@@ -18,7 +18,7 @@ const TREE: [&str; 6] = [
 
 #[test]
 fn every_output_format_lists_the_kinds_of_operation() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let run = |more: &[&str]| {
         let target = [
             "run",
@@ -71,7 +71,7 @@ fn every_output_format_lists_the_kinds_of_operation() {
 
 #[test]
 fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let line =
         split_words("run --target . --kind files --mix stat --time 60s --tree depth=1,width=100,files=1000,sizes=1KiB");
     let child = spawn(command(&line).current_dir(folder.path()));
@@ -90,7 +90,7 @@ fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
 
 #[test]
 fn the_next_run_removes_the_tree_of_a_killed_run() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let long = [&["run", "--target", ".", "--mix", "stat", "--time", "60s"][..], &TREE].concat();
     let mut child = command(&long)
         .current_dir(folder.path())
@@ -122,7 +122,7 @@ fn the_next_run_removes_the_tree_of_a_killed_run() {
 
 #[test]
 fn impossible_trees_are_refused_before_anything_is_created() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     fs::write(folder.path().join("file"), "mine").unwrap();
     let run = |more: &[&str]| {
         finish(

@@ -79,7 +79,7 @@ fn averages_of_a_recorded_log_are_shown() {
 /// second has one.
 #[test]
 fn single_operations_are_counted_by_intervals() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let folder = need!(Directory::new());
     let mut log = String::new();
     for at in (0..1000).step_by(25).chain((1000..10_000).step_by(12)).chain([10_400]) {
         log += &format!("{at}, {}, 0, 4096, 0\n", 1000 + at);
@@ -108,7 +108,7 @@ fn single_operations_are_counted_by_intervals() {
 /// Nine of ten operations are in the bin from 128 to 129 ns. One of ten is in that from 2^20 ns.
 #[test]
 fn histograms_give_percentiles() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let folder = need!(Directory::new());
     let line = |at: u64| {
         let counts = (0..1856).map(|bin| match bin {
             128 => ", 900",

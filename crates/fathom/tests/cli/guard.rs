@@ -33,7 +33,7 @@ fn system_disk() -> Option<String> {
 /// its bare name.
 #[test]
 fn a_file_given_by_bare_name_is_extended() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let run = |size: &str| {
         let line = format!("run --target k.dat --size {size} --time 200ms --warm-up 0");
         let words = split_words(&line);
@@ -60,9 +60,7 @@ fn the_system_disk_is_refused_with_every_permission() {
 
 #[test]
 fn a_mounted_device_is_refused_despite_allow_destroy() {
-    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
-        return;
-    };
+    let mounted = need!(LoopFs::ext4(32 * MIB));
     let device = text(mounted.device().path());
     let ran = fathom(&write_arguments(device, &["--allow-destroy", device]));
     ran.expect(3, &["is mounted at", text(mounted.path()), "ext4", "umount"]);
@@ -72,7 +70,7 @@ fn a_mounted_device_is_refused_despite_allow_destroy() {
 
 #[test]
 fn an_empty_device_needs_allow_destroy() {
-    let Some(device) = loop_device(16) else { return };
+    let device = need!(loop_device(16));
     let path = text(device.path());
     fathom(&write_arguments(path, &[])).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
     fathom(&write_arguments(path, &["--dry-run"])).expect(3, &["refused", "nothing was opened for writing"]);
@@ -83,7 +81,7 @@ fn an_empty_device_needs_allow_destroy() {
 
 #[test]
 fn a_device_with_known_content_needs_allow_destroy() {
-    let Some(device) = loop_device(16) else { return };
+    let device = need!(loop_device(16));
     let path = text(device.path());
     let made = std::process::Command::new("mkswap").arg(path).output();
     if !made.is_ok_and(|made| made.status.success()) {
@@ -102,7 +100,7 @@ fn a_device_with_known_content_needs_allow_destroy() {
 
 #[test]
 fn a_foreign_file_is_read_but_not_written() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("letters");
     fs::write(&path, vec![7; 4 * MIB as usize]).unwrap();
     let file = text(&path);
@@ -118,7 +116,7 @@ fn a_foreign_file_is_read_but_not_written() {
 
 #[test]
 fn a_link_to_a_missing_file_is_named_as_one() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let link = folder.path().join("link");
     std::os::unix::fs::symlink("nowhere", &link).unwrap();
     fathom(&["run", "--target", text(&link), "--size", "1m"]).expect(3, &["it is a link to a missing file"]);
@@ -126,7 +124,7 @@ fn a_link_to_a_missing_file_is_named_as_one() {
 
 #[test]
 fn allow_overwrite_accepts_a_relative_name() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     fs::write(folder.path().join("mine"), vec![7; 4 * MIB as usize]).unwrap();
     for name in ["mine", "./mine"] {
         let arguments = write_arguments("mine", &["--allow-overwrite", name]);
@@ -136,7 +134,7 @@ fn allow_overwrite_accepts_a_relative_name() {
 
 #[test]
 fn a_file_of_fathom_needs_no_permission() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("ours");
     let file = text(&path);
     fathom(&write_arguments(file, &["--size", "16m"])).expect(0, &["16 MiB of random data"]);
@@ -145,7 +143,7 @@ fn a_file_of_fathom_needs_no_permission() {
 
 #[test]
 fn quick_only_reads_a_device_without_permission() {
-    let Some(device) = loop_device(32) else { return };
+    let device = need!(loop_device(32));
     let ran = fathom(&["quick", text(device.path()), "-q"]);
     ran.expect(
         0,
@@ -160,9 +158,7 @@ fn quick_only_reads_a_device_without_permission() {
 
 #[test]
 fn targets_are_listed_with_the_reasons() {
-    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
-        return;
-    };
+    let mounted = need!(LoopFs::ext4(32 * MIB));
     let list = fathom(&["targets", "--json"]);
     let list = list.expect(0, &[]).json();
     let find = |path: &str| {
@@ -196,7 +192,7 @@ fn is_locked_by(process: u32, file: &Path) -> bool {
 /// the drop-in modes warn. Reading disturbs no data.
 #[test]
 fn a_file_that_another_run_writes_to_is_refused() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("f");
     let first = |more: &[&str]| {
         let mut arguments = vec![
@@ -238,7 +234,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
 /// The kernel knows a loop device's file even without a path and without `/sys`.
 #[test]
 fn the_file_of_a_loop_device_is_refused_without_its_path() {
-    let Some(device) = loop_device(8) else { return };
+    let device = need!(loop_device(8));
     let number = text(device.path()).trim_start_matches("/dev/");
     let backing = fs::read_to_string(format!("/sys/block/{number}/loop/backing_file")).unwrap();
     let (path, moved) = (backing.trim_end(), format!("{}.moved", backing.trim_end()));

@@ -6,9 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use testbed::{Directory, TmpFs, need};
+use testbed::{AssertContains, Directory, TmpFs, need};
 
-use crate::support::{AssertContains, PROGRAM, Ran, command, end, finish, names, spawn, split_words, text};
+use crate::support::{PROGRAM, Ran, command, end, finish, names, spawn, split_words, text};
 
 /// A folder with a job on a simulated device, and a history.
 struct Workspace {
@@ -127,10 +127,8 @@ fn entries_are_labelled_found_and_pruned() {
         .fathom(&["history", "--since", "soon"])
         .expect(4, &["`soon` is not a date or an age", "--since soon"]);
     let csv = workspace.fathom(&["history", "--out", "csv"]).out;
-    assert!(
-        csv.starts_with("entry,started,kind,name,label,") && csv.contains(",before the update,"),
-        "{csv}"
-    );
+    assert!(csv.starts_with("entry,started,kind,name,label,"), "{csv}");
+    csv.assert_contains(&[",before the update,"]);
     let tried = workspace.fathom(&["history", "prune", "--keep", "1", "--dry-run"]);
     tried.expect(0, &["before the update", "2 entries would be removed"]);
     assert_eq!(listed(&[]).len(), 3);
@@ -350,9 +348,7 @@ fn a_locked_history_harms_no_run() {
 
 #[test]
 fn a_full_history_harms_no_run_and_stays_intact() {
-    let Some(small) = need(TmpFs::with_size(1 << 20)) else {
-        return;
-    };
+    let small = need!(TmpFs::with_size(1 << 20));
     let workspace = Workspace::new();
     let history = small.path().join("h.sqlite");
     let run = || {
@@ -475,15 +471,9 @@ fn assert_few_runs_have_no_trend(workspace: &Workspace) {
         .fathom(&["trend", "--report", page.to_str().unwrap()])
         .expect(0, &[]);
     let page = fs::read_to_string(page).unwrap();
-    assert!(
-        page.contains("TOO FEW RUNS") && page.contains("5 runs from 20"),
-        "{page}"
-    );
+    page.assert_contains(&["TOO FEW RUNS", "5 runs from 20"]);
     // The suggested command is that of the latest run.
-    assert!(
-        page.contains("fathom run job.toml <span class=\"option\">-q</span>"),
-        "{page}"
-    );
+    page.assert_contains(&["fathom run job.toml <span class=\"option\">-q</span>"]);
 }
 
 fn assert_page_names_the_change(workspace: &Workspace) {

@@ -20,7 +20,7 @@ fn column(titles: &[&str], title: &str) -> usize {
 
 #[test]
 fn four_workers_cycle_and_explain_reads_their_results() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let at = |name: &str| folder.path().join(name).display().to_string();
     for drive in ["d", "e"] {
         fs::create_dir(at(drive)).unwrap();
@@ -92,7 +92,7 @@ fn four_workers_cycle_and_explain_reads_their_results() {
 
 #[test]
 fn configurations_of_2006_append_results_in_their_layout() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let results = folder.path().join("results.csv").display().to_string();
     fs::write(&results, "before\n").unwrap();
     let map = format!("D:={}", folder.path().display());
@@ -116,7 +116,7 @@ fn configurations_of_2006_append_results_in_their_layout() {
 /// The figures include the transfers of each connection, and the time of open and close.
 #[test]
 fn results_include_figures_of_connections() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let at = |name: &str| folder.path().join(name).display().to_string();
     let text = fs::read_to_string(format!("{FILES}/v1.1.0-cycling.icf")).unwrap();
     let tested = text.replace("2,DISABLED,1,ENABLED", "2,ENABLED,4,ENABLED");
@@ -166,7 +166,7 @@ fn results_include_figures_of_connections() {
 
 #[test]
 fn a_test_with_a_failed_worker_is_marked_as_aborted() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let text = fs::read_to_string(format!("{FILES}/v2006.icf"))
         .unwrap()
         .replace('\r', "");
@@ -205,7 +205,7 @@ fn a_test_with_a_failed_worker_is_marked_as_aborted() {
 
 #[test]
 fn an_unknown_assigned_specification_is_reported_without_notes() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let text = fs::read_to_string(format!("{FILES}/v2006.icf")).unwrap();
     let (begin, workers) = text.split_once("'MANAGER LIST").unwrap();
     let assigned = "4 KiB; 100% Read; 100% random";
@@ -224,7 +224,7 @@ fn an_unknown_assigned_specification_is_reported_without_notes() {
 
 #[test]
 fn bursts_are_shared_by_all_targets_of_a_worker() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (config, results) = (format!("{FILES}/v1998.10.08.icf"), at("r.csv"));
     let maps = [format!("D:={}", at("d.bin")), format!("E:={}", at("e.bin"))];
@@ -279,7 +279,7 @@ fn bursts_are_shared_by_all_targets_of_a_worker() {
 
 #[test]
 fn wrong_files_and_command_lines_fail_with_code_1() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let results = folder.path().join("r.csv").display().to_string();
     let config = format!("{FILES}/v2006.icf");
     fathom(&["iometer", &config, &results]).expect(
@@ -335,7 +335,7 @@ fn other_commands_accept_configurations() {
 /// Fuzzing found that the tests up to the limit were created first. They took half a gigabyte.
 #[test]
 fn too_many_tests_are_refused_before_any_is_created() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let text = fs::read_to_string(format!("{FILES}/v1.1.0-cycling.icf"))
         .unwrap()
         .replace('\r', "");

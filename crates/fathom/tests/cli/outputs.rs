@@ -5,11 +5,9 @@ use std::io::Read;
 
 use model::event::Phase;
 use serde_json::Value;
-use testbed::{Directory, TmpFs, need};
+use testbed::{AssertContains, Directory, TmpFs, need};
 
-use crate::support::{
-    AssertContains, command, fathom, fathom_line, finish, loop_device, names, spawn, split_words, text,
-};
+use crate::support::{command, fathom, fathom_line, finish, loop_device, names, spawn, split_words, text};
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
 
@@ -31,7 +29,7 @@ fn machine_readable_output_is_alone_on_stdout() {
 
 #[test]
 fn charts_are_added_to_the_text_report_and_require_it() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let saved = folder.path().join("r.fathom");
     let charts = ["IOPS over time", "latency up to"];
     let plain = fathom_line(&format!(
@@ -50,7 +48,7 @@ fn charts_are_added_to_the_text_report_and_require_it() {
 
 #[test]
 fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (study, page) = (folder.path().join("s.fathom"), folder.path().join("s.html"));
     let load = "--size 16MiB --over depth=1,2 --grid-only --time 300ms --warm-up 0s -q --save";
     fathom(&[&["sweep", text(folder.path())], &split_words(load)[..], &[text(&study)]].concat()).expect(0, &[]);
@@ -73,7 +71,7 @@ fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
 
 #[test]
 fn several_outputs_are_written_by_one_run() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let spec = format!("text,json={},csv={}", path("r.json"), path("r.csv"));
     let stream = format!("ndjson={}", path("r.ndjson"));
@@ -100,7 +98,7 @@ fn several_outputs_are_written_by_one_run() {
 
 #[test]
 fn a_summary_is_distinguished_from_a_saved_result() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let (summary, saved) = (path("r.json"), path("r.fathom"));
     run(&["--out", &format!("json={summary}"), "--save", &saved]).expect(0, &[]);
@@ -126,9 +124,7 @@ fn an_output_that_cannot_be_written_is_reported_before_the_run() {
 
 #[test]
 fn a_result_that_can_no_longer_be_written_is_shown_instead() {
-    let Some(full) = need(TmpFs::with_size(64 << 10)) else {
-        return;
-    };
+    let full = need!(TmpFs::with_size(64 << 10));
     let target = full.path().join("result");
     let ballast = full.path().join("ballast");
     let fill = format!(
@@ -145,7 +141,7 @@ fn a_result_that_can_no_longer_be_written_is_shown_instead() {
 
 #[test]
 fn a_report_overwrites_no_target_and_no_disk() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     fs::write(&path, vec![7; 1 << 20]).unwrap();
     let (file, alias) = (text(&path), folder.path().join(".").join("f"));
@@ -179,7 +175,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
 
 #[test]
 fn an_older_result_stays_until_the_new_one_is_complete() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("r");
     run(&["--save", text(&path), "--seed", "1"]).expect(0, &[]);
     run(&["--save", text(&path), "--seed", "2"]).expect(0, &["seed 2"]);
@@ -200,7 +196,7 @@ fn a_reader_that_closes_the_pipe_is_not_an_error() {
 
 #[test]
 fn strict_turns_warnings_into_a_failure() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     fs::write(&path, vec![1; 4 << 20]).unwrap();
     // A synchronous engine cannot keep eight operations in flight, which causes a warning.
@@ -466,9 +462,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
 /// The other tools write their logs into the device.
 #[test]
 fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
-    let Some(device) = loop_device(1) else {
-        return;
-    };
+    let device = need!(loop_device(1));
     let folder = need(Directory::fast()).expect("a folder can be made");
     let links = [
         "trace", "local-v-0-verify.state", "e.prerun.txt", "e.postrun.txt", "result",

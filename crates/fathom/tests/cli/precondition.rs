@@ -155,7 +155,7 @@ fn a_real_file_is_filled_and_loaded_and_removed() {
 
 #[test]
 fn a_device_is_only_written_if_it_is_named_again() {
-    let Some(device) = loop_device(16) else { return };
+    let device = need!(loop_device(16));
     let path = text(device.path());
     let words = ["precondition", path, "--round", "100ms", "--rounds", "5"];
     fathom(&words).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);

@@ -86,7 +86,7 @@ fn every_preset_could_run() {
 
 #[test]
 fn a_result_contains_its_preset_its_changes_and_its_objective() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let saved = folder.path().join("saved");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use testbed::{Directory, need};
+use testbed::{AssertContains, Directory, need};
 
-use crate::support::{AssertContains, Ran, command, fathom, fathom_line, finish, names, split_words, text};
+use crate::support::{Ran, command, fathom, fathom_line, finish, names, split_words, text};
 
 /// A job file with a device of `servers` servers and a service time.
 fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
@@ -62,10 +62,8 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     fathom(&["report", text(&saved), "-o", text(&page)]).expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
     // A simulated device is not compared with real ones.
-    assert!(
-        page.contains("Is it good?") && !page.contains("cloud providers"),
-        "{page}"
-    );
+    page.assert_contains(&["Is it good?"]);
+    page.assert_lacks(&["cloud providers"]);
     let again = fathom(&["sweep", "--from", text(&saved)]);
     again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
     let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
@@ -319,7 +317,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
 
 #[test]
 fn a_directory_is_prepared_once_and_left_unchanged() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
     let ran = finish(command(&words).current_dir(folder.path()));
     ran.expect(0, &["Recommendation"]);
@@ -648,11 +646,7 @@ fn a_paced_sweep_over_depth_reports_that_depth_changes_nothing() {
     let (free, held) = (saved("free", ""), saved("held", "rate = \"10iops\"\n"));
     let compared = fathom(&["compare", text(&free), text(&held), "--force"]);
     let compared = compared.expect(0, &["-99.95 %", "different load", "so neither is better"]);
-    assert!(
-        !compared.out.contains("  better") && !compared.out.contains("  worse"),
-        "{}",
-        compared.out
-    );
+    compared.out.assert_lacks(&["  better", "  worse"]);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::fs;
 use model::observation::Observation;
 use model::study::{Question, StudyRun};
 use serde_json::Value;
-use testbed::{Directory, need};
+use testbed::{AssertContains, Directory, need};
 
-use crate::support::{AssertContains, Ran, fathom, fathom_line, names, text};
+use crate::support::{Ran, fathom, fathom_line, names, text};
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -241,16 +241,12 @@ fn mistakes_are_reported_before_anything_runs() {
         ],
     );
     // The log only writes, as its preset says; the others read.
-    assert!(
-        !dry.out.contains("SIMPLE-TEST") && !dry.out.contains("WRITE-ONLY-SUITE"),
-        "{}",
-        dry.out
-    );
+    dry.out.assert_lacks(&["SIMPLE-TEST", "WRITE-ONLY-SUITE"]);
 }
 
 #[test]
 fn all_workloads_share_one_file_which_is_removed() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("suite.toml");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();

@@ -43,20 +43,6 @@ impl Ran {
     }
 }
 
-/// Checks of pages and other texts.
-pub trait AssertContains {
-    fn assert_contains(&self, parts: &[&str]);
-}
-
-impl AssertContains for str {
-    #[track_caller]
-    fn assert_contains(&self, parts: &[&str]) {
-        for part in parts {
-            assert!(self.contains(part), "`{part}` is missing: {self}");
-        }
-    }
-}
-
 /// A device of 64 MiB that fails after its first 8 MiB. The folder of its backing file has room for
 /// other files.
 #[cfg(target_os = "linux")]

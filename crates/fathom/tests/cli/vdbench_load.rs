@@ -146,9 +146,11 @@ wd=wd1,sd=sd1,xfersize=4k,rdpct=50
     let parameters = parameters.replace("$PWD", text(folder.path()));
     for call in ["io_uring_setup", "io_uring_enter"] {
         let inject = [format!("--trace={call}"), format!("--inject={call}:error=EPERM")];
-        let Some(ran) = run_with_failing_call(folder.path(), &parameters, &[&inject[0], &inject[1]]) else {
-            return;
-        };
+        let ran = need!(run_with_failing_call(
+            folder.path(),
+            &parameters,
+            &[&inject[0], &inject[1]]
+        ));
         let note = "note: the engine is psync: io_uring cannot be used: Operation not permitted";
         ran.expect(0, &[note, "Vdbench execution completed successfully."]);
         assert!(
@@ -175,9 +177,7 @@ fwd=w,fsd=f
 rd=r,fwd=w,fwdrate=9,format=yes,elapsed=2",
     ] {
         let parameters = parameters.replace("PATH", text(&path));
-        let Some(ran) = run_with_failing_call(folder.path(), &parameters, &inject) else {
-            return;
-        };
+        let ran = need!(run_with_failing_call(folder.path(), &parameters, &inject));
         let what = format!("cannot examine {}: Input/output error", text(&path));
         ran.expect(157, &[&what, "help: make the path accessible"]);
         assert!(!ran.out.contains("does not exist"), "{}", ran.out);

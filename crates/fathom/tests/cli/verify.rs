@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use testbed::{Directory, need};
+use testbed::{AssertContains, Directory, need};
 
-use crate::support::{AssertContains, Ran, fathom, fathom_line, text};
+use crate::support::{Ran, fathom, fathom_line, text};
 
 /// Verifies a promise on a simulated device, whose file it writes. The words of `line` are further
 /// arguments. Time is simulated, so this returns immediately.
@@ -108,7 +108,7 @@ fn a_promise_that_is_broken_fails_with_its_figures() {
 #[test]
 fn near_the_limit_the_tolerance_decides() {
     // The tolerance of a rate is 1 %, and it is stated.
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let page = folder.path().join("page.html");
     let arguments = format!("--require iops>=400 --time 60s --report {}", text(&page));
     let ran = on_device(&capped(392), &arguments);
@@ -397,7 +397,7 @@ fn too_few_slots_make_a_rate_inconclusive() {
 
 #[test]
 fn a_file_without_a_device_is_refused() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let device = folder.path().join("device.toml");
     for (lines, part) in [
         (
@@ -413,7 +413,7 @@ fn a_file_without_a_device_is_refused() {
 
 #[test]
 fn a_verdict_is_written_for_people_programs_and_build_servers() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (junit, json) = (folder.path().join("junit.xml"), folder.path().join("verdict.json"));
     let out = format!("text,json={}", text(&json));
     let line = format!(
@@ -480,7 +480,7 @@ fn bad_requirements_are_refused() {
 
 #[test]
 fn a_policy_can_be_a_file() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("mine.toml");
     let policy = fathom(&["policies", "provider-sla/ssd-ultra", "--toml"])
         .expect(0, &["[policy]"])

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use testbed::{Directory, need};
+use testbed::{AssertContains, Directory, need};
 
 use crate::support::{PROGRAM, Ran, command, fathom, finish, names, split_words, text};
 
@@ -94,11 +94,7 @@ fn a_mistake_in_a_policy_file_is_located_as_in_a_job_file() {
             "\n  help: `fathom policies NAME --toml`",
         ],
     );
-    assert!(
-        !ran.err.contains("TOML parse error") && !ran.err.contains("\\n"),
-        "{}",
-        ran.err
-    );
+    ran.err.assert_lacks(&["TOML parse error", "\\n"]);
 }
 
 #[test]

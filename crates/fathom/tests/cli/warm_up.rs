@@ -27,9 +27,7 @@ const COLD: &str = "CACHE-COLD";
 
 #[test]
 fn a_warmed_file_is_warm_until_the_machine_restarts() {
-    let Some(folder) = need(Directory::on_disk()) else {
-        return;
-    };
+    let folder = need!(Directory::on_disk());
     let (state, file) = (folder.path().join("state"), folder.path().join("data"));
     fs::write(&file, vec![7; 4 << 20]).unwrap();
     let before = fs::metadata(&file).unwrap().modified().unwrap();
@@ -92,9 +90,7 @@ fn a_warmed_file_is_warm_until_the_machine_restarts() {
 
 #[test]
 fn only_the_warmed_part_is_warm() {
-    let Some(folder) = need(Directory::on_disk()) else {
-        return;
-    };
+    let folder = need!(Directory::on_disk());
     let (state, file) = (folder.path().join("state"), folder.path().join("data"));
     fs::write(&file, vec![7; 4 << 20]).unwrap();
     let warm = |more: &[&str]| {
@@ -125,9 +121,7 @@ fn only_the_warmed_part_is_warm() {
 
 #[test]
 fn targets_that_cannot_be_warmed_are_explained() {
-    let Some(folder) = need(Directory::on_disk()) else {
-        return;
-    };
+    let folder = need!(Directory::on_disk());
     let (state, file) = (folder.path().join("state"), folder.path().join("data"));
     fs::write(&file, vec![7; 1 << 20]).unwrap();
     let on = |target: &Path, more: &[&str]| call(&state, &[&["warm-up", text(target)][..], more].concat());
@@ -152,9 +146,7 @@ fn targets_that_cannot_be_warmed_are_explained() {
 /// Reads beyond the first eight MiB of the device fail.
 #[test]
 fn a_range_that_could_not_be_read_is_not_recorded() {
-    let Some((folder, device)) = crate::support::device_that_ends() else {
-        return;
-    };
+    let (folder, device) = need!(crate::support::device_that_ends());
     let state = folder.path().join("state");
     let ran = call(&state, &["warm-up", text(device.path()), "--quiet"]);
     ran.expect(1, &["was not warmed", "nothing was recorded"]);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testbed::{Directory, LoopFs, need};
+use testbed::{AssertContains, Directory, LoopFs, need};
 
 use crate::calling::{self, PROGRAM, Ran, end, faulty_fs, loop_device, signal, text};
 use crate::diskspd::support::{
@@ -91,9 +91,7 @@ fn ctrl_c_ends_the_run_with_a_report() {
 
 #[test]
 fn ctrl_c_during_the_creation_of_a_file_leaves_no_file() {
-    let Some(sandbox) = need(Sandbox::on_disk()) else {
-        return;
-    };
+    let sandbox = need!(Sandbox::on_disk());
     let child = sandbox.start("-c8G -d60 big.dat");
     let began = Instant::now();
     while sandbox.names().is_empty() && began.elapsed() < Duration::from_secs(10) {
@@ -144,7 +142,7 @@ fn later_time_spans_are_interrupted_too() {
 /// Every time span appears in the report, even if it did not run.
 #[test]
 fn time_spans_after_a_failure_are_reported() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     let sandbox = Sandbox::new();
     sandbox.file("f", 1 << 20);
     write_profile(&sandbox, &[(0, 1); 3]);
@@ -187,7 +185,7 @@ fn time_spans_after_a_failure_are_reported() {
 
 #[test]
 fn a_second_ctrl_c_kills_the_run() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     let sandbox = Sandbox::new();
     faulty.hang();
     let mut child = sandbox.start(&format!("-d60 -W0 -b4k -Sh {}", text(faulty.file())));
@@ -234,9 +232,7 @@ fn targets_that_cannot_be_used_are_reported() {
 
 #[test]
 fn invalid_values_are_refused() {
-    let Some(sandbox) = need(Sandbox::on_disk()) else {
-        return;
-    };
+    let sandbox = need!(Sandbox::on_disk());
     sandbox.file("f", 1 << 20);
     let refused = |line: &str, message: &str| {
         let ran = sandbox.line(line);
@@ -302,7 +298,7 @@ fn a_maximum_offset_beyond_the_file_is_reported() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (program, secret) = (folder.path().join("diskspd"), folder.path().join("secret"));
     testbed::copy_program(PROGRAM, &program);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -337,7 +333,7 @@ fn a_missing_permission_to_open_is_reported() {
 
 #[test]
 fn a_full_disk_fails_the_run() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let path = small.path().join("f");
     let file = text(&path);
@@ -359,7 +355,7 @@ fn a_full_disk_fails_the_run() {
 /// Native runs keep some space free for others, but DiskSpd mode does not.
 #[test]
 fn a_file_may_fill_the_disk_almost_completely() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let path = small.path().join("f");
     let ran = Sandbox::new().line(&format!("-d1 -W0 -c15M {}", text(&path)));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
@@ -367,7 +363,7 @@ fn a_file_may_fill_the_disk_almost_completely() {
 
 #[test]
 fn errors_of_a_file_system_end_the_run_at_once() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     let sandbox = Sandbox::new();
     let file = text(faulty.file());
     faulty.fail_reads(8 * MIB..8 * MIB + 4096, EIO);
@@ -395,9 +391,7 @@ fn errors_of_a_file_system_end_the_run_at_once() {
 
 #[test]
 fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
-    let Some((folder, device)) = calling::device_that_ends() else {
-        return;
-    };
+    let (folder, device) = need!(calling::device_that_ends());
     let sandbox = Sandbox::new();
     let line = format!("-d60 -W0 -b64K -o1 {}", text(device.path()));
     let ran = fail_thread(&sandbox, &line, "t[0] error during read error code: 5)");
@@ -420,9 +414,7 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
 
 #[test]
 fn devices_in_use_are_refused_and_blank_ones_are_not() {
-    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
-        return;
-    };
+    let mounted = need!(LoopFs::ext4(32 * MIB));
     let sandbox = Sandbox::new();
     let device = text(mounted.device().path());
     for line in [format!("-w100 -d60 {device}"), format!("-w1 -c1M -d60 {device}")] {
@@ -442,14 +434,10 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     // Reading is allowed.
     sandbox.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
 
-    let Some(blank) = loop_device(16) else { return };
+    let blank = need!(loop_device(16));
     let ran = sandbox.line(&format!("-w100 -d1 -W0 -Sh -b64K -o4 {}", text(blank.path())));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
-    assert!(
-        ran.out.contains(&format!("{} (16MiB)", text(blank.path()))),
-        "{}",
-        ran.out
-    );
+    ran.out.assert_contains(&[&format!("{} (16MiB)", text(blank.path()))]);
     // A device with a file system needs FATHOM_ALLOW_DESTROY.
     drop(mounted);
     let made = Command::new("mkfs.ext4")

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use testbed::need;
+
 use crate::fio::support::Sandbox;
 
 /// The client, in the tested version.
@@ -18,7 +20,7 @@ fn client_programs() -> Option<PathBuf> {
 /// bench-fio runs a matrix of jobs, and fio-plot draws charts of its reports and logs.
 #[test]
 fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
-    let Some(programs) = client_programs() else { return };
+    let programs = need!(client_programs());
     let sandbox = Sandbox::new();
     let call = |program: &str, arguments: &str| {
         let path = format!("{}:{}", sandbox.programs().display(), std::env::var("PATH").unwrap());

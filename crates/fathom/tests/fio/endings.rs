@@ -18,9 +18,7 @@ const EIO: i32 = 5;
 
 #[test]
 fn a_device_that_ends_too_early_fails_the_job() {
-    let Some((_folder, device)) = device_that_ends() else {
-        return;
-    };
+    let (_folder, device) = need!(device_that_ends());
     let path = text(device.path());
     let sandbox = Sandbox::new();
     let ran = sandbox.line(&format!("--name=x --filename={path} --rw=read --bs=1m --direct=1"));
@@ -71,7 +69,7 @@ fn sizes_beyond_any_file_are_refused() {
 
 #[test]
 fn ignored_errors_are_counted() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     faulty.fail_reads(4 * MIB..5 * MIB, EIO);
     let sandbox = Sandbox::new();
     let path = text(faulty.file());
@@ -89,7 +87,7 @@ fn ignored_errors_are_counted() {
 
 #[test]
 fn a_full_disk_fails_the_job() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = small.path().join("f");
     for more in [
@@ -117,7 +115,7 @@ fn a_full_disk_fails_the_job() {
 /// As in fio 3.33, the failed write is counted, but is not an error.
 #[test]
 fn fill_device_ends_without_an_error() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = text(&small.path().join("f")).to_owned();
     let ran = sandbox.line(&format!(
@@ -146,7 +144,7 @@ fn fill_device_ends_without_an_error() {
 /// not destroy the file, or take the space that others need.
 #[test]
 fn a_file_that_cannot_be_laid_out_keeps_its_content() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = small.path().join("f");
     let content = vec![7; MIB as usize];
@@ -209,7 +207,7 @@ fn a_missing_directory_is_reported() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (program, secret) = (folder.path().join("fio"), folder.path().join("secret"));
     testbed::copy_program(PROGRAM, &program);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -331,9 +329,7 @@ fn a_pipe_as_a_target_is_refused_at_once() {
 
 #[test]
 fn a_mounted_device_is_never_written_to() {
-    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
-        return;
-    };
+    let mounted = need!(LoopFs::ext4(32 * MIB));
     let device = text(mounted.device().path());
     let sandbox = Sandbox::new();
     for more in ["", "--allow_mounted_write=1"] {

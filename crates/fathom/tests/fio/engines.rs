@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testbed::AssertContains;
 
 use crate::calling;
 use crate::fio::support::Sandbox;
@@ -168,11 +169,7 @@ fn cpuio_uses_processors_and_transfers_no_data() {
     assert_eq!(sandbox.names(), Vec::<String>::new());
     let ran = sandbox.line("--name=x --ioengine=cpuio --cpuload=50 --number_ios=2 --cpuchunks=100");
     ran.expect(0, &["issued rwts: total=2,0,0,0"]);
-    assert!(
-        !ran.out.contains("rw=read") && !ran.out.contains("read:"),
-        "{}",
-        ran.out
-    );
+    ran.out.assert_lacks(&["rw=read", "read:"]);
     let ran = sandbox.line("--name=x --ioengine=cpuio");
     ran.expect(
         1,

@@ -174,9 +174,7 @@ fn only_time_based_jobs_draw_new_offsets_in_each_pass() {
 /// that the device reads.
 #[test]
 fn every_pass_over_a_file_reads_the_device() {
-    let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
-        return;
-    };
+    let mounted = testbed::need!(LoopFs::ext4(64 * MIB));
     let sandbox = Sandbox::new();
     let path = mounted.path().join("file");
     fs::write(&path, vec![7; MIB as usize]).unwrap();
@@ -470,9 +468,7 @@ fn current_scheduler(device: &std::path::Path) -> String {
 #[test]
 fn devices_have_the_named_scheduler_during_the_run() {
     let sandbox = Sandbox::new();
-    let Some(device) = testbed::need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
-        return;
-    };
+    let device = testbed::need!(LoopDevice::with_size(16 * MIB, LoopOptions::default()));
     let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
     let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
     let before = current_scheduler(device.path());
@@ -501,9 +497,7 @@ fn devices_have_the_named_scheduler_during_the_run() {
 #[test]
 fn a_device_that_others_use_keeps_its_scheduler() {
     let sandbox = Sandbox::new();
-    let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
-        return;
-    };
+    let mounted = testbed::need!(LoopFs::ext4(64 * MIB));
     let device = mounted.device().path().to_owned();
     let before = current_scheduler(&device);
     let wanted = if before == "none" { "bfq" } else { "none" };

@@ -110,7 +110,7 @@ fn state_files_are_interchangeable_with_fio() {
         need(ran.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}"))))
     };
     let sandbox = Sandbox::new();
-    let Some(ran) = fio(&sandbox, WRITE) else { return };
+    let ran = need!(fio(&sandbox, WRITE));
     assert!(ran.status.success());
     let ran = sandbox.line(&format!("{READ} --verify_state_load=1"));
     ran.expect(0, &[]);
@@ -120,7 +120,7 @@ fn state_files_are_interchangeable_with_fio() {
     let sandbox = Sandbox::new();
     sandbox.line(&pattern(WRITE)).expect(0, &[]);
     let load = format!("{} --verify_state_load=1", pattern(READ));
-    let Some(ran) = fio(&sandbox, &load) else { return };
+    let ran = need!(fio(&sandbox, &load));
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{text}");
     let report: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -129,9 +129,7 @@ fn state_files_are_interchangeable_with_fio() {
 
 #[test]
 fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
-    let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let device = need!(LoopDevice::with_size(1 << 20, LoopOptions::default()));
     let sandbox = Sandbox::new();
     let path = device.path().display();
     let job = format!("--name=j --filename={path} --size=256k --bs=4k --rw=randtrimwrite");

@@ -50,8 +50,8 @@ fn assert_sum(workspace: &Workspace, run: &str, total: &str, parts: &[&str], col
 
 #[test]
 fn sds_of_two_hosts_add_up() {
-    let Some(hosts) = hosts(2) else { return };
-    let Some(workspace) = Workspace::new("") else { return };
+    let hosts = need!(hosts(2));
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
     let [first, second] = hosts.names() else {
         panic!("two hosts")
@@ -122,8 +122,8 @@ fn sds_of_two_hosts_add_up() {
 
 #[test]
 fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
-    let Some(hosts) = hosts(3) else { return };
-    let Some(workspace) = Workspace::new("") else { return };
+    let hosts = need!(hosts(3));
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
     let [_, first, second] = hosts.names() else {
         panic!("three hosts")
@@ -182,7 +182,7 @@ pub(super) fn ssh_script(workspace: &Workspace, text: &str) -> PathBuf {
 
 #[test]
 fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display().to_string();
     let parameters = |host: &str, sd: &str| {
         format!(
@@ -228,7 +228,7 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
 /// No host writes if the files of one would fill its file system.
 #[test]
 fn lay_outs_of_other_hosts_need_free_space() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
     let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
     let parameters = format!(
@@ -243,7 +243,7 @@ fn lay_outs_of_other_hosts_need_free_space() {
 
 #[test]
 fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
     let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
     let parameters = format!(
@@ -276,7 +276,7 @@ fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
 /// A failed host ends the others, and the run.
 #[test]
 fn a_lost_host_fails_the_run() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display().to_string();
     // The agent of the second host is killed while it measures.
     let pid = workspace.path("pid");

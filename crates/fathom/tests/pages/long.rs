@@ -8,6 +8,7 @@ use model::results::{IntervalHistogram, Point, Results, Series};
 use model::{Nanos, PerDirection};
 use report::html;
 use report::html::run::{self, PageContext};
+use testbed::need;
 
 use super::browser::open_pages;
 
@@ -81,7 +82,7 @@ fn an_hour_of_eight_jobs_opens() {
     };
     let written = RUNS.map(write);
     let files: Vec<&Path> = written.iter().map(|(file, ..)| file.as_path()).collect();
-    let Some(pages) = open_pages(&files) else { return };
+    let pages = need!(open_pages(&files));
     for (((seconds, jobs), (_, bytes, made)), seen) in RUNS.into_iter().zip(&written).zip(&pages) {
         assert_eq!(seen.errors, Vec::<String>::new());
         assert_eq!(seen.state, "ready");

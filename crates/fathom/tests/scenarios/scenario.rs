@@ -14,6 +14,7 @@ use model::{Bytes, Nanos};
 use run::RunContext;
 use run::targets::guard::Permissions;
 use study::confirm::{add_repetitions, repeated_steps};
+use testbed::With;
 
 /// One scenario of the file.
 #[derive(Debug)]
@@ -107,10 +108,8 @@ impl Scenario {
         let mut observation = Observation::from_results(&results, 0, 0).unwrap();
         add_host_figures(&mut observation, &self.part("host"));
         let clauses = requirement::parse(self.table["require"].as_str().unwrap()).unwrap();
-        let context = verdict::Context {
-            intervals: &results.steps[0].jobs[0].histograms,
-            ..verdict::Context::default()
-        };
+        let context =
+            verdict::Context::default().with(|context| context.intervals = &results.steps[0].jobs[0].histograms);
         let judged = verdict::judge(&clauses, &observation, &context);
         let reasons = judged.clauses.iter().map(|clause| format!("{clause:?}"));
         (

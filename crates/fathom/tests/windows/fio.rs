@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
+use testbed::need;
 
 use crate::calling::{self, Ran};
 use crate::environment::{drive, fio, press_program};
@@ -83,9 +84,7 @@ fn check_job(job: &Value) {
 /// With existing files and an interrupt, the job file needs no change.
 #[test]
 fn a_published_job_file_runs_unchanged_until_an_interrupt() {
-    let (Some(drive), Some(press)) = (drive(), press_program()) else {
-        return;
-    };
+    let (drive, press) = (need!(drive()), need!(press_program()));
     let files = JobFiles::on(&drive);
     for path in files.paths() {
         if let Err(error) = fs::File::create(&path).unwrap().set_len(25 << 30) {
@@ -122,7 +121,7 @@ fn a_published_job_file_runs_unchanged_until_an_interrupt() {
 /// With a smaller size and runtime, also with the line ends of Windows.
 #[test]
 fn a_published_job_file_runs_to_its_end() {
-    let Some(drive) = drive() else { return };
+    let drive = need!(drive());
     let _files = JobFiles::on(&drive);
     assert_eq!(drive, Path::new(r"F:\"), "the file names this drive");
     let shorter = read_published()

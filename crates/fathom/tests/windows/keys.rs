@@ -3,6 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use testbed::need;
+
 use crate::calling::{PROGRAM, Ran};
 use crate::environment::{diskspd, press_program};
 use crate::sandbox::split_words;
@@ -83,7 +85,7 @@ fn an_interrupted_preparation_leaves_no_file() {
 /// The report is not read, so the program waits forever after the first key.
 #[test]
 fn a_second_ctrl_c_ends_the_program_immediately() {
-    let Some(press) = press_program() else { return };
+    let press = need!(press_program());
     let sandbox = diskspd();
     let job = |number: u32| {
         format!("[[job]]\nname = \"job{number}\"\ntarget = \"null\"\nrate = 20\ntime = \"10m\"\nwarm-up = \"0\"\n")

@@ -177,6 +177,7 @@ mod tests {
     use model::PerDirection;
     use model::event::Counts;
     use model::histogram::Histogram;
+    use testbed::With;
 
     fn interval(reads: u64, writes: u64) -> Event {
         let counts = |operations: u64| Counts {
@@ -198,10 +199,7 @@ mod tests {
                 write: counts(writes),
                 trim: Counts::default(),
             },
-            latency: PerDirection {
-                read: Some(latency),
-                ..PerDirection::default()
-            },
+            latency: PerDirection::default().with(|per_direction| per_direction.read = Some(latency)),
             in_flight_ns: Nanos(0),
             depth: 1,
             targets: Vec::new(),

@@ -12,6 +12,7 @@ use model::plan::{
 use model::plan::{Pacing, SimulatedDevice};
 use model::{Bytes, Nanos, PerDirection};
 use run::RunError;
+use testbed::With;
 
 fn recreated(path: &str, size: Bytes, content: Content) -> Target {
     Target {
@@ -51,10 +52,7 @@ fn steps_on(targets: Vec<Target>, mix: Mix) -> Plan {
 fn each_step_recreates_its_file_with_the_size_of_that_step() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat").display().to_string();
-    let existing = Target {
-        prepare: Prepare::Existing,
-        ..recreated(&path, Bytes(0), Content::Zeros)
-    };
+    let existing = recreated(&path, Bytes(0), Content::Zeros).with(|target| target.prepare = Prepare::Existing);
     let targets = vec![
         recreated(&path, Bytes::mib(2), Content::Counting),
         // The file that the first step has created and written to.
@@ -138,10 +136,7 @@ fn a_directory_is_not_recreated_as_a_file() {
 }
 
 fn failing_late() -> SimulatedDevice {
-    SimulatedDevice {
-        faults: vec![SimulatedFault::nth(50, 5)],
-        ..device()
-    }
+    device().with(|device| device.faults = vec![SimulatedFault::nth(50, 5)])
 }
 
 #[test]
@@ -154,10 +149,7 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
         let mut sound = both.targets[0].clone();
         sound.kind = TargetKind::Simulated { device: device() };
         both.targets.push(sound);
-        both.steps[0].jobs[0].ends_with = EndsWith {
-            workers_on_failure: together,
-            ..EndsWith::default()
-        };
+        both.steps[0].jobs[0].ends_with = EndsWith::default().with(|ends_with| ends_with.workers_on_failure = together);
         let job = run_job(both);
         let failure = job.workers[0].failure.as_ref().unwrap();
         let operation = failure.operation.as_ref().unwrap();
@@ -341,10 +333,7 @@ fn mapped_streams_run_alongside_others() {
 #[test]
 fn no_stream_starves_on_a_device_that_completes_inside_the_call() {
     for depth in [1, 4] {
-        let inline = SimulatedDevice {
-            inline: true,
-            ..device()
-        };
+        let inline = device().with(|device| device.inline = true);
         let mut tested_stream = stream();
         tested_stream.depth = depth;
         let job = run_job(plan(

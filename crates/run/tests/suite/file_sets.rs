@@ -16,6 +16,7 @@ use model::plan::{
 use model::results::JobResults;
 use model::testing;
 use model::{Bytes, PerDirection};
+use testbed::With;
 
 const BLOCK: usize = 4096;
 
@@ -168,10 +169,7 @@ fn passes_and_bytes_count_over_all_files() {
         let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, twice, tested_stream));
         assert_eq!(job.total().operations, 32, "two passes with {open} open");
     }
-    let half = Stop {
-        region_percent: Some(50),
-        ..Stop::default()
-    };
+    let half = Stop::default().with(|stop| stop.region_percent = Some(50));
     let tested_stream = set_stream(4, FileService::RoundRobin, 1);
     let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, half, tested_stream));
     assert_eq!(job.total().operations, 8, "half of the sum of all files");
@@ -201,18 +199,11 @@ fn finished_files_are_skipped() {
     let mut tested_stream = set_stream(4, FileService::RoundRobin, 1);
     tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes(4096) });
     tested_stream.depth = 3;
-    tested_stream.sync = SyncRule {
-        every_writes: 5,
-        at_end: true,
-        ..SyncRule::default()
-    };
+    tested_stream.sync = SyncRule::default().with(|sync_rule| (sync_rule.every_writes, sync_rule.at_end) = (5, true));
     let mut plan = plan(device(), one_pass(), vec![worker(vec![tested_stream])]);
     plan.targets = sizes
         .map(|blocks| {
-            let device = SimulatedDevice {
-                size: Bytes(blocks * 4096),
-                ..device()
-            };
+            let device = device().with(|device| device.size = Bytes(blocks * 4096));
             testing::target("simulated", TargetKind::Simulated { device })
         })
         .to_vec();

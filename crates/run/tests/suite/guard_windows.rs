@@ -15,6 +15,7 @@ use run::targets::MarkState;
 use run::targets::guard::{
     CallerKind, Candidate, Contents, Decision, Guard, Intent, Permissions, Signature, SignatureKind,
 };
+use testbed::With;
 
 const GIB: u64 = 1 << 30;
 /// Basic data, as `PartitionType::Gpt` has it.
@@ -32,10 +33,7 @@ fn disk(number: u32, types: &[[u8; 16]]) -> Disk {
     };
     Disk {
         number,
-        facts: Device {
-            size: Bytes(100 * GIB),
-            ..Device::default()
-        },
+        facts: Device::default().with(|device| device.size = Bytes(100 * GIB)),
         layout: Some(Layout {
             table: (!types.is_empty()).then(|| "GPT".into()),
             partitions: types.iter().enumerate().map(entry).collect(),

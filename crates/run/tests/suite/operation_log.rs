@@ -7,6 +7,7 @@ use model::mix::{Mix, MixRule};
 use model::plan::{EngineKind, Pacing, Plan, Rate, SimulatedFault, Stop, SyncRule};
 use model::results::JobResults;
 use model::{Bytes, Nanos};
+use testbed::With;
 
 const HEADER: &str = "completed_ns,worker,stream,operation,offset,length,moved,schedule_delay_ns,submission_ns,total_ns,\
                       error";
@@ -37,10 +38,7 @@ fn every_operation_of_the_measured_window_has_a_line() {
     let mut tested_stream = stream();
     tested_stream.depth = 7;
     tested_stream.mix = Mix::drawn(40.0, MixRule::Independent);
-    tested_stream.sync = SyncRule {
-        every_writes: 10,
-        ..SyncRule::default()
-    };
+    tested_stream.sync = SyncRule::default().with(|sync_rule| sync_rule.every_writes = 10);
     let workers = vec![
         worker(vec![tested_stream.clone(), stream()]),
         worker(vec![tested_stream]),

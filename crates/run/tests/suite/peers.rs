@@ -14,6 +14,7 @@ use model::{Bytes, Nanos};
 use run::targets::guard::Permissions;
 use run::targets::{Cleanup, Peers};
 use run::{RunContext, RunError, RunHooks};
+use testbed::With;
 
 const SIZE: Bytes = Bytes::mib(1);
 
@@ -67,10 +68,7 @@ fn plan_with_writes(path: &Path) -> Plan {
 fn run_with(other_process: &OtherProcess, plan: Plan) -> Result<Results, RunError> {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    let hooks = RunHooks {
-        others: Some(other_process),
-        ..RunHooks::default()
-    };
+    let hooks = RunHooks::default().with(|run_hooks| run_hooks.others = Some(other_process));
     run::execute(plan, context.with_hooks(hooks), &mut |_| {})
 }
 
@@ -82,10 +80,8 @@ fn target_preparation(results: &Results) -> &str {
 fn a_file_of_another_process_is_awaited_used_and_not_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat");
-    let other_process = OtherProcess {
-        creates: Some((path.clone(), SIZE)),
-        ..OtherProcess::default()
-    };
+    let other_process =
+        OtherProcess::default().with(|other_process| other_process.creates = Some((path.clone(), SIZE)));
     let results = run_with(&other_process, plan_with_writes(&path)).unwrap();
     assert!(other_process.was_waited_for.load(Ordering::Relaxed));
     assert!(target_preparation(&results).contains("by another process of this test"));
@@ -115,10 +111,8 @@ fn a_created_file_stays_until_all_processes_have_ended() {
 fn a_file_of_another_size_is_not_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat");
-    let other_process = OtherProcess {
-        creates: Some((path.clone(), Bytes::mib(2))),
-        ..OtherProcess::default()
-    };
+    let other_process =
+        OtherProcess::default().with(|other_process| other_process.creates = Some((path.clone(), Bytes::mib(2))));
     let error = run_with(&other_process, plan_with_writes(&path)).unwrap_err();
     assert!(error.to_string().contains("has replaced it"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), vec![7; 2 << 20], "it is unchanged");
@@ -128,9 +122,7 @@ fn a_file_of_another_size_is_not_accepted() {
 #[test]
 fn a_program_that_uses_the_device_of_a_test_is_named() {
     // Nothing else uses this device. On a shared one, `dd` might transfer too little to be noticed.
-    let Some(folder) = testbed::need(testbed::LoopFs::ext4(384 << 20)) else {
-        return;
-    };
+    let folder = testbed::need!(testbed::LoopFs::ext4(384 << 20));
     let file = |name: &str| folder.path().join(name).display().to_string();
     fs::write(file("ours"), vec![7; SIZE.0 as usize]).unwrap();
     let mut other = std::process::Command::new("dd")

@@ -6,6 +6,7 @@ use model::content::Content;
 use model::mix::Mix;
 use model::plan::{Depth, EngineKind, Pattern, Stop, Stream};
 use model::{Bytes, Nanos};
+use testbed::With;
 
 const BLOCK: u64 = 4096;
 
@@ -79,10 +80,7 @@ fn streams_of_a_target_share_its_connections() {
 
 #[test]
 fn reopening_after_zero_operations_is_refused() {
-    let plain = worker(vec![Stream {
-        reopen_every: Some(0),
-        ..stream()
-    }]);
+    let plain = worker(vec![stream().with(|stream| stream.reopen_every = Some(0))]);
     let refused = plan_on("/x", EngineKind::Psync, Stop::after(Nanos::secs(1)), vec![plain]).check();
     assert!(refused.unwrap_err().to_string().contains("can be reopened"));
 }

@@ -9,6 +9,7 @@ use model::mix::Mix;
 use model::plan::{Depth, EngineKind, Job, Plan, Replay, Stop, Stream, StreamTarget, TargetId, TraceForm, TraceSkip};
 use model::results::JobResults;
 use model::{Direction, Nanos};
+use testbed::With;
 
 /// A stream that replays a trace of the file `x`.
 fn replaying(trace: &Path) -> Stream {
@@ -42,7 +43,7 @@ fn single_pass() -> Stop {
 fn run_replay(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(String, u64)>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let trace = directory.path().join("trace");
-    std::fs::write(&trace, lines).expect("the file is written");
+    fs::write(&trace, lines).unwrap();
     let log = directory.path().join("log");
     let mut tested_stream = replaying(&trace);
     change(&mut tested_stream);
@@ -128,11 +129,8 @@ fn a_trace_ends_with_the_time_of_its_job() {
     let lines = format!("{HEAD}10 x read 0 4096\n5000 x read 4096 4096\n900000 x read 8192 4096\n");
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
-    std::fs::write(&trace, lines).unwrap();
-    let stop = Stop {
-        after_ns: Some(Nanos::millis(10)),
-        ..single_pass()
-    };
+    fs::write(&trace, lines).unwrap();
+    let stop = single_pass().with(|stop| stop.after_ns = Some(Nanos::millis(10)));
     let job = run_job(plan(device(), stop, vec![worker(vec![replaying(&trace)])]));
     assert_eq!(job.directions().read.unwrap().operations, 2);
     assert_eq!(job.ended, Some(EndReason::Time));
@@ -148,7 +146,7 @@ fn a_trace_that_has_changed_since_its_survey_is_not_replayed() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let trace = directory.path().join("trace");
-        std::fs::write(&trace, format!("{HEAD}{line}")).unwrap();
+        fs::write(&trace, format!("{HEAD}{line}")).unwrap();
         let job = run_job(plan(device(), single_pass(), vec![worker(vec![replaying(&trace)])]));
         let failure = job.workers[0].failure.as_ref().expect("it fails");
         assert!(failure.what.contains(why), "{line}: {}", failure.what);

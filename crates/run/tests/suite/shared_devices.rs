@@ -10,13 +10,11 @@ use model::plan::{
 };
 use model::results::{JobResults, Usage};
 use model::{Bytes, Nanos};
+use testbed::With;
 
 /// A device that could do more than its cap of 4,000 operations per second.
 fn capped() -> SimulatedDevice {
-    SimulatedDevice {
-        iops_cap: 4000,
-        ..device()
-    }
+    device().with(|device| device.iops_cap = 4000)
 }
 
 /// A worker with a closed loop of depth 8 on a target.
@@ -134,10 +132,7 @@ fn all_workers_share_a_burst_bucket() {
                 bucket: 4000,
                 ..SimulatedLayer::default()
             },
-            SimulatedLayer {
-                rate: 20_000,
-                ..SimulatedLayer::default()
-            },
+            SimulatedLayer::default().with(|simulated_layer| simulated_layer.rate = 20_000),
         ],
         ..device()
     };
@@ -285,10 +280,7 @@ fn a_worker_that_ends_early_does_not_delay_the_others() {
     assert_operations(&jobs[0], 7800);
 
     // The fault hits one of them; the count of operations is the device's.
-    let faulty = SimulatedDevice {
-        faults: vec![SimulatedFault::nth(50, 5)],
-        ..capped()
-    };
+    let faulty = capped().with(|device| device.faults = vec![SimulatedFault::nth(50, 5)]);
     let job = run_job(plan(faulty, Stop::after(Nanos::secs(2)), vec![on_target(0); 3]));
     let failed = job.workers.iter().filter(|worker| worker.failure.is_some());
     assert_eq!(failed.count(), 1);

@@ -16,7 +16,7 @@ use model::mismatch::{BlockFault, HeaderField};
 use model::plan::{EngineKind, FileService, Pacing, Rate, Stop, Stream, StreamTarget, TargetId, Verify, VerifyMethod};
 use model::results::JobResults;
 use model::{Bytes, Direction, Nanos, PerDirection};
-use testbed::{Unavailable, need};
+use testbed::{Unavailable, With, need};
 
 const EILSEQ: i32 = 84;
 
@@ -43,11 +43,9 @@ const METHODS: [(VerifyMethod, &str); 18] = [
 
 fn verify(method: VerifyMethod) -> Verify {
     let has_pattern = matches!(method, VerifyMethod::Pattern | VerifyMethod::PatternWithHeader);
-    Verify {
-        pattern: if has_pattern { vec![0xab, 0x12] } else { Vec::new() },
-        after_writes: true,
-        ..Verify::new(method)
-    }
+    Verify::new(method).with(|verify| {
+        (verify.pattern, verify.after_writes) = (if has_pattern { vec![0xab, 0x12] } else { Vec::new() }, true)
+    })
 }
 
 #[test]
@@ -56,14 +54,8 @@ fn written_data_is_read_back_after_the_writes() {
         for (access, interval) in [(sequential(), 0), (random_once(), 1024), (random(), 2048)] {
             let target = VerifiedFile::new();
             let what = format!("{name} every {interval} bytes");
-            let verify = Verify {
-                interval,
-                ..verify(method)
-            };
-            let stop = Stop {
-                bytes: Some(Bytes(BLOCK * BLOCKS)),
-                ..pass()
-            };
+            let verify = verify(method).with(|verify| verify.interval = interval);
+            let stop = pass().with(|stop| stop.bytes = Some(Bytes(BLOCK * BLOCKS)));
             let repeats = access == random();
             let job = run_job(target.plan(stop, writes(access, verify)));
             assert_clean(&job, &what);
@@ -106,10 +98,7 @@ fn the_verify_phase_is_reported() {
 #[test]
 fn nothing_is_read_back_unless_requested() {
     let target = VerifiedFile::new();
-    let verify = Verify {
-        after_writes: false,
-        ..verify(VerifyMethod::Crc32c)
-    };
+    let verify = verify(VerifyMethod::Crc32c).with(|verify| verify.after_writes = false);
     let job = target.run(writes(sequential(), verify));
     assert_eq!(operations(&job, Direction::Read), 0);
     assert_eq!(only_worker(&job).verified_ns, Nanos(0));
@@ -186,11 +175,7 @@ fn tolerated_mismatches_are_counted_and_the_run_continues() {
 fn a_fatal_mismatch_stops_the_check_of_its_block() {
     for (fatal, expected) in [(false, 2), (true, 1)] {
         let target = VerifiedFile::new();
-        let verify = Verify {
-            interval: 512,
-            fatal,
-            ..verify(VerifyMethod::Crc64)
-        };
+        let verify = verify(VerifyMethod::Crc64).with(|verify| (verify.interval, verify.fatal) = (512, fatal));
         assert_clean(&target.run(writes(sequential(), verify.clone())), "written");
         target.flip(5 * BLOCK + 600);
         target.flip(5 * BLOCK + 3000);
@@ -213,10 +198,7 @@ fn a_fatal_mismatch_stops_the_check_of_its_block() {
 #[test]
 fn verify_only_writes_nothing_and_finds_changed_data() {
     let target = VerifiedFile::new();
-    let verify_only = Verify {
-        only: true,
-        ..verify(VerifyMethod::Crc32c)
-    };
+    let verify_only = verify(VerifyMethod::Crc32c).with(|verify| verify.only = true);
     assert_clean(
         &target.run(writes(random_once(), verify(VerifyMethod::Crc32c))),
         "written",
@@ -232,11 +214,9 @@ fn verify_only_writes_nothing_and_finds_changed_data() {
     assert_eq!(only_worker(&job).mismatches[0].offset, Bytes(11 * BLOCK));
     // With another seed the headers differ, unless seeds are ignored.
     let other = |any_seed: bool, any_order: bool| {
-        let verify = Verify {
-            any_seed,
-            any_order,
-            ..verify_only.clone()
-        };
+        let verify = verify_only
+            .clone()
+            .with(|verify| (verify.any_seed, verify.any_order) = (any_seed, any_order));
         let mut plan = target.plan(pass(), writes(random_once(), verify));
         plan.steps[0].jobs[0].workers[0].draws = DrawsForm::per_purpose(5, 1);
         let job = run_job(plan);
@@ -271,11 +251,8 @@ fn a_backlog_is_read_back_between_writes() {
         (16, 4, String::new()),
     ] {
         let target = VerifiedFile::new();
-        let verify = Verify {
-            backlog,
-            backlog_batch: batch,
-            ..verify(VerifyMethod::Crc32c)
-        };
+        let verify =
+            verify(VerifyMethod::Crc32c).with(|verify| (verify.backlog, verify.backlog_batch) = (backlog, batch));
         let (job, order) = run_and_log_directions(&target, pass(), writes(random_once(), verify));
         assert_clean(&job, "backlog");
         assert_eq!(operations(&job, Direction::Write), BLOCKS);
@@ -298,15 +275,8 @@ fn a_backlog_is_read_back_between_writes() {
 fn jobs_that_end_by_time_read_back_only_their_backlog() {
     for backlog in [0, 8] {
         let target = VerifiedFile::new();
-        let stop = Stop {
-            repeat_until_time: true,
-            after_ns: Some(Nanos::millis(100)),
-            ..pass()
-        };
-        let verify = Verify {
-            backlog,
-            ..verify(VerifyMethod::Xxhash)
-        };
+        let stop = pass().with(|stop| (stop.repeat_until_time, stop.after_ns) = (true, Some(Nanos::millis(100))));
+        let verify = verify(VerifyMethod::Xxhash).with(|verify| verify.backlog = backlog);
         let job = run_job(target.plan(stop, writes(random_once(), verify)));
         let worker = only_worker(&job);
         assert_eq!((&worker.failure, worker.mismatch_count), (&None, 0));
@@ -322,12 +292,8 @@ fn deep_queues_with_a_rate_and_mixed_sizes_are_verified() {
         let target = VerifiedFile::new();
         let mut tested_plan = writes(
             random_once(),
-            Verify {
-                backlog: 10,
-                backlog_batch: 3,
-                interval: 1024,
-                ..verify(VerifyMethod::Crc32c)
-            },
+            verify(VerifyMethod::Crc32c)
+                .with(|verify| (verify.backlog, verify.backlog_batch, verify.interval) = (10, 3, 1024)),
         );
         tested_plan.depth = 16;
         tested_plan.pattern.whole_blocks = false;
@@ -400,10 +366,7 @@ fn received_and_expected_data_is_dumped() {
     let right = std::fs::read(&target.file).unwrap();
     target.flip(2 * BLOCK + 1000);
     for dump in [false, true] {
-        let verify = Verify {
-            dump,
-            ..verify(VerifyMethod::Crc16)
-        };
+        let verify = verify(VerifyMethod::Crc16).with(|verify| verify.dump = dump);
         target.run(reads(sequential(), verify));
         let read_saved = |kind: &str| {
             let path = format!("{name}.{}.{kind}", 2 * BLOCK);
@@ -438,7 +401,7 @@ fn data_that_fio_wrote_is_verified() {
         }
         let output = fio.current_dir(target.directory.path()).output();
         let output = output.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}")));
-        let Some(output) = need(output) else { return };
+        let output = need!(output);
         assert!(
             output.status.success(),
             "{name}: {}",

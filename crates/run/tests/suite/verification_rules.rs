@@ -15,7 +15,7 @@ use model::mix::Mix;
 use model::plan::{EngineKind, Pattern, Stop, TrimWritten, Verify, VerifyMethod};
 use model::{Bytes, Direction, Nanos};
 use run::{RunError, SetupError};
-use testbed::{Unavailable, need};
+use testbed::{Unavailable, With, need};
 
 impl VerifiedFile {
     /// A verification that keeps its state next to the file.
@@ -29,20 +29,13 @@ impl VerifiedFile {
 }
 
 fn verify() -> Verify {
-    Verify {
-        after_writes: true,
-        ..Verify::new(VerifyMethod::Crc32c)
-    }
+    Verify::new(VerifyMethod::Crc32c).with(|verify| verify.after_writes = true)
 }
 
 #[test]
 fn headers_may_be_at_another_offset() {
     let target = VerifiedFile::new();
-    let verify = Verify {
-        interval: 1024,
-        header_at: 512,
-        ..verify()
-    };
+    let verify = verify().with(|verify| (verify.interval, verify.header_at) = (1024, 512));
     assert_clean(&target.run(writes(random_once(), verify.clone())), "written");
     let bytes = std::fs::read(&target.file).unwrap();
     for piece in bytes.chunks(1024) {
@@ -77,14 +70,10 @@ fn headers_that_fio_wrote_at_another_offset_are_found() {
     let ran = fio
         .output()
         .map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}")));
-    let Some(ran) = need(ran) else { return };
+    let ran = need!(ran);
     assert!(ran.status.success());
     for (header_at, clean) in [(512, true), (0, false)] {
-        let verify = Verify {
-            method: VerifyMethod::Md5,
-            header_at,
-            ..verify()
-        };
+        let verify = verify().with(|verify| (verify.method, verify.header_at) = (VerifyMethod::Md5, header_at));
         let job = target.run(reads(sequential(), verify));
         assert_eq!(job.workers[0].mismatches.is_empty(), clean, "at {header_at}");
     }
@@ -95,11 +84,7 @@ fn checker_threads_find_the_same_mismatches() {
     let usual = engine::sys::thread::usable_cpus()[0];
     for (threads, processors) in [(0, vec![]), (1, vec![]), (3, vec![usual])] {
         let target = VerifiedFile::new();
-        let verify = Verify {
-            threads,
-            processors,
-            ..verify()
-        };
+        let verify = verify().with(|verify| (verify.threads, verify.processors) = (threads, processors));
         let mut deep = writes(random_once(), verify.clone());
         deep.depth = 8;
         let mut plan = target.plan(pass(), deep);
@@ -123,11 +108,7 @@ fn checker_threads_find_the_same_mismatches() {
         let job = target.run(tolerant);
         assert_eq!(job.ended, Some(EndReason::Failed), "{threads} threads");
     }
-    let nowhere = Verify {
-        threads: 2,
-        processors: vec![1000],
-        ..verify()
-    };
+    let nowhere = verify().with(|verify| (verify.threads, verify.processors) = (2, vec![1000]));
     let target = VerifiedFile::new();
     let refused = try_run(target.plan(pass(), writes(sequential(), nowhere))).unwrap_err();
     assert!(refused.to_string().contains("1000"), "{refused}");
@@ -138,14 +119,8 @@ fn each_round_is_read_back_before_the_next() {
     for work_out_again in [false, true] {
         let target = VerifiedFile::new();
         let log = target.directory.path().join("log");
-        let verify = Verify {
-            work_out_again,
-            ..verify()
-        };
-        let stop = Stop {
-            rounds: Some(3),
-            ..pass()
-        };
+        let verify = verify().with(|verify| verify.work_out_again = work_out_again);
+        let stop = pass().with(|stop| stop.rounds = Some(3));
         let mut plan = target.plan(stop, writes(random_once(), verify));
         plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
         let job = run_job(plan);
@@ -179,15 +154,9 @@ fn recomputed_writes_equal_recorded_writes() {
     ] {
         let read_back = [false, true].map(|work_out_again| {
             let target = VerifiedFile::new();
-            let verify = Verify {
-                work_out_again,
-                ..verify()
-            };
-            let stop = Stop {
-                operations: operations_of_both,
-                passes: access.ends().then_some(1),
-                ..Stop::default()
-            };
+            let verify = verify().with(|verify| verify.work_out_again = work_out_again);
+            let stop = Stop::default()
+                .with(|stop| (stop.operations, stop.passes) = (operations_of_both, access.ends().then_some(1)));
             let job = run_job(target.plan(stop, build_stream(mix, access.clone(), verify)));
             assert_clean(&job, &format!("{mix:?} {access:?} {work_out_again}"));
             (operations(&job, Direction::Write), operations(&job, Direction::Read))
@@ -206,10 +175,7 @@ fn only_flushed_data_is_read_back_on_request() {
         (true, 20, true, BLOCKS),
     ] {
         let target = VerifiedFile::new();
-        let verify = Verify {
-            flushed_only,
-            ..verify()
-        };
+        let verify = verify().with(|verify| verify.flushed_only = flushed_only);
         let mut stream = writes(random_once(), verify);
         (stream.sync.every_writes, stream.sync.at_end) = (every, at_end);
         let job = target.run(stream);
@@ -225,40 +191,27 @@ fn only_flushed_data_is_read_back_on_request() {
 #[test]
 fn the_state_contains_the_progress_of_the_writes() {
     let target = VerifiedFile::new();
-    let saved = Verify {
-        save_state: true,
-        after_writes: false,
-        ..target.with_state()
-    };
+    let saved = target
+        .with_state()
+        .with(|verify| (verify.save_state, verify.after_writes) = (true, false));
     let state = target.directory.path().join("state");
-    let stop = Stop {
-        operations: Some(40),
-        ..pass()
-    };
+    let stop = pass().with(|stop| stop.operations = Some(40));
     run_job(target.plan(stop, writes(random_once(), saved.clone())));
     assert_eq!(std::fs::read(&state).unwrap()[40], 40, "writes issued");
     // Later blocks were not written, and are not checked.
-    let load = Verify {
-        load_state: true,
-        ..target.with_state()
-    };
+    let load = target.with_state().with(|verify| verify.load_state = true);
     let job = target.run(reads(random_once(), load.clone()));
     assert_clean(&job, "reads");
     assert_eq!(operations(&job, Direction::Read), 40);
-    let replay = Verify {
-        only: true,
-        save_state: true,
-        ..load.clone()
-    };
+    let replay = load
+        .clone()
+        .with(|verify| (verify.only, verify.save_state) = (true, true));
     let before = std::fs::read(&state).unwrap();
     let job = target.run(writes(random_once(), replay));
     assert_clean(&job, "replay");
     assert_eq!(operations(&job, Direction::Read), 40);
     assert_eq!(std::fs::read(&state).unwrap(), before, "a replay writes nothing");
-    let all = Verify {
-        load_state: false,
-        ..load.clone()
-    };
+    let all = load.clone().with(|verify| verify.load_state = false);
     let job = target.run(reads(random_once(), all));
     assert_eq!(job.ended, Some(EndReason::Failed));
     // Without a valid state, the run does not begin.

@@ -6,6 +6,7 @@ use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::plan::{Depth, Dialect, Pacing, Plan, Rate, Worker};
 use model::{Bytes, Nanos, PerDirection};
+use testbed::AssertContains;
 
 use crate::convert::support::{diskspd_again, diskspd_line, flags, job_file, native_again, texts};
 use crate::fio::effects::{lowered, split_words};
@@ -128,11 +129,7 @@ fn bytes_that_end_a_job_before_its_passes_are_kept() {
         "--rw=randread --bssplit=4k/10:64k/90",
         "--rw=randwrite --bsrange=4k-64k",
     ] {
-        assert!(
-            to_native(sizes).contains(" --bytes 4m --passes 1"),
-            "{}",
-            to_native(sizes)
-        );
+        to_native(sizes).assert_contains(&[" --bytes 4m --passes 1"]);
     }
     let once = to_native("--rw=randread --bs=8k");
     assert!(once.contains(" --passes 1") && !once.contains("--bytes"), "{once}");

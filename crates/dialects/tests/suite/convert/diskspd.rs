@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use dialects::convert::{Form, to_diskspd};
 use model::plan::{EngineKind, Plan};
 use proptest::prelude::*;
+use testbed::With;
 
 use crate::convert::support::{
     DISKSPD, TestEnv, diskspd, diskspd_again, diskspd_line, env_for_line, lowered, without_origin,
@@ -28,10 +29,7 @@ fn read_plan(case: &PathBuf) -> Option<Plan> {
         let name = entry.file_name().into_string().unwrap();
         (name, fs::read_to_string(entry.path()).unwrap_or_default())
     });
-    let mut env = TestEnv {
-        files: files.collect(),
-        ..TestEnv::default()
-    };
+    let mut env = TestEnv::default().with(|test_env| test_env.files = files.collect());
     let words: Vec<String> = std::iter::once("-Rp".to_owned()).chain(arguments).collect();
     let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env) else {
         panic!("{}", case.display());

@@ -3,6 +3,7 @@
 use dialects::convert::{Conversion, to_iometer};
 use model::plan::{Plan, Step};
 use model::testing::{assert_contains, assert_starts_with};
+use testbed::AssertContains;
 
 use crate::convert::support::{diskspd_line, flags, job_file, texts};
 use crate::iometer::{FILES, lower_text};
@@ -243,7 +244,7 @@ fn what_iometer_lacks_is_listed() {
                  --content zeros --cool-down 2s --time 1500ms";
     let found = to_iometer(&flags(words));
     let lost = texts(&found.lost).join("\n");
-    for line in [
+    lost.assert_contains(&[
         "native block: 4k-64k; Iometer: 4k",
         "native access: zipf 1.2; Iometer: random",
         "native cool-down: 2s; Iometer: 0s",
@@ -251,9 +252,7 @@ fn what_iometer_lacks_is_listed() {
         "native cache: through the page cache; Iometer: bypassing the page cache",
         "native rate: ",
         "native content: zeros; Iometer: the repeated bytes 0x",
-    ] {
-        assert!(lost.contains(line), "{line}:\n{lost}");
-    }
+    ]);
     // A share that is no whole percent, and a file whose size no region reaches.
     let found = to_iometer(&diskspd_line("-Sh -b4K -r -d5 -W0 -c1G -f512M -t2 /d/f"));
     let lost = texts(&found.lost).join("\n");
@@ -276,9 +275,5 @@ fn names_stay_on_their_line() {
     plan.name = "'End manager".into();
     plan.steps[0].jobs[0].name = "\n'x,y".into();
     let text = to_iometer(&plan).text;
-    assert!(text.contains("\n\t/d/a 'Target  /dev/sda\n"), "{text}");
-    assert!(
-        text.contains("\n\tEnd manager\n") && text.contains("\n\tx y,NONE\n"),
-        "{text}"
-    );
+    text.assert_contains(&["\n\t/d/a 'Target  /dev/sda\n", "\n\tEnd manager\n", "\n\tx y,NONE\n"]);
 }

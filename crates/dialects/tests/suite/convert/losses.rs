@@ -12,6 +12,7 @@ use model::plan::{
     WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
+use testbed::With;
 
 use crate::convert::support::{flags, job_file};
 
@@ -29,10 +30,8 @@ fn worker(plan: &mut Plan) -> &mut Worker {
 }
 
 fn files(plan: &mut Plan, service: FileService, operations: u64) {
-    plan.targets.push(Target {
-        path: "/mnt/c.dat".into(),
-        ..plan.targets[0].clone()
-    });
+    plan.targets
+        .push(plan.targets[0].clone().with(|target| target.path = "/mnt/c.dat".into()));
     stream(plan).target = StreamTarget::files(vec![TargetId(0), TargetId(1)], 1, service, operations);
 }
 

@@ -9,6 +9,7 @@ use dialects::diskspd::text::{TextForm, lines};
 use dialects::diskspd::{LowerEnv, Reading, Request, lower, xml};
 use model::Direction;
 use model::plan::Target;
+use testbed::With;
 
 use crate::diskspd::deviations::case_deviations;
 use crate::diskspd::support::{DATA, TestEnv, request};
@@ -30,10 +31,7 @@ fn arguments(case: &Path) -> Vec<String> {
 
 /// Reads the command line of a case, with a switch before it, in the folder that has its XML files.
 fn reading(case: &Path, before: &str) -> (Reading, String) {
-    let mut env = TestEnv {
-        files: HashMap::new(),
-        ..TestEnv::default()
-    };
+    let mut env = TestEnv::default().with(|test_env| test_env.files = HashMap::new());
     for entry in fs::read_dir(case).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if name.ends_with(".xml") && name != "profile.xml" && name != "result.xml" {
@@ -126,11 +124,8 @@ fn command_lines_issue_the_recorded_offsets() {
     for case in cases {
         let (reading, line) = reading(&case, "");
         assert!(matches!(reading, Reading::Run(_)), "{line}: {reading:?}");
-        let env = LowerEnv {
-            cpus: &[0, 1, 2, 3],
-            arguments: &arguments(&case),
-            ..LowerEnv::default()
-        };
+        let env = LowerEnv::default()
+            .with(|lower_env| (lower_env.cpus, lower_env.arguments) = (&[0, 1, 2, 3], &arguments(&case)));
         let plan = whole(lower(&request(reading).profile, env).unwrap().plan);
         let text = fs::read_to_string(case.join("offsets.txt")).unwrap();
         let (files, operations) = text.split_once('\n').unwrap();

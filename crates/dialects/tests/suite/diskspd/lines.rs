@@ -4,6 +4,7 @@
 use dialects::diskspd::newer::{KindOrder, Separation};
 use dialects::diskspd::profile::ResultFormat;
 use dialects::diskspd::{EventRole, xml};
+use testbed::With;
 
 use crate::diskspd::support::{
     TestEnv, check_bare_refusal, check_refused, end, newer, profile, reading, request, split, strings,
@@ -158,10 +159,7 @@ fn events_that_cannot_be_opened_end_the_process() {
         ("-ypx", "Error creating/opening force-stop event: 'x'"),
         ("-yex", "Error opening event 'x'"),
     ] {
-        let mut env = TestEnv {
-            events_fail: true,
-            ..TestEnv::default()
-        };
+        let mut env = TestEnv::default().with(|test_env| test_env.events_fail = true);
         let end = end(env.read(&[switch, "t.dat"]));
         assert_eq!((end.code, end.stderr), (1, strings(&[said])), "{switch}");
         // DiskSpd's messages do not give the reason.
@@ -187,10 +185,7 @@ fn setting_an_event_starts_no_run() {
 
 #[test]
 fn slashes_and_other_dashes_introduce_switches() {
-    let mut windows = TestEnv {
-        slash: true,
-        ..TestEnv::default()
-    };
+    let mut windows = TestEnv::default().with(|test_env| test_env.slash = true);
     let on_windows = request(windows.read(&["/b4K", "-r", "t.dat"])).profile;
     assert_eq!(on_windows, profile("-b4K -r t.dat"));
     let refused = end(windows.read(&["/a0,x", "t.dat"]));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use dialects::diskspd::profile::{Profile, Target, TimeSpan};
 use dialects::diskspd::{End, EventRole, ParseEnv, Processors, Reading, Request, Version, read};
+use testbed::With;
 
 /// Folder of the recorded data.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
@@ -38,10 +39,7 @@ impl Default for TestEnv {
 
 impl TestEnv {
     pub fn with_file(path: &str, text: &str) -> Self {
-        TestEnv {
-            files: HashMap::from([(path.to_string(), text.to_string())]),
-            ..TestEnv::default()
-        }
+        TestEnv::default().with(|test_env| test_env.files = HashMap::from([(path.to_string(), text.to_string())]))
     }
 
     pub fn read(&mut self, arguments: &[&str]) -> Reading {
@@ -98,11 +96,9 @@ pub fn reading(line: &str) -> Reading {
 /// Reads a command line as DiskSpd 2.3 does.
 pub fn newer(line: &str) -> Reading {
     let version = Version::V2_3;
-    TestEnv {
-        version,
-        ..TestEnv::default()
-    }
-    .read(&split(line))
+    TestEnv::default()
+        .with(|test_env| test_env.version = version)
+        .read(&split(line))
 }
 
 /// The request that a command line makes, for a run or for printing.

@@ -4,6 +4,7 @@ use dialects::diskspd::Reading;
 use dialects::diskspd::profile::{
     Cache, Distribution, Etw, FlushType, Processor, Range, ResultFormat, Source, Target, ThroughputUnit, TimeSpan,
 };
+use testbed::With;
 
 use crate::diskspd::support::{check_bare_refusal, check_refusal, check_refused, end, profile, reading, span, target};
 
@@ -31,16 +32,10 @@ fn a_line_without_switches_has_the_defaults() {
     assert_eq!(profile.progress, 0);
     assert_eq!(profile.result_format, ResultFormat::Text);
     assert!(!profile.verbose && !profile.verbose_stats && profile.etw.is_none() && profile.precreate.is_none());
-    let expected = Target {
-        path: "t.dat".into(),
-        ..Target::default()
-    };
+    let expected = Target::default().with(|target| target.path = "t.dat".into());
     assert_eq!(
         profile.time_spans,
-        [TimeSpan {
-            targets: vec![expected],
-            ..TimeSpan::default()
-        }]
+        [TimeSpan::default().with(|span| span.targets = vec![expected])]
     );
 }
 
@@ -398,12 +393,7 @@ fn switches_of_the_profile() {
     assert!(parse_profile("-v").verbose && !parse_profile("-v").verbose_stats);
     assert!(parse_profile("-vs").verbose_stats && !parse_profile("-vs").verbose);
     assert!(parse_profile("-vs -v").verbose_stats && parse_profile("-vs -v").verbose);
-    let etw = Etw {
-        disk_io: true,
-        use_perf_timer: true,
-        use_paged_memory: true,
-        ..Etw::default()
-    };
+    let etw = Etw::default().with(|etw| (etw.disk_io, etw.use_perf_timer, etw.use_paged_memory) = (true, true, true));
     assert_eq!(parse_profile("-eDISK_IO -eq -epfoo").etw, Some(etw));
     check_refused("-vx", &["ERROR: invalid verbose mode (-v): 'x'"]);
     check_refused("-W-1", &["ERROR: invalid warmup time (-W): '-1'"]);

@@ -2,6 +2,7 @@
 
 use dialects::diskspd::profile::{Distribution, Profile, Range, Target, ThreadTarget, TimeSpan};
 use dialects::diskspd::{Processors, validate};
+use testbed::With;
 
 use crate::diskspd::support::{check_refused, check_warned, strings};
 
@@ -148,28 +149,17 @@ fn several_problems_are_reported_in_order() {
 /// Checks the messages about a profile of one time span.
 #[track_caller]
 fn check_span(span: TimeSpan, expected: &[&str]) {
-    let profile = Profile {
-        time_spans: vec![span],
-        ..Profile::default()
-    };
+    let profile = Profile::default().with(|profile| profile.time_spans = vec![span]);
     assert_eq!(validate(&profile, false, None).lines, strings(expected));
 }
 
 /// A pool of two threads with common requests.
 fn pool(targets: Vec<Target>) -> TimeSpan {
-    TimeSpan {
-        threads: 2,
-        requests: 4,
-        targets,
-        ..TimeSpan::default()
-    }
+    TimeSpan::default().with(|span| (span.threads, span.requests, span.targets) = (2, 4, targets))
 }
 
 fn random() -> Target {
-    Target {
-        random_percent: 100,
-        ..Target::default()
-    }
+    Target::default().with(|target| target.random_percent = 100)
 }
 
 #[test]
@@ -183,17 +173,9 @@ fn settings_that_only_xml_has_are_checked() {
         pool(vec![weightless.clone()]),
         &["ERROR: a non-zero target Weight must be specified"],
     );
-    check_span(
-        TimeSpan {
-            targets: vec![weightless],
-            ..TimeSpan::default()
-        },
-        &[],
-    );
-    let thread_target = |thread| Target {
-        thread_targets: vec![ThreadTarget { thread, weight: 0 }],
-        ..random()
-    };
+    check_span(TimeSpan::default().with(|span| span.targets = vec![weightless]), &[]);
+    let thread_target =
+        |thread| random().with(|target| target.thread_targets = vec![ThreadTarget { thread, weight: 0 }]);
     check_span(pool(vec![thread_target(1)]), &[]);
     check_span(
         pool(vec![thread_target(2)]),
@@ -201,10 +183,7 @@ fn settings_that_only_xml_has_are_checked() {
     );
     let both =
         "ERROR: ThreadTargets can only be specified when the timespan ThreadCount and RequestCount are specified";
-    let without_requests = TimeSpan {
-        requests: 0,
-        ..pool(vec![thread_target(1)])
-    };
+    let without_requests = pool(vec![thread_target(1)]).with(|span| span.requests = 0);
     check_span(without_requests, &[both]);
 }
 
@@ -215,14 +194,8 @@ fn a_range_without_bytes_must_be_last() {
             .iter()
             .map(|&(io_percent, length)| Range { io_percent, length })
             .collect();
-        let target = Target {
-            distribution: Some(Distribution { absolute: true, ranges }),
-            ..random()
-        };
-        TimeSpan {
-            targets: vec![target],
-            ..TimeSpan::default()
-        }
+        let target = random().with(|target| target.distribution = Some(Distribution { absolute: true, ranges }));
+        TimeSpan::default().with(|span| span.targets = vec![target])
     };
     check_span(absolute(&[(50, 1 << 20), (50, 0)]), &[]);
     let not_last = "ERROR: invalid zero target range in random distribution - must be a minimum of the specified block \
@@ -235,15 +208,9 @@ fn a_range_without_bytes_must_be_last() {
 
 #[test]
 fn all_targets_of_xml_but_only_the_first_of_a_line_are_checked() {
-    let bad = || Target {
-        burst: Some(1),
-        ..random()
-    };
+    let bad = || random().with(|target| target.burst = Some(1));
     let profile = Profile {
-        time_spans: vec![TimeSpan {
-            targets: vec![bad(), bad()],
-            ..TimeSpan::default()
-        }],
+        time_spans: vec![TimeSpan::default().with(|span| span.targets = vec![bad(), bad()])],
         ..Profile::default()
     };
     assert_eq!(validate(&profile, false, None).lines.len(), 2);
@@ -254,10 +221,7 @@ fn all_targets_of_xml_but_only_the_first_of_a_line_are_checked() {
 fn template_slots_are_refused_only_for_a_run() {
     let profile = Profile {
         time_spans: vec![TimeSpan {
-            targets: vec![Target {
-                path: "*1".into(),
-                ..random()
-            }],
+            targets: vec![random().with(|target| target.path = "*1".into())],
             ..TimeSpan::default()
         }],
         ..Profile::default()

@@ -3,6 +3,7 @@
 
 use dialects::diskspd::profile::{Cache, Precreate, Processor, Profile, Range, ResultFormat, Target, TimeSpan};
 use dialects::diskspd::xml::{XmlError, XmlErrorKind, read};
+use testbed::With;
 
 /// A document with these elements in the profile, in its time span and in its target.
 fn document(profile: &str, span: &str, target: &str) -> String {
@@ -37,10 +38,7 @@ fn refused(text: &str) -> XmlError {
 fn absent_elements_have_their_default() {
     let expected = Profile {
         time_spans: vec![TimeSpan {
-            targets: vec![Target {
-                path: "a".to_string(),
-                ..Target::default()
-            }],
+            targets: vec![Target::default().with(|target| target.path = "a".to_string())],
             ..TimeSpan::default()
         }],
         ..Profile::default()

@@ -5,6 +5,7 @@ use dialects::fio::options::files::ServiceType;
 use dialects::fio::options::pattern::Rw;
 use dialects::fio::options::typed::{CpuRange, Distribution, LogName, Piece, Split};
 use dialects::fio::{Jobs, Reading};
+use testbed::With;
 
 use crate::fio::support::{TestEnv, all, check_refused, job, reading, reading_in};
 
@@ -324,10 +325,7 @@ fn gtod_reduce_disables_clock_calls() {
 
 #[test]
 fn a_directory_applies_to_names_that_follow_it() {
-    let env = || TestEnv {
-        folders: vec!["d".into()],
-        ..TestEnv::default()
-    };
+    let env = || TestEnv::default().with(|test_env| test_env.folders = vec!["d".into()]);
     let files_option = |line: &str| all(reading_in(&mut env(), line)).1.jobs.remove(0).options.files;
     let after = files_option("--parse-only --name=x --filename=a --directory=d");
     assert_eq!(

@@ -1,16 +1,14 @@
 //! Built-in workloads.
 
 use dialects::fio::Reading;
+use testbed::With;
 
 use crate::fio::support::{TestEnv, all, reading_in};
 
 fn reading(line: &str) -> Reading {
     let folders = ["./", "/tmp"].map(str::to_owned).to_vec();
     reading_in(
-        &mut TestEnv {
-            folders,
-            ..TestEnv::default()
-        },
+        &mut TestEnv::default().with(|test_env| test_env.folders = folders),
         line,
     )
 }

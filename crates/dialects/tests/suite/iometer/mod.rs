@@ -9,6 +9,7 @@ use model::block_size::BlockSizes;
 use model::plan::{Depth, Plan, Prepare, Stream};
 use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Nanos};
+use testbed::AssertContains;
 
 pub(crate) const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 
@@ -179,10 +180,8 @@ fn a_line_with_a_share_of_0_is_never_used() {
     let Err(words) = spec("4096,50,100,100,0,1,0,0\n8192,25,100,100,0,0,0,0\n512,25,100,0,0,1,0,0\n") else {
         panic!("a burst of 0 transfers");
     };
-    assert!(
-        words.contains("8192,25,100,100,0,0,0,0") && !words.contains("512,25"),
-        "{words}"
-    );
+    words.assert_contains(&["8192,25,100,100,0,0,0,0"]);
+    words.assert_lacks(&["512,25"]);
 }
 
 #[test]
@@ -376,10 +375,7 @@ fn a_manager_without_name_and_address_is_this_machine() {
     assert!(lower_text(&unnamed.replace("127.0.0.1", ""), &[]).is_ok());
     let away = unnamed.replace("127.0.0.1", "192.0.2.1");
     let words = refused(&away, &[]);
-    assert!(
-        words.contains("these managers: 192.0.2.1;") && words.contains("\"192.0.2.1=localhost\""),
-        "{words}"
-    );
+    words.assert_contains(&["these managers: 192.0.2.1;", "\"192.0.2.1=localhost\""]);
     assert!(lower_text(&away, &["--map", "192.0.2.1=localhost"]).is_ok());
 }
 
@@ -400,10 +396,8 @@ fn a_problem_of_several_lines_is_one_message() {
         &[],
     );
     let listed = "cannot run worker \"Worker 1\" of manager \"TESTBED\", worker \"Worker 2\" of manager";
-    assert!(
-        words.contains(listed) && words.matches("network workers").count() == 1,
-        "{words}"
-    );
+    assert!(words.matches("network workers").count() == 1, "{words}");
+    words.assert_contains(&[listed]);
     // Two specifications have this line, of which the help names the second.
     let words = refused(&base.replace(",0,1,", ",0,0,"), &[]);
     assert_eq!(words.matches("Invalid value encountered").count(), 1, "{words}");

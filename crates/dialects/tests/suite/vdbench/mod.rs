@@ -16,6 +16,7 @@ use dialects::vdbench::{
 use model::Nanos;
 use model::content::Content;
 use model::plan::{Pacing, Prepare, Process, Stream};
+use testbed::With;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vdbench");
 
@@ -65,10 +66,7 @@ fn read(args: &str, env: &mut Fixture) -> Result<(Command, Parameters, Vec<Run>)
 
 /// Reads and lowers a text, as the start of a run does.
 fn run(args: &str, text: &str) -> Result<Vec<vdbench::Lowered>, String> {
-    let mut env = Fixture {
-        text: Some(text.to_owned()),
-        ..Fixture::default()
-    };
+    let mut env = Fixture::default().with(|fixture| fixture.text = Some(text.to_owned()));
     let what = |error: Diagnostic| error.what;
     let (_, parameters, runs) = read(args, &mut env).map_err(what)?;
     if let Some(refusal) = parameters.refusals.first() {
@@ -113,10 +111,7 @@ fn the_command_line_forces_a_format() {
     let text = "fsd=f,anchor=/a,files=2\nfwd=w,fsd=f\nrd=r1,fwd=w,fwdrate=9,format=restart,elapsed=4\n\
                 rd=r2,fwd=w,fwdrate=9,elapsed=4";
     let formats = |args: &str| -> Vec<(Option<TreeFormat>, bool)> {
-        let mut env = Fixture {
-            text: Some(text.to_owned()),
-            ..Fixture::default()
-        };
+        let mut env = Fixture::default().with(|fixture| fixture.text = Some(text.to_owned()));
         let (_, _, runs) = read(&format!("-f parmfile {args}"), &mut env).unwrap();
         let files = runs.iter().map(|run| run.files.as_ref().unwrap());
         files.map(|files| (files.format.tree, files.format.only)).collect()
@@ -637,10 +632,7 @@ fn poisson_positions_decrease_towards_the_end() {
 #[test]
 fn key_blocks_divide_every_transfer() {
     let lengths = |text: &str| {
-        let mut env = Fixture {
-            text: Some(text.to_owned()),
-            ..Fixture::default()
-        };
+        let mut env = Fixture::default().with(|fixture| fixture.text = Some(text.to_owned()));
         let (_, mut parameters, runs) = read("-f parmfile -v", &mut env).unwrap();
         let mut validation = parameters.validation.take().unwrap();
         let placed = validation.place_maps(&runs, &parameters, std::path::Path::new("/out"), &env);

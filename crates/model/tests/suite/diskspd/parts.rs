@@ -11,6 +11,7 @@ use model::plan::{
     Target, TargetId, Worker,
 };
 use model::{Bytes, Nanos, PerDirection, testing};
+use testbed::With;
 
 use crate::drive::build_pattern;
 
@@ -23,10 +24,7 @@ pub fn random() -> Access {
 }
 
 pub fn sequential(start: u64) -> Access {
-    Access::Sequential(Sequential {
-        start: Bytes(start),
-        ..Sequential::default()
-    })
+    Access::Sequential(Sequential::default().with(|sequential| sequential.start = Bytes(start)))
 }
 
 pub fn mixed(percent: u8, placement: Placement) -> Access {
@@ -63,25 +61,16 @@ pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u3
 }
 
 pub fn worker(seed: u32, depth: Depth, streams: Vec<Stream>) -> Worker {
-    Worker {
-        depth,
-        draws: DrawsForm::Single { seed },
-        ..testing::worker(streams)
-    }
+    testing::worker(streams).with(|worker| (worker.depth, worker.draws) = (depth, DrawsForm::Single { seed }))
 }
 
 pub fn job(workers: Vec<Worker>) -> Job {
-    Job {
-        phases: Phases::with_warm_up(Nanos::secs(5)),
-        ..testing::job("time span", Stop::after(Nanos::secs(10)), workers)
-    }
+    testing::job("time span", Stop::after(Nanos::secs(10)), workers)
+        .with(|job| job.phases = Phases::with_warm_up(Nanos::secs(5)))
 }
 
 pub fn file(path: &str) -> Target {
-    Target {
-        at_end: AtEndOfJob::Keep,
-        ..testing::file(path)
-    }
+    testing::file(path).with(|target| target.at_end = AtEndOfJob::Keep)
 }
 
 pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {
@@ -89,10 +78,7 @@ pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {
     let steps = jobs.into_iter().map(|job| testing::step(vec![job])).collect();
     Plan {
         prepare: PrepareWhen::EachStep,
-        origin: Origin {
-            dialect: Dialect::Diskspd,
-            ..Origin::default()
-        },
+        origin: Origin::default().with(|origin| origin.dialect = Dialect::Diskspd),
         ..testing::plan(name, targets, steps)
     }
 }

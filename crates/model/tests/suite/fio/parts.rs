@@ -15,6 +15,7 @@ use model::plan::{
     Region, Stop, Stream, StreamTarget, Target, TargetId, Worker,
 };
 use model::{Bytes, PerDirection, testing};
+use testbed::With;
 
 use crate::drive::{Issued, whole};
 
@@ -72,11 +73,8 @@ pub fn fixed(size: u64) -> BlockSizes {
 }
 
 pub fn pattern(access: Access, sizes: BlockSizes) -> Pattern {
-    Pattern {
-        sizes: PerDirection::all(sizes),
-        whole_blocks: false,
-        ..Pattern::simple(access, Bytes(0))
-    }
+    Pattern::simple(access, Bytes(0))
+        .with(|pattern| (pattern.sizes, pattern.whole_blocks) = (PerDirection::all(sizes), false))
 }
 
 /// `offset` and `size`.
@@ -98,30 +96,21 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
             drop_before: true,
             ..CacheMode::BUFFERED
         },
-        hint: OpenHint {
-            random: true,
-            ..OpenHint::default()
-        },
+        hint: OpenHint::default().with(|open_hint| open_hint.random = true),
         ..Stream::default()
     }
 }
 
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
-    Worker {
-        draws: DrawsForm::per_purpose(SEED, number),
-        latency: LatencyPoints::AfterCall,
-        ..testing::worker(vec![stream])
-    }
+    testing::worker(vec![stream]).with(|worker| {
+        (worker.draws, worker.latency) = (DrawsForm::per_purpose(SEED, number), LatencyPoints::AfterCall)
+    })
 }
 
 /// What ends a job without `runtime`: a number of bytes, or the end of the pass.
 pub fn amount(bytes: u64, passes: Option<u32>) -> Stop {
-    Stop {
-        bytes: Some(Bytes(bytes)),
-        passes,
-        ..Stop::default()
-    }
+    Stop::default().with(|stop| (stop.bytes, stop.passes) = (Some(Bytes(bytes)), passes))
 }
 
 /// A file that is laid out before the first step if it is too small.
@@ -146,10 +135,7 @@ pub fn file(path: &str, size: u64) -> Target {
 pub fn plan(name: &str, targets: Vec<Target>, steps: Vec<Vec<Job>>) -> Plan {
     Plan {
         seed: SEED,
-        origin: Origin {
-            dialect: Dialect::Fio,
-            ..Origin::default()
-        },
+        origin: Origin::default().with(|origin| origin.dialect = Dialect::Fio),
         ..testing::plan(name, targets, steps.into_iter().map(testing::step).collect())
     }
 }

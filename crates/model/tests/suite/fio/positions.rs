@@ -10,6 +10,7 @@ use model::block_size::{BlockSizes, SizeShare};
 use model::mix::Mix;
 use model::plan::{Extent, FileService, Region, Stop, Stream, StreamTarget, TargetId};
 use model::{Bytes, Direction, PerDirection};
+use testbed::With;
 
 use super::parts::{
     K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, every, file, files, fixed, job, offsets,
@@ -38,11 +39,7 @@ fn clones_divide_a_target_by_percent() {
             stream(0, reads(30.0), pattern(random(MAP), fixed(4 * K)), part),
         )
     });
-    let stop = Stop {
-        region_percent: Some(100),
-        passes: Some(1),
-        ..Stop::default()
-    };
+    let stop = Stop::default().with(|stop| (stop.region_percent, stop.passes) = (Some(100), Some(1)));
     let plan = whole(plan(
         "clones",
         vec![file("/dev/x", 0)],

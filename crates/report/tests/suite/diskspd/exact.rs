@@ -6,6 +6,7 @@ use model::plan::Dialect;
 use model::results::{EffectiveShare, Point, Results, StepResults, Waits};
 use model::testing::assert_contains;
 use model::{Bytes, Nanos};
+use testbed::AssertContains;
 
 use crate::diskspd::builder::{Grid, Work, busy, place, reads, results, section, set, step, text, xml};
 
@@ -132,9 +133,7 @@ fn version_2_0_prints_its_optional_parts() {
         "-".repeat(51)
     )));
     assert!(text.contains("| a (1024MiB)\n") && text.contains("| b (512B)\n"));
-    assert!(
-        text.contains("\n\n\n\na\n  %-ile |") && text.contains("\n\nb\n  %-ile |") && text.contains("\n\ntotal:\n")
-    );
+    text.assert_contains(&["\n\n\n\na\n  %-ile |", "\n\nb\n  %-ile |", "\n\ntotal:\n"]);
 }
 
 /// All optional columns together.
@@ -187,15 +186,13 @@ fn the_processor_table_has_every_optional_column() {
         ]
     );
     let xml = xml(&results);
-    for line in [
+    xml.assert_contains(&[
         r#"<ProcessorTopology Heterogeneous="true">"#,
         r#"<Group Group="1" MaximumProcessors="8" ActiveProcessors="4" ActiveProcessorMask="0x95"/>"#,
         r#"<Core Group="0" Core="0" Mask="0x3" EfficiencyClass="1"/>"#,
         r#"<Core Group="1" Core="3" Mask="0x80" EfficiencyClass="0"/>"#,
         r#"<Node Node="1">"#,
-    ] {
-        assert!(xml.contains(line), "{line}");
-    }
+    ]);
 }
 
 #[test]
@@ -499,8 +496,7 @@ fn times_and_names_are_printed() {
     assert!(text.contains("\tactive power scheme:\t<unknown>\n\nResults for timespan 1:\n"));
     let xml = xml(&results);
     assert!(xml.contains("<Path>a &amp; &lt;b&gt;.dat</Path>"));
-    assert!(xml.contains("<RunTime>2026/01/02 03:04:05 UTC</RunTime>"));
-    assert!(xml.contains("\n  <Profile/>\n"));
+    xml.assert_contains(&["<RunTime>2026/01/02 03:04:05 UTC</RunTime>", "\n  <Profile/>\n"]);
     let document = roxmltree::Document::parse(&xml).unwrap();
     let path = document.descendants().find(|node| node.has_tag_name("Path")).unwrap();
     assert_eq!(path.text(), Some("a & <b>.dat"));
@@ -549,11 +545,10 @@ fn only_windows_has_a_power_scheme() {
         (text(&results), xml(&results))
     };
     let (shown, markup) = reports_with("Balanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)");
-    assert!(shown.contains("\tactive power scheme:\tBalanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)\n"));
-    assert_contains(
-        &markup,
+    shown.assert_contains(&["\tactive power scheme:\tBalanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)\n"]);
+    markup.assert_contains(&[
         "<PowerScheme Name=\"Balanced &amp; \u{c9}co\" Guid=\"381b4222-f694-41f0-9685-ff5bb260df2e\"/>",
-    );
+    ]);
     let (shown, _) = reports_with("performance");
     assert!(shown.contains("\tactive power scheme:\t<unknown>\n"));
 }

@@ -11,6 +11,7 @@ use model::results::{
     SyncResults, Usage, WorkerResults,
 };
 use model::{Bytes, Direction, Nanos, PerDirection, testing};
+use testbed::With;
 
 /// Length of the sampling windows.
 pub const HALF_SECOND: u64 = 500;
@@ -100,10 +101,7 @@ pub fn results(works: &[Work]) -> Results {
     }
     results.steps[0].devices.push(HostDeviceUse {
         host: 0,
-        counters: DeviceUse {
-            name: "vda".into(),
-            ..DeviceUse::default()
-        },
+        counters: DeviceUse::default().with(|device_use| device_use.name = "vda".into()),
     });
     results
 }
@@ -117,16 +115,9 @@ fn empty() -> Results {
         ..testing::plan("", vec![testing::file("data")], Vec::new())
     };
     plan.origin.dialect = Dialect::Fio;
-    let disk = Device {
-        name: "vda".into(),
-        kind: "disk".into(),
-        ..Device::default()
-    };
+    let disk = Device::default().with(|device| (device.name, device.kind) = ("vda".into(), "disk".into()));
     let environment = Environment {
-        targets: vec![TargetFacts {
-            devices: vec![disk],
-            ..TargetFacts::default()
-        }],
+        targets: vec![TargetFacts::default().with(|target_facts| target_facts.devices = vec![disk])],
         ..Environment::default()
     };
     // Sat Nov 21 19:36:04 2026 UTC.
@@ -166,10 +157,7 @@ fn found(work: &Work) -> JobResults {
     let worker = |number: usize| {
         let mut worker = WorkerResults {
             worker: number as u32,
-            engine: EngineUsed {
-                kind: work.engine,
-                ..EngineUsed::default()
-            },
+            engine: EngineUsed::default().with(|engine_used| engine_used.kind = work.engine),
             started_ns: Nanos::millis(5),
             measured_ns: measured,
             active_ns: measured,
@@ -207,11 +195,9 @@ pub fn latency(operation: u64) -> u64 {
 
 fn stream(work: &Work) -> StreamResults {
     let results = |operations: u64| {
-        let mut results = DirectionResults {
-            operations,
-            bytes: Bytes(operations * work.block),
-            ..DirectionResults::default()
-        };
+        let mut results = DirectionResults::default().with(|direction_results| {
+            (direction_results.operations, direction_results.bytes) = (operations, Bytes(operations * work.block))
+        });
         for operation in 0..operations {
             let ns = latency(operation);
             results.submission.record(ns / 10);
@@ -220,10 +206,7 @@ fn stream(work: &Work) -> StreamResults {
         }
         results
     };
-    let mut sync = SyncResults {
-        operations: work.flushes,
-        ..SyncResults::default()
-    };
+    let mut sync = SyncResults::default().with(|sync_results| sync_results.operations = work.flushes);
     (0..work.flushes).for_each(|flush| sync.latency.record(latency(flush)));
     StreamResults {
         targets: vec![0],

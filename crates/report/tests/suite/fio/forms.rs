@@ -5,6 +5,7 @@ use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, Stea
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
 use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Direction, Nanos};
+use testbed::With;
 
 use crate::fio::builder::{Work, json, results, set, written};
 
@@ -278,13 +279,7 @@ fn times_and_process_counts_are_printed() {
 
 #[test]
 fn banners_precede_the_run() {
-    let mut results = results(&[
-        reader("one"),
-        Work {
-            clones: 3,
-            ..reader("two")
-        },
-    ]);
+    let mut results = results(&[reader("one"), reader("two").with(|work| work.clones = 3)]);
     results.plan.origin.profile = vec!["one: …".into()];
     let head = |results: &Results| written(results, "fio").lines().take(3).collect::<Vec<_>>().join("|");
     assert_eq!(head(&results), "one: …|fio-3.42|Starting 4 processes");

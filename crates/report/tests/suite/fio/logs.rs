@@ -6,6 +6,7 @@ use model::plan::{EngineKind, Priority, PriorityClass};
 use model::results::{Point, Results, Window, WindowLatency, WindowSeries};
 use model::{Direction, Nanos, PerDirection};
 use report::formats::fio::logs::{self, LogFile, LogRequest, WindowValue, write_operations};
+use testbed::With;
 
 use crate::fio::builder::{self, Work, recorded, set};
 
@@ -245,10 +246,7 @@ fn shorter_samples_are_averaged() {
     let mut wanted = request();
     wanted.averaging_time = Some(Nanos::secs(1));
     let iops = |value: WindowValue| {
-        let wanted = LogRequest {
-            value,
-            ..wanted.clone()
-        };
+        let wanted = wanted.clone().with(|request| request.value = value);
         text(&results, &wanted, "run_iops.1.log")
     };
     assert_eq!(
@@ -325,10 +323,7 @@ fn workers_are_numbered_over_all_jobs() {
     let mut third = Work::new("third", Direction::Read, 1, 4096);
     third.step = 1;
     let results = builder::results(&[first, second, third]);
-    let wanted = |prefix: &str| LogRequest {
-        iops: Some(prefix.into()),
-        ..LogRequest::default()
-    };
+    let wanted = |prefix: &str| LogRequest::default().with(|request| request.iops = Some(prefix.into()));
     let mut requests = [Some(wanted("a")), None, Some(wanted("dir/c"))];
     let files = logs::list_files(&results, &requests);
     assert_eq!(names(&files), ["a_iops.1.log", "a_iops.2.log", "dir/c_iops.4.log"]);
@@ -408,10 +403,7 @@ fn histograms_have_fios_bins() {
             assert_eq!(coarse[3..], sums.collect::<Vec<_>>());
         }
     }
-    let without = LogRequest {
-        histogram_interval: None,
-        ..histogram_request(0)
-    };
+    let without = histogram_request(0).with(|request| request.histogram_interval = None);
     assert_eq!(text(&results, &without, "h_clat_hist.1.log"), "");
 }
 
@@ -482,20 +474,8 @@ fn operations_show_offset_priority_and_issue() {
             percent,
             hint: 0,
         });
-        let plain = clat(
-            &results,
-            &LogRequest {
-                priority: false,
-                ..wanted.clone()
-            },
-        );
-        let hex = clat(
-            &results,
-            &LogRequest {
-                priority: true,
-                ..wanted.clone()
-            },
-        );
+        let plain = clat(&results, &wanted.clone().with(|request| request.priority = false));
+        let hex = clat(&results, &wanted.clone().with(|request| request.priority = true));
         let column = |line: &str| line.split(", ").nth(5).unwrap().to_owned();
         (column(&plain), column(&hex))
     };

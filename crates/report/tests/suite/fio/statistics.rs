@@ -7,6 +7,7 @@ use model::results::{Distribution, HostDeviceUse, Point, Results};
 use model::testing::assert_contains;
 use model::{Bytes, Direction, Nanos};
 use serde_json::Value;
+use testbed::With;
 
 use crate::fio::builder::{Work, json, results, written};
 
@@ -231,11 +232,7 @@ fn counters(name: &str, of: u64) -> HostDeviceUse {
 }
 
 fn device(name: &str, kind: &str) -> Device {
-    Device {
-        name: name.into(),
-        kind: kind.into(),
-        ..Device::default()
-    }
+    Device::default().with(|device| (device.name, device.kind) = (name.into(), kind.into()))
 }
 
 #[test]
@@ -289,11 +286,8 @@ fn checked(mix: Mix, backlog: u64) -> Results {
     let mut results = results(&[Work::mixed("vfy", 1024, 1024, 4096)]);
     let stream = &mut results.plan.steps[0].jobs[0].workers[0].streams[0];
     stream.mix = mix;
-    stream.verify = Some(Verify {
-        after_writes: true,
-        backlog,
-        ..Verify::new(VerifyMethod::Crc32c)
-    });
+    stream.verify =
+        Some(Verify::new(VerifyMethod::Crc32c).with(|verify| (verify.after_writes, verify.backlog) = (true, backlog)));
     let worker = &mut results.steps[0].jobs[0].workers[0];
     worker.measured_ns = Nanos(8_200_000);
     worker.verified_ns = Nanos(6_400_000);

@@ -1,5 +1,7 @@
 //! Decisions about regular files, kernel files and missing paths.
 
+use testbed::With;
+
 use super::*;
 
 #[test]

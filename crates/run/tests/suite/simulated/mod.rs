@@ -12,6 +12,7 @@ use model::plan::{
 };
 use model::results::JobResults;
 use model::{Bytes, Direction, Nanos};
+use testbed::{AssertContains, With};
 
 /// Σ total / (N × T), which Little's law says is 1.
 fn littles_law_ratio(job: &JobResults, depth: f64) -> f64 {
@@ -32,11 +33,7 @@ fn reads_and_writes(job: &JobResults) -> (u64, u64) {
 }
 
 fn one_server(time_ns: Nanos) -> SimulatedDevice {
-    SimulatedDevice {
-        servers: 1,
-        service: SimulatedService::Constant { time_ns },
-        ..device()
-    }
+    device().with(|device| (device.servers, device.service) = (1, SimulatedService::Constant { time_ns }))
 }
 
 #[test]
@@ -148,10 +145,7 @@ fn rates_of_streams_that_share_slots_are_kept() {
             ..stream()
         };
         let streams = rates.into_iter().zip(weights).map(create_stream).collect();
-        let both = Worker {
-            depth: Depth::Shared { operations: 4 },
-            ..worker(streams)
-        };
+        let both = worker(streams).with(|worker| worker.depth = Depth::Shared { operations: 4 });
         let job = run_job(plan(device(), Stop::after(Nanos::secs(4)), vec![both]));
         for (found, rate) in job.workers[0].streams.iter().zip(rates) {
             let issued = found.lifetime.read.operations;
@@ -178,10 +172,7 @@ fn streams_that_share_slots_have_one_share_of_a_flow() {
         }),
         ..stream()
     };
-    let two = Worker {
-        depth: Depth::Shared { operations: 4 },
-        ..worker(vec![part(Some(8)), part(None)])
-    };
+    let two = worker(vec![part(Some(8)), part(None)]).with(|worker| worker.depth = Depth::Shared { operations: 4 });
     let workers = vec![two, worker(vec![part(Some(2))])];
     let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), workers));
     let issued = |worker: usize| -> u64 {
@@ -213,11 +204,8 @@ fn directions_keep_their_own_rates() {
 #[test]
 fn only_the_measured_window_counts() {
     let mut tested_plan = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
-    tested_plan.steps[0].jobs[0].phases = Phases {
-        warm_up_ns: Nanos::millis(1500),
-        cool_down_ns: Nanos::millis(700),
-        ..Phases::default()
-    };
+    tested_plan.steps[0].jobs[0].phases = Phases::default()
+        .with(|phases| (phases.warm_up_ns, phases.cool_down_ns) = (Nanos::millis(1500), Nanos::millis(700)));
     let (results, events) = try_run(tested_plan).unwrap();
     let job = &results.steps[0].jobs[0];
     let worker = &job.workers[0];
@@ -265,16 +253,10 @@ fn counts_end_a_job_exactly() {
 
 #[test]
 fn a_pass_touches_every_block_once() {
-    let small = SimulatedDevice {
-        size: Bytes::mib(1),
-        ..device()
-    };
+    let small = device().with(|device| device.size = Bytes::mib(1));
     for access in [
         Access::random(Placement::Once(Once::default())),
-        Access::Sequential(Sequential {
-            at_end: model::access::AtEnd::Finish,
-            ..Sequential::default()
-        }),
+        Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = model::access::AtEnd::Finish)),
     ] {
         let mut tested_stream = stream();
         tested_stream.depth = 5;
@@ -318,10 +300,7 @@ fn flushes_follow_every_n_writes_and_are_counted_separately() {
     let mut tested_stream = stream();
     tested_stream.mix = Mix::WRITES;
     tested_stream.depth = 3;
-    tested_stream.sync = SyncRule {
-        every_writes: 5,
-        ..SyncRule::default()
-    };
+    tested_stream.sync = SyncRule::default().with(|sync_rule| sync_rule.every_writes = 5);
     let job = run_stream(Stop::after_operations(100), tested_stream);
     assert_eq!(job.total().operations, 100);
     let sync = job.workers[0].streams[0].sync.as_ref().unwrap();
@@ -336,10 +315,7 @@ fn a_flush_follows_its_write_and_waits_for_no_schedule() {
     // that flush.
     let mut tested_stream = stream();
     tested_stream.mix = Mix::WRITES;
-    tested_stream.sync = SyncRule {
-        every_writes: 1,
-        ..SyncRule::default()
-    };
+    tested_stream.sync = SyncRule::default().with(|sync_rule| sync_rule.every_writes = 1);
     tested_stream.pacing = Pacing::Together { rate: Rate::iops(100) };
     let job = run_stream(Stop::after(Nanos::secs(1)), tested_stream);
     let total = job.total();
@@ -485,10 +461,7 @@ fn interlocked_workers_share_one_walk() {
     tested_stream.pattern.access = vec![Access::Interlocked(Default::default())];
     tested_stream.pattern.sizes =
         model::PerDirection::all(model::block_size::BlockSizes::Fixed { size: Bytes::kib(64) });
-    let small = SimulatedDevice {
-        size: Bytes::mib(64),
-        ..device()
-    };
+    let small = device().with(|device| device.size = Bytes::mib(64));
     let stop = Stop::after_operations(256);
     let job = run_job(plan(
         small,
@@ -558,10 +531,7 @@ fn a_plan_with_an_unsupported_feature_is_refused() {
     let mut asks = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![stream()])]);
     asks.steps[0].jobs[0].workers[0].streams[0].hint.temporary = true;
     let error = try_run(asks).unwrap_err().to_string();
-    assert!(
-        error.contains("job `job`") && error.contains("is not supported yet"),
-        "{error}"
-    );
+    error.assert_contains(&["job `job`", "is not supported yet"]);
 }
 
 #[test]
@@ -588,11 +558,9 @@ fn two_flush_rules_apply_together() {
     let flushes = |every_writes, data_every_writes| {
         let mut tested_stream = stream();
         tested_stream.mix = Mix::WRITES;
-        tested_stream.sync = SyncRule {
-            every_writes,
-            data_every_writes,
-            ..SyncRule::default()
-        };
+        tested_stream.sync = SyncRule::default().with(|sync_rule| {
+            (sync_rule.every_writes, sync_rule.data_every_writes) = (every_writes, data_every_writes)
+        });
         let job = run_stream(Stop::after_operations(121), tested_stream);
         assert_eq!(job.total().operations, 121);
         job.workers[0].streams[0].sync.as_ref().unwrap().operations
@@ -604,26 +572,16 @@ fn two_flush_rules_apply_together() {
 
 #[test]
 fn a_part_of_the_region_ends_a_job() {
-    let small = SimulatedDevice {
-        size: Bytes::mib(8),
-        ..device()
-    };
+    let small = device().with(|device| device.size = Bytes::mib(8));
     for (percent, operations) in [(50, 1024), (100, 2048), (250, 5120)] {
-        let stop = Stop {
-            region_percent: Some(percent),
-            ..Stop::default()
-        };
+        let stop = Stop::default().with(|stop| stop.region_percent = Some(percent));
         let job = run_job(plan(small.clone(), stop, vec![worker(vec![stream()])]));
         assert_eq!(job.total().operations, operations, "{percent} %");
         assert_eq!(job.ended, Some(EndReason::Done));
     }
     // The regions of all streams count, and the limit that is reached first ends the job.
     let both = worker(vec![stream(), stream()]);
-    let stop = Stop {
-        region_percent: Some(25),
-        bytes: Some(Bytes::mib(3)),
-        ..Stop::default()
-    };
+    let stop = Stop::default().with(|stop| (stop.region_percent, stop.bytes) = (Some(25), Some(Bytes::mib(3))));
     assert_eq!(run_job(plan(small, stop, vec![both])).total().bytes, Bytes::mib(3));
 }
 

@@ -17,6 +17,7 @@ use model::results::{JobResults, Results};
 use model::{Bytes, Nanos, testing};
 use run::targets::guard::Permissions;
 use run::{RunContext, RunError};
+use testbed::With;
 
 /// A device that serves 32 operations at the same time, in 100 µs each.
 pub fn device() -> SimulatedDevice {
@@ -37,10 +38,7 @@ pub fn stream() -> Stream {
 
 /// A worker with these streams.
 pub fn worker(streams: Vec<Stream>) -> Worker {
-    Worker {
-        draws: DrawsForm::Native { seed: 7 },
-        ..testing::worker(streams)
-    }
+    testing::worker(streams).with(|worker| worker.draws = DrawsForm::Native { seed: 7 })
 }
 
 /// One job of one step on a simulated device.
