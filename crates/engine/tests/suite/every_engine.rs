@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use engine::{Access, Action, File, RangeFlush, Slot, sys};
 use model::Nanos;
 use model::plan::{EngineKind, FileRangeFlags};
-use testbed::need;
+use testbed::{With, need};
 #[cfg(target_os = "linux")]
 use testbed::{LoopDevice, LoopOptions, TmpFs};
 
@@ -146,9 +146,8 @@ fn each_slot_has_its_own_buffer() {
     target.write(0, &patterned(0, SIZE as usize, 1));
     for kind in engines() {
         for (alignment, bytes) in [(1, 1), (4096, 4096), (65536, 512), (512, 12_345)] {
-            let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
-            setup.buffer_alignment = alignment;
-            setup.buffer_bytes = bytes;
+            let setup = setup(kind, vec![file_for(kind, &target)], 16)
+                .with(|setup| (setup.buffer_alignment, setup.buffer_bytes) = (alignment, bytes));
             let mut rig = Rig::open(setup).unwrap();
             let mut ranges = Vec::new();
             for slot in 0..16 {
@@ -181,8 +180,7 @@ fn a_deadline_with_nothing_in_flight_is_a_sleep() {
     let target = need!(TargetKind::DiskDirect.make(SIZE));
     for kind in engines() {
         for spin in [false, true] {
-            let mut setup = setup(kind, vec![file_for(kind, &target)], 4);
-            setup.spin = spin;
+            let setup = setup(kind, vec![file_for(kind, &target)], 4).with(|setup| setup.spin = spin);
             let mut rig = Rig::open(setup).unwrap();
             for length in [Nanos(0), Nanos::micros(50), Nanos::millis(3), Nanos::millis(30)] {
                 let start = rig.engine.now();
@@ -276,8 +274,7 @@ fn completions_are_found_without_waiting() {
             for split in [false, true] {
                 // A deadline may be given although the turn does not wait.
                 for until in [Nanos::NEVER, Nanos::secs(1 << 30)] {
-                    let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
-                    setup.split_stamps = split;
+                    let setup = setup(kind, vec![file_for(kind, &target)], 16).with(|setup| setup.split_stamps = split);
                     let mut rig = Rig::open(setup).unwrap();
                     let requests: Vec<_> = (0..16)
                         .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
@@ -443,8 +440,7 @@ fn a_read_only_device_is_reported_as_a_result() {
 fn operations_one_at_a_time_stop_at_the_deadline() {
     let target = need!(TargetKind::DiskBuffered.make(SIZE));
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
-        let mut setup = setup(kind, vec![file_for(kind, &target)], 32);
-        setup.depth_is_one = true;
+        let setup = setup(kind, vec![file_for(kind, &target)], 32).with(|setup| setup.depth_is_one = true);
         let mut rig = Rig::open(setup).unwrap();
         let requests: Vec<_> = (0..32)
             .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
@@ -505,8 +501,7 @@ fn mixed_batches_complete() {
     for target in targets(SIZE) {
         for kind in engines() {
             for split in [false, true] {
-                let mut setup = setup(kind, vec![file_for(kind, &target)], 8);
-                setup.split_stamps = split;
+                let setup = setup(kind, vec![file_for(kind, &target)], 8).with(|setup| setup.split_stamps = split);
                 let mut rig = Rig::open(setup).unwrap();
                 let trim = Job::trim(8 * u64::from(BLOCK), BLOCK);
                 for round in 0..8 {

@@ -118,10 +118,8 @@ fn paths_of_jobs_have_their_own_limits() {
     let table = &json["shared_limits"][0];
     assert_eq!(table["jobs"][0]["path"], "cached");
     assert_eq!(table["limits"][0]["jobs"], serde_json::json!(["reader1"]));
-    assert_eq!(
-        (&table["limits"][4]["used"], &table["limits"][4]["met"]),
-        (&90_900.0.into(), &true.into())
-    );
+    assert_eq!(&table["limits"][4]["used"], &90_900.0.into());
+    assert_eq!(&table["limits"][4]["met"], &true.into());
     fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["unknown job `reader`", "reader1"]);
     fathom(&["explain", &figures, "--path", "reader1=warm"]).expect(4, &["`warm` is not one of cached, uncached"]);
     fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["the limit `x` applies to no job"]);

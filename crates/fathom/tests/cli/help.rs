@@ -58,14 +58,14 @@ fn job_files_of_other_tools_name_the_right_command() {
         ("test.icf", "run it with `fathom iometer "),
     ] {
         let path = folder.path().join(name);
-        fs::write(&path, "[a]\nrw=read\n").unwrap();
+        std::fs::write(&path, "[a]\nrw=read\n").unwrap();
         let path = path.to_str().unwrap();
         fathom(&["run", path]).expect(4, &[help]);
         let verify = fathom(&["verify", "--require", "iops>=1", path]);
         verify.expect(4, &["not a target", "name the targets", "fathom explain --require"]);
     }
     let saved = folder.path().join("a.fathom");
-    fs::write(&saved, "{\"format_version\":1}").unwrap();
+    std::fs::write(&saved, "{\"format_version\":1}").unwrap();
     for saved in [saved.to_str().unwrap(), "history:33"] {
         fathom(&["run", saved]).expect(4, &[&format!("`fathom convert --to native {saved} > job.toml`")]);
     }

@@ -199,10 +199,9 @@ fn studies_and_verdicts_are_recorded_with_their_outcomes() {
         .collect();
     assert_eq!(rows.len(), changes.len() + 1, "{}", table.out);
     let number = |cell: &str| cell.parse::<f64>().unwrap();
-    assert_eq!(
-        (rows[0][0], rows[1][0], rows[2][0]),
-        ("figure", "iops", "latency_mean_us")
-    );
+    assert_eq!(rows[0][0], "figure");
+    assert_eq!(rows[1][0], "iops");
+    assert_eq!(rows[2][0], "latency_mean_us");
     assert_eq!(number(rows[1][1]), changes[0]["from"].as_f64().unwrap());
     assert_eq!(number(rows[2][2]), changes[1]["to"].as_f64().unwrap() / 1e3);
     workspace
@@ -538,10 +537,9 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
         figures,
     );
     let change = &figures[0]["changes"][0];
-    assert_eq!(
-        (&change["before"], &change["after"], &change["word"]),
-        (&5.into(), &6.into(), &"worse".into())
-    );
+    assert_eq!(&change["before"], &5.into());
+    assert_eq!(&change["after"], &6.into());
+    assert_eq!(&change["word"], &"worse".into());
     let ratio = change["ratio"].as_f64().unwrap();
     assert!((ratio - 0.8).abs() < 0.01, "{ratio}");
     let kernel = change["differences"]

@@ -353,14 +353,10 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
     );
     let first = |run: &str, column: &str| flat_column(folder.path(), run, column)[0].clone();
     let format = |column: &str| first("format_for_rd1", column);
-    assert_eq!(
-        (format("Mkdir_rate"), format("Create_rate")),
-        ("4.0000".into(), "100.0000".into())
-    );
-    assert_eq!(
-        (first("rd1", "Open_rate"), first("rd1", "Read_rate")),
-        ("25.0000".into(), "25.0000".into())
-    );
+    assert_eq!(format("Mkdir_rate"), "4.0000".into());
+    assert_eq!(format("Create_rate"), "100.0000".into());
+    assert_eq!(first("rd1", "Open_rate"), "25.0000".into());
+    assert_eq!(first("rd1", "Read_rate"), "25.0000".into());
     let rate = |column: &str| -> f64 { flat_column(folder.path(), "rd2", column)[2].parse().unwrap() };
     let (writes, deletes, creates) = (rate("Write_rate"), rate("Delete_rate"), rate("Create_rate"));
     assert!((50.0..150.0).contains(&writes), "{writes}");

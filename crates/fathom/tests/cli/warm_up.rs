@@ -73,10 +73,8 @@ fn a_warmed_file_is_warm_until_the_machine_restarts() {
     let mut marker: Value = serde_json::from_slice(&fs::read(&kept).unwrap()).unwrap();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert_eq!(marker["boot_id"], boot.trim());
-    assert_eq!(
-        (marker["ranges"][0]["from"].as_u64(), marker["ranges"][0]["to"].as_u64()),
-        (Some(0), Some(4 << 20))
-    );
+    assert_eq!(marker["ranges"][0]["from"].as_u64(), Some(0));
+    assert_eq!(marker["ranges"][0]["to"].as_u64(), Some(4 << 20));
     marker["boot_id"] = "0d6b3ee2-0000-0000-0000-000000000000".into();
     fs::write(&kept, marker.to_string()).unwrap();
     lint(&state, &file, &[]).expect(0, &[COLD, "before the last start of the machine"]);
@@ -100,10 +98,8 @@ fn only_the_warmed_part_is_warm() {
         )
     };
     let json = warm(&["--size", "1m"]).expect(0, &[]).json();
-    assert_eq!(
-        (json["read_bytes"].as_u64(), json["complete"].as_bool()),
-        (Some(1 << 20), Some(true))
-    );
+    assert_eq!(json["read_bytes"].as_u64(), Some(1 << 20));
+    assert_eq!(json["complete"].as_bool(), Some(true));
     assert_eq!(json["remembered"]["ranges"][0]["to"], 1 << 20);
     lint(&state, &file, &[]).expect(0, &[COLD, "at byte 1048576"]);
     warm(&["--offset", "1m", "--block", "64k"]).expect(0, &[]);

@@ -163,11 +163,8 @@ fn time_spans_after_a_failure_are_reported() {
     faulty.fail_reads(0..16 * MIB, EIO);
     fs::write(sandbox.path().join("spans.xml"), second).unwrap();
     let ran = sandbox.line("-Xspans.xml");
-    assert_eq!(
-        (ran.code, diskspd_lines(&ran.err).last()),
-        (Some(1), Some(&RUN_FAILED)),
-        "{ran:#?}"
-    );
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert_eq!(diskspd_lines(&ran.err).last(), Some(&RUN_FAILED), "{ran:#?}");
     check_spans([true, false, false], &ran.out);
     // No time span can begin.
     fs::write(
@@ -236,11 +233,9 @@ fn invalid_values_are_refused() {
     sandbox.file("f", 1 << 20);
     let refused = |line: &str, message: &str| {
         let ran = sandbox.line(line);
-        assert_eq!(
-            (ran.code, diskspd_lines(&ran.err)[0], ran.out.as_str()),
-            (Some(3), message, ""),
-            "{line}"
-        );
+        assert_eq!(ran.code, Some(3), "{line}");
+        assert_eq!(diskspd_lines(&ran.err)[0], message, "{line}");
+        assert_eq!(ran.out.as_str(), "", "{line}");
     };
     refused(
         "-w101 f",
@@ -324,10 +319,8 @@ fn a_missing_permission_to_open_is_reported() {
     let new = folder.path().join("new");
     let ran = as_nobody(&format!("-d60 -c1M {}", text(&new)));
     let creating = "Could not create the file (error code: 13)";
-    assert_eq!(
-        (ran.code, diskspd_lines(&ran.err)),
-        (Some(1), vec![creating, RUN_FAILED])
-    );
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(diskspd_lines(&ran.err), vec![creating, RUN_FAILED]);
     assert!(!new.exists());
 }
 
@@ -483,10 +476,9 @@ fn results_and_notes_are_written_on_request() {
     // Without the variables, there is neither a result nor a note.
     fs::remove_file(&saved).unwrap();
     let ran = sandbox.line(line);
-    assert_eq!(
-        (ran.code, ran.err.as_str(), sandbox.names()),
-        (Some(0), "", vec!["f".to_owned()])
-    );
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.err.as_str(), "");
+    assert_eq!(sandbox.names(), vec!["f".to_owned()]);
     // The run fails if it cannot save a requested result.
     let missing = sandbox.path().join("no/such/place");
     let ran = calling::finish(sandbox.command(&split_words(line)).env("FATHOM_RESULT", &missing));
@@ -521,20 +513,17 @@ fn unique_event(name: &str) -> String {
 fn set_event(sandbox: &Sandbox, event: &str) {
     let ran = sandbox.line(&format!("-ye{event}"));
     let expected = format!("Succesfully set event: '{event}'\nNow exiting...\n");
-    assert_eq!(
-        (ran.code, ran.out.as_str(), ran.err.as_str()),
-        (Some(1), expected.as_str(), "")
-    );
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.out.as_str(), expected.as_str());
+    assert_eq!(ran.err.as_str(), "");
 }
 
 #[test]
 fn a_missing_event_cannot_be_set() {
     let event = unique_event("missing");
     let ran = Sandbox::new().line(&format!("-ye{event} -d1 f"));
-    assert_eq!(
-        (ran.code, ran.err),
-        (Some(1), format!("Error opening event '{event}'\n"))
-    );
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.err, format!("Error opening event '{event}'\n"));
     assert_eq!(ran.out, "");
 }
 
@@ -632,10 +621,8 @@ fn a_killed_run_leaves_no_event_behind() {
 fn only_the_targets_are_created() {
     let sandbox = Sandbox::new();
     let ran = sandbox.line("-c1M -d1 -W0 -w50 -r -b4K a.dat b.dat");
-    assert_eq!(
-        (ran.code, sandbox.names()),
-        (Some(0), vec!["a.dat".to_owned(), "b.dat".to_owned()])
-    );
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(sandbox.names(), vec!["a.dat".to_owned(), "b.dat".to_owned()]);
     let size = |name: &str| fs::metadata(sandbox.path().join(name)).unwrap().len();
     assert_eq!((size("a.dat"), size("b.dat")), (MIB, MIB));
     assert!(Path::new(&sandbox.path()).is_dir());

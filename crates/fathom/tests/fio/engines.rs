@@ -159,10 +159,8 @@ fn cpuio_uses_processors_and_transfers_no_data() {
         let banner = format!("x ({mode}): ioengine=cpuio, cpuload=50, cpucycle=2000\n");
         sandbox.line(&format!("{job},normal{more}")).expect(0, &[&banner]);
         assert_eq!(figures(&entry, "read"), (3, 0, 3), "{mode}");
-        assert_eq!(
-            (&entry["read"]["runtime"], &entry["read"]["bw"]),
-            (&0.into(), &0.into())
-        );
+        assert_eq!(&entry["read"]["runtime"], &0.into());
+        assert_eq!(&entry["read"]["bw"], &0.into());
         let min = if mode == "noop" { 2_000_000 } else { 1 };
         assert!(entry["read"]["clat_ns"]["min"].as_u64().unwrap() >= min, "{mode}");
     }

@@ -197,7 +197,7 @@ fn each_operation_has_a_line() {
 fn workers_append_to_an_existing_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("all_iops.log");
-    fs::write(&log, "1, 2, 0, 0, 0\n").unwrap();
+    std::fs::write(&log, "1, 2, 0, 0, 0\n").unwrap();
     let wanted = LogRequest {
         iops: Some("all".into()),
         averaging_time: Some(WINDOW),
@@ -222,7 +222,7 @@ fn workers_append_to_an_existing_log() {
 fn a_failure_changes_no_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("run_iops.1.log");
-    fs::write(&log, "precious").unwrap();
+    std::fs::write(&log, "precious").unwrap();
     let mut results = execute(simulated());
     // The operation log of the second job is missing. By then, all logs of the first job have been
     // prepared.

@@ -197,10 +197,8 @@ fn named_events_start_and_stop_runs() {
     sandbox.file("f", 1 << 20);
     let [go, stop] = ["go", "stop"].map(|what| format!("fathom-{}-{what}", std::process::id()));
     let missing = sandbox.line(&format!("-ye{go} -d1 f"));
-    assert_eq!(
-        (missing.code, missing.err),
-        (Some(1), format!("Error opening event '{go}'\n"))
-    );
+    assert_eq!(missing.code, Some(1));
+    assert_eq!(missing.err, format!("Error opening event '{go}'\n"));
     let mut waiting = sandbox.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(startup_ms() as u64));
     assert!(waiting.try_wait().unwrap().is_none(), "the run waits");

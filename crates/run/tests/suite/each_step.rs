@@ -167,8 +167,7 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
 #[test]
 fn waits_are_counted_by_their_kind() {
     let run = |change: &dyn Fn(&mut model::plan::Worker)| {
-        let mut tested_stream = stream();
-        tested_stream.depth = 4;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = 4);
         let mut counting = worker(vec![tested_stream]);
         counting.batching.count_waits = true;
         counting.batching.submit = Some(8);
@@ -235,8 +234,7 @@ fn interval_series_show_the_requested_latency() {
         }
         let mut workers = vec![worker(vec![tested_stream])];
         workers[0].latency = points;
-        let mut costly = device();
-        costly.submit_cost_ns = Nanos::micros(5);
+        let costly = device().with(|costly| costly.submit_cost_ns = Nanos::micros(5));
         let job = run_job(plan(costly, Stop::after(Nanos::secs(2)), workers));
         let total = job.total().into_owned();
         let points: Vec<_> = job.series.iter().flat_map(|series| series.points.read.iter()).collect();
@@ -334,8 +332,7 @@ fn mapped_streams_run_alongside_others() {
 fn no_stream_starves_on_a_device_that_completes_inside_the_call() {
     for depth in [1, 4] {
         let inline = device().with(|device| device.inline = true);
-        let mut tested_stream = stream();
-        tested_stream.depth = depth;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
         let job = run_job(plan(
             inline,
             Stop::after(Nanos::secs(1)),

@@ -122,8 +122,7 @@ fn real_engines_write_the_log_too() {
     std::fs::write(&target, vec![1; 1 << 20]).unwrap();
     for (kind, depth) in [(EngineKind::Psync, 1), (QUEUE, 4), (EngineKind::Null, 1)] {
         let path = directory.path().join("log.csv");
-        let mut tested_stream = stream();
-        tested_stream.depth = depth;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
         let stop = Stop::after_operations(3000);
         let target = target.to_str().unwrap();
         let (job, lines) = logged(plan_on(target, kind, stop, vec![worker(vec![tested_stream])]), &path);
@@ -188,8 +187,7 @@ fn a_failed_start_does_not_change_an_older_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
     std::fs::write(&path, "precious").unwrap();
-    let mut too_large = stream();
-    too_large.region.base = model::plan::Extent::bytes(Bytes::gib(2).0);
+    let too_large = stream().with(|too_large| too_large.region.base = model::plan::Extent::bytes(Bytes::gib(2).0));
     let mut refused = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![too_large])]);
     refused.steps[0].jobs[0].operation_log = Some(path.display().to_string());
     try_run(refused).unwrap_err();

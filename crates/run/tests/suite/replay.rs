@@ -43,7 +43,7 @@ fn single_pass() -> Stop {
 fn run_replay(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(String, u64)>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let trace = directory.path().join("trace");
-    fs::write(&trace, lines).unwrap();
+    std::fs::write(&trace, lines).unwrap();
     let log = directory.path().join("log");
     let mut tested_stream = replaying(&trace);
     change(&mut tested_stream);
@@ -129,7 +129,7 @@ fn a_trace_ends_with_the_time_of_its_job() {
     let lines = format!("{HEAD}10 x read 0 4096\n5000 x read 4096 4096\n900000 x read 8192 4096\n");
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
-    fs::write(&trace, lines).unwrap();
+    std::fs::write(&trace, lines).unwrap();
     let stop = single_pass().with(|stop| stop.after_ns = Some(Nanos::millis(10)));
     let job = run_job(plan(device(), stop, vec![worker(vec![replaying(&trace)])]));
     assert_eq!(job.directions().read.unwrap().operations, 2);
@@ -146,7 +146,7 @@ fn a_trace_that_has_changed_since_its_survey_is_not_replayed() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let trace = directory.path().join("trace");
-        fs::write(&trace, format!("{HEAD}{line}")).unwrap();
+        std::fs::write(&trace, format!("{HEAD}{line}")).unwrap();
         let job = run_job(plan(device(), single_pass(), vec![worker(vec![replaying(&trace)])]));
         let failure = job.workers[0].failure.as_ref().expect("it fails");
         assert!(failure.what.contains(why), "{line}: {}", failure.what);
@@ -250,10 +250,8 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
         assert!(job.workers[0].failure.is_none(), "{:?}", job.workers[0].failure);
         let directions = job.directions();
         let operations_in = |direction: Direction| directions[direction].as_ref().unwrap().operations;
-        assert_eq!(
-            (operations_in(Direction::Read), operations_in(Direction::Write)),
-            (1, 2)
-        );
+        assert_eq!(operations_in(Direction::Read), 1);
+        assert_eq!(operations_in(Direction::Write), 2);
         let done = std::fs::read_to_string(path("done")).unwrap();
         std::fs::remove_file(path("done")).unwrap();
         let words = |name: &str| {

@@ -28,8 +28,7 @@ fn on_target(target: u32) -> Worker {
 }
 
 fn paced(iops: u64) -> Worker {
-    let mut paced = on_target(0);
-    paced.streams[0].pacing = Pacing::Together { rate: Rate::iops(iops) };
+    let paced = on_target(0).with(|paced| paced.streams[0].pacing = Pacing::Together { rate: Rate::iops(iops) });
     paced
 }
 
@@ -208,9 +207,8 @@ fn busy_plan() -> Plan {
     let short = job("short", vec![mixed.clone(), on_target(1)], few);
     let mut endless = job("endless", vec![mixed.clone()], Stop::after(Nanos::secs(1_000_000)));
     endless.after = vec![Dependency(2)];
-    let mut last = job("last", vec![mixed.clone(), mixed.clone()], few);
-    last.after = vec![Dependency(1), Dependency(2)];
-    last.ends_with.jobs = vec![3];
+    let last = job("last", vec![mixed.clone(), mixed.clone()], few)
+        .with(|last| (last.after, last.ends_with.jobs) = (vec![Dependency(1), Dependency(2)], vec![3]));
     busy.steps[0].jobs.extend([delayed, short, endless, last]);
     busy.steps.push(Step {
         jobs: vec![job(
@@ -340,8 +338,7 @@ fn a_step_of_one_worker_and_one_of_several_measure_the_same_device() {
         }),
         ..device()
     };
-    let mut writer = on_target(0);
-    writer.streams[0].mix = Mix::WRITES;
+    let writer = on_target(0).with(|writer| writer.streams[0].mix = Mix::WRITES);
     let mut steps = plan(written, Stop::after(Nanos::secs(1)), vec![writer.clone()]);
     let mut next = steps.steps[0].clone();
     next.jobs[0].workers = vec![writer; 2];

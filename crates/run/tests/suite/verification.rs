@@ -131,11 +131,8 @@ fn a_corrupted_block_is_found_at_its_offset() {
         assert_eq!(worker.mismatch_count, 1, "{name}");
         let found = &worker.mismatches[0];
         assert_eq!((found.offset, found.length), (Bytes(17 * BLOCK), 4096), "{name}");
-        assert_eq!(
-            (found.block_offset, found.block_length),
-            (Bytes(17 * BLOCK), 4096),
-            "{name}"
-        );
+        assert_eq!(found.block_offset, Bytes(17 * BLOCK), "{name}");
+        assert_eq!(found.block_length, 4096, "{name}");
         assert_eq!(found.path, target.file.display().to_string());
         assert_eq!(job.ended, Some(EndReason::Failed), "{name}");
         // The worker counts the completion that fails, then ends.
@@ -153,10 +150,9 @@ fn tolerated_mismatches_are_counted_and_the_run_continues() {
     tolerant.on_error.tolerate_verify = vec![EILSEQ];
     let job = target.run(tolerant.clone());
     let read = job.directions().read.unwrap();
-    assert_eq!(
-        (read.operations, read.errors, read.first_error),
-        (BLOCKS, 3, Some(EILSEQ))
-    );
+    assert_eq!(read.operations, BLOCKS);
+    assert_eq!(read.errors, 3);
+    assert_eq!(read.first_error, Some(EILSEQ));
     let offsets: Vec<u64> = only_worker(&job)
         .mismatches
         .iter()
@@ -310,11 +306,8 @@ fn deep_queues_with_a_rate_and_mixed_sizes_are_verified() {
         assert_clean(&job, &format!("{engine:?}"));
         let directions = job.directions();
         let (read, write) = (directions.read.unwrap(), directions.write.unwrap());
-        assert_eq!(
-            (read.operations, read.bytes),
-            (write.operations, write.bytes),
-            "{engine:?}"
-        );
+        assert_eq!(read.operations, write.operations, "{engine:?}");
+        assert_eq!(read.bytes, write.bytes, "{engine:?}");
         assert_eq!(write.bytes, Bytes(BLOCK * BLOCKS), "{engine:?}");
     }
 }

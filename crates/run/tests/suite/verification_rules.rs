@@ -85,8 +85,7 @@ fn checker_threads_find_the_same_mismatches() {
     for (threads, processors) in [(0, vec![]), (1, vec![]), (3, vec![usual])] {
         let target = VerifiedFile::new();
         let verify = verify().with(|verify| (verify.threads, verify.processors) = (threads, processors));
-        let mut deep = writes(random_once(), verify.clone());
-        deep.depth = 8;
+        let deep = writes(random_once(), verify.clone()).with(|deep| deep.depth = 8);
         let mut plan = target.plan(pass(), deep);
         plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
         let job = run_job(plan);
@@ -250,8 +249,7 @@ fn written_blocks_are_discarded_and_read_as_zeros() {
     for (engine, depth) in [(EngineKind::Psync, 1), (EngineKind::IoUring, 8)] {
         for access in [random_once(), random()] {
             let target = VerifiedFile::new();
-            let mut stream = writes(access, trims(100, 16, 0, true));
-            stream.depth = depth;
+            let stream = writes(access, trims(100, 16, 0, true)).with(|stream| stream.depth = depth);
             let stop = Stop::after_operations(BLOCKS);
             let mut plan = target.plan(stop, stream);
             plan.steps[0].jobs[0].workers[0].engine.kind = engine;
@@ -280,10 +278,8 @@ fn shares_and_batches_of_discarded_blocks_equal_those_of_fio() {
         let target = VerifiedFile::new();
         let job = target.run(writes(random_once(), verify));
         assert_clean(&job, "trimmed");
-        assert_eq!(
-            (operations(&job, Direction::Trim), operations(&job, Direction::Read)),
-            (trimmed, read)
-        );
+        assert_eq!(operations(&job, Direction::Trim), trimmed);
+        assert_eq!(operations(&job, Direction::Read), read);
     }
 }
 

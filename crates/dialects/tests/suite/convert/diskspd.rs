@@ -109,11 +109,8 @@ fn recorded_cases_survive_a_round_trip() {
 fn lines_look_as_people_write_them() {
     let check_line = |line: &str, expected: &str| {
         let (form, text) = check(&diskspd_line(line), line);
-        assert_eq!(
-            (form, text.as_str()),
-            (Form::CommandLine, &*format!("{expected}\n")),
-            "{line}"
-        );
+        assert_eq!(form, Form::CommandLine, "{line}");
+        assert_eq!(text.as_str(), &*format!("{expected}\n"), "{line}");
     };
     check_line("a.dat", "diskspd -d10 -W5 -a0 a.dat");
     check_line(

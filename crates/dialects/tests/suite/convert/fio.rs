@@ -49,14 +49,12 @@ fn a_native_job_converts() {
         center: None,
     };
     assert_eq!(job.pattern.distribution, zipf);
-    assert_eq!(
-        (job.queue.iodepth, job.queue.direct, job.queue.fdatasync),
-        (32, true, 16)
-    );
-    assert_eq!(
-        (job.job.numjobs, job.job.runtime, job.job.ramp_time),
-        (4, 300_000_000, 2_000_000)
-    );
+    assert_eq!(job.queue.iodepth, 32);
+    assert_eq!(job.queue.direct, true);
+    assert_eq!(job.queue.fdatasync, 16);
+    assert_eq!(job.job.numjobs, 4);
+    assert_eq!(job.job.runtime, 300_000_000);
+    assert_eq!(job.job.ramp_time, 2_000_000);
     assert!(job.job.time_based && job.data.refill_buffers && job.report.group_reporting);
     // 4000 over four clones, 70 % of them reads.
     assert_eq!((job.pace.rate_iops.read, job.pace.rate_iops.write), (700, 300));

@@ -114,10 +114,9 @@ fn switches_of_the_next_version_are_read_on_request() {
     assert_eq!(span("-b4K -bs2b").newer.separation, Some(Separation::Bytes(8192)));
     assert_eq!(span("").newer.order.kind, Some(KindOrder::FastInGroup));
     let order = span("-ac -as -aE").newer.order;
-    assert_eq!(
-        (order.cores, order.groups, order.kind),
-        (true, true, Some(KindOrder::Frugal))
-    );
+    assert_eq!(order.cores, true);
+    assert_eq!(order.groups, true);
+    assert_eq!(order.kind, Some(KindOrder::Frugal));
     let list = |line: &str| span(line).affinity.iter().map(|cpu| cpu.number).collect::<Vec<_>>();
     assert_eq!(list("-a0-2,1"), [0, 1, 2, 1]);
     assert_eq!(list("-ag0"), [0, 1, 2, 3]);
@@ -171,16 +170,12 @@ fn events_that_cannot_be_opened_end_the_process() {
 fn setting_an_event_starts_no_run() {
     let mut env = TestEnv::default();
     let done = end(env.read(&["-yego"]));
-    assert_eq!(
-        (done.code, done.stdout),
-        (1, strings(&["Succesfully set event: 'go'", "Now exiting..."]))
-    );
+    assert_eq!(done.code, 1);
+    assert_eq!(done.stdout, strings(&["Succesfully set event: 'go'", "Now exiting..."]));
     assert_eq!(env.signalled, ["go"]);
     let mistaken = end(env.read(&split("-yego -o0 t.dat")));
-    assert_eq!(
-        (mistaken.code, mistaken.stdout),
-        (3, strings(&["Succesfully set event: 'go'"]))
-    );
+    assert_eq!(mistaken.code, 3);
+    assert_eq!(mistaken.stdout, strings(&["Succesfully set event: 'go'"]));
 }
 
 #[test]

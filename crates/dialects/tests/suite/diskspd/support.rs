@@ -141,11 +141,8 @@ pub fn target(switches: &str) -> Target {
 #[track_caller]
 pub fn check_refused(switches: &str, expected: &[&str]) {
     let end = end(reading(&format!("{switches} t.dat")));
-    assert_eq!(
-        (end.code, end.stderr.as_slice()),
-        (3, strings(expected).as_slice()),
-        "{switches}"
-    );
+    assert_eq!(end.code, 3, "{switches}");
+    assert_eq!(end.stderr.as_slice(), strings(expected).as_slice(), "{switches}");
     assert!(end.stdout.is_empty(), "{switches}");
 }
 

@@ -63,11 +63,8 @@ fn only_the_value_true_is_true() {
         let span = in_span(&format!(
             "<MeasureLatency>{word}</MeasureLatency><IORing>{word}</IORing>"
         ));
-        assert_eq!(
-            (span.latency, span.newer.ring.is_some()),
-            (expected, expected),
-            "{word}"
-        );
+        assert_eq!(span.latency, expected, "{word}");
+        assert_eq!(span.newer.ring.is_some(), expected, "{word}");
         let target = in_target(&format!("<DisableOSCache>{word}</DisableOSCache>"));
         assert_eq!(target.cache == Cache::Unbuffered, expected, "{word}");
     }
@@ -209,11 +206,9 @@ fn the_last_cache_element_in_diskspds_order_wins() {
                 elements.reverse();
             }
             let target = in_target(&elements.concat());
-            assert_eq!(
-                (target.cache, target.write_through, target.memory_mapped),
-                (cache, write_through, memory_mapped),
-                "{names:?}"
-            );
+            assert_eq!(target.cache, cache, "{names:?}");
+            assert_eq!(target.write_through, write_through, "{names:?}");
+            assert_eq!(target.memory_mapped, memory_mapped, "{names:?}");
         }
     }
 }
@@ -253,11 +248,8 @@ fn patterns_have_their_strides() {
         ("<RandomRatio>40</RandomRatio>", 40, 0),
     ] {
         let target = in_target(elements);
-        assert_eq!(
-            (target.random_percent, target.alignment),
-            (percent, alignment),
-            "{elements}"
-        );
+        assert_eq!(target.random_percent, percent, "{elements}");
+        assert_eq!(target.alignment, alignment, "{elements}");
     }
     for (other, expected) in [
         (

@@ -78,10 +78,8 @@ fn options_of_tiobench_follow_it() {
     let (code, read) = all(reading(line));
     let given = |name: &str| read.globals.iter().find(|(known, _)| known == name).unwrap().1.clone();
     let found = ["size", "bs", "loops", "numjobs", "directory"].map(given);
-    assert_eq!(
-        (code, found.each_ref().map(String::as_str)),
-        (0, ["16m", "8192", "2", "3", "/tmp"])
-    );
+    assert_eq!(code, 0);
+    assert_eq!(found.each_ref().map(String::as_str), ["16m", "8192", "2", "3", "/tmp"]);
     let (code, read) = all(reading("--profile=tiobench --size=64k"));
     assert!(code == 0 && read.globals.contains(&("size".into(), "64k".into())));
     for (line, notice) in [

@@ -167,10 +167,8 @@ fn varying_rates_are_shares_of_their_mean() {
                     )
                 })
                 .collect();
-            assert_eq!(
-                (spans, course.at_once),
-                (vec![(2, 100), (3, 50), (1, 0)], distribution == "spike")
-            );
+            assert_eq!(spans, vec![(2, 100), (3, 50), (1, 0)]);
+            assert_eq!(course.at_once, distribution == "spike");
         }
     }
     assert!(
@@ -316,19 +314,15 @@ fn workloads_on_files_are_jobs_on_one_tree() {
     let work = |job: usize| jobs[job].workers[0].streams[0].files.clone().unwrap();
     let transfers = |job: usize| work(job).session.unwrap().transfers.unwrap();
     assert_eq!((work(0).block, work(0).in_order), (model::Bytes::kib(4), true));
-    assert_eq!(
-        (transfers(0).count, transfers(0).random, transfers(0).write_percent),
-        (Some(10), true, 0)
-    );
-    assert_eq!(
-        (transfers(1).percent, transfers(1).random, transfers(1).write_percent),
-        (25.0, false, 30)
-    );
+    assert_eq!(transfers(0).count, Some(10));
+    assert_eq!(transfers(0).random, true);
+    assert_eq!(transfers(0).write_percent, 0);
+    assert_eq!(transfers(1).percent, 25.0);
+    assert_eq!(transfers(1).random, false);
+    assert_eq!(transfers(1).write_percent, 30);
     assert!(!work(1).in_order);
-    assert_eq!(
-        (work(2).kinds(), work(2).session),
-        (vec![FileOperationKind::Delete], None)
-    );
+    assert_eq!(work(2).kinds(), vec![FileOperationKind::Delete]);
+    assert_eq!(work(2).session, None);
 }
 
 #[test]
@@ -407,10 +401,8 @@ fn operations_and_flags_on_files_are_in_the_plan() {
     assert_eq!(job.phases.warm_up_ns, Nanos(0), "it may end before");
     let synchronous = plan_on_files(",openflags=o_sync", "", "");
     let cache = &synchronous.steps[0].jobs[0].workers[0].streams[0].cache;
-    assert_eq!(
-        (cache.write_through, cache.direct),
-        (WriteThrough::DataAndMetadata, false)
-    );
+    assert_eq!(cache.write_through, WriteThrough::DataAndMetadata);
+    assert_eq!(cache.direct, false);
 }
 
 /// Public files name their only host with `hd=`, and give operations where percentages of reads
@@ -620,10 +612,8 @@ fn poisson_positions_decrease_towards_the_end() {
     let stream = &banded.steps[0].jobs[0].workers[0].streams[0];
     assert_eq!(access, &stream.pattern.access[0]);
     let resolve = |extent: model::plan::Extent| extent.resolve(64 << 20);
-    assert_eq!(
-        (resolve(stream.region.base), stream.region.length.map(resolve)),
-        (16 << 20, Some(32 << 20))
-    );
+    assert_eq!(resolve(stream.region.base), 16 << 20);
+    assert_eq!(stream.region.length.map(resolve), Some(32 << 20));
     let wrong = text.replace("(poisson,3)", "(poisson,x)");
     assert!(run("-f parmfile", &wrong).unwrap_err().contains("poisson,x"));
 }

@@ -54,11 +54,9 @@ fn the_reference_rules_reproduce_the_recordings() {
             let mut shared = vec![0; recording.files.len()];
             for (number, (target, write, offset)) in recorded.iter().enumerate() {
                 let (expected_target, _, is_write, expected) = rules.next(&mut shared);
-                assert_eq!(
-                    (expected_target, is_write, expected),
-                    (*target, *write, *offset),
-                    "{case}: {number}"
-                );
+                assert_eq!(expected_target, *target, "{case}: {number}");
+                assert_eq!(is_write, *write, "{case}: {number}");
+                assert_eq!(expected, *offset, "{case}: {number}");
             }
         }
     };

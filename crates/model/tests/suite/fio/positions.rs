@@ -266,16 +266,10 @@ fn trims_and_writes_come_in_pairs() {
         assert_eq!(trims.len(), writes.len());
         for (number, pair) in issued.chunks(2).enumerate() {
             let [trim, write] = [pair[0].operation, pair[1].operation];
-            assert_eq!(
-                (trim.direction, write.direction),
-                (Direction::Trim, Direction::Write),
-                "{name} {number}"
-            );
-            assert_eq!(
-                (trim.offset, trim.length),
-                (write.offset, write.length),
-                "{name} {number}"
-            );
+            assert_eq!(trim.direction, Direction::Trim, "{name} {number}");
+            assert_eq!(write.direction, Direction::Write, "{name} {number}");
+            assert_eq!(trim.offset, write.offset, "{name} {number}");
+            assert_eq!(trim.length, write.length, "{name} {number}");
         }
         assert_tiles(&trims[..trims.len() / 3], 64 * K, M + 64 * K, name);
     }

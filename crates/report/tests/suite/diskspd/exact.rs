@@ -6,7 +6,7 @@ use model::plan::Dialect;
 use model::results::{EffectiveShare, Point, Results, StepResults, Waits};
 use model::testing::assert_contains;
 use model::{Bytes, Nanos};
-use testbed::AssertContains;
+use testbed::{AssertContains, With};
 
 use crate::diskspd::builder::{Grid, Work, busy, place, reads, results, section, set, step, text, xml};
 
@@ -269,8 +269,7 @@ fn deviations_use_only_the_intervals_within_the_window() {
     job.series[0].points.read = points(&[0, 4, 8, 0, 1]);
     job.series[1].points.read = points(&[4, 4]);
     // Intervals of another length, from the same streams, are not used.
-    let mut other = job.series[1].clone();
-    other.length_ns = Nanos::millis(100);
+    let other = job.series[1].clone().with(|other| other.length_ns = Nanos::millis(100));
     job.series.insert(0, other);
 
     let text = text(&results);
@@ -363,8 +362,7 @@ fn totals_combine_several_time_spans() {
         reads,
         writes,
     };
-    let mut cut = step(9.0, None, &[&[work(100, 100)]]);
-    cut.jobs[0].ended = None;
+    let cut = step(9.0, None, &[&[work(100, 100)]]).with(|cut| cut.jobs[0].ended = None);
     results.steps = vec![
         step(1.0, None, &[&[work(30, 0)]]),
         cut,
@@ -409,8 +407,7 @@ fn a_window_that_was_closed_at_once_has_no_figures() {
 #[test]
 fn totals_over_no_time_are_zero() {
     let mut results = results(&[("a.dat", 4096)]);
-    let mut never = step(0.0, None, &[&[]]);
-    never.jobs[0].ended = Some(EndReason::Interrupted);
+    let never = step(0.0, None, &[&[]]).with(|never| never.jobs[0].ended = Some(EndReason::Interrupted));
     results.steps = vec![never.clone(), never];
     let text = text(&results);
     assert!(

@@ -41,8 +41,7 @@ pub struct Work {
 impl Work {
     /// One clone with a queue depth of one, in a group of its own in the first step.
     pub fn new(name: &'static str, direction: Direction, operations: u64, block: u64) -> Work {
-        let mut counts = PerDirection::default();
-        counts[direction] = operations;
+        let counts = PerDirection::default().with(|counts| counts[direction] = operations);
         Work {
             name,
             step: 0,
@@ -63,8 +62,7 @@ impl Work {
 
     /// The same with reads and writes.
     pub fn mixed(name: &'static str, reads: u64, writes: u64, block: u64) -> Work {
-        let mut work = Work::new(name, Direction::Read, reads, block);
-        work.operations.write = writes;
+        let work = Work::new(name, Direction::Read, reads, block).with(|work| work.operations.write = writes);
         work
     }
 

@@ -243,8 +243,7 @@ fn shorter_samples_are_averaged() {
     sampled(&mut results, AVERAGE, &[100, 103, 0]);
     results.steps[0].jobs[0].series[0].points.write =
         vec![Point::default(), Point::new(7, 7 * 1024), Point::new(9, 9 * 1024)];
-    let mut wanted = request();
-    wanted.averaging_time = Some(Nanos::secs(1));
+    let wanted = request().with(|wanted| wanted.averaging_time = Some(Nanos::secs(1)));
     let iops = |value: WindowValue| {
         let wanted = wanted.clone().with(|request| request.value = value);
         text(&results, &wanted, "run_iops.1.log")
@@ -277,8 +276,7 @@ fn shorter_samples_are_averaged() {
 #[test]
 fn means_are_rounded_and_maxima_shown() {
     let mut results = measured(500);
-    let mut odd = window(0, 2, 0, 0);
-    odd.completion = WindowLatency { sum_ns: 25, max_ns: 20 };
+    let odd = window(0, 2, 0, 0).with(|odd| odd.completion = WindowLatency { sum_ns: 25, max_ns: 20 });
     keep_reads(&mut results, AVERAGE, vec![odd]);
     let mut wanted = request();
     let mut clat = |value: WindowValue| {
@@ -317,11 +315,9 @@ fn clock_times_are_measured_from_the_start_of_the_measurement() {
 
 #[test]
 fn workers_are_numbered_over_all_jobs() {
-    let mut first = Work::new("first", Direction::Read, 1, 4096);
-    first.clones = 2;
+    let first = Work::new("first", Direction::Read, 1, 4096).with(|first| first.clones = 2);
     let second = Work::new("second", Direction::Read, 1, 4096);
-    let mut third = Work::new("third", Direction::Read, 1, 4096);
-    third.step = 1;
+    let third = Work::new("third", Direction::Read, 1, 4096).with(|third| third.step = 1);
     let results = builder::results(&[first, second, third]);
     let wanted = |prefix: &str| LogRequest::default().with(|request| request.iops = Some(prefix.into()));
     let mut requests = [Some(wanted("a")), None, Some(wanted("dir/c"))];
@@ -342,8 +338,7 @@ fn disabled_kinds_have_no_file_and_synchronous_engines_an_empty_one() {
     assert_eq!(text(&results, &request(), "run_slat.1.log"), "500, 3, 0, 0, 0\n");
     results.plan.steps[0].jobs[0].workers[0].latency = model::plan::LatencyPoints::BeforeCall;
     assert_eq!(text(&results, &request(), "run_slat.1.log"), "");
-    let mut wanted = request();
-    wanted.histogram = Some("h".into());
+    let wanted = request().with(|wanted| wanted.histogram = Some("h".into()));
     set(&mut results, "disabled", "clat,slat");
     let requests = [Some(wanted)];
     assert_eq!(
@@ -370,9 +365,7 @@ fn histograms_have_fios_bins() {
     let mut late = window(1, 1, 0, 0);
     // Longer than any bin.
     late.buckets = vec![(model::histogram::BUCKETS as u32, 1)];
-    let mut write = window(0, 1, 0, 0);
-    write.bytes = 8192;
-    write.buckets = vec![(0, 1)];
+    let write = window(0, 1, 0, 0).with(|write| (write.bytes, write.buckets) = (8192, vec![(0, 1)]));
     keep(
         &mut results,
         Nanos::secs(1),
@@ -430,8 +423,7 @@ fn each_operation_has_a_line() {
          2000002,0,0,flush,0,0,0,,0,9,\n\
          2000003,0,0,read,0,4096,0,,0,9,5\n"
     );
-    let mut wanted = request();
-    wanted.averaging_time = None;
+    let wanted = request().with(|wanted| wanted.averaging_time = None);
     let found = operation_logs(&results, &wanted, &log).unwrap();
     let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (&name[..], &text[..])).collect();
     assert_eq!(
@@ -489,8 +481,7 @@ fn operations_show_offset_priority_and_issue() {
 #[test]
 fn a_log_of_another_form_is_refused() {
     let results = measured(500);
-    let mut wanted = request();
-    wanted.averaging_time = None;
+    let wanted = request().with(|wanted| wanted.averaging_time = None);
     for log in ["", "time,value\n", &format!("{HEADER}1,2,3\n")] {
         let error = operation_logs(&results, &wanted, log).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{log}");

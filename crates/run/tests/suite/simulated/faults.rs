@@ -58,8 +58,7 @@ fn a_stalled_device_shows_in_both_latencies() {
         },
         ..device()
     };
-    let mut closed = stream();
-    closed.depth = 32;
+    let closed = stream().with(|closed| closed.depth = 32);
     let mut open = closed.clone();
     open.pacing = Pacing::Together { rate: Rate::iops(1000) };
     let run = |fault| {
@@ -88,8 +87,7 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
     let operations = 40;
     for nth in 1..=operations + 1 {
         let faulty = device().with(|device| device.faults = vec![SimulatedFault::nth(nth, 5)]);
-        let mut tested_stream = stream();
-        tested_stream.depth = 6;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = 6);
         let stop = Stop::after_operations(operations);
         let job = run_job(plan(faulty, stop, vec![worker(vec![tested_stream])]));
         let failure = &job.workers[0].failure;
@@ -124,8 +122,7 @@ fn tolerated_errors_and_short_transfers_are_counted() {
         },
     ];
     let faulty = SimulatedDevice { faults, ..device() };
-    let mut tested_stream = stream();
-    tested_stream.on_error.tolerate_read = vec![5];
+    let tested_stream = stream().with(|tested_stream| tested_stream.on_error.tolerate_read = vec![5]);
     let stop = Stop::after_operations(500);
     let job = run_job(plan(faulty, stop, vec![worker(vec![tested_stream])]));
     let total = job.total();
@@ -172,9 +169,8 @@ fn an_operation_that_takes_too_long_counts_as_failed() {
 #[test]
 fn a_failed_write_is_reported_as_a_write() {
     let faulty = device().with(|device| device.faults = vec![SimulatedFault::Nth { operation: 3, errno: 5 }]);
-    let mut tested_stream = stream();
-    tested_stream.mix = Mix::WRITES;
-    tested_stream.on_error.tolerate_read = vec![5];
+    let tested_stream = stream()
+        .with(|tested_stream| (tested_stream.mix, tested_stream.on_error.tolerate_read) = (Mix::WRITES, vec![5]));
     let job = run_job(plan(
         faulty,
         Stop::after(Nanos::secs(1)),

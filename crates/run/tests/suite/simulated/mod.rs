@@ -39,8 +39,7 @@ fn one_server(time_ns: Nanos) -> SimulatedDevice {
 #[test]
 fn littles_law_holds_at_every_depth() {
     for depth in [1u32, 2, 3, 8, 31, 32, 33, 64, 128] {
-        let mut tested_stream = stream();
-        tested_stream.depth = depth;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
         let job = run_stream(Stop::after(Nanos::secs(2)), tested_stream);
         let n = job.total().operations as f64;
         let bound = 0.01 + f64::from(depth) / n;
@@ -62,10 +61,8 @@ fn littles_law_holds_at_every_depth() {
 /// A synchronous engine has one operation in flight, regardless of the depth.
 #[test]
 fn a_synchronous_engine_has_one_operation_in_flight() {
-    let mut tested_stream = stream();
-    tested_stream.depth = 4;
-    let mut tested_worker = worker(vec![tested_stream]);
-    tested_worker.engine.kind = EngineKind::Psync;
+    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 4);
+    let tested_worker = worker(vec![tested_stream]).with(|tested_worker| tested_worker.engine.kind = EngineKind::Psync);
     let workers = vec![tested_worker.clone(), tested_worker];
     let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), workers));
     assert_eq!(job.workers[0].slots, 1);
@@ -83,8 +80,7 @@ fn overlapping_operations_are_serialised_on_request() {
         let mut tested_stream = stream();
         tested_stream.depth = 8;
         tested_stream.region.length = Some(model::plan::Extent::bytes(4096));
-        let mut all = worker(vec![tested_stream]);
-        all.batching.serialize_overlap = apart;
+        let all = worker(vec![tested_stream]).with(|all| all.batching.serialize_overlap = apart);
         let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
         let found = job.total().operations as f64;
         assert!(
@@ -234,8 +230,7 @@ fn only_the_measured_window_counts() {
 #[test]
 fn counts_end_a_job_exactly() {
     let check = |stop: Stop, expected: u64| {
-        let mut tested_stream = stream();
-        tested_stream.depth = 7;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = 7);
         let job = run_stream(stop, tested_stream);
         assert_eq!(job.total().operations, expected, "{stop:?}");
         assert_eq!(job.ended, Some(EndReason::Done), "{stop:?}");
@@ -258,9 +253,8 @@ fn a_pass_touches_every_block_once() {
         Access::random(Placement::Once(Once::default())),
         Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = model::access::AtEnd::Finish)),
     ] {
-        let mut tested_stream = stream();
-        tested_stream.depth = 5;
-        tested_stream.pattern.access = vec![access];
+        let tested_stream =
+            stream().with(|tested_stream| (tested_stream.depth, tested_stream.pattern.access) = (5, vec![access]));
         let stop = Stop::after_passes(3);
         let job = run_job(plan(small.clone(), stop, vec![worker(vec![tested_stream])]));
         assert_eq!(job.total().operations, 3 * 256);
@@ -269,9 +263,8 @@ fn a_pass_touches_every_block_once() {
 
 #[test]
 fn an_exact_mix_is_exact() {
-    let mut tested_stream = stream();
-    tested_stream.mix = Mix::Exact { write_percent: 30.0 };
-    tested_stream.depth = 4;
+    let tested_stream = stream()
+        .with(|tested_stream| (tested_stream.mix, tested_stream.depth) = (Mix::Exact { write_percent: 30.0 }, 4));
     let job = run_stream(Stop::after_operations(1000), tested_stream);
     assert_eq!(reads_and_writes(&job), (700, 300));
 }
@@ -281,8 +274,7 @@ fn pauses_come_after_the_right_operations() {
     // Ten operations of 100 µs, then 9 ms of rest: 1,000 operations a second.
     let think = |count| Think::new(Nanos::millis(9), 10, count);
     for count in [ThinkCount::Completed, ThinkCount::Issued] {
-        let mut tested_stream = stream();
-        tested_stream.think = Some(think(count));
+        let tested_stream = stream().with(|tested_stream| tested_stream.think = Some(think(count)));
         let total = run_stream(Stop::after(Nanos::secs(2)), tested_stream)
             .total()
             .into_owned();
@@ -327,9 +319,8 @@ fn a_flush_follows_its_write_and_waits_for_no_schedule() {
 
 #[test]
 fn totals_are_the_sum_of_their_parts() {
-    let mut tested_stream = stream();
-    tested_stream.depth = 9;
-    tested_stream.mix = Mix::drawn(40.0, MixRule::Independent);
+    let tested_stream = stream()
+        .with(|tested_stream| (tested_stream.depth, tested_stream.mix) = (9, Mix::drawn(40.0, MixRule::Independent)));
     let job = run_job(plan(
         device(),
         Stop::after(Nanos::millis(3250)),
@@ -405,8 +396,7 @@ fn weights_divide_a_shared_queue() {
     let (mut heavy, mut light) = (stream(), stream());
     (heavy.weight, light.weight) = (3, 1);
     light.mix = Mix::WRITES;
-    let mut both = worker(vec![heavy, light]);
-    both.depth = Depth::Shared { operations: 16 };
+    let both = worker(vec![heavy, light]).with(|both| both.depth = Depth::Shared { operations: 16 });
     let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     let (reads, writes) = reads_and_writes(&job);
     assert!(
@@ -442,8 +432,7 @@ fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
         },
         ..device()
     };
-    let mut tested_stream = stream();
-    tested_stream.depth = 32;
+    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 32);
     let job = run_job(plan(
         inline,
         Stop::after(Nanos::secs(1)),
@@ -508,8 +497,7 @@ fn rules_act_on_the_running_job() {
 
     // One server of 10 µs: at depth d an operation takes d × 10 µs, so 250 µs allow a depth of 25.
     let serial = one_server(Nanos::micros(10));
-    let mut deep = stream();
-    deep.depth = 128;
+    let deep = stream().with(|deep| deep.depth = 128);
     let mut search = plan(serial, Stop::after(Nanos::secs(600)), vec![worker(vec![deep])]);
     search.steps[0].jobs[0].control = vec![Control::LatencyTarget(LatencyTarget {
         target_ns: Nanos::micros(250),
@@ -537,11 +525,9 @@ fn a_plan_with_an_unsupported_feature_is_refused() {
 #[test]
 fn a_maximum_of_completions_is_kept_and_loses_none() {
     // Eight operations end at the same instant; three at most are taken at a time.
-    let mut tested_stream = stream();
-    tested_stream.depth = 8;
-    let mut bounded = worker(vec![tested_stream]);
-    bounded.batching.complete_max = Some(3);
-    bounded.batching.submit = Some(8);
+    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 8);
+    let bounded = worker(vec![tested_stream])
+        .with(|bounded| (bounded.batching.complete_max, bounded.batching.submit) = (Some(3), Some(8)));
     let stop = Stop::after_operations(8000);
     let job = run_job(plan(device(), stop, vec![bounded]));
     assert_eq!(job.total().operations, 8000);
@@ -615,9 +601,8 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
     let (mut first, mut second) = (stream(), stream());
     (first.weight, second.weight) = (1, 3);
     second.mix = Mix::WRITES;
-    let mut both = worker(vec![first, second]);
-    both.depth = Depth::Shared { operations: 16 };
-    both.batching.completion_routines = true;
+    let both = worker(vec![first, second])
+        .with(|both| (both.depth, both.batching.completion_routines) = (Depth::Shared { operations: 16 }, true));
     let stop = Stop::after_operations(16);
     let job = run_job(plan(device(), stop, vec![both.clone()]));
     // Each slot begins with the first stream.
@@ -636,8 +621,7 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
 #[test]
 fn trims_before_writes_are_counted_as_trims() {
     // The null target, one operation at a time.
-    let mut tested_stream = stream();
-    tested_stream.mix = Mix::TrimThenWrite;
+    let tested_stream = stream().with(|tested_stream| tested_stream.mix = Mix::TrimThenWrite);
     let stop = Stop::after_operations(1000);
     let mut null = plan(device(), stop, vec![worker(vec![tested_stream])]);
     null.targets[0].kind = model::plan::TargetKind::Nothing { size: Bytes::mib(64) };
