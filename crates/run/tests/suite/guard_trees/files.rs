@@ -1,7 +1,5 @@
 //! Decisions about regular files, kernel files and missing paths.
 
-use testbed::With;
-
 use super::*;
 
 #[test]
