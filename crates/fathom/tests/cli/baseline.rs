@@ -1,10 +1,6 @@
 //! `fathom baseline` saves, lists, compares and removes baselines.
 
-use std::fs;
-
-use testbed::{AssertContains, Directory, need};
-
-use crate::support::{Ran, command, finish, text};
+use crate::prelude::*;
 
 fn data(path: &str) -> String {
     format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))

@@ -1,11 +1,7 @@
 //! `fathom convert` prints text on stdout and lost settings on stderr. Its exit code shows whether
 //! any were lost.
 
-use std::fs;
-
-use testbed::{Directory, need};
-
-use crate::support::{fathom, fathom_line, text};
+use crate::prelude::*;
 
 const PROFILE: &str = "<Profile><TimeSpans><TimeSpan><Duration>7</Duration><DisableAffinity>true</DisableAffinity><Targets><Target>\
                        <Path>a.dat</Path><BlockSize>8192</BlockSize><Random>8192</Random></Target></Targets></TimeSpan></TimeSpans>\

@@ -1,10 +1,6 @@
 //! Every example runs unchanged, except for a shorter time.
 
-use std::fs;
-
-use testbed::{Directory, need};
-
-use crate::support::{command, finish, names, text};
+use crate::prelude::*;
 
 #[test]
 fn every_example_runs() {

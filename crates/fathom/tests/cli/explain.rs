@@ -1,13 +1,9 @@
 //! `fathom explain` and `fathom show`: published reports and figures, whose right answers are
 //! known.
 
-use std::fs;
 use std::io::Write;
-use std::process::Stdio;
 
-use testbed::{AssertContains, Directory, need};
-
-use crate::support::{command, end, fathom, fathom_line, spawn, text};
+use crate::prelude::*;
 
 fn data(path: &str) -> String {
     format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))

@@ -1,20 +1,13 @@
 //! Everything that can go wrong is reported with its place, reason and remedy. It has an exit code,
 //! and loses no results.
 
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use testbed::{Directory, LoopFs, TmpFs, need};
+use testbed::LoopFs;
 
-use crate::support::{
-    PROGRAM, command, device_that_ends, end, fathom, fathom_line, faulty_fs, finish, names, signal, spawn, split_words,
-    text,
-};
+use crate::prelude::*;
+use crate::support::{device_that_ends, faulty_fs};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;

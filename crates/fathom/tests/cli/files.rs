@@ -1,11 +1,6 @@
 //! Jobs on trees of files as users run them: reports by kind of operation, and removal of trees.
 
-use std::fs;
-use std::process::Stdio;
-
-use testbed::{Directory, need};
-
-use crate::support::{command, fathom, finish, names, signal, spawn, split_words, text, wait_until};
+use crate::prelude::*;
 
 const TREE: [&str; 6] = [
     "--kind",

@@ -1,13 +1,7 @@
 //! `fathom report` of fio's log files. The page shows the values of the lines, which are computed
 //! here again.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value;
-use testbed::{Directory, need};
-
-use crate::support::{fathom, text};
+use crate::prelude::*;
 
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/golden/11-logs");
 

@@ -1,14 +1,11 @@
 //! Refusals of the guard on real devices. Tests of the guard itself use recorded trees of other
 //! machines.
 
-use std::fs;
 use std::os::linux::fs::MetadataExt;
-use std::path::Path;
-use std::time::{Duration, Instant};
 
-use testbed::{Directory, LoopFs, need};
+use testbed::LoopFs;
 
-use crate::support::{PROGRAM, command, fathom, finish, loop_device, spawn, split_words, text};
+use crate::prelude::*;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,14 +1,6 @@
 //! The history: results are recorded and shown again, and an unusable history harms no run.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-use testbed::{AssertContains, Directory, TmpFs, need};
-
-use crate::support::{PROGRAM, Ran, command, end, finish, names, spawn, split_words, text};
+use crate::prelude::*;
 
 /// A folder with a job on a simulated device, and a history.
 struct Workspace {

@@ -1,12 +1,6 @@
 //! `fathom iometer`: runs configurations and writes result files, which `explain` reads.
 
-use std::fs;
-use std::process::Command;
-use std::time::Duration;
-
-use testbed::{Directory, need};
-
-use crate::support::{PROGRAM, fathom};
+use crate::prelude::*;
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 

@@ -1,14 +1,9 @@
 //! The live view in a terminal of tmux. Tests check its contents, its sizes, and the state of the
 //! terminal afterwards.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use testbed::{LoopDevice, LoopOptions, Unavailable};
 
-use testbed::{AssertContains, Directory, LoopDevice, LoopOptions, Unavailable, need};
-
-use crate::support::{PROGRAM, fathom, text};
+use crate::prelude::*;
 
 /// Maximum duration of every step.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,13 +1,10 @@
 //! Reports: several from one run, each at its destination, complete or not at all.
 
-use std::fs;
 use std::io::Read;
 
 use model::event::Phase;
-use serde_json::Value;
-use testbed::{AssertContains, Directory, TmpFs, need};
 
-use crate::support::{command, fathom, fathom_line, finish, loop_device, names, spawn, split_words, text};
+use crate::prelude::*;
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
 

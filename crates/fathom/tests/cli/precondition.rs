@@ -1,13 +1,9 @@
 //! Preconditioning of a simulated device with a small write cache, and of small real targets.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use model::observation::Observation;
 use study::precondition::judge_window;
-use testbed::{Directory, need};
 
-use crate::support::{fathom, fathom_line, loop_device, names, text};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")

@@ -1,11 +1,6 @@
 //! Presets and objectives.
 
-use std::fs;
-
-use serde_json::Value;
-use testbed::{Directory, need};
-
-use crate::support::{fathom, fathom_line, names, split_words, text};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")

@@ -1,15 +1,10 @@
 //! Pages over HTTP: the history, and a watched run. The requests use plain sockets.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Child;
 
-use testbed::{Directory, need};
-
-use crate::support::{command, finish, text};
+use crate::prelude::*;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const NASTY: &str = "</script><b>x";

@@ -1,13 +1,7 @@
 //! Sweeps, alternating comparisons, comparisons of saved results, and calculations. The devices are
 //! simulated, so the right answers are known.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-use testbed::{AssertContains, Directory, need};
-
-use crate::support::{Ran, command, fathom, fathom_line, finish, names, split_words, text};
+use crate::prelude::*;
 
 /// A job file with a device of `servers` servers and a service time.
 fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {

@@ -1,13 +1,9 @@
 //! Suites of workloads, on simulated devices, whose truth is known, and on a real file.
 
-use std::fs;
-
 use model::observation::Observation;
 use model::study::{Question, StudyRun};
-use serde_json::Value;
-use testbed::{AssertContains, Directory, need};
 
-use crate::support::{Ran, fathom, fathom_line, names, text};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")

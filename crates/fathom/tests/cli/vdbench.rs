@@ -1,10 +1,6 @@
 //! `fathom vdbench`: console, output files and exit codes.
 
-use std::fs::{self, File};
-use std::path::Path;
-use std::process::Command;
-
-use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
+use crate::prelude::*;
 
 /// Prepares a run of a parameter file in a folder, which is `DIR` in the parameters.
 pub fn prepare_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {

@@ -1,9 +1,6 @@
 //! `fathom vdbench`: lay-outs and output directories on full file systems.
 
-use std::fs;
-
-use crate::support::{command, names, text};
-use crate::vdbench::run_vdbench;
+use crate::prelude::*;
 
 #[test]
 fn a_lay_out_that_would_fill_the_file_system_is_refused() {

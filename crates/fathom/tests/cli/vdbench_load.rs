@@ -1,12 +1,9 @@
 //! `fathom vdbench`: issued operations, written data, and behaviour when system calls fail.
 
-use std::fs;
-use std::path::Path;
+use testbed::Unavailable;
 
-use testbed::{Unavailable, need};
-
-use crate::support::{PROGRAM, command, end, finish, spawn, text, wait_until};
-use crate::vdbench::{flat_column, prepare_vdbench, run_vdbench};
+use crate::prelude::*;
+use crate::vdbench::{flat_column, prepare_vdbench};
 
 /// Runs Vdbench with a failing system call. `None` if strace cannot run here.
 fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {

@@ -1,12 +1,7 @@
 //! `fathom vdbench` with data validation of trees: files that are created, removed and rewritten,
 //! and journals after a kill.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::support::end;
-use crate::vdbench::run_vdbench;
+use crate::prelude::*;
 use crate::vdbench_validation::{WRONG, kill_after, overwrite, parse_totals, start};
 
 fn tree_file(folder: &Path, name: &str) -> PathBuf {

@@ -1,15 +1,12 @@
 //! `fathom vdbench` with data validation: errors that it finds, recovery after a kill, and refused
 //! parameters.
 
-use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::Path;
 use std::process::Child;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
 
-use crate::support::{Ran, end, names, signal, spawn, text, wait_until};
-use crate::vdbench::{prepare_vdbench, run_vdbench};
+use crate::prelude::*;
+use crate::vdbench::prepare_vdbench;
 
 pub(crate) const WRONG: &str = "Vdbench terminating due to Data Validation or I/O errors.";
 

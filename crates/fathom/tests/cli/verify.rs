@@ -1,12 +1,6 @@
 //! Promises on simulated devices, whose limits are known.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value;
-use testbed::{AssertContains, Directory, need};
-
-use crate::support::{Ran, fathom, fathom_line, text};
+use crate::prelude::*;
 
 /// Verifies a promise on a simulated device, whose file it writes. The words of `line` are further
 /// arguments. Time is simulated, so this returns immediately.

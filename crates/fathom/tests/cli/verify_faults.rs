@@ -1,7 +1,6 @@
 //! Verdicts on devices that keep a promise despite disturbances, and on those that hide faults.
 
-use testbed::AssertContains;
-
+use crate::prelude::*;
 use crate::verify::verify_device as on_device;
 
 const FAST: &str = "servers = 64\nservice = \"lognormal 1ms 0.5\"\niops-cap = 8000";

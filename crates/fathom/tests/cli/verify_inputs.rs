@@ -1,15 +1,8 @@
 //! Inputs of a verdict: clauses, credits, targets, paths and machines; and its exit codes.
 
-use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use testbed::{AssertContains, Directory, need};
-
-use crate::support::{PROGRAM, Ran, command, fathom, finish, names, split_words, text};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be created")

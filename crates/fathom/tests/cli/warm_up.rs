@@ -1,12 +1,6 @@
 //! Warming a cache, and the record of it, which is valid until the machine restarts.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value;
-use testbed::{Directory, need};
-
-use crate::support::{Ran, command, finish, names, text};
+use crate::prelude::*;
 
 /// Runs the program with its own state folder.
 fn call(state: &Path, words: &[&str]) -> Ran {

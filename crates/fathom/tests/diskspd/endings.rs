@@ -1,18 +1,15 @@
 //! Runs that are interrupted, refused or controlled by events, and runs that fail.
 
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use testbed::{AssertContains, Directory, LoopFs, need};
+use testbed::LoopFs;
 
-use crate::calling::{self, PROGRAM, Ran, end, faulty_fs, loop_device, signal, text};
+use crate::calling::faulty_fs;
 use crate::diskspd::support::{
     NOT_MEASURED, RUN_FAILED, Sandbox, THREADS_FAILED, check_failed, diskspd_lines, split_words,
 };
+use crate::prelude::*;
 use crate::sandbox::small_fs;
 
 const MIB: u64 = 1 << 20;

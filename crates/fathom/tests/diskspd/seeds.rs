@@ -1,10 +1,7 @@
 //! Command lines from public documents. Only sizes, times and paths are changed.
 
-use testbed::need;
-
-use crate::calling::Ran;
 use crate::diskspd::support::{Sandbox, diskspd_lines};
-use crate::sandbox;
+use crate::prelude::*;
 
 /// Unchanged command lines with Windows paths, and the paths that hints suggest.
 #[cfg(target_os = "linux")]

@@ -1,11 +1,7 @@
 //! Third-party programs that call fio and read its output. They must work unchanged with fathom.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use testbed::need;
-
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// The client, in the tested version.
 const CLIENT: &str = "fio-plot==1.1.21";

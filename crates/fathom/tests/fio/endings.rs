@@ -1,16 +1,13 @@
 //! Runs that fail, are refused, are interrupted or are killed.
 
-use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
-use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use testbed::{Directory, LoopFs, need};
+use testbed::LoopFs;
 
-use crate::calling::{self, PROGRAM, device_that_ends, end, faulty_fs, signal, split_words, text};
+use crate::calling::{device_that_ends, faulty_fs};
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 use crate::sandbox::small_fs;
 
 const MIB: u64 = 1 << 20;

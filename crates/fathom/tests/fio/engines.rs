@@ -1,15 +1,9 @@
 //! Engines for other work than plain reads and writes: metadata, pipes, processor load, programs.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use testbed::AssertContains;
-
-use crate::calling;
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// The only entry of a report. Text before the report is skipped.
 fn entry(out: &str) -> Value {

@@ -1,13 +1,7 @@
 //! Flags that apply to the whole run: bandwidth log, processor idleness, triggers, debug output.
 
-use std::fs;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
-use serde_json::Value;
-
-use crate::calling;
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// Time and rate of each line of a log.
 fn rates(sandbox: &Sandbox, name: &str) -> Vec<(u64, u64)> {

@@ -1,8 +1,7 @@
 //! Log files: their names and contents.
 
-use std::fs;
-
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// The fields of each line.
 fn lines(sandbox: &Sandbox, name: &str) -> Vec<Vec<u64>> {

@@ -1,14 +1,12 @@
 //! Options with an effect on the machine. Each test observes the effect, so that an option that is
 //! parsed but not applied is noticed.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use testbed::{LoopDevice, LoopFs, LoopOptions};
 
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 const MIB: u64 = 1 << 20;
 

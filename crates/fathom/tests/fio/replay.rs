@@ -1,14 +1,7 @@
 //! Traces of operations: writing and replaying them, with fathom and with Debian's fio.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
-
-use testbed::AssertContains;
-
-use crate::calling::{end, signal};
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// File, action and position of each operation of a trace, in order. Times are left out, and so are
 /// the lines that add, open and close files.

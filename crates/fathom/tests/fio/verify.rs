@@ -1,11 +1,9 @@
 //! Verification options of fio: state files, dumps, discarded blocks of a device, block lifetimes.
 
-use std::fs;
-use std::process::Command;
-
-use testbed::{LoopDevice, LoopOptions, Unavailable, need};
+use testbed::{LoopDevice, LoopOptions, Unavailable};
 
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 const WRITE: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=write --verify=crc32c --number_ios=9";
 const READ: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=read --verify=crc32c --output-format=json";

@@ -1,20 +1,15 @@
 //! fio's log files of real runs, compared with the results.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use engine::clock::ClockStart;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    EngineKind, Grid, GridScope, LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, TargetId, TargetKind,
-    Windows, Workload,
+    EngineKind, Grid, GridScope, LatencyPoints, SimulatedDevice, SimulatedService, Stop, TargetId, TargetKind, Windows,
+    Workload,
 };
-use model::results::Results;
-use model::{Bytes, Direction, Nanos, testing};
+use model::{Direction, testing};
 use report::formats::fio::logs::LogRequest;
-use run::RunContext;
-use run::targets::guard::Permissions;
 use testbed::With;
+
+use crate::prelude::*;
 
 /// Averaging window of the logs.
 const WINDOW: Nanos = Nanos::millis(100);

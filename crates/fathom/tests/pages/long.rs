@@ -1,16 +1,13 @@
 //! A long run with many jobs: the page must still open.
 
-use std::path::Path;
-use std::time::Instant;
-
+use model::PerDirection;
 use model::histogram::Histogram;
-use model::results::{IntervalHistogram, Point, Results, Series};
-use model::{Nanos, PerDirection};
+use model::results::{IntervalHistogram, Point, Series};
 use report::html;
 use report::html::run::{self, PageContext};
-use testbed::need;
 
 use super::browser::open_pages;
+use crate::prelude::*;
 
 /// Seconds and jobs of the runs whose pages are opened.
 const RUNS: [(u64, usize); 3] = [(300, 1), (3600, 1), (3600, 8)];

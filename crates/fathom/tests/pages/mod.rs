@@ -5,13 +5,10 @@
 mod browser;
 mod long;
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::io::BufRead;
 
 use self::browser::{Seen, open_pages, walk};
-use serde_json::Value;
-use testbed::{AssertContains, need};
+use crate::prelude::*;
 
 /// A report of one job on paper.
 const MAX_PRINTED_PAGES: u64 = 6;

@@ -1,20 +1,14 @@
 //! A scenario: a device, a load, the known facts, and the answer.
 
-use std::sync::atomic::AtomicBool;
-
 use analysis::caps::{Applies, Layer, LayerKind, Limit};
 use analysis::diagnosis::{Context, Counts, Diagnosis, KnownBurst, Network, Temperature, diagnose};
 use analysis::{requirement, verdict};
-use engine::clock::ClockStart;
 use model::environment::VolumeUse;
 use model::observation::{CoreShare, DeviceView, Generator, Observation};
-use model::plan::Plan;
-use model::results::Results;
-use model::{Bytes, Nanos};
-use run::RunContext;
-use run::targets::guard::Permissions;
 use study::confirm::{add_repetitions, repeated_steps};
 use testbed::With;
+
+use crate::prelude::*;
 
 /// One scenario of the file.
 #[derive(Debug)]

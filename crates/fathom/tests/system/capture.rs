@@ -1,19 +1,16 @@
 //! Captures of a known load on a device of the test.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use dialects::native::{Document, read_job_file};
 use model::access::Access;
 use model::block_size::BlockSizes;
-use testbed::{AssertContains, Directory, TraceFs, Zram, need};
+use testbed::{TraceFs, Zram};
 
-use crate::calling::{command, end, fathom, fathom_line, loop_device, signal, spawn, split_words, text, wait_until};
+use crate::calling::{spawn, wait_until};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be created")

@@ -1,14 +1,9 @@
 //! Files that fathom once created and that now contain the user's own data. No command changes them
 //! without permission.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
-use std::time::Duration;
+use testbed::{LoopFs, TmpFs};
 
-use testbed::{LoopFs, TmpFs, need};
-
-use crate::calling::{Ran, command, finish, split_words, text};
+use crate::prelude::*;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,11 +1,6 @@
 //! The preflight: fathom watches for I/O of other programs before a test.
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-
-use testbed::need;
-
-use crate::calling::{Ran, command, fathom, finish, loop_device, split_words, text};
+use crate::prelude::*;
 
 /// Another program, which reads a device from start to end repeatedly.
 struct Neighbour(Child);

@@ -1,12 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGKILL.
 
-use std::fs;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-use testbed::{Directory, need};
-
-use crate::calling::{PROGRAM, Ran, command, end, fathom, names, signal, spawn, split_words, text, wait_until};
+use crate::calling::{names, spawn, wait_until};
+use crate::prelude::*;
 
 fn start(arguments: &[&str]) -> Child {
     spawn(&mut command(arguments))

@@ -5,15 +5,12 @@
 //! opposite.
 
 use std::os::unix::fs::symlink;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
-use serde_json::Value;
-use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
+use testbed::{Limit, LoopDevice, LoopFs, LoopOptions, Throttle};
 
-use crate::calling::{PROGRAM, fathom, fathom_line, finish, loop_device, split_words, text};
+use crate::prelude::*;
 
 /// Runs one such test at a time, because they would disturb each other.
 fn take_turn() -> MutexGuard<'static, ()> {

@@ -1,18 +1,9 @@
 //! Targets that steps recreate, failures that end other workers, counts of waits, effective ranges.
 
-use crate::support::{device, plan, plan_on, run_job, stream, try_run, worker};
-use model::access::{Access, Placement, RangeBasis, RangeShare, Ranges, RangesRule};
-use model::content::Content;
-use model::event::EndReason;
-use model::mix::Mix;
-use model::plan::{
-    AtEndOfJob, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault,
-    Step, Stop, StreamTarget, Target, TargetId, TargetKind,
-};
-use model::plan::{Pacing, SimulatedDevice};
-use model::{Bytes, Nanos, PerDirection};
-use run::RunError;
-use testbed::With;
+use model::access::{RangeBasis, RangeShare, Ranges, RangesRule};
+use model::plan::{AtEndOfJob, EndsWith, LatencyPoints, PrepareWhen, Step, Target};
+
+use crate::prelude::*;
 
 fn recreated(path: &str, size: Bytes, content: Content) -> Target {
     Target {

@@ -1,11 +1,9 @@
 //! Features that only some engines and targets have. They are I/O priorities of single operations,
 //! atomic writes, and a pool of threads that make the calls.
 
-use crate::support::{plan_on, run_job, stream, try_run, worker};
-use model::Bytes;
-use model::mix::{Mix, MixRule};
-use model::plan::{CacheMode, EngineKind, Plan, Prepare, Priority, PriorityClass, Stop, Worker};
-use testbed::With;
+use model::plan::{CacheMode, Priority, PriorityClass};
+
+use crate::prelude::*;
 
 fn target() -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has created it");

@@ -1,22 +1,11 @@
 //! Streams on sets of files: the order of files, the number of open files, and the end of a pass.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{device, plan, run_job, stream, worker};
-use model::access::{Access, AtEnd, Positions, Sequential};
-use model::block_size::BlockSizes;
-use model::content::Content;
-use model::draws::DrawsForm;
-use model::mix::Mix;
-use model::plan::{
-    EngineKind, FileService, Pacing, Pattern, Plan, Rate, SimulatedDevice, Stop, Stream, StreamTarget, SyncRule,
-    TargetId, TargetKind,
-};
-use model::results::JobResults;
-use model::testing;
-use model::{Bytes, PerDirection};
-use testbed::With;
+use model::access::Positions;
+use model::plan::FileService;
+
+use crate::prelude::*;
 
 const BLOCK: usize = 4096;
 

@@ -2,20 +2,11 @@
 //! removed.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use crate::support::{plan_on, stream, worker};
-use engine::clock::ClockStart;
-use model::Bytes;
-use model::block_size::BlockSizes;
-use model::event::{EndReason, Event};
-use model::plan::{EngineKind, FileGroup, FileOperationKind, FileTree, FileWork, Plan, Stop, TargetKind};
-use model::results::Results;
-use run::RunContext;
-use run::targets::guard::Permissions;
+use model::plan::{FileGroup, FileOperationKind, FileTree, FileWork};
+
+use crate::prelude::*;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo creates this directory")

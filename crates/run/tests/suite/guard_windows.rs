@@ -1,21 +1,17 @@
 //! Decisions of the guard on Windows machines, from written facts about disks and volumes. Only the
 //! queries for such facts need Windows; the decisions do not.
 
-use std::path::PathBuf;
-
 use engine::probe::System;
 use engine::probe::windows::{
     DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionId, PartitionType, RESERVED,
     STORAGE_SPACES, Storage, Volume, VolumeContents,
 };
 use engine::{DeviceNumber, FileKind, Identity};
-use model::Bytes;
 use model::environment::Device;
 use run::targets::MarkState;
-use run::targets::guard::{
-    CallerKind, Candidate, Contents, Decision, Guard, Intent, Permissions, Signature, SignatureKind,
-};
-use testbed::With;
+use run::targets::guard::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Signature, SignatureKind};
+
+use crate::prelude::*;
 
 const GIB: u64 = 1 << 30;
 /// Basic data, as `PartitionType::Gpt` has it.

@@ -1,22 +1,12 @@
 //! Runs of engines that work on names, and of programs.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::support::{plan, plan_on, stream, try_run, try_run_permitted, worker};
-use engine::clock::ClockStart;
-use model::access::{Access, Advance, AtEnd, Sequential};
-use model::event::Event;
-use model::mix::Mix;
-use model::plan::{EngineKind, Plan, Program, Stop, TargetKind, Worker};
-use model::results::Results;
-use model::{Bytes, Direction, Nanos};
-use run::targets::guard::Permissions;
-use run::{RunContext, RunError};
-use testbed::{LoopDevice, LoopOptions, With, need};
+use crate::prelude::*;
+use crate::support::try_run_permitted;
+use model::access::Advance;
+use model::plan::Program;
+use testbed::{LoopDevice, LoopOptions};
 
 /// One sequential pass from start to end.
 fn single_pass() -> (Stop, Worker) {

@@ -1,13 +1,7 @@
 //! The log of single operations agrees with the results.
 
-use std::path::Path;
-
-use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, try_run, worker};
-use model::mix::{Mix, MixRule};
-use model::plan::{EngineKind, Pacing, Plan, Rate, SimulatedFault, Stop, SyncRule};
-use model::results::JobResults;
-use model::{Bytes, Nanos};
-use testbed::With;
+use crate::prelude::*;
+use crate::support::QUEUE;
 
 const HEADER: &str = "completed_ns,worker,stream,operation,offset,length,moved,schedule_delay_ns,submission_ns,total_ns,\
                       error";

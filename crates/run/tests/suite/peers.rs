@@ -1,20 +1,13 @@
 //! Processes of a test that need the same files, and programs on its devices.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use crate::support::{plan_on, stream, worker};
-use engine::clock::ClockStart;
-use model::mix::Mix;
-use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, Stop};
-use model::results::Results;
-use model::{Bytes, Nanos};
-use run::targets::guard::Permissions;
+use model::plan::AtEndOfJob;
+use run::RunHooks;
 use run::targets::{Cleanup, Peers};
-use run::{RunContext, RunError, RunHooks};
-use testbed::With;
+
+use crate::prelude::*;
 
 const SIZE: Bytes = Bytes::mib(1);
 

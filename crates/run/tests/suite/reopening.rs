@@ -1,12 +1,6 @@
 //! Streams that close and reopen their target while they are measured.
 
-use crate::support::{plan_on, run_job, stream, worker};
-use model::access::{Access, Sequential};
-use model::content::Content;
-use model::mix::Mix;
-use model::plan::{Depth, EngineKind, Pattern, Stop, Stream};
-use model::{Bytes, Nanos};
-use testbed::With;
+use crate::prelude::*;
 
 const BLOCK: u64 = 4096;
 

@@ -1,15 +1,9 @@
 //! Traces on the simulated device. Each operation begins at its time, to the nanosecond, and in its
 //! order.
 
-use std::path::Path;
+use model::plan::{Job, Replay, TraceForm, TraceSkip};
 
-use crate::support::{device, plan, run_job, stream, try_run, worker};
-use model::event::EndReason;
-use model::mix::Mix;
-use model::plan::{Depth, EngineKind, Job, Plan, Replay, Stop, Stream, StreamTarget, TargetId, TraceForm, TraceSkip};
-use model::results::JobResults;
-use model::{Direction, Nanos};
-use testbed::With;
+use crate::prelude::*;
 
 /// A stream that replays a trace of the file `x`.
 fn replaying(trace: &Path) -> Stream {

@@ -1,23 +1,12 @@
 //! Checks the saved results that tests of other crates read. Runs on the simulated device create
 //! them again here, so that they always agree with real runs. `FATHOM_UPDATE=1` rewrites them.
 
-use std::fs;
-use std::path::PathBuf;
-
-use crate::support::{device, try_run};
-use model::access::{Access, AtEnd, Sequential};
-use model::block_size::BlockSizes;
 use model::environment::{Clock, Cpu, Environment, Host};
-use model::event::Event;
 use model::fleet::{Fleet, Gathering, Rank, RankFacts, Share};
-use model::mix::Mix;
-use model::plan::{
-    Grid, GridScope, Phases, Plan, Rate, SimulatedDevice, SimulatedFault, SimulatedPause, SimulatedService, Stop,
-    SyncRule, TargetId, TargetKind, Workload,
-};
-use model::results::{Results, Usage};
-use model::{Bytes, Nanos, testing};
-use testbed::With;
+use model::plan::{Phases, Workload};
+use model::results::Usage;
+
+use crate::prelude::*;
 
 /// A plan of native workloads, each a step of its own.
 fn plan(name: &str, device: SimulatedDevice, workloads: &[Workload]) -> Plan {

@@ -1,16 +1,12 @@
 //! Simulated devices that several workers, jobs and steps share. Every run gives the same figures.
 
-use crate::support::{device, plan, run_job, stream, try_run, worker};
-use model::event::EndReason;
-use model::mix::{Mix, MixRule};
 use model::plan::{
-    CacheContents, Control, Dependency, FileLock, LatencyTarget, Pacing, Plan, Rate, SimulatedCache,
-    SimulatedCollection, SimulatedDevice, SimulatedFault, SimulatedLayer, SimulatedNeighbour, SimulatedPause,
-    SimulatedService, SimulatedWriteBuffer, Step, Stop, StreamTarget, Target, TargetId, TargetKind, Worker,
+    CacheContents, Control, Dependency, FileLock, LatencyTarget, SimulatedCache, SimulatedCollection, SimulatedLayer,
+    SimulatedNeighbour, SimulatedWriteBuffer, Step, Target,
 };
-use model::results::{JobResults, Usage};
-use model::{Bytes, Nanos};
-use testbed::With;
+use model::results::Usage;
+
+use crate::prelude::*;
 
 /// A device that could do more than its cap of 4,000 operations per second.
 fn capped() -> SimulatedDevice {

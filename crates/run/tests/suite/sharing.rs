@@ -1,11 +1,8 @@
 //! File locks and divided operations, which workers share, and priorities within a stream.
 
-use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, worker};
-use model::mix::Mix;
-use model::plan::{
-    EngineKind, FileLock, Flow, Pacing, PriorityClass, PriorityRule, Rate, Stop, Stream, TargetKind, WriteThrough,
-};
-use model::{Bytes, Direction, Nanos};
+use crate::prelude::*;
+use crate::support::QUEUE;
+use model::plan::{FileLock, Flow, PriorityClass, PriorityRule, WriteThrough};
 
 /// Runs two workers. Returns when each operation of each worker began and ended.
 fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<Vec<(u64, u64)>> {

@@ -1,22 +1,16 @@
 //! Verification in complete runs on real files: written data is read back and checked, and
 //! corrupted data is found.
 
-use std::path::Path;
-use std::process::Command;
-
+use crate::prelude::*;
 use crate::support::verified::{
     BLOCK, BLOCKS, VerifiedFile, assert_clean, flip, only_worker, operations, pass, random, random_once, reads,
     sequential, writes,
 };
-use crate::support::{run_job, try_run};
-use model::block_size::{BlockSizes, SizeShare};
-use model::draws::DrawsForm;
-use model::event::{EndReason, Event, Phase};
+use model::block_size::SizeShare;
+use model::event::Phase;
 use model::mismatch::{BlockFault, HeaderField};
-use model::plan::{EngineKind, FileService, Pacing, Rate, Stop, Stream, StreamTarget, TargetId, Verify, VerifyMethod};
-use model::results::JobResults;
-use model::{Bytes, Direction, Nanos, PerDirection};
-use testbed::{Unavailable, With, need};
+use model::plan::{FileService, VerifyMethod};
+use testbed::Unavailable;
 
 const EILSEQ: i32 = 84;
 

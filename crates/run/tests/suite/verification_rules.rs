@@ -2,20 +2,15 @@
 //! other offsets, checker threads, flushed writes only, rounds, states for a later check, and
 //! blocks that are discarded again.
 
-use std::process::Command;
-
+use crate::prelude::*;
 use crate::support::verified::{
     BLOCK, BLOCKS, VerifiedFile, assert_clean, build_stream, operations, pass, random, random_once, reads, sequential,
     writes,
 };
-use crate::support::{run_job, try_run};
 use model::block_lifetimes::{BlockLife, BlockState};
-use model::event::EndReason;
-use model::mix::Mix;
-use model::plan::{EngineKind, Pattern, Stop, TrimWritten, Verify, VerifyMethod};
-use model::{Bytes, Direction, Nanos};
-use run::{RunError, SetupError};
-use testbed::{Unavailable, With, need};
+use model::plan::{TrimWritten, VerifyMethod};
+use run::SetupError;
+use testbed::Unavailable;
 
 impl VerifiedFile {
     /// A verification that keeps its state next to the file.

@@ -6,15 +6,14 @@
 
 mod files;
 
-use std::path::{Path, PathBuf};
-
 use engine::probe::System;
 use engine::{FileKind, Identity};
 use run::targets::MarkState;
 use run::targets::guard::{
-    CallerKind, Candidate, Contents, Decision, Guard, Intent, ListingKind, Permissions, Signature, SignatureKind,
-    WriteAccess, list,
+    CallerKind, Candidate, Contents, Decision, Guard, Intent, ListingKind, Signature, SignatureKind, WriteAccess, list,
 };
+
+use crate::prelude::*;
 
 fn load_tree(name: &str) -> System {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))

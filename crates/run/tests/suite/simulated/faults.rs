@@ -1,8 +1,7 @@
 //! Devices that fail, stall or are too slow, and hosts that pause.
 
-use testbed::With;
-
 use super::*;
+use crate::prelude::*;
 
 #[test]
 fn a_frozen_host_is_charged_to_the_operations_that_were_due() {

@@ -2,17 +2,12 @@
 
 mod faults;
 
-use crate::support::{device, plan, relative_error, run_job, stream, try_run, worker};
-use model::access::{Access, Once, Placement, Sequential};
-use model::event::{EndReason, Event, Phase};
-use model::mix::{Mix, MixRule};
-use model::plan::{
-    Control, Depth, EngineKind, Flow, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault,
-    SimulatedPause, SimulatedService, Stop, Stream, SyncRule, Think, ThinkCount, TrackedMetric, Worker,
-};
-use model::results::JobResults;
-use model::{Bytes, Direction, Nanos};
-use testbed::{AssertContains, With};
+use crate::prelude::*;
+use crate::support::relative_error;
+use model::access::Once;
+use model::event::Phase;
+use model::plan::{Control, Flow, LatencyTarget, Phases, Precision, Think, ThinkCount, TrackedMetric};
+use testbed::AssertContains;
 
 /// Σ total / (N × T), which Little's law says is 1.
 fn littles_law_ratio(job: &JobResults, depth: f64) -> f64 {

@@ -5,19 +5,7 @@
 #[cfg(target_os = "linux")]
 pub mod verified;
 
-use std::sync::atomic::AtomicBool;
-
-use engine::clock::ClockStart;
-use model::draws::DrawsForm;
-use model::event::Event;
-use model::plan::{
-    EngineKind, Grid, GridScope, Plan, SimulatedDevice, SimulatedService, Stop, Stream, TargetKind, Worker,
-};
-use model::results::{JobResults, Results};
-use model::{Bytes, Nanos, testing};
-use run::targets::guard::Permissions;
-use run::{RunContext, RunError};
-use testbed::With;
+use crate::prelude::*;
 
 /// A device that serves 32 operations at the same time, in 100 µs each.
 pub fn device() -> SimulatedDevice {

@@ -1,17 +1,14 @@
 //! Streams that verify, on a file that they may overwrite.
 
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
-use model::access::{Access, AtEnd, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
-use model::draws::{DrawsForm, Reduction};
-use model::event::EndReason;
-use model::mix::Mix;
-use model::plan::{Consent, EngineKind, Pattern, Plan, Stop, Stream, Verify};
-use model::results::{JobResults, WorkerResults};
-use model::{Bytes, Direction};
+use model::access::{Once, OnceMethod, Positions, Uniform};
+use model::draws::Reduction;
+use model::plan::Consent;
+use model::results::WorkerResults;
 
 use super::{plan_on, run_job, stream, worker};
+use crate::prelude::*;
 
 pub const BLOCK: u64 = 4096;
 pub const BLOCKS: u64 = 64;
