@@ -230,25 +230,11 @@ fn sizes_that_do_not_fit_are_explained() {
 #[test]
 fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
-    let (program, secret) = (folder.path().join("fathom"), folder.path().join("secret"));
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let as_nobody = |arguments: &[&str]| {
-        finish(
-            Command::new(&program)
-                .args(arguments)
-                .current_dir("/")
-                .uid(65534)
-                .gid(65534),
-        )
-    };
-    if as_nobody(&["--version"]).code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let nobody = need!(testbed::as_nobody(PROGRAM, folder.path(), "fathom", "--version"));
+    let as_nobody = |arguments: &[&str]| finish(&mut nobody(arguments));
     as_nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
     let new = folder.path().join("new");
     as_nobody(&short(text(&new), &["--size", "16m"]))

@@ -372,23 +372,10 @@ fn a_missing_permission_to_write_is_reported() {
     workspace
         .fathom(&["run", "job.toml"])
         .expect(0, &["recorded as history:1"]);
-    let program = workspace.path("fathom");
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(workspace.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let as_nobody = |words: &[&str]| {
-        let mut command = std::process::Command::new(&program);
-        command
-            .args(words)
-            .current_dir(workspace.folder.path())
-            .uid(65534)
-            .gid(65534);
-        finish(command.env("FATHOM_HISTORY", workspace.path("h.sqlite")))
-    };
-    if as_nobody(&["--version"]).code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let folder = workspace.folder.path();
+    let nobody = need!(testbed::as_nobody(PROGRAM, folder, "fathom", "--version"));
+    let history = workspace.path("h.sqlite");
+    let as_nobody = |words: &[&str]| finish(nobody(words).current_dir(folder).env("FATHOM_HISTORY", &history));
     as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot write to the history", "check the owner of"]);
     as_nobody(&["history"]).expect(0, &["tried"]);
     as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot write to the history", "check the owner of"]);

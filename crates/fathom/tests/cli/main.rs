@@ -44,7 +44,6 @@ mod prelude {
     pub use std::fs;
     pub use std::fs::File;
     pub use std::os::unix::fs::PermissionsExt;
-    pub use std::os::unix::process::CommandExt;
     pub use std::path::{Path, PathBuf};
     pub use std::process::{Command, Stdio};
     pub use std::time::{Duration, Instant};

@@ -181,24 +181,13 @@ fn an_inaccessible_target_fails_no_promise() {
     fs::create_dir(&locked).unwrap();
     let closed = folder.path().join("closed");
     fs::create_dir(&closed).unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
-    let program = folder.path().join("fathom");
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let as_nobody = |words: &[&str]| {
-        let mut command = Command::new(&program);
-        command.env("FATHOM_HISTORY", "off").current_dir("/");
-        finish(command.args(words).uid(65534).gid(65534))
-    };
-    if as_nobody(&["--version"]).code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let nobody = need!(testbed::as_nobody(PROGRAM, folder.path(), "fathom", "--version"));
     let as_nobody = |target: &Path| {
         let required = ["--require", "iops>=10", "--quick", "--preflight", "0"];
-        as_nobody(&[&["verify", text(target)], &required[..]].concat())
+        let words = [&["verify", text(target)], &required[..]].concat();
+        finish(nobody(&words).env("FATHOM_HISTORY", "off"))
     };
     as_nobody(&locked).expect(3, &["cannot create", "Permission denied", "may write to"]);
     let closed = as_nobody(&closed);

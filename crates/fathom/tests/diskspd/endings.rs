@@ -1,7 +1,6 @@
 //! Runs that are interrupted, refused or controlled by events, and runs that fail.
 
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 
 use testbed::LoopFs;
 
@@ -291,21 +290,11 @@ fn a_maximum_offset_beyond_the_file_is_reported() {
 #[test]
 fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
-    let (program, secret) = (folder.path().join("diskspd"), folder.path().join("secret"));
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let as_nobody = |line: &str| {
-        let mut command = Command::new(&program);
-        command.args(split_words(line)).current_dir("/").uid(65534).gid(65534);
-        calling::finish(&mut command)
-    };
-    if as_nobody("-?").code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let nobody = need!(testbed::as_nobody(PROGRAM, folder.path(), "diskspd", "-?"));
+    let as_nobody = |line: &str| calling::finish(&mut nobody(&split_words(line)));
     let file = text(&secret);
     let ran = as_nobody(&format!("-d60 {file}"));
     let opening = format!("Error opening file: {file} [13]");

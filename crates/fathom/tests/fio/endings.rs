@@ -1,7 +1,6 @@
 //! Runs that fail, are refused, are interrupted or are killed.
 
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
 
 use testbed::LoopFs;
 
@@ -205,21 +204,11 @@ fn a_missing_directory_is_reported() {
 #[test]
 fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
-    let (program, secret) = (folder.path().join("fio"), folder.path().join("secret"));
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let as_nobody = |arguments: &[&str]| {
-        let mut command = Command::new(&program);
-        command.args(arguments).current_dir("/").uid(65534).gid(65534);
-        calling::finish(&mut command)
-    };
-    if as_nobody(&["--version"]).code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let nobody = need!(testbed::as_nobody(PROGRAM, folder.path(), "fio", "--version"));
+    let as_nobody = |arguments: &[&str]| calling::finish(&mut nobody(arguments));
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
     let hint = "hint: use a target that this user may open, or run as root\n";
