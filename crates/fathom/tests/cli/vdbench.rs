@@ -43,10 +43,8 @@ fn an_unwritable_console_fails_the_command_after_the_run() {
 fn a_run_writes_the_output_files_of_vdbench() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\nrd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n",
-        text(&file)
-    );
+    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
+         rd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     let starts = [
         "Starting RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max",
@@ -69,18 +67,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     // The lay-out writes 4 MiB in blocks of 128 KiB. The run has rows of three intervals and of
     // their average.
     let flat = fs::read_to_string(output.join("flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat
-        .lines()
-        .filter(|line| !line.starts_with(['*', '<']))
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
-    let cells = |run: &str, name: &str| -> Vec<&str> {
-        rows.iter()
-            .filter(|row| row[column("Run")] == run)
-            .map(|row| row[column(name)])
-            .collect()
-    };
+    let cells = |run: &str, name: &str| flat_column(folder.path(), run, name);
     assert_eq!(cells("SD_format", "rate"), ["32.0000", "32.0000"]);
     assert_eq!(cells("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
     assert_eq!(cells("rd1", "reqrate")[0], "200.0000");
@@ -281,13 +268,11 @@ fn formats_create_and_clean_only_files_of_the_tree() {
 fn directories_are_created_before_their_files_and_removed_after_them() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
-    let parameters = format!(
-        "fsd=fsd1,anchor={},depth=2,width=3,files=4,distribution=all,size=4k\nfwd=fwd1,fsd=fsd1,threads=6\n\
+    let parameters = "fsd=fsd1,anchor=DIR/anchor,depth=2,width=3,files=4,distribution=all,size=4k\n\
+         fwd=fwd1,fsd=fsd1,threads=6\n\
          rd=default,fwd=fwd1,fwdrate=max,format=no,elapsed=20,interval=1\n\
          rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
-         rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n",
-        text(&anchor)
-    );
+         rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
@@ -330,15 +315,12 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
 fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
-    let parameters = format!(
-        "fsd=fsd1,anchor={},width=4,files=50,size=8k,totalsize=800k,wss=200k,openflags=fsync\n\
+    let parameters = "fsd=fsd1,anchor=DIR/anchor,width=4,files=50,size=8k,totalsize=800k,wss=200k,openflags=fsync\n\
          fwd=default,fsd=fsd1,xfersize=8k,threads=2\nfwd=fwd1,operation=read,fileselect=once\n\
          fwd=fwd2,operation=write,fileio=(sequential,delete)\n\
          rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=20,interval=1\n\
          rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
-         rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n",
-        text(&anchor)
-    );
+         rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
@@ -386,10 +368,7 @@ fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let [anchor, own] = ["anchor", "own"].map(|name| folder.path().join(name));
     fs::create_dir(&anchor).unwrap();
-    let tree = format!(
-        "fsd=fsd1,anchor={},depth=2,width=2,files=2,sizes=16k\nfwd=fwd1,fsd=fsd1,operation=write\n",
-        text(&anchor)
-    );
+    let tree = "fsd=fsd1,anchor=DIR/anchor,depth=2,width=2,files=2,sizes=16k\nfwd=fwd1,fsd=fsd1,operation=write\n";
     let run = |format: &str| {
         let run = format!("{tree}rd=rd1,fwd=fwd1,fwdrate=max,format={format},elapsed=2,interval=1\n");
         run_vdbench(folder.path(), &run, &[])
@@ -419,10 +398,8 @@ fn the_lay_out_of_a_short_file_begins_at_its_end() {
     let own: Vec<u8> = (0..3_000_000_u32).map(|number| number as u8 | 1).collect();
     for validation in [&[][..], &["-v"]] {
         fs::write(&file, &own).unwrap();
-        let parameters = format!(
-            "sd=sd1,lun={},size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n",
-            text(&file)
-        );
+        let parameters = "sd=sd1,lun=DIR/data,size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+             rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n";
         run_vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
         let now = fs::read(&file).unwrap();
         assert_eq!(now.len(), 8 << 20);
@@ -444,23 +421,14 @@ fn walk(at: &Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn queue_depth_never_exceeds_the_threads() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\nrd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n",
-        text(&folder.path().join("data"))
-    );
+    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n";
     run_vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
-    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat
-        .lines()
-        .filter(|line| !line.starts_with(['*', '<']))
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
-    for row in rows.iter().filter(|row| row[column("Run")] == "rd1") {
-        let number = |name: &str| row[column(name)].parse::<f64>().unwrap();
-        assert!(number("resp") > 10.0, "operations wait: {row:?}");
+    let column = |name: &str| flat_column(folder.path(), "rd1", name).into_iter();
+    for (wait, depth) in column("resp").zip(column("queue_depth")) {
+        assert!(wait.parse::<f64>().unwrap() > 10.0, "operations wait: {wait}");
         // An operation that ends in an interval may have begun in the previous interval.
-        assert!((0.5..2.2).contains(&number("queue_depth")), "{row:?}");
+        assert!((0.5..2.2).contains(&depth.parse::<f64>().unwrap()), "{depth}");
     }
 }
 
@@ -471,10 +439,8 @@ fn a_foreign_file_is_refused_before_the_first_run() {
     let mut database = vec![0; 1 << 20];
     database[..16].copy_from_slice(b"SQLite format 3\0");
     fs::write(&file, &database).unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={}\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\nrd=b,wd=wd2,iorate=max,elapsed=2\n",
-        text(&file)
-    );
+    let parameters = "sd=sd1,lun=DIR/data\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\n\
+         rd=b,wd=wd2,iorate=max,elapsed=2\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(157, &["must not be written"]);
     assert!(!ran.out.contains("Starting RD=a"), "{ran:#?}");
@@ -486,10 +452,8 @@ fn a_foreign_file_is_refused_before_the_first_run() {
 fn data_has_the_requested_duplicates_and_compressibility() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    let parameters = format!(
-        "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun={},size=8m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n",
-        text(&file)
-    );
+    let parameters = "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun=DIR/data,size=8m\n\
+         wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n";
     run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
     let bytes = fs::read(&file).unwrap();
     let unique: std::collections::HashSet<&[u8]> = bytes.chunks(4096).collect();
@@ -599,11 +563,8 @@ fn other_commands_accept_parameter_files() {
 #[test]
 fn each_metadata_operation_has_its_own_counter() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "fsd=fsd1,anchor={},files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
-         rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n",
-        text(&folder.path().join("tree"))
-    );
+    let parameters = "fsd=fsd1,anchor=DIR/tree,files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
+         rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     for counter in [
@@ -634,12 +595,9 @@ fn each_metadata_operation_has_its_own_counter() {
 #[test]
 fn a_workload_keeps_its_rate_while_another_has_no_rate() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={0}/a,size=4m\nsd=sd2,lun={0}/b,size=4m\n\
+    let parameters = "sd=sd1,lun=DIR/a,size=4m\nsd=sd2,lun=DIR/b,size=4m\n\
          wd=wd1,sd=sd1,xfersize=4k,rdpct=100,iorate=50,priority=1\n\
-         wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n",
-        text(folder.path())
-    );
+         wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
@@ -664,11 +622,9 @@ fn a_workload_keeps_its_rate_while_another_has_no_rate() {
 fn files_of_a_tree_have_the_requested_duplicates() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("tree");
-    let parameters = format!(
-        "dedupratio=2,dedupunit=4k\nfsd=fsd1,anchor={},files=64,sizes=128k\nfwd=format,threads=2,xfersize=4k\n\
-         fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n",
-        text(&anchor)
-    );
+    let parameters = "dedupratio=2,dedupunit=4k\nfsd=fsd1,anchor=DIR/tree,files=64,sizes=128k\n\
+         fwd=format,threads=2,xfersize=4k\n\
+         fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n";
     run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
     let mut blocks = std::collections::HashSet::new();
     let directory = anchor.join("fathom-kept.tree/d0");

@@ -42,10 +42,8 @@ fn an_output_directory_is_used_again_after_a_full_disk() {
     fs::create_dir(&output).unwrap();
     fs::write(output.join("sd1.html"), "").unwrap();
     let lun = folder.path().join("data");
-    let parameters = format!(
-        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
-        text(&lun)
-    );
+    let parameters = "sd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
     run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
     fs::write(output.join("sd1.html"), "mine").unwrap();
     run_vdbench(folder.path(), &parameters, &[])
@@ -83,10 +81,8 @@ fn an_interrupted_lay_out_leaves_no_file() {
 #[test]
 fn loops_are_numbered_and_begin_with_the_lay_out() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "loop=2\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
-        text(&folder.path().join("data"))
-    );
+    let parameters = "loop=2\nsd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     let stamped = ran.out.lines().filter_map(|line| line.get(13..));

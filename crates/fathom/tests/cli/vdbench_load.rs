@@ -112,11 +112,8 @@ fn written_data_repeats_the_pattern() {
 #[test]
 fn a_spike_issues_all_operations_of_its_second() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
-         rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n",
-        text(&folder.path().join("data"))
-    );
+    let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
+         rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(0, &["Starting RD=rd1; I/O rate: Variable; elapsed=6; For loops: None"]);
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
@@ -253,10 +250,8 @@ fn trees_are_copied_moved_and_removed() {
 #[test]
 fn maxdata_ends_the_run_an_interval_later() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\nrd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n",
-        text(&folder.path().join("data"))
-    );
+    let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
+         rd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
@@ -277,12 +272,9 @@ fn maxdata_ends_the_run_an_interval_later() {
 #[test]
 fn runs_without_operations_have_one_interval() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "fsd=fsd1,anchor={},depth=1,width=1,files=3,size=4k\nfwd=fwd1,fsd=fsd1,operation=create\n\
+    let parameters = "fsd=fsd1,anchor=DIR/tree,depth=1,width=1,files=3,size=4k\nfwd=fwd1,fsd=fsd1,operation=create\n\
          fwd=fwd2,fsd=fsd1,operation=rmdir\nrd=rd0,fwd=fwd1,fwdrate=max,format=(clean,only)\n\
-         rd=rd1,fwd=fwd2,fwdrate=max,format=no,elapsed=4,interval=1\neof\nnot a parameter\n",
-        text(&folder.path().join("tree"))
-    );
+         rd=rd1,fwd=fwd2,fwdrate=max,format=no,elapsed=4,interval=1\neof\nnot a parameter\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     assert_eq!(ran.out.matches(" avg_2-1 ").count(), 2, "{}", ran.out);
@@ -322,11 +314,8 @@ fn files_without_directories_are_explained() {
 #[test]
 fn the_flat_file_has_requested_values() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "compratio=2\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50)\n\
-         rd=rd1,wd=wd1,iorate=(10,1,30,1),distribution=spike,elapsed=2,interval=1\n",
-        text(&folder.path().join("data"))
-    );
+    let parameters = "compratio=2\nsd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50)\n\
+         rd=rd1,wd=wd1,iorate=(10,1,30,1),distribution=spike,elapsed=2,interval=1\n";
     let flat = || {
         let page = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
         let lines = page.lines().filter(|line| !line.starts_with(['*', '<']));
