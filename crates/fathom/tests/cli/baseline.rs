@@ -89,7 +89,6 @@ fn figures_with_invalidating_findings_are_not_judged() {
 }
 
 /// `ab` once ended with 1 and no reason.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_comparison_whose_runs_failed_names_the_error() {
     let (_folder, device) = need!(crate::support::device_that_ends());

@@ -16,7 +16,6 @@ pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate
 
 /// The run continues, because the files of the output directory have all lines too.
 #[test]
-#[cfg(target_os = "linux")]
 fn an_unwritable_console_fails_the_command_after_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
@@ -176,7 +175,6 @@ pub fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
     of_run.map(|row| row[place(column)].to_owned()).collect()
 }
 
-#[cfg(unix)]
 #[test]
 fn formats_create_and_clean_only_files_of_the_tree() {
     let folder = tempfile::tempdir().unwrap();
@@ -263,7 +261,6 @@ fn formats_create_and_clean_only_files_of_the_tree() {
 
 /// Directories are created and removed level by level. Files wait for their directory, and a
 /// directory waits until it is empty.
-#[cfg(unix)]
 #[test]
 fn directories_are_created_before_their_files_and_removed_after_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -310,7 +307,6 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
 
 /// `totalsize=` limits the tree, and `wss=` the files of a run. `fileselect=once` uses each file
 /// once.
-#[cfg(unix)]
 #[test]
 fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -362,7 +358,6 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
 }
 
 /// With a link in place of a directory, operations would change files outside the tree.
-#[cfg(unix)]
 #[test]
 fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -494,7 +489,6 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     run_vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
 }
 
-#[cfg(unix)]
 #[test]
 fn commands_of_a_parameter_file_need_permission() {
     let folder = tempfile::tempdir().unwrap();

@@ -51,7 +51,6 @@ fn an_output_directory_is_used_again_after_a_full_disk() {
     assert_eq!(fs::read_to_string(output.join("sd1.html")).unwrap(), "mine");
 }
 
-#[cfg(unix)]
 #[test]
 fn an_interrupted_lay_out_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();

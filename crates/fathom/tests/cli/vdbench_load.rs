@@ -34,7 +34,6 @@ fn run_command_with_failing_call(
 }
 
 /// A row must not contain the operations of the intervals in which the console was blocked.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_blocked_console_merges_no_intervals() {
     use std::io::{Read, Write};

@@ -243,7 +243,6 @@ fn parameters_that_cannot_be_validated_are_refused() {
 }
 
 /// A journal that did not fit once ended the run in a panic.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_full_file_system_of_a_journal_ends_the_run_before_any_write() {
     let small = testbed::need!(testbed::TmpFs::with_size(100 << 10));
@@ -393,7 +392,6 @@ fn errors_of_two_sds_end_a_run_together() {
 }
 
 /// Writes into holes of a full file system fail.
-#[cfg(target_os = "linux")]
 #[test]
 fn io_errors_count_as_data_errors() {
     let small = testbed::need!(testbed::TmpFs::with_size(256 << 10));

@@ -43,9 +43,9 @@ mod truth;
 
 /// What most of these files use.
 mod prelude {
-    pub use crate::calling::{
-        PROGRAM, Ran, command, end, fathom, fathom_line, finish, loop_device, signal, split_words, text,
-    };
+    #[cfg(target_os = "linux")]
+    pub use crate::calling::loop_device;
+    pub use crate::calling::{PROGRAM, Ran, command, end, fathom, fathom_line, finish, signal, split_words, text};
     pub use crate::{calling, sandbox};
     pub use engine::clock::ClockStart;
     pub use model::plan::Plan;
