@@ -1,16 +1,11 @@
 //! Plans with one mistake each, and the complaint that each must cause.
 
-use model::access::{Access, AtEnd, Once, Placement, Sequential, Uniform};
-use model::block_size::{BlockSizes, SizeShare};
-use model::content::Content;
-use model::mix::{Mix, MixRule};
 use model::plan::{
-    Control, Dependency, Depth, FileService, Grid, GridScope, Job, LatencyTarget, Pacing, Plan, Precision, Rate,
-    SimulatedDevice, SimulatedService, SteadyState, Stop, Stream, StreamTarget, TargetId, TargetKind, Think,
-    ThinkCount, TrackedMetric, Workload,
+    Control, Dependency, FileService, LatencyTarget, Precision, SimulatedDevice, SimulatedService, SteadyState,
+    TargetKind, TrackedMetric, Workload,
 };
-use model::{Bytes, Nanos, PerDirection, testing};
-use testbed::With;
+
+use crate::prelude::*;
 
 /// One job with one worker on one file, and no mistakes.
 fn sound() -> Plan {

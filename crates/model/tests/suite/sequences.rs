@@ -3,15 +3,12 @@
 
 use std::sync::Arc;
 
-use model::access::{Access, Advance, AtEnd, Mixed, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
-use model::block_size::{BlockSizes, SizeShare};
-use model::draws::{DrawsForm, Reduction};
-use model::mix::{Mix, MixRule};
+use model::access::{Advance, OnceMethod};
 use model::plan::Pattern;
 use model::sequence::{Operation, Sequence};
-use model::{Bytes, Direction, PerDirection};
 use proptest::prelude::*;
-use testbed::With;
+
+use crate::prelude::*;
 
 const UNIT: u64 = 512;
 

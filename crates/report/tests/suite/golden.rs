@@ -1,14 +1,11 @@
 //! Every format from the same saved results, compared with golden files. `INSTA_UPDATE=always`
 //! rewrites them.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::check;
-use model::Nanos;
+use crate::prelude::*;
 use model::event::Event;
-use model::finding::{Finding, Severity};
-use model::results::Results;
 use report::live::{Live, Update};
 use report::{formats, stream};
 

@@ -2,19 +2,14 @@
 //! golden files. `INSTA_UPDATE=always` rewrites them.
 
 use crate::check;
-use model::environment::{CoreUse, DeviceUse};
-use model::event::{
-    Counts, DeviceUnder, EndReason, Event, Interval, Phase, RankFigures, RankNow, RankState, TargetInterval,
-};
-use model::finding::Severity;
+use crate::prelude::*;
+use model::environment::CoreUse;
+use model::event::{Counts, DeviceUnder, Event, Interval, Phase, RankFigures, RankNow, RankState, TargetInterval};
 use model::histogram::Histogram;
 use model::plan::{Job, Phases, Plan, Stop};
-use model::testing::assert_contains;
-use model::{Bytes, Nanos, PerDirection, testing};
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 use report::live::{Machine, State, ViewOptions, draw};
-use testbed::{AssertContains, With};
 
 const LOOK: ViewOptions = ViewOptions {
     unicode: true,

@@ -2,11 +2,10 @@
 //! structure" and "Metric types") with an independent parser, and its values against the results.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
-use model::results::Results;
 use report::formats;
+
+use crate::prelude::*;
 
 fn results(name: &str) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

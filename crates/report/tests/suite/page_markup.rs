@@ -1,12 +1,11 @@
 //! Single parts of a page: colours, figures of charts, notes of a verdict.
 
-use model::finding::{Finding, Severity};
 use report::html::page::{Clause, Line, Page, Tone, Verdict};
 use report::html::run::PageContext;
 use report::html::{self, run};
-use testbed::{AssertContains, With};
 
 use super::pages::{results, verdict_context};
+use crate::prelude::*;
 
 /// The bar of a limit was red on a page that passed.
 #[test]

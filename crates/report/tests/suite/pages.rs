@@ -3,20 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 
 use crate::check;
+use crate::prelude::*;
 use model::diagnosis::{Answer, Diagnosis, JobDiagnosis, LayerUse};
 use model::event::{Counts, Phase};
-use model::finding::{Finding, Severity};
-use model::results::{PhaseInterval, Results};
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::results::PhaseInterval;
 use report::html::chart::{Chart, Form, X};
 use report::html::page::{Block, Clause, JudgeCommand, Line, Page, Tone, Verdict};
 use report::html::run::{self, Change, PageContext};
 use report::html::{self, to_identifier};
-use testbed::{AssertContains, With};
 
 pub(super) fn results(name: &str) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/results/{name}.json"));

@@ -1,18 +1,15 @@
 //! Combinations that were never recorded, compared with the reference rules.
 
-use model::access::{Access, Interlocked, Parallel, RangeBasis};
-use model::content::Content;
+use model::access::{Interlocked, Parallel};
 use model::plan::{
-    CacheMode, Depth, EngineChoice, EngineKind, Extent, Grid, GridScope, Job, MapFlush, Mapping, Memory, OpenHint,
-    Pacing, Phases, Plan, Prepare, PrepareWhen, Priority, PriorityClass, Rate, Region, Stream, TargetId, TargetKind,
-    Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
+    CacheMode, EngineChoice, EngineKind, MapFlush, Mapping, Memory, OpenHint, Prepare, PrepareWhen, Priority,
+    PriorityClass, TargetKind, ThreadPlacement, WriteThrough,
 };
-use model::{Bytes, Direction, Nanos};
-use testbed::With;
 
 use super::parts::{MODULO, job, mixed, one, plan, random, ranges, region, sequential, stream, worker, writes};
 use super::rules::{Buffer, Io, Target as Rules, Thread, Walk};
 use crate::drive::{build_pattern, execute, only_worker, whole};
+use crate::prelude::*;
 
 const M: u64 = 1 << 20;
 const OPERATIONS: usize = 500;

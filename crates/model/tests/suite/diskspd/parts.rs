@@ -1,19 +1,10 @@
 //! The parts of a plan as lowering DiskSpd's command line or profile would make them.
 
-use model::access::{
-    Access, Continuation, Mixed, Placement, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform,
-};
-use model::content::Content;
-use model::draws::{DrawsForm, Reduction};
-use model::mix::{Mix, MixRule};
-use model::plan::{
-    AtEndOfJob, Depth, Dialect, Extent, Job, Origin, Phases, Plan, PrepareWhen, Region, Stop, Stream, StreamTarget,
-    Target, TargetId, Worker,
-};
-use model::{Bytes, Nanos, PerDirection, testing};
-use testbed::With;
+use model::access::{Continuation, RangeShare, Ranges, RangesRule};
+use model::plan::{AtEndOfJob, Dialect, Origin, PrepareWhen, Target};
 
 use crate::drive::build_pattern;
+use crate::prelude::*;
 
 pub const MODULO: Placement = Placement::Uniform(Uniform {
     reduction: Reduction::Modulo,

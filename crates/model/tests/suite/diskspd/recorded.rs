@@ -3,9 +3,8 @@
 
 use std::path::PathBuf;
 
-use testbed::With;
-
 use super::rules::{Buffer, Target as Rules, Thread, Walk};
+use crate::prelude::*;
 
 struct Recording {
     /// Names and sizes of the targets.

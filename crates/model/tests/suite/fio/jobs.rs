@@ -3,21 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use model::content::Content;
-use model::mix::Mix;
 use model::plan::{
-    Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Grid, GridScope, Group, Job,
-    LatencyTarget, MinimumRate, Pacing, Phases, Process, Rate, Region, Span, SteadyState, Stop, Stream, SyncRule,
-    Think, ThinkCount, TrackedMetric, TrimWritten, Verify, VerifyMethod,
+    Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Group, LatencyTarget, MinimumRate,
+    Process, Span, SteadyState, SyncRule, TrackedMetric, TrimWritten, Verify, VerifyMethod,
 };
-use model::{Bytes, Direction, Nanos, PerDirection};
-use testbed::With;
 
 use super::parts::{
     K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, files, fixed, job, offsets, pattern, plan, random,
     reads, region, single, stream,
 };
 use crate::drive::{execute, only_worker, whole};
+use crate::prelude::*;
 
 /// Clone numbers, and with them the seeds, count over all jobs and steps: a job that comes second
 /// has the sequence of a second clone, regardless of its step.

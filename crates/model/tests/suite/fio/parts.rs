@@ -1,23 +1,14 @@
 //! The parts of a plan as lowering an fio job would make them.
 
-use model::access::{
-    Access, Advance, AtEnd, Between, Continuation, Every, Mixed, Once, OnceMethod, Placement, Positions, Sequential,
-    Uniform,
-};
-use model::block_size::BlockSizes;
-use model::content::Content;
-use model::draws::{DrawsForm, Reduction};
-use model::mix::{Mix, MixRule};
+use model::access::{Advance, Between, Continuation, Every, OnceMethod};
 pub use model::testing::job;
 
 use model::plan::{
-    AllocateMode, AtEndOfJob, CacheMode, Dialect, Extent, Job, LatencyPoints, OpenHint, Origin, Pattern, Plan, Prepare,
-    Region, Stop, Stream, StreamTarget, Target, TargetId, Worker,
+    AllocateMode, AtEndOfJob, CacheMode, Dialect, LatencyPoints, OpenHint, Origin, Pattern, Prepare, Target,
 };
-use model::{Bytes, PerDirection, testing};
-use testbed::With;
 
 use crate::drive::{Issued, whole};
+use crate::prelude::*;
 
 pub const K: u64 = 1024;
 pub const M: u64 = 1 << 20;

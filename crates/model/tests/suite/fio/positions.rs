@@ -3,20 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::access::{
-    Access, Between, BlockList, Every, Placement, Positions, RangeBasis, RangeShare, Ranges, RangesRule, Zones,
-};
-use model::block_size::{BlockSizes, SizeShare};
-use model::mix::Mix;
-use model::plan::{Extent, FileService, Region, Stop, Stream, StreamTarget, TargetId};
-use model::{Bytes, Direction, PerDirection};
-use testbed::With;
+use model::access::{Between, BlockList, Every, RangeShare, Ranges, RangesRule, Zones};
+use model::plan::FileService;
 
 use super::parts::{
     K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, every, file, files, fixed, job, offsets,
     partly_random, pattern, plan, random, reads, region, sequential, single, stream,
 };
 use crate::drive::{Issued, execute, only_worker, whole};
+use crate::prelude::*;
 
 /// `offset=10%`, `offset_increment=20%`, `size=20%` for four clones of one device: percentages of a
 /// size that the plan does not know. Positions are rounded up and amounts down to whole blocks, so

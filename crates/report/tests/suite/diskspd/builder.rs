@@ -1,14 +1,10 @@
 //! Synthetic results: how much each thread did on each target, with latencies from a formula.
 
 use model::environment::{CoreUse, Cpu, Environment, Host, LogicalCpu, TargetFacts};
-use model::event::EndReason;
-use model::plan::Dialect;
-use model::results::{
-    DirectionResults, HostCoreUse, JobResults, Point, Results, Series, StepResults, StreamResults, WorkerResults,
-};
-use model::{Bytes, Direction, Nanos, PerDirection, testing};
+use model::results::{DirectionResults, HostCoreUse, JobResults, StreamResults, WorkerResults};
 use report::formats::diskspd;
-use testbed::With;
+
+use crate::prelude::*;
 
 /// One thread's work on one target.
 #[derive(Clone, Copy)]

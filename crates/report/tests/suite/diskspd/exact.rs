@@ -1,14 +1,10 @@
 //! Reports whose figures were all worked out by hand.
 
 use model::environment::LogicalCpu;
-use model::event::EndReason;
-use model::plan::Dialect;
-use model::results::{EffectiveShare, Point, Results, StepResults, Waits};
-use model::testing::assert_contains;
-use model::{Bytes, Nanos};
-use testbed::{AssertContains, With};
+use model::results::{EffectiveShare, Waits};
 
 use crate::diskspd::builder::{Grid, Work, busy, place, reads, results, section, set, step, text, xml};
+use crate::prelude::*;
 
 /// One step in which every operation took `latency_ns`.
 fn uniform(seconds: f64, latency_ns: u64, threads: &[&[Work]]) -> StepResults {
@@ -52,8 +48,6 @@ Command Line: diskspd.exe -L test_002.dat
 
 Input parameters:
 
-
-
 Results for timespan 1:
 *******************************************************************************
 
@@ -87,8 +81,6 @@ thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | L
      0 |       348717056 |         5321 |      11.08 |     177.34 |    8.944 |     0.000 | test_002.dat (2048MiB)
 -----------------------------------------------------------------------------------------------------
 total:         348717056 |         5321 |      11.08 |     177.34 |    8.944 |     0.000
-
-
 
 total:
   %-ile |  Read (ms) | Write (ms) | Total (ms)

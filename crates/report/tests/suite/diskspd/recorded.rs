@@ -2,16 +2,13 @@
 //! order and number formats. Measured figures are masked, but their width and decimals are
 //! compared.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use model::Bytes;
-use model::event::EndReason;
-use model::results::{EffectiveShare, Results, StepResults, Waits};
-use testbed::With;
+use model::results::{EffectiveShare, Waits};
 
 use crate::diskspd::builder::{self, Grid, Work, reads, set, step};
 use crate::diskspd::hidden;
+use crate::prelude::*;
 
 const ONE: (&str, u64) = ("one.dat", 16 << 20);
 const TWO: (&str, u64) = ("two.dat", 16 << 20);

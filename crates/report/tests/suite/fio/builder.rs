@@ -1,17 +1,13 @@
 //! Synthetic results: how much each clone of each job did, with latencies from a formula.
 
 use model::access::{Access, Sequential};
-use model::environment::{Device, DeviceUse, Environment, TargetFacts};
-use model::event::EndReason;
-use model::plan::{
-    Control, Dialect, EngineKind, Grid, GridScope, Group, Job, LatencyPoints, Pattern, Plan, Step, Stream, Worker,
-};
+use model::environment::{Device, Environment, TargetFacts};
+use model::plan::{Grid, GridScope, Group, Job, LatencyPoints, Pattern, Plan, Step, Stream, Worker};
 use model::results::{
-    DirectionResults, EngineUsed, HostDeviceUse, JobResults, Point, Results, Series, StepResults, StreamResults,
-    SyncResults, Usage, WorkerResults,
+    DirectionResults, EngineUsed, HostDeviceUse, JobResults, StreamResults, SyncResults, Usage, WorkerResults,
 };
-use model::{Bytes, Direction, Nanos, PerDirection, testing};
-use testbed::With;
+
+use crate::prelude::*;
 
 /// Length of the sampling windows.
 pub const HALF_SECOND: u64 = 500;

@@ -1,13 +1,12 @@
 //! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O,
 //! group members.
 
-use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, TrackedMetric};
-use model::results::{ControlOutcome, FailedOperation, Failure, Results};
-use model::testing::{assert_contains, assert_starts_with};
-use model::{Bytes, Direction, Nanos};
-use testbed::With;
+use model::plan::{LatencyTarget, MinimumRate, SteadyState, TrackedMetric};
+use model::results::{ControlOutcome, FailedOperation, Failure};
+use model::testing::assert_starts_with;
 
 use crate::fio::builder::{Work, json, results, set, written};
+use crate::prelude::*;
 
 fn reader(name: &'static str) -> Work {
     Work::new(name, Direction::Read, 100, 4096)

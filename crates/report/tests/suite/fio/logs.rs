@@ -2,13 +2,12 @@
 //! out by hand.
 
 use model::operation_log::HEADER;
-use model::plan::{EngineKind, Priority, PriorityClass};
-use model::results::{Point, Results, Window, WindowLatency, WindowSeries};
-use model::{Direction, Nanos, PerDirection};
+use model::plan::{Priority, PriorityClass};
+use model::results::{Window, WindowLatency, WindowSeries};
 use report::formats::fio::logs::{self, LogFile, LogRequest, WindowValue, write_operations};
-use testbed::With;
 
 use crate::fio::builder::{self, Work, recorded, set};
+use crate::prelude::*;
 
 const AVERAGE: Nanos = Nanos::millis(500);
 

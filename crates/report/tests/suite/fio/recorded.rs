@@ -2,14 +2,12 @@
 //! number formats. Measured figures are masked; what the job determines is compared.
 
 use model::mix::Mix;
-use model::plan::{Control, EngineKind, JobEcho, LatencyTarget, SteadyState, TrackedMetric};
-use model::results::{ControlOutcome, Point, Results, Series};
-use model::{Direction, Nanos, PerDirection};
-use serde_json::Value;
-use testbed::With;
+use model::plan::{JobEcho, LatencyTarget, SteadyState, TrackedMetric};
+use model::results::ControlOutcome;
 
 use crate::fio::builder::{self, Work, set, written};
 use crate::fio::masks::{json_lines, normal_lines, terse_lines};
+use crate::prelude::*;
 
 /// All recorded cases.
 pub const CASES: [&str; 23] = [

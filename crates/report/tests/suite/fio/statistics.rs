@@ -1,15 +1,12 @@
 //! Figures worked out by hand.
 
-use model::environment::{Device, DeviceUse};
+use model::environment::Device;
 use model::mix::Mix;
-use model::plan::{EngineKind, Verify, VerifyMethod};
-use model::results::{Distribution, HostDeviceUse, Point, Results};
-use model::testing::assert_contains;
-use model::{Bytes, Direction, Nanos};
-use serde_json::Value;
-use testbed::With;
+use model::plan::{Verify, VerifyMethod};
+use model::results::{Distribution, HostDeviceUse};
 
 use crate::fio::builder::{Work, json, results, written};
+use crate::prelude::*;
 
 fn near(value: &Value, expected: f64) {
     let value = value.as_f64().unwrap();
