@@ -25,14 +25,11 @@ fn a_converted_line_of_diskspd_is_a_valid_command() {
 #[test]
 fn lost_settings_are_listed_and_shown_by_the_exit_code() {
     let ran = fathom_line("convert --to fio diskspd -d5 -C3 -r -n -ysgo a.dat");
-    ran.expect(
-        6,
-        &[
-            "runtime=5s",
-            "lost: DiskSpd -C: 3s; fio has no equivalent\n",
-            "lost: DiskSpd -ys: the event `go`",
-        ],
-    );
+    ran.exits(6).prints(&[
+        "runtime=5s",
+        "lost: DiskSpd -C: 3s; fio has no equivalent\n",
+        "lost: DiskSpd -ys: the event `go`",
+    ]);
     assert!(
         ran.out.starts_with("# fio --name='timespan 1' --filename=a.dat"),
         "{}",
@@ -81,14 +78,11 @@ fn flags_without_a_dialect_are_native() {
 #[test]
 fn without_a_target_dialect_both_others_are_printed() {
     let ran = fathom_line("convert native --target a.dat --depth 8 --time 20s");
-    ran.expect(
-        0,
-        &[
-            "# fio\n",
-            "iodepth=8\n",
-            "# DiskSpd\ndiskspd -b4K -d20 -W2 -r -o8 -Su -n -L a.dat\n",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "# fio\n",
+        "iodepth=8\n",
+        "# DiskSpd\ndiskspd -b4K -d20 -W2 -r -o8 -Su -n -L a.dat\n",
+    ]);
 }
 
 #[test]
@@ -230,13 +224,10 @@ fn the_loss_of_a_simulated_device_is_reported_in_plain_words() {
 fn parameter_files_of_vdbench_are_written() {
     let words = "convert --to vdbench --target /d/f --size 1g --read 70 --depth 4 --time 9s --warm-up 3s";
     let ran = fathom_line(words);
-    ran.expect(
-        6,
-        &[
-            "lost: native content",
-            "sd=sd1,lun=/d/f,size=1g,threads=4,openflags=o_direct",
-        ],
-    );
+    ran.exits(6).prints(&[
+        "lost: native content",
+        "sd=sd1,lun=/d/f,size=1g,threads=4,openflags=o_direct",
+    ]);
     assert!(
         ran.out
             .ends_with("rd=run1,wd=wd1,iorate=max,elapsed=9,interval=1,warmup=3\n"),
@@ -255,14 +246,11 @@ fn configurations_of_iometer_are_written_and_run() {
     let (target, config, results) = (at("f.dat"), at("a.icf"), at("r.csv"));
     let words = format!("convert --to iometer --target {target} --size 2m --read 50 --depth 3 --time 1s --warm-up 0s");
     let written = fathom_line(&words);
-    written.expect(
-        6,
-        &[
-            "lost: native target: /",
-            "only `fathom iometer` takes paths",
-            "1,localhost",
-        ],
-    );
+    written.exits(6).prints(&[
+        "lost: native target: /",
+        "only `fathom iometer` takes paths",
+        "1,localhost",
+    ]);
     assert_eq!(written.err.matches("lost: ").count(), 1, "{}", written.err);
     fs::write(&config, &written.out).unwrap();
     fathom(&["iometer", &config, &results]).expect(0, &[]);

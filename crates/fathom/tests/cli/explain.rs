@@ -282,12 +282,9 @@ fn figures_that_contradict_each_other_fail() {
     let report = fs::read_to_string(data("diskspd/legacy/report.txt")).unwrap();
     fs::write(&path, report.replace("| 7177.32 |", "| 9177.32 |")).unwrap();
     let ran = fathom(&["explain", text(&path)]);
-    ran.expect(
-        1,
-        &[
-            "error RATE-MISMATCH", "error LITTLE-MISMATCH", "error PARTS-MISMATCH", "that is impossible",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "error RATE-MISMATCH", "error LITTLE-MISMATCH", "error PARTS-MISMATCH", "that is impossible",
+    ]);
 }
 
 #[test]
@@ -378,14 +375,11 @@ fn results_of_iometer_are_explained_and_judged() {
     let report = fs::read_to_string(&results).unwrap();
     // Twice the queue depth in flight, and a total that is not the sum of the workers.
     fs::write(&path, report.replace("1,2,2,16000.000000,", "1,2,2,32000.000000,")).unwrap();
-    fathom(&["explain", text(&path)]).expect(
-        1,
-        &[
-            "error LITTLE-MISMATCH",
-            "error PARTS-MISMATCH",
-            "error THROUGHPUT-MISMATCH",
-        ],
-    );
+    fathom(&["explain", text(&path)]).exits(1).prints(&[
+        "error LITTLE-MISMATCH",
+        "error PARTS-MISMATCH",
+        "error THROUGHPUT-MISMATCH",
+    ]);
 }
 
 #[test]
@@ -411,10 +405,8 @@ fn reports_without_a_needed_column_are_refused_with_the_line() {
         &["no column is titled `iops`", "other-titles.csv:14", "results.csv"],
     );
     let cut = fathom(&["explain", &data("vdbench/cut.html")]);
-    cut.expect(
-        0,
-        &["REPORT-TRUNCATED", "REPORT-UNREAD", "20,000 operations per second"],
-    );
+    cut.exits(0)
+        .prints(&["REPORT-TRUNCATED", "REPORT-UNREAD", "20,000 operations per second"]);
     fathom(&["explain", &data("iometer/cut.csv")]).expect(0, &["REPORT-UNREAD", "the row is truncated"]);
 }
 
@@ -445,12 +437,9 @@ fn files_that_cannot_be_explained_are_refused_with_the_reason() {
 #[test]
 fn anti_patterns_are_reported() {
     let all = fathom(&["explain", "anti-patterns"]);
-    all.expect(
-        0,
-        &[
-            "file-copy", "drag-and-drop", "dd", "unzip", "mkfile", "rlarge-wlarge", "crystaldiskmark", "Instead:",
-        ],
-    );
+    all.exits(0).prints(&[
+        "file-copy", "drag-and-drop", "dd", "unzip", "mkfile", "rlarge-wlarge", "crystaldiskmark", "Instead:",
+    ]);
     let explanation = fathom(&["explain", "anti-patterns", "dd"]);
     explanation.expect(0, &["compress or\n  skip zeros"]);
     assert!(!explanation.out.contains("file-copy\n"), "{}", explanation.out);
@@ -461,10 +450,8 @@ fn anti_patterns_are_reported() {
 fn saved_results_are_explained_and_shown_again() {
     let saved = data("results/mixed.json");
     let ran = fathom(&["explain", &saved]);
-    ran.expect(
-        0,
-        &["a saved result of fathom", "N = 16.00", "160,137 operations per second"],
-    );
+    ran.exits(0)
+        .prints(&["a saved result of fathom", "N = 16.00", "160,137 operations per second"]);
     fathom(&["show", &saved]).expect(0, &["160,137"]);
     let fio = fathom(&["show", &saved, "--out", "fio-json"]);
     fio.expect(0, &["\"fio version\""]);

@@ -60,13 +60,10 @@ fn errors_of_other_dialects_have_their_own_lines() {
     let job = folder.path().join("wrong.fio");
     fs::write(&job, "[a]\nrw=randraed\n").unwrap();
     let ended = fathom(&["lint", text(&job)]);
-    ended.expect(
-        4,
-        &[
-            "error: fio: failed parsing rw=randraed",
-            "why: valid values: read, write, trim, randread",
-        ],
-    );
+    ended.exits(4).prints(&[
+        "error: fio: failed parsing rw=randraed",
+        "why: valid values: read, write, trim, randread",
+    ]);
     assert!(!ended.err.contains("\\n"), "{}", ended.err);
     fathom(&["ab", "--bogus 3", "null"]).expect(4, &["error: unexpected argument '--bogus' found"]);
     fathom(&["quick", "--seed", "abc"]).expect(4, &["'abc' for '--seed <NUMBER>': expected a number"]);
@@ -268,10 +265,8 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
         text(device.path()),
         &["--access", "sequential", "--block", "64k", "--save", text(&saved)],
     ));
-    ran.expect(
-        1,
-        &["WORKER-FAILED", "a read failed: Input/output error", "offset", "dmesg"],
-    );
+    ran.exits(1)
+        .prints(&["WORKER-FAILED", "a read failed: Input/output error", "offset", "dmesg"]);
     // The first 8 MiB, in blocks of 64 KiB, were read before the error.
     let results = archive::load(&saved).unwrap();
     let total = results.steps[0].jobs[0].total();
@@ -412,15 +407,12 @@ fn a_file_that_vanishes_between_steps_costs_no_results() {
     let child = spawn(&mut command(&["run", text(&job)]));
     std::thread::sleep(Duration::from_secs(2));
     fs::remove_file(&file).unwrap();
-    end(child).expect(
-        1,
-        &[
-            "NOT-STARTED (second)",
-            "No such file",
-            "first: 4 KiB random reads",
-            "did not start",
-        ],
-    );
+    end(child).exits(1).prints(&[
+        "NOT-STARTED (second)",
+        "No such file",
+        "first: 4 KiB random reads",
+        "did not start",
+    ]);
 }
 
 #[test]

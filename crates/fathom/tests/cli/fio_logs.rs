@@ -115,10 +115,8 @@ fn histograms_give_percentiles() {
     fs::write(folder.path().join("h_clat_hist.1.log"), line(500) + &line(1000)).unwrap();
     let ran = fathom(&["report", text(&folder.path().join("h_clat_hist.1.log")), "-o", "-"]);
     let page = &ran
-        .expect(
-            0,
-            &["completion latency of 2,000 operations", "no log of it (write_bw_log)"],
-        )
+        .exits(0)
+        .prints(&["completion latency of 2,000 operations", "no log of it (write_bw_log)"])
         .out;
     let found = values(&chart(page, "percentiles").unwrap(), "writes");
     // In milliseconds; p50 and p99, a twentieth of a factor of ten apart.

@@ -285,10 +285,8 @@ fn concurrent_runs_are_all_recorded() {
 /// warning that contains these words.
 fn assert_run_warns(workspace: &Workspace, words: &[&str]) -> Ran {
     let ran = workspace.fathom(&["run", "job.toml", "-q"]);
-    ran.expect(
-        0,
-        &["reads: ", "warning: this result is not in the history: ", "\n  help: "],
-    );
+    ran.exits(0)
+        .prints(&["reads: ", "warning: this result is not in the history: ", "\n  help: "]);
     ran.expect(0, words);
     assert_eq!(ran.err.lines().count(), 2, "{ran:#?}");
     ran
@@ -352,14 +350,11 @@ fn a_full_history_harms_no_run_and_stays_intact() {
     while fs::write(small.path().join("filler"), vec![1; size]).is_err() {
         size -= 4096;
     }
-    run().expect(
-        0,
-        &[
-            "reads: ",
-            "there is no space left for the history",
-            "fathom history prune --keep 100",
-        ],
-    );
+    run().exits(0).prints(&[
+        "reads: ",
+        "there is no space left for the history",
+        "fathom history prune --keep 100",
+    ]);
     let mut list = workspace.command(&["history", "--out", "json"]);
     let listed = finish(list.env("FATHOM_HISTORY", &history)).expect(0, &[]).json();
     assert_eq!(listed["entries"].as_array().unwrap().len(), 1);
@@ -529,13 +524,10 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
         .unwrap();
     assert_eq!(kernel["values"], serde_json::json!(["6.1.0", "6.8.0"]));
     let text = workspace.fathom(&["trend", "--force"]);
-    text.expect(
-        0,
-        &[
-            "Operations per second fell by 20 % between 5 (",
-            "IOPS, mean latency, p99 changed",
-        ],
-    );
+    text.exits(0).prints(&[
+        "Operations per second fell by 20 % between 5 (",
+        "IOPS, mean latency, p99 changed",
+    ]);
     assert!(flat(&text).contains("kernel 6.1.0 → 6.8.0"), "{text:#?}");
     assert_page_names_the_change(&workspace);
     workspace.fathom(&["trend", "1"]).expect(0, &["simulated:disk on "]);

@@ -275,13 +275,10 @@ fn wrong_files_and_command_lines_fail_with_code_1() {
     let folder = need!(Directory::fast());
     let results = folder.path().join("r.csv").display().to_string();
     let config = format!("{FILES}/v2006.icf");
-    fathom(&["iometer", &config, &results]).expect(
-        1,
-        &[
-            "A worker is assigned a target, \"D: \"Data\"\", that isn't available.",
-            "--map \"D:=DIRECTORY\"",
-        ],
-    );
+    fathom(&["iometer", &config, &results]).exits(1).prints(&[
+        "A worker is assigned a target, \"D: \"Data\"\", that isn't available.",
+        "--map \"D:=DIRECTORY\"",
+    ]);
     fathom(&["iometer", "/c", &config]).expect(1, &["without a result file", "add `/r FILE`"]);
     fathom(&["iometer", "/r", &results]).expect(1, &["no configuration file is named"]);
     let saved = folder.path().join("saved.csv");

@@ -412,11 +412,8 @@ fn a_status_line_replaces_a_view_that_is_unwanted_or_impossible() {
 #[test]
 fn a_requested_view_needs_a_terminal() {
     let ran = fathom(&["run", "--target", "null", "--time", "1s", "--live", "view"]);
-    ran.expect(
-        4,
-        &[
-            "cannot show the live view: standard error is not a terminal",
-            "--> --live view",
-        ],
-    );
+    ran.exits(4).prints(&[
+        "cannot show the live view: standard error is not a terminal",
+        "--> --live view",
+    ]);
 }

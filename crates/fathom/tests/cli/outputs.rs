@@ -253,14 +253,11 @@ fn two_copies_of_mountstats_are_compared() {
     let data = |name: &str| format!("{}/../../tests/data/nfs/{name}", env!("CARGO_MANIFEST_DIR"));
     let (before, after) = (data("before.txt"), data("after.txt"));
     let ran = fathom(&["nfs", &before, &after]);
-    ran.expect(
-        0,
-        &[
-            "nfs4 127.0.0.1:/ on /media/a",
-            "12.50 MiB went to it",
-            "the busiest connection carried 50 % of the requests",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "nfs4 127.0.0.1:/ on /media/a",
+        "12.50 MiB went to it",
+        "the busiest connection carried 50 % of the requests",
+    ]);
     let row = |name: &str| -> Vec<String> {
         let line = ran.out.lines().find(|line| line.trim().starts_with(name)).unwrap();
         line.split_whitespace().map(str::to_owned).collect()

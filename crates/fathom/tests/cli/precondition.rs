@@ -97,14 +97,11 @@ fn a_device_that_never_becomes_steady_is_reported_with_an_exit_code() {
         job.display()
     );
     let ran = fathom_line(&line);
-    ran.expect(
-        1,
-        &[
-            "NOT reached in 7 rounds",
-            "(maximum 20 %): missed",
-            "Continue with `--passes 0`",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "NOT reached in 7 rounds",
+        "(maximum 20 %): missed",
+        "Continue with `--passes 0`",
+    ]);
     assert!(!ran.out.contains("yes\n"), "{ran:#?}");
 }
 
@@ -116,14 +113,11 @@ fn the_matrix_has_all_its_cells() {
         "precondition {} --matrix --round 20ms --passes 0 --depth 1",
         job.display()
     ));
-    ran.expect(
-        0,
-        &[
-            "[1/25, 56/56] 0/100 512 B",
-            "IOPS of round 5",
-            "Steady state reached: rounds 1 to 5",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "[1/25, 56/56] 0/100 512 B",
+        "IOPS of round 5",
+        "Steady state reached: rounds 1 to 5",
+    ]);
     assert!(!ran.err.contains("filling"));
 }
 
@@ -154,16 +148,13 @@ fn a_device_is_only_written_if_it_is_named_again() {
     let words = ["precondition", path, "--round", "100ms", "--rounds", "5"];
     fathom(&words).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
     let shown = fathom(&[&words[..], &["--dry-run"]].concat());
-    shown.expect(
-        3,
-        &[
-            "filled 2 times, then up to 5 rounds",
-            "filling:",
-            "round 1:",
-            "refused",
-            "nothing was opened for writing",
-        ],
-    );
+    shown.exits(3).prints(&[
+        "filled 2 times, then up to 5 rounds",
+        "filling:",
+        "round 1:",
+        "refused",
+        "nothing was opened for writing",
+    ]);
     let ran = fathom(&[&words[..], &["--allow-destroy", path, "-q"]].concat());
     assert!(
         matches!(ran.code, Some(0 | 1)) && ran.out.contains("Filled: 32 MiB"),

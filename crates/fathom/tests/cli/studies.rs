@@ -111,14 +111,11 @@ fn two_parameters_make_a_table_and_a_curve_for_each_row() {
     let folder = folder();
     let job = device(folder.path(), "four", 4, "100us");
     let ran = sweep(&job, "--over depth=1..16 --over block=4k,64k --time 100ms -q");
-    ran.expect(
-        0,
-        &[
-            "IOPS over depth (across) and block (down)",
-            "Recommendation (block 64 KiB)",
-            "Use 4 in flight",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "IOPS over depth (across) and block (down)",
+        "Recommendation (block 64 KiB)",
+        "Use 4 in flight",
+    ]);
 }
 
 #[test]
@@ -428,15 +425,12 @@ fn saved_results_are_compared_and_ranked() {
     let ran = fathom(&["compare", &disks[0], &disks[2]]);
     ran.expect(0, &["is better than", "+25 %", "fathom ab"]);
     let three = fathom(&["compare", &disks[0], &disks[1], &disks[2]]);
-    three.expect(
-        0,
-        &[
-            "From the best to the worst",
-            "against c.fathom (95 %)",
-            "b.fathom is worse than",
-            "the order may be chance",
-        ],
-    );
+    three.exits(0).prints(&[
+        "From the best to the worst",
+        "against c.fathom (95 %)",
+        "b.fathom is worse than",
+        "the order may be chance",
+    ]);
     // One table: nothing is compared only with the first.
     let places: Vec<usize> = ["1. ", "2. ", "3. "]
         .map(|place| three.out.matches(place).count())
@@ -514,10 +508,8 @@ fn reports_of_other_tools_are_compared() {
     // The reports are of two runs and contain no series. So the figures are printed without a
     // decision.
     let ran = fathom(&["compare", &json, &normal]);
-    ran.expect(
-        0,
-        &["21,300      16,000   -25 %", "not known", "how much of that is chance"],
-    );
+    ran.exits(0)
+        .prints(&["21,300      16,000   -25 %", "not known", "how much of that is chance"]);
     let refused = fathom(&[
         "compare",
         &report("02-fiowrite/out.json"),

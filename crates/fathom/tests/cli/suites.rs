@@ -147,14 +147,11 @@ fn the_worst_verdict_decides_the_exit_code() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";
     let ran = on_device(&folder, kept, &[]);
-    ran.expect(
-        0,
-        &[
-            "trial, 20",
-            "objective: the device is understood",
-            "kept      PASS          iops >= 1000",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "trial, 20",
+        "objective: the device is understood",
+        "kept      PASS          iops >= 1000",
+    ]);
     let unknown = "[[workload]]\nname = \"unknown\"\nrequire = \"iops>=1000,p99.999<=90ms\"\n";
     on_device(&folder, &format!("{kept}{unknown}"), &[])
         .expect(2, &["INCONCLUSIVE  p99.999 <= 90 ms", "\nINCONCLUSIVE\n"]);
@@ -228,14 +225,11 @@ fn mistakes_are_reported_before_anything_runs() {
         file.display(),
         folder.path().display()
     ));
-    dry.expect(
-        0,
-        &[
-            "database: required: iops>=4000,mean<=3ms,p99<=10ms (issued at that rate)",
-            "dry run",
-            "preset: oltp@1",
-        ],
-    );
+    dry.exits(0).prints(&[
+        "database: required: iops>=4000,mean<=3ms,p99<=10ms (issued at that rate)",
+        "dry run",
+        "preset: oltp@1",
+    ]);
     // The log only writes, as its preset says; the others read.
     dry.out.assert_lacks(&["SIMPLE-TEST", "WRITE-ONLY-SUITE"]);
 }

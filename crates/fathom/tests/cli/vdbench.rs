@@ -271,14 +271,11 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
          rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
          rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
-    ran.expect(
-        0,
-        &[
-            "Vdbench is trying to create a directory, but the directory that we are",
-            "trying to delete does not exist, and there are no threads currently",
-            "..setattr... ...access...",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Vdbench is trying to create a directory, but the directory that we are",
+        "trying to delete does not exist, and there are no threads currently",
+        "..setattr... ...access...",
+    ]);
     let sum = |run: &str, column: &str| -> f64 {
         let rows = flat_column(folder.path(), run, column);
         rows[..rows.len() - 1]
@@ -318,13 +315,10 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
          rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
          rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
-    ran.expect(
-        0,
-        &[
-            "Created totalsize=800.0k using          100 of          200 files for anchor=",
-            "Created workingset=200.0k using           25 of          100 files for anchor=",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Created totalsize=800.0k using          100 of          200 files for anchor=",
+        "Created workingset=200.0k using           25 of          100 files for anchor=",
+    ]);
     let first = |run: &str, column: &str| flat_column(folder.path(), run, column)[0].clone();
     let format = |column: &str| first("format_for_rd1", column);
     assert_eq!(format("Mkdir_rate"), "4.0000".into());
@@ -507,13 +501,10 @@ fn commands_of_a_parameter_file_need_permission() {
     run(both, "").expect(157, &[refused, "help: set FATHOM_ALLOW_EXEC=1 to allow it"]);
     assert!(!folder.path().join("made").exists() && !folder.path().join("data").exists());
     let ran = run(both, "1");
-    ran.expect(
-        0,
-        &[
-            "completed successfully",
-            "endcmd= failed: `echo last >&2; exit 3`: exit status: 3",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "completed successfully",
+        "endcmd= failed: `echo last >&2; exit 3`: exit status: 3",
+    ]);
     let places: Vec<usize> = [
         " Cmd: in /",
         "Starting RD=SD_format",
@@ -593,10 +584,8 @@ fn a_workload_keeps_its_rate_while_another_has_no_rate() {
          wd=wd1,sd=sd1,xfersize=4k,rdpct=100,iorate=50,priority=1\n\
          wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
-    ran.expect(
-        0,
-        &["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"],
-    );
+    ran.exits(0)
+        .prints(&["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"]);
     let rate = |name: &str| -> f64 {
         let page = fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
         let average = page.lines().rfind(|line| line.contains("avg_2-5")).unwrap();

@@ -23,14 +23,11 @@ fn a_lay_out_that_would_fill_the_file_system_is_refused() {
     ];
     for (sds, files) in cases {
         let ran = run_vdbench(folder.path(), &format!("{sds}{run}"), &[]);
-        ran.expect(
-            157,
-            &[
-                "cannot create ",
-                &format!(" at {files}: this would "),
-                " of its file system",
-            ],
-        );
+        ran.exits(157).prints(&[
+            "cannot create ",
+            &format!(" at {files}: this would "),
+            " of its file system",
+        ]);
         assert_eq!(names(folder.path()), ["output", "parmfile"]);
     }
 }

@@ -211,10 +211,8 @@ fn trees_are_copied_moved_and_removed() {
     };
     let rds = "rd=rd1,fwd=copy1,format=yes\nrd=rd2,fwd=move1";
     let ran = run_vdbench(folder.path(), &parameters(rds), &[]);
-    ran.expect(
-        0,
-        &["...copy....", "...move....", "trying to move a file, but no files"],
-    );
+    ran.exits(0)
+        .prints(&["...copy....", "...move....", "trying to move a file, but no files"]);
     assert_eq!((files(0), files(1)), (vec![], vec![40 << 10; 6]));
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -252,13 +250,10 @@ fn maxdata_ends_the_run_an_interval_later() {
     let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
          rd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n";
     let ran = run_vdbench(folder.path(), &parameters, &[]);
-    ran.expect(
-        0,
-        &[
-            "Reached maxdata=1k. rd=rd1 shutting down after next interval. ",
-            " avg_2-2 ",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Reached maxdata=1k. rd=rd1 shutting down after next interval. ",
+        " avg_2-2 ",
+    ]);
     let rd = &ran.out[ran.out.find("Starting RD=rd1").unwrap()..];
     let label = |line: &str| line.split_whitespace().nth(1).unwrap_or_default().to_owned();
     let rows: Vec<String> = rd.lines().skip(4).map(label).collect();
@@ -364,14 +359,11 @@ fn the_monitor_file_ends_a_run_and_the_test() {
     assert_eq!(fs::read_to_string(&control).unwrap(), "");
     fs::write(&control, "terminate\n").unwrap();
     let ran = end(child);
-    ran.expect(
-        0,
-        &[
-            "monitor=control: rd=rd1 shutting down",
-            "monitor=control: rd=rd2 shutting down",
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "monitor=control: rd=rd1 shutting down",
+        "monitor=control: rd=rd2 shutting down",
+        "completed successfully",
+    ]);
     assert!(!ran.out.contains("Starting RD=rd3"), "{}", ran.out);
 }
 

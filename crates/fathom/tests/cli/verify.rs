@@ -74,15 +74,12 @@ fn warnings_are_printed_below_the_verdict() {
 #[test]
 fn a_promise_that_is_broken_fails_with_its_figures() {
     let policy = "--policy provider-sla/ssd-ultra --size 40GB --time 60s";
-    on_device(&capped(360), policy).expect(
-        1,
-        &[
-            "FAIL          iops >= 400",
-            "360",
-            "below the required rate",
-            "FAIL          mean <= 3 ms",
-        ],
-    );
+    on_device(&capped(360), policy).exits(1).prints(&[
+        "FAIL          iops >= 400",
+        "360",
+        "below the required rate",
+        "FAIL          mean <= 3 ms",
+    ]);
     // The rate is kept, the latency is not.
     let slow = "servers = 16\nservice = \"exponential 5ms\"";
     on_device(slow, "--require iops>=200,mean<=3ms,p99<=100ms --depth 16 --time 60s").expect(
@@ -102,14 +99,11 @@ fn near_the_limit_the_tolerance_decides() {
     let page = folder.path().join("page.html");
     let arguments = format!("--require iops>=400 --time 60s --report {}", text(&page));
     let ran = on_device(&capped(392), &arguments);
-    ran.expect(
-        1,
-        &[
-            "FAIL          iops >= 400",
-            "(>= 396 passes: 1 % tolerance)",
-            "saturated",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "FAIL          iops >= 400",
+        "(>= 396 passes: 1 % tolerance)",
+        "saturated",
+    ]);
     // Title and first sentence say what is broken, and by how much.
     let written = fs::read_to_string(&page).unwrap();
     written.assert_contains(&[
@@ -136,14 +130,11 @@ fn near_the_limit_the_tolerance_decides() {
         .unwrap();
     assert!(next.contains("--time</span> 50") && !next.contains("60s"), "{next}");
     assert!(page.contains(": cannot tell whether p99.99 &lt;= 50 ms is met</title>"));
-    ran.expect(
-        2,
-        &[
-            "PASS          iops >= 200",
-            "INCONCLUSIVE  p99.99 <= 50 ms",
-            "100000 are needed",
-        ],
-    );
+    ran.exits(2).prints(&[
+        "PASS          iops >= 200",
+        "INCONCLUSIVE  p99.99 <= 50 ms",
+        "100000 are needed",
+    ]);
 }
 
 /// Probes find what a device reaches at a greater depth.
@@ -231,10 +222,8 @@ fn a_direction_clause_counts_only_its_operations() {
     let writes = "servers = 64\nservice = \"500us\"\nlayer = [\"iops 1000 writes\"]";
     let require = "read.iops>=1000,write.iops>=900,iops>=4000";
     let ran = on_device(writes, &format!("--require {require} --read 70 --time 30s"));
-    ran.expect(
-        1,
-        &["PASS          read.iops >= 1000", "PASS          write.iops >= 900"],
-    );
+    ran.exits(1)
+        .prints(&["PASS          read.iops >= 1000", "PASS          write.iops >= 900"]);
     ran.expect(1, &["FAIL          iops >= 4000"]);
     let outage = "servers = 64\nservice = \"500us\"\nstall = \"12s 5s\"";
     let arguments = "--require read.iops>=2000,iops>=4000 --read 70 --time 30s";
@@ -514,17 +503,14 @@ fn the_catalogue_is_listed_and_explained() {
 #[test]
 fn advice_names_the_disk_to_order() {
     let arguments = "advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB";
-    fathom_line(arguments).expect(
-        0,
-        &[
-            "aws/gp3",
-            "size 500 GiB; iops 6000; mbps 287",
-            "Not enough",
-            "at most 262.1 MB/s",
-            "Test all that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
-            "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
-        ],
-    );
+    fathom_line(arguments).exits(0).prints(&[
+        "aws/gp3",
+        "size 500 GiB; iops 6000; mbps 287",
+        "Not enough",
+        "at most 262.1 MB/s",
+        "Test all that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
+        "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
+    ]);
     // The disk promises another rate than the requested one.
     fathom_line("advise --iops 6100 --size 100GiB --block 8k").expect(
         0,

@@ -77,14 +77,11 @@ fn a_mistake_in_a_policy_file_is_located_as_in_a_job_file() {
     let policy = file(folder.path(), "mine.toml", "schema = 1\n[policy]\nid = \"my\n");
     let ran = fathom(&["verify", "/nowhere", "--policy", text(&policy)]);
     let at = format!("\n  --> {}:3:9  id = \"my\n", text(&policy));
-    ran.expect(
-        4,
-        &[
-            "error: invalid basic string",
-            &at,
-            "\n  help: `fathom policies NAME --toml`",
-        ],
-    );
+    ran.exits(4).prints(&[
+        "error: invalid basic string",
+        &at,
+        "\n  help: `fathom policies NAME --toml`",
+    ]);
     ran.err.assert_lacks(&["TOML parse error", "\\n"]);
 }
 
@@ -98,14 +95,11 @@ fn the_rate_is_the_largest_that_a_clause_needs() {
     assert_eq!(json["issued"]["rate_iops"], 3000.0, "{json:#}");
     // A rate that the user gave is kept, with advice on what it cannot show.
     let less = verify(&[text(&device)], &[&policy[..], &["--rate", "300"]].concat());
-    less.expect(
-        2,
-        &[
-            "PASS          iops >= 300",
-            "only 300 operations per second were requested",
-            "repeat with --rate 3000",
-        ],
-    );
+    less.exits(2).prints(&[
+        "PASS          iops >= 300",
+        "only 300 operations per second were requested",
+        "repeat with --rate 3000",
+    ]);
 }
 
 #[test]

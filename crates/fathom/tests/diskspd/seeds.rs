@@ -95,10 +95,8 @@ fn random_reads_of_a_new_file() {
     // The total has no file.
     assert_eq!(total[2].len(), 8);
     // The default is 5 seconds.
-    ran.expect(
-        0,
-        &["\twarm up time: 5s\n", "\tgathering IOPS at intervals of 1000ms\n"],
-    );
+    ran.exits(0)
+        .prints(&["\twarm up time: 5s\n", "\tgathering IOPS at intervals of 1000ms\n"]);
 }
 
 #[test]
@@ -128,13 +126,10 @@ fn a_thread_pool_reads_or_writes() {
 fn a_mixed_load_with_the_old_cache_switch() {
     let line = "-b64K -d2 -W0 -t8 -o8 -h -r -w20 -L -c32M test_002.dat";
     let ran = need!(check(line, &["test_002.dat"]));
-    ran.expect(
-        0,
-        &[
-            "\t\tperforming mix test (read/write ratio: 80/20)\n",
-            "\t\tsoftware cache disabled\n\t\thardware write cache disabled, writethrough on\n",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "\t\tperforming mix test (read/write ratio: 80/20)\n",
+        "\t\tsoftware cache disabled\n\t\thardware write cache disabled, writethrough on\n",
+    ]);
     let [all, writes] = ["Total IO", "Write IO"].map(|title| table(&ran, title)[8][2].parse::<f64>().unwrap());
     // Directions are random. The tolerance is five standard deviations.
     let tolerance = 5.0 * (0.2 * 0.8 / all).sqrt();
@@ -171,13 +166,10 @@ fn typographic_dashes_are_accepted_and_rate_limits_are_kept() {
     if ran.err.contains("Error opening file") {
         return testbed::note("tmpfs has no direct I/O before Linux 6.6");
     }
-    ran.expect(
-        0,
-        &[
-            "note: read a typographic dash as `-` in `–Sh`, `–o1`,",
-            "\t\tthroughput rate-limited to 2000 IOPS\n",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "note: read a typographic dash as `-` in `–Sh`, `–o1`,",
+        "\t\tthroughput rate-limited to 2000 IOPS\n",
+    ]);
     let rows = table(&ran, "Total IO");
     let rate = |row: &Vec<String>| row[4].parse::<f64>().unwrap();
     for row in &rows[..2] {

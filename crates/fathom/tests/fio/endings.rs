@@ -71,13 +71,10 @@ fn ignored_errors_are_counted() {
     let path = text(faulty.file());
     let line = format!("--name=x --filename={path} --rw=read --bs=64k --continue_on_error=read");
     let ran = sandbox.line(&line);
-    ran.expect(
-        0,
-        &[
-            "issued rwts: total=256,0,0,0",
-            "errors    : total=16, first_error=5/<Input/output error>",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "issued rwts: total=256,0,0,0",
+        "errors    : total=16, first_error=5/<Input/output error>",
+    ]);
     assert_eq!(ran.err, "");
 }
 
@@ -96,14 +93,11 @@ fn a_full_disk_fails_the_job() {
             text(&file)
         );
         let ran = sandbox.line(&line);
-        ran.expect(
-            1,
-            &[
-                "err=28",
-                "No space left on device",
-                "hint: free some space, or set a smaller size",
-            ],
-        );
+        ran.exits(1).prints(&[
+            "err=28",
+            "No space left on device",
+            "hint: free some space, or set a smaller size",
+        ]);
         let _ = fs::remove_file(&file);
     }
 }
@@ -117,16 +111,11 @@ fn fill_device_ends_without_an_error() {
     let ran = sandbox.line(&format!(
         "--name=x --filename={file} --rw=write --bs=1m --size=64m --fill_device=1"
     ));
-    ran.expect(
-        0,
-        &[
-            &format!(
-                "fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"
-            ),
-            "x: (groupid=0, jobs=1): err= 0:",
-            "issued rwts: total=0,17,0,0",
-        ],
-    );
+    ran.exits(0).prints(&[
+        &format!("fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"),
+        "x: (groupid=0, jobs=1): err= 0:",
+        "issued rwts: total=0,17,0,0",
+    ]);
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     fs::remove_file(&file).unwrap();
     // A failed reservation is reported at once.
@@ -228,14 +217,11 @@ fn a_misspelt_option_is_reported_with_its_line() {
         "[a]\nioengine=null\n\nsize=1m\niodepht=4\n",
     )
     .unwrap();
-    sandbox.line("a.fio").expect(
-        1,
-        &[
-            "Bad option <iodepht=4>\n",
-            "Did you mean iodepth?\n",
-            "hint: a.fio:5: `iodepht`: did you mean `iodepth`?\n",
-        ],
-    );
+    sandbox.line("a.fio").exits(1).prints(&[
+        "Bad option <iodepht=4>\n",
+        "Did you mean iodepth?\n",
+        "hint: a.fio:5: `iodepht`: did you mean `iodepth`?\n",
+    ]);
 }
 
 #[test]
@@ -347,14 +333,11 @@ fn commands_of_a_job_need_permission() {
         "{ran:#?}"
     );
     let ran = calling::finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
-    ran.expect(
-        0,
-        &[
-            "x : Saving output of prerun in x.prerun.txt\n",
-            "x : Saving output of postrun in x.postrun.txt\n",
-            "x: (groupid=0, jobs=1): err= 0",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "x : Saving output of prerun in x.prerun.txt\n",
+        "x : Saving output of postrun in x.postrun.txt\n",
+        "x: (groupid=0, jobs=1): err= 0",
+    ]);
     let output = |when: &str| fs::read_to_string(sandbox.path().join(format!("x.{when}.txt"))).unwrap();
     assert_eq!(output("prerun"), "before\n".into());
     assert_eq!(output("postrun"), "after\n".into());

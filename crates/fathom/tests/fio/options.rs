@@ -482,13 +482,10 @@ fn devices_have_the_named_scheduler_during_the_run() {
     assert!(switched, "the scheduler never became {other}");
     assert_eq!(current_scheduler(device.path()), before);
     let ran = sandbox.line(&format!("--name=x --size=4k {target} --ioscheduler=unheard-of"));
-    ran.expect(
-        1,
-        &[
-            "fio: unable to set io scheduler to unheard-of",
-            "func=iosched_switch, error=Invalid argument",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "fio: unable to set io scheduler to unheard-of",
+        "func=iosched_switch, error=Invalid argument",
+    ]);
     assert_eq!(current_scheduler(device.path()), before);
 }
 

@@ -6,22 +6,17 @@ use dialects::diskspd::profile::ResultFormat;
 use dialects::diskspd::{EventRole, xml};
 use testbed::With;
 
-use crate::diskspd::support::{
-    TestEnv, check_bare_refusal, check_refused, end, newer, profile, reading, request, split, strings,
-};
+use crate::diskspd::support::{AssertMessages, TestEnv, end, newer, profile, reading, request, split, strings};
 
 #[test]
 fn the_order_decides_which_mistake_is_reported() {
     // Targets first, then the first pass, then the second pass from left to right.
-    check_refused(
-        "-q t.dat -b0x",
-        &["ERROR: parameters (-b0x) must come before targets on the command line"],
-    );
-    check_refused("-q -o0 -d-1", &["ERROR: invalid measured duration time (-d): '-1'"]);
-    check_refused("-q -o0", &["ERROR: invalid option: '-q'"]);
-    check_bare_refusal("-o0");
+    "-q t.dat -b0x".assert_refused(&["ERROR: parameters (-b0x) must come before targets on the command line"]);
+    "-q -o0 -d-1".assert_refused(&["ERROR: invalid measured duration time (-d): '-1'"]);
+    "-q -o0".assert_refused(&["ERROR: invalid option: '-q'"]);
+    "-o0".assert_refused_by_name(&[]);
     for garbage in ["--help", "-", "-é5", "-0"] {
-        check_refused(garbage, &[&format!("ERROR: invalid option: '{garbage}'")]);
+        garbage.assert_refused(&[&format!("ERROR: invalid option: '{garbage}'")]);
     }
 }
 
@@ -79,7 +74,7 @@ fn switches_of_the_next_version_are_refused_by_name() {
         ("-u8", &["ERROR: invalid option: '-u8'"]),
     ] {
         // As in 2.2, which does not know them.
-        check_refused(switch, says);
+        switch.assert_refused(says);
         let hints = end(reading(&format!("{switch} t.dat"))).hints;
         assert!(
             hints.iter().any(|hint| hint.contains("FATHOM_DISKSPD_VERSION=2.3")),
