@@ -1,5 +1,7 @@
 //! Methods that tests add to texts and to values.
 
+use std::fmt::Debug;
+
 /// A text that a test examines; a failure shows the missing part and the text.
 pub trait AssertContains {
     /// Asserts that the text has each of these parts.
@@ -21,6 +23,20 @@ impl AssertContains for str {
         assert!(found.is_empty(), "{found:?} is there: {self}");
     }
 }
+
+/// A value that is compared with a long expected one.
+pub trait AssertIs {
+    /// Asserts that the value equals the expected one.
+    #[track_caller]
+    fn assert_is<E: Debug + ?Sized>(&self, expected: &E)
+    where
+        Self: Debug + PartialEq<E>,
+    {
+        assert_eq!(self, expected);
+    }
+}
+
+impl<T: ?Sized> AssertIs for T {}
 
 /// A value that differs from another one in few fields.
 pub trait With: Sized {

@@ -63,7 +63,7 @@ mod zram;
 
 #[cfg(not(target_os = "linux"))]
 pub use directory_elsewhere::Directory;
-pub use extensions::{AssertContains, With};
+pub use extensions::{AssertContains, AssertIs, With};
 #[cfg(target_os = "linux")]
 pub use fault_fs::{FaultFs, Seen};
 #[cfg(target_os = "linux")]

@@ -108,10 +108,7 @@ fn entries_are_labelled_found_and_pruned() {
     assert_eq!(listed(&[]), ["3", "2", "1"]);
     assert_eq!(listed(&["list", "--limit", "2"]), ["3", "2"]);
     assert_eq!(listed(&["--label", "Update"]), ["2"]);
-    assert_eq!(
-        listed(&["--target", "simulated:d", "--kind", "run", "--since", "1h"]),
-        ["3", "2", "1"]
-    );
+    listed(&["--target", "simulated:d", "--kind", "run", "--since", "1h"]).assert_is(&["3", "2", "1"]);
     workspace
         .fathom(&["history", "--until", "1h"])
         .expect(0, &["no entry matches"]);

@@ -27,15 +27,12 @@ fn four_workers_cycle_and_explain_reads_their_results() {
     fathom(&words).expect(0, &[]);
     let text = fs::read_to_string(&results).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(
-        lines[..4],
-        [
-            "'Test Type,Test Description",
-            "5,four workers- cycled",
-            "'Version",
-            "1.1.0"
-        ]
-    );
+    lines[..4].assert_is(&[
+        "'Test Type,Test Description",
+        "5,four workers- cycled",
+        "'Version",
+        "1.1.0",
+    ]);
     assert_eq!(lines.iter().filter(|line| **line == "'Results").count(), 8);
     assert_eq!(
         lines.iter().filter(|line| **line == "'Access specifications").count(),

@@ -47,5 +47,5 @@ mod prelude {
     pub use std::path::{Path, PathBuf};
     pub use std::process::{Command, Stdio};
     pub use std::time::{Duration, Instant};
-    pub use testbed::{AssertContains, Directory, TmpFs, need};
+    pub use testbed::{AssertContains, AssertIs, Directory, TmpFs, need};
 }

@@ -262,12 +262,9 @@ fn two_copies_of_mountstats_are_compared() {
         let line = ran.out.lines().find(|line| line.trim().starts_with(name)).unwrap();
         line.split_whitespace().map(str::to_owned).collect()
     };
-    assert_eq!(
-        row("WRITE"),
-        [
-            "WRITE", "200", "-", "65.7", "0.1", "0.000", "0.045", "0.050", "0", "0", "0"
-        ]
-    );
+    row("WRITE").assert_is(&[
+        "WRITE", "200", "-", "65.7", "0.1", "0.000", "0.045", "0.050", "0", "0", "0",
+    ]);
     let mounts = fathom(&["nfs", &before, &after, "--json"]).json();
     assert_eq!(mounts[1]["bytes"]["to_server"], 6_553_600);
     fathom(&["nfs", &after, &before]).expect(0, &["the counters in"]);

@@ -117,16 +117,13 @@ fn reports_have_links_skew_tables_includes_and_processor_time() {
         .into_iter()
         .filter(|line| line.contains("HREF=\"#"))
         .collect();
-    assert_eq!(
-        links,
-        [
-            "Link to Run Definitions:         <A HREF=\"#_0\">SD_format For loops: threads=2 iorate=max</A>",
-            "                                 <A HREF=\"#_1\">rd1 For loops: threads=1 rdpct=0</A>",
-            "                                                          <A HREF=\"#_2\">rdpct=50</A>",
-            "                                 <A HREF=\"#_3\">rd1 For loops: threads=2 rdpct=0</A>",
-            "                                                          <A HREF=\"#_4\">rdpct=50</A>",
-        ]
-    );
+    links.assert_is(&[
+        "Link to Run Definitions:         <A HREF=\"#_0\">SD_format For loops: threads=2 iorate=max</A>",
+        "                                 <A HREF=\"#_1\">rd1 For loops: threads=1 rdpct=0</A>",
+        "                                                          <A HREF=\"#_2\">rdpct=50</A>",
+        "                                 <A HREF=\"#_3\">rd1 For loops: threads=2 rdpct=0</A>",
+        "                                                          <A HREF=\"#_4\">rdpct=50</A>",
+    ]);
     for number in 0..5 {
         assert!(page("summary").contains(&format!("<a name=\"_{number}\">")), "{number}");
     }

@@ -50,10 +50,7 @@ fn a_path_attached_to_a_switch_is_a_missing_target() {
     let sandbox = Sandbox::new();
     let ran = sandbox.noted(r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L:\ClusterStorage\test01\targetfile\IO.dat");
     ran.expect(3, &[r"hint: `-L` takes no value"]);
-    assert_eq!(
-        diskspd_lines(&ran.err),
-        ["ERROR: need to provide at least one filename"]
-    );
+    diskspd_lines(&ran.err).assert_is(&["ERROR: need to provide at least one filename"]);
     assert_eq!((ran.out.as_str(), sandbox.names()), ("", Vec::new()));
 }
 

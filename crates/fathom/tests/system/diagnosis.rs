@@ -1,6 +1,6 @@
 //! Diagnosis of the limit of a load, on the real kernel.
 
-use testbed::{AssertContains, Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
+use testbed::{AssertContains, AssertIs, Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
 use crate::calling::{fathom, split_words, text};
 
@@ -138,10 +138,7 @@ fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
     let answers: Vec<_> = (0..2)
         .map(|job| &json["diagnoses"][job]["diagnosis"]["layer"])
         .collect();
-    assert_eq!(
-        answers,
-        ["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]
-    );
+    answers.assert_is(&["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]);
     // The file states its limits, so the result keeps them.
     let again = fathom(&["explain", text(&saved)]);
     again.expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);

@@ -61,5 +61,5 @@ mod prelude {
     pub use std::sync::Mutex;
     pub use std::sync::atomic::AtomicBool;
     pub use std::time::{Duration, Instant};
-    pub use testbed::{AssertContains, Directory, need};
+    pub use testbed::{AssertContains, AssertIs, Directory, need};
 }

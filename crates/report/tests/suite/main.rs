@@ -33,5 +33,5 @@ mod prelude {
     pub use serde_json::Value;
     pub use std::fs;
     pub use std::path::Path;
-    pub use testbed::{AssertContains, With};
+    pub use testbed::{AssertContains, AssertIs, With};
 }

@@ -412,10 +412,7 @@ fn names_are_escaped() {
         text.contains("&lt;/script&gt;&lt;script&gt;alert(1)"),
         "the name is there as text"
     );
-    assert_eq!(
-        to_identifier(nasty),
-        "script--script-alert-1---script-----img-src-x-onerror-aler"
-    );
+    to_identifier(nasty).assert_is("script--script-alert-1---script-----img-src-x-onerror-aler");
 }
 
 #[test]
@@ -465,13 +462,10 @@ fn a_judged_result_is_repeated_and_judged_again() {
         next.sentence,
         "Stop the other programs (mysqld), then repeat for the full time: --time 300s. On host example, in /home/dba:"
     );
-    assert_eq!(
-        next.advice,
-        [
-            "`fathom run --target /d --save a-again.fathom --report a-again.html --time 300s`",
-            "`fathom report a-again.fathom --require 'p99<=3ms' -o b-again.html`",
-        ]
-    );
+    next.advice.assert_is(&[
+        "`fathom run --target /d --save a-again.fathom --report a-again.html --time 300s`",
+        "`fathom report a-again.fathom --require 'p99<=3ms' -o b-again.html`",
+    ]);
 }
 
 #[test]
@@ -498,10 +492,8 @@ fn an_untested_figure_and_a_judged_percentile_are_shown() {
     };
     let page = run::create_page(&results, &context);
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
-    assert_eq!(
-        next.advice[1],
-        "to test the throughput as well: `fathom verify d.toml --report a-throughput.html --block 64KiB`"
-    );
+    next.advice[1]
+        .assert_is("to test the throughput as well: `fathom verify d.toml --report a-throughput.html --block 64KiB`");
     assert!(page.tiles.iter().any(|tile| tile.name == "99.9 % took no longer than"));
     // `verify` takes its load from options, not from the job file.
     let help = page.findings[0].help.as_ref().unwrap();

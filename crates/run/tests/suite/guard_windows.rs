@@ -147,17 +147,14 @@ fn the_system_disk_is_always_refused() {
     );
     let refusal = decision.refusal().unwrap();
     let texts: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        texts,
-        [
-            "the running system is started from its partition Harddisk0Partition1",
-            "the running system is started from its partition Harddisk0Partition2",
-            r"its partition Harddisk0Partition3 is mounted at C:\ (NTFS)",
-            "the system swaps to its partition Harddisk0Partition3",
-            "the running system runs from its partition Harddisk0Partition3",
-            "it has partitions: Harddisk0Partition1, Harddisk0Partition2, Harddisk0Partition3, Harddisk0Partition4",
-        ]
-    );
+    texts.assert_is(&[
+        "the running system is started from its partition Harddisk0Partition1",
+        "the running system is started from its partition Harddisk0Partition2",
+        r"its partition Harddisk0Partition3 is mounted at C:\ (NTFS)",
+        "the system swaps to its partition Harddisk0Partition3",
+        "the running system runs from its partition Harddisk0Partition3",
+        "it has partitions: Harddisk0Partition1, Harddisk0Partition2, Harddisk0Partition3, Harddisk0Partition4",
+    ]);
     assert_eq!(
         refusal.help,
         "this system runs from it; choose another target. No option overrides this"
@@ -297,10 +294,7 @@ fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
     );
     let hidden = decide(&machine(), &subject("X", 5, 0), CallerKind::DropIn, true);
     let texts = hidden.refusal().unwrap().reasons[0].to_string();
-    assert_eq!(
-        texts,
-        "cannot determine whether it is in use: the system lists it neither as a disk or partition nor as a volume on one"
-    );
+    texts.assert_is("cannot determine whether it is in use: the system lists it neither as a disk or partition nor as a volume on one");
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;
     assert!(

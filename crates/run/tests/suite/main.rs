@@ -50,5 +50,5 @@ mod prelude {
     pub use std::path::{Path, PathBuf};
     pub use std::process::Command;
     pub use std::sync::atomic::AtomicBool;
-    pub use testbed::{With, need};
+    pub use testbed::{AssertIs, With, need};
 }

@@ -353,10 +353,7 @@ fn a_worker_cannot_mix_simulated_time_with_real_time() {
     let mut mixed = with_second_target(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     mixed.targets[1].kind = TargetKind::Nothing { size: Bytes::gib(1) };
     let error = try_run(mixed).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "one worker cannot use simulated devices and null target together"
-    );
+    error.assert_is("one worker cannot use simulated devices and null target together");
     let mut locked = plan(device(), Stop::after(Nanos::secs(1)), vec![on_target(0)]);
     locked.steps[0].jobs[0].workers[0].streams[0].lock = FileLock::Exclusive;
     assert_eq!(

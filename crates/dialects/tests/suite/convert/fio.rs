@@ -7,6 +7,7 @@ use dialects::fio::options::queue::Sync;
 use dialects::fio::options::typed::{Distribution, Piece};
 use dialects::fio::values::Amount;
 use model::plan::Plan;
+use testbed::AssertIs;
 
 use crate::convert::support::{diskspd_line, fio_again, flags, job_file, texts};
 
@@ -146,10 +147,7 @@ fn a_request_pool_becomes_a_set_of_files() {
     assert_eq!(fio_again(&written)[0].options.files.filename, ["a.dat", "dir/b:c.dat"]);
     // A depth for each target is not a depth over all of them.
     let converted = to_fio(&diskspd_line("-b4K -F2 -o16 -r -n a.dat b.dat"));
-    assert_eq!(
-        texts(&converted.lost),
-        ["DiskSpd -o, -O: 16 on each target; fio: 32 over all targets"]
-    );
+    texts(&converted.lost).assert_is(&["DiskSpd -o, -O: 16 on each target; fio: 32 over all targets"]);
 }
 
 /// fio's grammar knows every option that the conversion writes, also in combinations.

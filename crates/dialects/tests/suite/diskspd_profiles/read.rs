@@ -3,7 +3,7 @@
 
 use dialects::diskspd::profile::{Cache, Precreate, Processor, Profile, Range, ResultFormat, Target, TimeSpan};
 use dialects::diskspd::xml::{XmlError, XmlErrorKind, read};
-use testbed::With;
+use testbed::{AssertIs, With};
 
 /// A document with these elements in the profile, in its time span and in its target.
 fn document(profile: &str, span: &str, target: &str) -> String {
@@ -422,13 +422,10 @@ fn the_schema_is_checked_first() {
 fn a_mistake_has_a_position() {
     let error = refused("<Profile>\n  <Progress>1</Progress>\n  <ResultFormat>json</ResultFormat>\n</Profile>");
     assert_eq!((error.line, error.column), (3, 3));
-    assert_eq!(
-        error.lines(),
-        [
-            "ERROR: failed to load profile, line 3, line position 3, errorCode c00ce000",
-            "ERROR: reason: <ResultFormat> is 'text' or 'xml', not 'json'",
-        ]
-    );
+    error.lines().assert_is(&[
+        "ERROR: failed to load profile, line 3, line position 3, errorCode c00ce000",
+        "ERROR: reason: <ResultFormat> is 'text' or 'xml', not 'json'",
+    ]);
     let error = refused("<Profile>\n  <Progress>1</Profile>");
     assert_eq!((error.kind, error.line), (XmlErrorKind::Syntax, 2));
     assert!(!error.reason.contains(" at 2:"), "{}", error.reason);

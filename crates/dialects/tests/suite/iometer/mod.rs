@@ -9,7 +9,7 @@ use model::block_size::BlockSizes;
 use model::plan::{Depth, Plan, Prepare, Stream};
 use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Nanos};
-use testbed::AssertContains;
+use testbed::{AssertContains, AssertIs};
 
 pub(crate) const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 
@@ -105,10 +105,7 @@ fn workers_and_targets_cycle_and_specifications_follow() {
     let steps: Vec<String> = plan.steps.iter().map(shape).collect();
     // Two workers, then four; one target each, then two. Worker 3 idles in the second
     // specification.
-    assert_eq!(
-        steps,
-        ["1 1", "1 2", "1 1 1 1", "1 2 1 2", "1 1", "1 2", "1 1 1", "1 2 2"]
-    );
+    steps.assert_is(&["1 1", "1 2", "1 1 1 1", "1 2 1 2", "1 1", "1 2", "1 1 1", "1 2 2"]);
     let paths: Vec<&str> = plan.targets.iter().map(|target| &*target.path).collect();
     assert_eq!(paths, ["/d/iobw.tst", "/e/iobw.tst"]);
     let filled = Prepare::Filled {

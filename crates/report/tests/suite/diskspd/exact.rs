@@ -148,35 +148,26 @@ fn the_processor_table_has_every_optional_column() {
     results.steps[0].cores = vec![busy(0, [225, 1025, 8750]), busy(71, [25, 225, 9750])];
     let text = text(&results);
     let table = section(&text, "Socket | ");
-    assert_eq!(
-        table[..3],
-        [
-            "Socket | Node | Group | Core | Class | CPU |  Usage |  User  | Kernel |  Idle",
-            "-------------------------------------------------------------------------------",
-            "      0|     0|      0|     0|     1P|    0|  12.50%|   2.25%|  10.25%|  87.50%",
-        ]
-    );
+    table[..3].assert_is(&[
+        "Socket | Node | Group | Core | Class | CPU |  Usage |  User  | Kernel |  Idle",
+        "-------------------------------------------------------------------------------",
+        "      0|     0|      0|     0|     1P|    0|  12.50%|   2.25%|  10.25%|  87.50%",
+    ]);
     // Each cell is followed by a bar and a blank, as the headers are.
-    assert_eq!(
-        table[7..],
-        [
-            "      1|     1|      1|     3|     0 |    7|   2.50%|   0.25%|   2.25%|  97.50%",
-            "-------------------------------------------------------------------------------",
-            "                                       avg.|   2.50%|   0.42%|   2.08%|  97.50%",
-        ]
-    );
+    table[7..].assert_is(&[
+        "      1|     1|      1|     3|     0 |    7|   2.50%|   0.25%|   2.25%|  97.50%",
+        "-------------------------------------------------------------------------------",
+        "                                       avg.|   2.50%|   0.42%|   2.08%|  97.50%",
+    ]);
     let counts = section(&text, "\tcpu count");
-    assert_eq!(
-        counts,
-        [
-            "\tcpu count:\t\t6",
-            "\tcore count:\t\t5",
-            "\tgroup count:\t\t2",
-            "\tnode count:\t\t2",
-            "\tsocket count:\t\t2",
-            "\theterogeneous cores:\ty",
-        ]
-    );
+    counts.assert_is(&[
+        "\tcpu count:\t\t6",
+        "\tcore count:\t\t5",
+        "\tgroup count:\t\t2",
+        "\tnode count:\t\t2",
+        "\tsocket count:\t\t2",
+        "\theterogeneous cores:\ty",
+    ]);
     let xml = xml(&results);
     xml.assert_contains(&[
         r#"<ProcessorTopology Heterogeneous="true">"#,
@@ -194,15 +185,12 @@ fn a_direction_without_operations_has_rows_of_zeros() {
     results.plan.origin.presentation.iops_deviation = true;
     results.steps = vec![uniform(2.0, 1_500_000, &[&[reads(0, 4096, 10)]])];
     let text = text(&results);
-    assert_eq!(
-        section(&text, "Write IO")[2..],
-        [
+    section(&text, "Write IO")[2..].assert_is(&[
             "------------------------------------------------------------------------------------------------------------------",
             "     0 |               0 |            0 |       0.00 |       0.00 |    0.000 |       0.00 |       N/A | a.dat (4KiB)",
             "------------------------------------------------------------------------------------------------------------------",
             "total:                 0 |            0 |       0.00 |       0.00 |    0.000 |       0.00 |       N/A",
-        ]
-    );
+        ]);
     let chart = section(&text, "Total latency distribution:");
     assert_eq!(chart[3], "    min |      1.500 |        N/A |      1.500");
     assert_eq!(chart.len(), 18);
@@ -421,15 +409,12 @@ fn wait_statistics_are_printed() {
     assert!(!text(&results).contains("Wait Statistics"));
     assert!(!xml(&results).contains("WaitStatistics"));
     set(&mut results, "wait_statistics", "true");
-    assert_eq!(
-        section(&text(&results), "Wait Statistics"),
-        [
-            "Wait Statistics",
-            "thread | completion wait | throttle wait  -  sleep | lookaside | 0 - 7+ complete per lookaside",
-            "-----------------------------------------------------------------------------------------------",
-            "     0 |             123 |            45  -   6789 |      1010 | 1 2 3 4 5 6 7 88",
-        ]
-    );
+    section(&text(&results), "Wait Statistics").assert_is(&[
+        "Wait Statistics",
+        "thread | completion wait | throttle wait  -  sleep | lookaside | 0 - 7+ complete per lookaside",
+        "-----------------------------------------------------------------------------------------------",
+        "     0 |             123 |            45  -   6789 |      1010 | 1 2 3 4 5 6 7 88",
+    ]);
     assert!(xml(&results).contains("<LookasideCompletion>1 2 3 4 5 6 7 88</LookasideCompletion>"));
 }
 
@@ -452,19 +437,16 @@ fn effective_distributions_list_their_threads() {
         };
     }
     results.steps = vec![step];
-    assert_eq!(
-        section(&text(&results), "Effective IO Distributions"),
-        [
-            "Effective IO Distributions",
-            "--------------------------",
-            "target: a.dat [thread: 0 2 4 - 6]",
-            "target: b.dat [thread: 3]",
-            "   100% of IO => [   512 -      1MiB)",
-            "target: a.dat [thread: 1]",
-            "    50.0% of IO => [     0    -    512)",
-            "    50.0% of IO => [     2KiB -    514KiB)",
-        ]
-    );
+    section(&text(&results), "Effective IO Distributions").assert_is(&[
+        "Effective IO Distributions",
+        "--------------------------",
+        "target: a.dat [thread: 0 2 4 - 6]",
+        "target: b.dat [thread: 3]",
+        "   100% of IO => [   512 -      1MiB)",
+        "target: a.dat [thread: 1]",
+        "    50.0% of IO => [     0    -    512)",
+        "    50.0% of IO => [     2KiB -    514KiB)",
+    ]);
     let xml = xml(&results);
     let range = "          <Absolute>\n            <Range IO=\"0\">512</Range>\n            <Range IO=\"100\">1048064</Range>\n";
     assert_eq!(xml.matches(range).count(), 6, "{xml}");

@@ -225,31 +225,22 @@ fn latencies_are_scaled_by_their_values() {
     };
     // Milliseconds need a minimum above 2 ms, a maximum of 99.999999 ms and a deviation of 1 ms.
     let shown = spread(&mut results, &[3_000_999, 100_000_000]);
-    assert_eq!(
-        shown,
-        [
-            "    clat (msec): min=3, max=100, avg=51.50, stdev=68.59",
-            "    clat percentiles (msec):"
-        ]
-    );
+    shown.assert_is(&[
+        "    clat (msec): min=3, max=100, avg=51.50, stdev=68.59",
+        "    clat percentiles (msec):",
+    ]);
     let shown = spread(&mut results, &[2_000, 3_000]);
-    assert_eq!(
-        shown,
-        [
-            "    clat (nsec): min=2000, max=3000, avg=2500.00, stdev=707.11",
-            "    clat percentiles (nsec):"
-        ]
-    );
+    shown.assert_is(&[
+        "    clat (nsec): min=2000, max=3000, avg=2500.00, stdev=707.11",
+        "    clat percentiles (nsec):",
+    ]);
     // The unit of the percentiles depends only on the percentiles; without a deviation the line
     // stays in nanoseconds.
     let shown = spread(&mut results, &[1_250_000; 2]);
-    assert_eq!(
-        shown,
-        [
-            "    clat (nsec): min=1250.0k, max=1250.0k, avg=1250000.00, stdev= 0.00",
-            "    clat percentiles (usec):"
-        ]
-    );
+    shown.assert_is(&[
+        "    clat (nsec): min=1250.0k, max=1250.0k, avg=1250000.00, stdev= 0.00",
+        "    clat percentiles (usec):",
+    ]);
 }
 
 #[test]
@@ -279,14 +270,8 @@ fn banners_precede_the_run() {
     set(&mut results, "thread.0", "true");
     assert_eq!(head(&results), "one: …|fio-3.42|Starting 1 thread and 3 processes");
     let laying_out = report::formats::fio::laying_out;
-    assert_eq!(
-        laying_out("job", 1, 16 << 20),
-        "job: Laying out IO file (1 file / 16MiB)"
-    );
-    assert_eq!(
-        laying_out("files", 4, 1 << 20),
-        "files: Laying out IO files (4 files / total 1MiB)"
-    );
+    laying_out("job", 1, 16 << 20).assert_is("job: Laying out IO file (1 file / 16MiB)");
+    laying_out("files", 4, 1 << 20).assert_is("files: Laying out IO files (4 files / total 1MiB)");
 }
 
 #[test]

@@ -186,23 +186,11 @@ fn idle_windows_have_no_line_and_the_last_is_cut_short() {
     let mut results = measured(1200);
     keep_reads(&mut results, AVERAGE, vec![window(0, 3, 0, 10), window(2, 2, 1, 20)]);
     sampled(&mut results, AVERAGE, &[100, 0, 50]);
-    assert_eq!(
-        text(&results, &request(), "run_clat.1.log"),
-        "500, 10, 0, 0, 0\n1200, 20, 0, 0, 0\n"
-    );
-    assert_eq!(
-        text(&results, &request(), "run_lat.1.log"),
-        "500, 10, 0, 0, 0\n1200, 21, 0, 0, 0\n"
-    );
+    text(&results, &request(), "run_clat.1.log").assert_is("500, 10, 0, 0, 0\n1200, 20, 0, 0, 0\n");
+    text(&results, &request(), "run_lat.1.log").assert_is("500, 10, 0, 0, 0\n1200, 21, 0, 0, 0\n");
     // 50 in 200 ms.
-    assert_eq!(
-        text(&results, &request(), "run_iops.1.log"),
-        "500, 200, 0, 0, 0\n1200, 250, 0, 0, 0\n"
-    );
-    assert_eq!(
-        text(&results, &request(), "run_bw.1.log"),
-        "500, 800, 0, 0, 0\n1200, 1000, 0, 0, 0\n"
-    );
+    text(&results, &request(), "run_iops.1.log").assert_is("500, 200, 0, 0, 0\n1200, 250, 0, 0, 0\n");
+    text(&results, &request(), "run_bw.1.log").assert_is("500, 800, 0, 0, 0\n1200, 1000, 0, 0, 0\n");
 }
 
 #[test]
@@ -214,14 +202,8 @@ fn operations_completed_at_the_end_belong_to_the_last_window() {
         vec![window(0, 1, 0, 9), window(1, 3, 0, 10), window(2, 1, 0, 30)],
     );
     sampled(&mut results, AVERAGE, &[100, 99, 1]);
-    assert_eq!(
-        text(&results, &request(), "run_clat.1.log"),
-        "500, 9, 0, 0, 0\n1000, 15, 0, 0, 0\n"
-    );
-    assert_eq!(
-        text(&results, &request(), "run_iops.1.log"),
-        "500, 200, 0, 0, 0\n1000, 200, 0, 0, 0\n"
-    );
+    text(&results, &request(), "run_clat.1.log").assert_is("500, 9, 0, 0, 0\n1000, 15, 0, 0, 0\n");
+    text(&results, &request(), "run_iops.1.log").assert_is("500, 200, 0, 0, 0\n1000, 200, 0, 0, 0\n");
 }
 
 #[test]
@@ -229,10 +211,7 @@ fn a_last_window_shorter_than_a_millisecond_gets_its_own_time() {
     let mut results = measured(500);
     results.steps[0].jobs[0].workers[0].measured_ns = Nanos(500_000_001);
     keep_reads(&mut results, AVERAGE, vec![window(0, 1, 0, 1), window(1, 1, 0, 2)]);
-    assert_eq!(
-        text(&results, &request(), "run_clat.1.log"),
-        "500, 1, 0, 0, 0\n501, 2, 0, 0, 0\n"
-    );
+    text(&results, &request(), "run_clat.1.log").assert_is("500, 1, 0, 0, 0\n501, 2, 0, 0, 0\n");
 }
 
 #[test]
@@ -247,18 +226,9 @@ fn shorter_samples_are_averaged() {
         let wanted = wanted.clone().with(|request| request.value = value);
         text(&results, &wanted, "run_iops.1.log")
     };
-    assert_eq!(
-        iops(WindowValue::Average),
-        "1000, 203, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n"
-    );
-    assert_eq!(
-        iops(WindowValue::Maximum),
-        "1000, 206, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n"
-    );
-    assert_eq!(
-        iops(WindowValue::MeanAndMax),
-        "1000, 203, 206, 0, 0, 0\n1000, 14, 14, 1, 0, 0\n1500, 18, 18, 1, 0, 0\n"
-    );
+    iops(WindowValue::Average).assert_is("1000, 203, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n");
+    iops(WindowValue::Maximum).assert_is("1000, 206, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n");
+    iops(WindowValue::MeanAndMax).assert_is("1000, 203, 206, 0, 0, 0\n1000, 14, 14, 1, 0, 0\n1500, 18, 18, 1, 0, 0\n");
     assert_eq!(
         wanted.effective_bandwidth_sample(),
         AVERAGE,
@@ -293,10 +263,7 @@ fn other_columns_of_averages_are_zero() {
     keep_reads(&mut results, AVERAGE, vec![window(0, 1, 0, 5)]);
     let mut wanted = request();
     (wanted.offset, wanted.priority, wanted.issue_time) = (true, true, true);
-    assert_eq!(
-        text(&results, &wanted, "run_clat.1.log"),
-        "500, 5, 0, 0, 0, 0x0000, 0\n"
-    );
+    text(&results, &wanted, "run_clat.1.log").assert_is("500, 5, 0, 0, 0, 0x0000, 0\n");
 }
 
 #[test]
@@ -340,10 +307,7 @@ fn disabled_kinds_have_no_file_and_synchronous_engines_an_empty_one() {
     let wanted = request().with(|wanted| wanted.histogram = Some("h".into()));
     set(&mut results, "disabled", "clat,slat");
     let requests = [Some(wanted)];
-    assert_eq!(
-        names(&logs::list_files(&results, &requests)),
-        ["run_bw.1.log", "run_lat.1.log", "run_iops.1.log"]
-    );
+    names(&logs::list_files(&results, &requests)).assert_is(&["run_bw.1.log", "run_lat.1.log", "run_iops.1.log"]);
 }
 
 fn histogram_request(coarseness: u32) -> LogRequest {

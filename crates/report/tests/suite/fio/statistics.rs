@@ -148,14 +148,11 @@ fn classes_are_percentages_of_all_operations() {
     }
     let text = written(&results, "fio");
     let classes: Vec<&str> = text.lines().filter(|line| line.starts_with("  lat (")).collect();
-    assert_eq!(
-        classes,
-        [
-            "  lat (nsec)   : 250=20.00%",
-            "  lat (usec)   : 2=20.00%, 50=20.00%",
-            "  lat (msec)   : 2=20.00%, >=2000=20.00%"
-        ]
-    );
+    classes.assert_is(&[
+        "  lat (nsec)   : 250=20.00%",
+        "  lat (usec)   : 2=20.00%, 50=20.00%",
+        "  lat (msec)   : 2=20.00%, >=2000=20.00%",
+    ]);
     let terse = written(&results, "fio-terse");
     let fields: Vec<&str> = terse.split(';').collect();
     // Latencies below a microsecond are added to the first class.
@@ -202,13 +199,10 @@ fn group_lines_are_printed() {
     let text = written(&results(&[mib("one", 10, 1000), mib("two", 4, 500)]), "fio");
     let group = &text[text.find("Run status").unwrap()..];
     let lines: Vec<&str> = group.lines().take(2).collect();
-    assert_eq!(
-        lines,
-        [
+    lines.assert_is(&[
             "Run status group 0 (all jobs):",
             "  WRITE: bw=14.0MiB/s (14.7MB/s), 8192KiB/s-10.0MiB/s (8389kB/s-10.5MB/s), io=14.0MiB (14.7MB), run=500-1000msec"
-        ]
-    );
+        ]);
 }
 
 fn counters(name: &str, of: u64) -> HostDeviceUse {
@@ -267,14 +261,8 @@ fn disks_beneath_partitions_and_mappings() {
     assert_eq!(list[0]["aggr_write_merge"], 2);
     let terse = written(&results, "fio-terse");
     let fields: Vec<&str> = terse.trim_end().split(';').skip(121).collect();
-    assert_eq!(
-        fields[..9],
-        ["dm-0", "900", "1800", "1", "2", "900", "2700", "3600", "90.00%"]
-    );
-    assert_eq!(
-        fields[9..],
-        ["slaves", "200", "401", "1", "2", "200", "601", "802", "30.10%"]
-    );
+    fields[..9].assert_is(&["dm-0", "900", "1800", "1", "2", "900", "2700", "3600", "90.00%"]);
+    fields[9..].assert_is(&["slaves", "200", "401", "1", "2", "200", "601", "802", "30.10%"]);
 }
 
 /// A job that writes, then verifies what it wrote.

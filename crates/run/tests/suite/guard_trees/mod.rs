@@ -573,19 +573,10 @@ fn device_facts_come_from_the_tree() {
             .map(|device| format!("{} {}", device.name, device.kind));
         words.collect::<Vec<_>>()
     };
-    assert_eq!(
-        chain("lvm", "/dev/vg0/scratch"),
-        ["dm-2 device mapper", "sda2 partition", "sdb disk", "sda disk"]
-    );
-    assert_eq!(
-        chain("raid1", "/dev/md1p1"),
-        ["md1p1 partition", "md1 RAID", "sde disk"]
-    );
+    chain("lvm", "/dev/vg0/scratch").assert_is(&["dm-2 device mapper", "sda2 partition", "sdb disk", "sda disk"]);
+    chain("raid1", "/dev/md1p1").assert_is(&["md1p1 partition", "md1 RAID", "sde disk"]);
     // A loop device is above the file system of its file.
-    assert_eq!(
-        chain("loop", "/dev/loop0"),
-        ["loop0 loop", "sda2 partition", "sda disk"]
-    );
+    chain("loop", "/dev/loop0").assert_is(&["loop0 loop", "sda2 partition", "sda disk"]);
     assert_eq!(chain("loop", "/dev/loop1"), ["loop1 loop", "sdb disk"]);
     let system = load_tree("system-disk");
     let devices = engine::probe::device_chain(&system, &[number(&system, "/dev/sda2")]);
