@@ -403,12 +403,10 @@ fn a_job_that_never_starts_is_listed_with_zeros() {
         "{lines:?}"
     );
     let normal = sandbox.line(jobs);
-    assert!(
-        !normal
-            .expect(0, &["first: (groupid=0"])
-            .out
-            .contains("second: (groupid")
-    );
+    normal
+        .expect(0, &["first: (groupid=0"])
+        .out
+        .assert_lacks(&["second: (groupid"]);
 }
 
 #[test]

@@ -147,8 +147,7 @@ fn a_second_program_on_the_same_disk_is_named() {
     thread::sleep(Duration::from_secs(1));
     let (code, json) = verify_rate(&device, 1500, 8);
     let reason = reason_of_others(code, &json);
-    assert!(reason.contains("other programs moved"), "{reason}");
-    assert!(reason.contains("hammer"), "{reason}");
+    reason.assert_contains(&["other programs moved", "hammer"]);
 }
 
 #[test]
@@ -168,8 +167,7 @@ fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
     let (code, json) = verify(&["chrt", "--idle", "0", PROGRAM], &device, require, 6);
     drop(loops);
     let reason = reason_of_others(code, &json);
-    assert!(reason.contains("other programs used"), "{reason}");
-    assert!(reason.contains("spin "), "{reason}");
+    reason.assert_contains(&["other programs used", "spin "]);
     let diagnosis = &json["diagnoses"][0]["diagnosis"];
     let sentence = diagnosis["sentence"].as_str().unwrap();
     if diagnosis["answer"] == "processor" {
