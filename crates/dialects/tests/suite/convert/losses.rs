@@ -8,8 +8,7 @@ use model::mix::Mix;
 use model::plan::{
     AtEndOfJob, BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping,
     MemoryNodes, MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState,
-    Stop, Stream, StreamTarget, Target, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker,
-    WriteThrough,
+    Stop, Stream, StreamTarget, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 use testbed::With;
