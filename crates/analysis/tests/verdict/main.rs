@@ -489,8 +489,7 @@ fn another_load_does_not_decide_a_promise() {
 
 #[test]
 fn failed_operations_fail_the_whole_requirement() {
-    let mut observation = provider_example(2800.0, 1201.0);
-    observation.errors = Some(3);
+    let observation = provider_example(2800.0, 1201.0).with(|observation| observation.errors = Some(3));
     let verdict = judge_by_policy(&observation, &ssd_ultra());
     assert_outcome(&verdict, Outcome::Fail);
     assert!(verdict.reasons[0].what.contains("3 operations failed"), "{verdict:#?}");

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use model::event::Phase;
+use testbed::AssertIs;
 
 use crate::prelude::*;
 

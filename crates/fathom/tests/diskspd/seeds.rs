@@ -1,5 +1,7 @@
 //! Command lines from public documents. Only sizes, times and paths are changed.
 
+use testbed::AssertIs;
+
 use crate::diskspd::support::{Sandbox, diskspd_lines};
 use crate::prelude::*;
 

@@ -1,5 +1,7 @@
 //! Log files: their names and contents.
 
+use testbed::AssertIs;
+
 use crate::fio::support::Sandbox;
 use crate::prelude::*;
 

@@ -102,10 +102,8 @@ fn host(name: &str, operations: &[Done]) -> Results {
         host: 0,
         counters: DeviceUse::default().with(|device_use| device_use.name = "sda".into()),
     };
-    let environment = Environment {
-        host: Host::default().with(|host| host.name = name.into()),
-        ..Environment::default()
-    };
+    let environment = Environment::default()
+        .with(|environment| environment.host = Host::default().with(|host| host.name = name.into()));
     let step = StepResults {
         jobs: vec![job],
         devices: vec![device.clone()],
@@ -361,8 +359,7 @@ fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
 fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
     let check = |a: Option<EndReason>, other: Option<EndReason>, expected: Option<EndReason>| {
         let results_ended = |ended: &Option<EndReason>| {
-            let mut results = host("a", &[]);
-            results.steps[0].jobs[0].ended = ended.clone();
+            let results = host("a", &[]).with(|results| results.steps[0].jobs[0].ended = ended.clone());
             results
         };
         for sum in [

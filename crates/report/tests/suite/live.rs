@@ -267,8 +267,7 @@ fn percentiles_of_few_operations_are_marked() {
 #[test]
 fn control_characters_in_a_name_are_escaped() {
     let mut state = State::default();
-    let mut plan = plan();
-    plan.steps[0].jobs[0].name = "\x1b[2Jevil\r\n".into();
+    let plan = plan().with(|plan| plan.steps[0].jobs[0].name = "\x1b[2Jevil\r\n".into());
     state.begin(&plan, None);
     state.apply(&Event::Phase {
         step: 0,

@@ -13,6 +13,7 @@ use report::html::chart::{Chart, Form, X};
 use report::html::page::{Block, Clause, JudgeCommand, Line, Page, Tone, Verdict};
 use report::html::run::{self, Change, PageContext};
 use report::html::{self, to_identifier};
+use testbed::AssertIs;
 
 pub(super) fn results(name: &str) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/results/{name}.json"));
@@ -566,8 +567,7 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
 
 #[test]
 fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
-    let mut context = verdict_context();
-    context.verdict.headline = "misses iops >= 4000 by 51 %".into();
+    let context = verdict_context().with(|context| context.verdict.headline = "misses iops >= 4000 by 51 %".into());
     let text = html::file(&run::create_page(&results("mixed"), &context));
     assert!(text.contains("mixed: misses iops &gt;= 4,000 by 51 %</title>"));
     let terms = text.split("<section id=\"terms\">").nth(1).unwrap();

@@ -102,8 +102,7 @@ fn deep_queues_write_every_block_once() {
         (EngineKind::IoUring, 3),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        let mut tested_stream = set_stream(open, FileService::RoundRobin, 1);
-        tested_stream.depth = 8;
+        let tested_stream = set_stream(open, FileService::RoundRobin, 1).with(|tested_stream| tested_stream.depth = 8);
         let job = run_job(plan_on_files(directory.path(), engine, one_pass(), tested_stream));
         assert_eq!(write_order(directory.path()).len(), 16);
         assert_eq!((job.total().operations, job.total().bytes), (16, Bytes(16 * 4096)));

@@ -10,8 +10,7 @@ fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("target").display().to_string();
     std::fs::write(&path, vec![0; 16 * BLOCK as usize]).unwrap();
-    let mut tested_worker = worker(streams);
-    tested_worker.depth = depth;
+    let tested_worker = worker(streams).with(|tested_worker| tested_worker.depth = depth);
     let mut plan = plan_on(&path, engine, Stop::after_operations(operations), vec![tested_worker]);
     plan.target_rules.consent = model::plan::Consent::Implied;
     let job = run_job(plan);

@@ -57,11 +57,9 @@ fn paced() -> Plan {
 /// and is tolerated. The device counts the 520 operations of the pass too.
 fn steps() -> Plan {
     let once = Stop::after_passes(1);
-    let mut fill = Workload {
-        depth: 4,
-        sync: SyncRule::default().with(|sync_rule| sync_rule.every_writes = 64),
-        ..workload("fill", once)
-    };
+    let mut fill = workload("fill", once).with(|workload| {
+        (workload.depth, workload.sync) = (4, SyncRule::default().with(|sync_rule| sync_rule.every_writes = 64))
+    });
     fill.parts[0].access =
         Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = AtEnd::Finish));
     fill.parts[0].mix = Mix::WRITES;

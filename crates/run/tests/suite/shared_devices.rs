@@ -5,6 +5,7 @@ use model::plan::{
     SimulatedNeighbour, SimulatedWriteBuffer, Step, Target,
 };
 use model::results::Usage;
+use testbed::AssertIs;
 
 use crate::prelude::*;
 

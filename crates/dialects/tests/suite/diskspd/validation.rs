@@ -169,10 +169,8 @@ fn a_range_without_bytes_must_be_last() {
 #[test]
 fn all_targets_of_xml_but_only_the_first_of_a_line_are_checked() {
     let bad = || random().with(|target| target.burst = Some(1));
-    let profile = Profile {
-        time_spans: vec![TimeSpan::default().with(|span| span.targets = vec![bad(), bad()])],
-        ..Profile::default()
-    };
+    let profile = Profile::default()
+        .with(|profile| profile.time_spans = vec![TimeSpan::default().with(|span| span.targets = vec![bad(), bad()])]);
     assert_eq!(validate(&profile, false, None).lines.len(), 2);
     assert_eq!(validate(&profile, true, None).lines.len(), 1);
 }

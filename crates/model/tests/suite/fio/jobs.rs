@@ -50,14 +50,12 @@ fn stonewalls_groups_and_dependencies() {
         },
         ..named("wait_for=wait_for=first, startdelay=1-5", 3)
     };
-    let after_stonewall = Job {
-        ends_with: EndsWith::default().with(|ends_with| ends_with.plan = true),
-        ..job(
-            "stonewall numjobs=2",
-            stop,
-            vec![clone(4, reader(3)), clone(5, reader(4))],
-        )
-    };
+    let after_stonewall = job(
+        "stonewall numjobs=2",
+        stop,
+        vec![clone(4, reader(3)), clone(5, reader(4))],
+    )
+    .with(|job| job.ends_with = EndsWith::default().with(|ends_with| ends_with.plan = true));
     let mut plan = plan(
         "groups",
         files(5, 64 * K),

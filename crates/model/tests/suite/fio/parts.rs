@@ -124,11 +124,8 @@ pub fn file(path: &str, size: u64) -> Target {
 
 /// `stonewall` separates the steps.
 pub fn plan(name: &str, targets: Vec<Target>, steps: Vec<Vec<Job>>) -> Plan {
-    Plan {
-        seed: SEED,
-        origin: Origin::default().with(|origin| origin.dialect = Dialect::Fio),
-        ..testing::plan(name, targets, steps.into_iter().map(testing::step).collect())
-    }
+    testing::plan(name, targets, steps.into_iter().map(testing::step).collect())
+        .with(|plan| (plan.seed, plan.origin) = (SEED, Origin::default().with(|origin| origin.dialect = Dialect::Fio)))
 }
 
 pub fn files(count: u32, size: u64) -> Vec<Target> {

@@ -41,8 +41,7 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
         ..TargetFacts::default()
     };
     let paths = targets.iter().map(|(path, _)| testing::file(path));
-    let mut plan = testing::plan("", paths.collect(), Vec::new());
-    plan.origin.dialect = Dialect::Diskspd;
+    let plan = testing::plan("", paths.collect(), Vec::new()).with(|plan| plan.origin.dialect = Dialect::Diskspd);
     let environment = Environment {
         host: Host::default().with(|host| host.name = "testhost".into()),
         cpu: Cpu::default()

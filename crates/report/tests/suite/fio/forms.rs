@@ -4,6 +4,7 @@
 use model::plan::{LatencyTarget, MinimumRate, SteadyState, TrackedMetric};
 use model::results::{ControlOutcome, FailedOperation, Failure};
 use model::testing::assert_starts_with;
+use testbed::AssertIs;
 
 use crate::fio::builder::{Work, json, results, set, written};
 use crate::prelude::*;
@@ -276,8 +277,7 @@ fn banners_precede_the_run() {
 
 #[test]
 fn text_is_escaped_as_fio_does() {
-    let mut work = reader("a \"b\" \\ é");
-    work.description = Some("line\\");
+    let work = reader("a \"b\" \\ é").with(|work| work.description = Some("line\\"));
     let results = results(&[work]);
     let text = written(&results, "fio-json");
     assert!(text.contains(r#""jobname" : "a \"b\" \\ é","#), "{text}");

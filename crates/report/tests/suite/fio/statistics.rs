@@ -4,6 +4,7 @@ use model::environment::Device;
 use model::mix::Mix;
 use model::plan::{Verify, VerifyMethod};
 use model::results::{Distribution, HostDeviceUse};
+use testbed::AssertIs;
 
 use crate::fio::builder::{Work, json, results, written};
 use crate::prelude::*;
@@ -85,8 +86,7 @@ fn samples_of_clones_are_added() {
 
 #[test]
 fn the_share_of_a_group_is_relative_to_its_bandwidth() {
-    let mut work = Work::new("one", Direction::Read, 1000, 1 << 20);
-    work.measured_ms = 1000;
+    let work = Work::new("one", Direction::Read, 1000, 1 << 20).with(|work| work.measured_ms = 1000);
     let results = results(&[work.clone(), Work { name: "two", ..work }]);
     let read = &json(&results, "fio-json")["jobs"][0]["read"];
     // 500 of 1000 operations in each half second: half of the 2,048,000 KiB/s.
