@@ -1,7 +1,5 @@
 //! The history: results are recorded and shown again, and an unusable history harms no run.
 
-use testbed::AssertIs;
-
 use crate::prelude::*;
 
 /// A folder with a job on a simulated device, and a history.

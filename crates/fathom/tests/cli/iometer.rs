@@ -1,7 +1,5 @@
 //! `fathom iometer`: runs configurations and writes result files, which `explain` reads.
 
-use testbed::AssertIs;
-
 use crate::prelude::*;
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");

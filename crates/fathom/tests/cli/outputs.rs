@@ -3,7 +3,6 @@
 use std::io::Read;
 
 use model::event::Phase;
-use testbed::AssertIs;
 
 use crate::prelude::*;
 

@@ -1,7 +1,5 @@
 //! `fathom vdbench`: console, output files and exit codes.
 
-use testbed::AssertIs;
-
 use crate::prelude::*;
 
 /// Prepares a run of a parameter file in a folder, which is `DIR` in the parameters.

@@ -1,7 +1,5 @@
 //! Command lines from public documents. Only sizes, times and paths are changed.
 
-use testbed::AssertIs;
-
 use crate::diskspd::support::{Sandbox, diskspd_lines};
 use crate::prelude::*;
 

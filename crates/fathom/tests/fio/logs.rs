@@ -1,7 +1,5 @@
 //! Log files: their names and contents.
 
-use testbed::AssertIs;
-
 use crate::fio::support::Sandbox;
 use crate::prelude::*;
 

@@ -13,7 +13,6 @@ use report::html::chart::{Chart, Form, X};
 use report::html::page::{Block, Clause, JudgeCommand, Line, Page, Tone, Verdict};
 use report::html::run::{self, Change, PageContext};
 use report::html::{self, to_identifier};
-use testbed::AssertIs;
 
 pub(super) fn results(name: &str) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/results/{name}.json"));

@@ -10,7 +10,6 @@ use engine::{DeviceNumber, FileKind, Identity};
 use model::environment::Device;
 use run::targets::MarkState;
 use run::targets::guard::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Signature, SignatureKind};
-use testbed::AssertIs;
 
 use crate::prelude::*;
 

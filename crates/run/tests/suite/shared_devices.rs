@@ -5,7 +5,6 @@ use model::plan::{
     SimulatedNeighbour, SimulatedWriteBuffer, Step, Target,
 };
 use model::results::Usage;
-use testbed::AssertIs;
 
 use crate::prelude::*;
 

@@ -2,7 +2,6 @@
 
 use model::environment::LogicalCpu;
 use model::results::{EffectiveShare, Waits};
-use testbed::AssertIs;
 
 use crate::diskspd::builder::{Grid, Work, busy, place, reads, results, section, set, step, text, xml};
 use crate::prelude::*;

@@ -4,7 +4,6 @@
 use model::plan::{LatencyTarget, MinimumRate, SteadyState, TrackedMetric};
 use model::results::{ControlOutcome, FailedOperation, Failure};
 use model::testing::assert_starts_with;
-use testbed::AssertIs;
 
 use crate::fio::builder::{Work, json, results, set, written};
 use crate::prelude::*;

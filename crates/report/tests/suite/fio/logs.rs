@@ -5,7 +5,6 @@ use model::operation_log::HEADER;
 use model::plan::{Priority, PriorityClass};
 use model::results::{Window, WindowLatency, WindowSeries};
 use report::formats::fio::logs::{self, LogFile, LogRequest, WindowValue, write_operations};
-use testbed::AssertIs;
 
 use crate::fio::builder::{self, Work, recorded, set};
 use crate::prelude::*;

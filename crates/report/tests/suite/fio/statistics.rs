@@ -4,7 +4,6 @@ use model::environment::Device;
 use model::mix::Mix;
 use model::plan::{Verify, VerifyMethod};
 use model::results::{Distribution, HostDeviceUse};
-use testbed::AssertIs;
 
 use crate::fio::builder::{Work, json, results, written};
 use crate::prelude::*;
