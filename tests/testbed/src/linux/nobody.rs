@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::tools::cannot;
+use super::tools::cannot;
 use crate::{Unavailable, copy_program};
 
 /// Commands of a copied program as the user `nobody`, in the root directory.
