@@ -60,7 +60,7 @@ fn figures_with_invalidating_findings_are_not_judged() {
                 .env("FATHOM_DATA", folder.path().join("kept")),
         )
     };
-    let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
+    let sparse = File::create(folder.path().join("sparse")).unwrap();
     sparse.set_len(16 << 20).unwrap();
     fs::write(folder.path().join("full"), vec![7; 16 << 20]).unwrap();
     for (target, saved) in [("full", "a.fathom"), ("sparse", "b.fathom")] {
@@ -92,6 +92,6 @@ fn a_comparison_whose_runs_failed_names_the_error() {
     let (_folder, device) = need!(crate::support::device_that_ends());
     let flags = "--time 300ms --warm-up 0s -q --target".split(' ');
     let words = ["ab", "--block 4k", "--block 8k"].into_iter().chain(flags);
-    let ran = crate::support::fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
+    let ran = fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
     ran.expect(1, &["No comparison", "WORKER-FAILED (A)", "WORKER-FAILED (B)", "error"]);
 }

@@ -171,8 +171,8 @@ fn fio_job_files_keep_their_meaning() {
         let name = text(path.file_name().unwrap().as_ref()).to_owned();
         fs::copy(&path, folder.path().join(&name)).unwrap();
         let convert = |file: &str| {
-            let mut command = crate::support::command(&["convert", "--to", "fio", file]);
-            crate::support::finish(command.current_dir(folder.path()).env("SZ", "64").env("RW", "write"))
+            let mut command = command(&["convert", "--to", "fio", file]);
+            finish(command.current_dir(folder.path()).env("SZ", "64").env("RW", "write"))
         };
         let first = convert(&name);
         assert!(!first.err.contains("lost: "), "{name}\n{}{}", first.out, first.err);

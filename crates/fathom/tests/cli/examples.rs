@@ -95,7 +95,7 @@ fn every_simulated_example_measures_the_stated_rate() {
         let summary = ran.json();
         let jobs = summary["jobs"].as_array().unwrap();
         assert_eq!(jobs[0]["total"]["errors"], u64::from(fails));
-        let of_job = |job: &serde_json::Value| {
+        let of_job = |job: &Value| {
             let directions = ["read", "write"].into_iter();
             directions
                 .filter_map(|direction| job[direction]["iops"].as_f64())

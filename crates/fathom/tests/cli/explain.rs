@@ -114,8 +114,8 @@ fn paths_of_jobs_have_their_own_limits() {
     let table = &json["shared_limits"][0];
     assert_eq!(table["jobs"][0]["path"], "cached");
     assert_eq!(table["limits"][0]["jobs"], serde_json::json!(["reader1"]));
-    assert_eq!(&table["limits"][4]["used"], &90_900.0.into());
-    assert_eq!(&table["limits"][4]["met"], &true.into());
+    assert_eq!(table["limits"][4]["used"], 90_900.0);
+    assert_eq!(table["limits"][4]["met"], true);
     fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["unknown job `reader`", "reader1"]);
     fathom(&["explain", &figures, "--path", "reader1=warm"]).expect(4, &["`warm` is not one of cached, uncached"]);
     fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["the limit `x` applies to no job"]);
@@ -540,7 +540,7 @@ fn a_job_that_ended_with_an_error_fails_the_promise() {
 fn weak_runs_do_not_pass() {
     let folder = need(Directory::fast()).expect("a folder can be made");
     let (saved, sparse) = (folder.path().join("saved"), folder.path().join("sparse"));
-    fs::File::create(&sparse).unwrap().set_len(64 << 20).unwrap();
+    File::create(&sparse).unwrap().set_len(64 << 20).unwrap();
     let judged = |reason: &str| {
         let ran = fathom(&["explain", text(&saved), "--require", "iops>=1"]);
         ran.expect(2, &["INCONCLUSIVE iops >= 1", reason]);

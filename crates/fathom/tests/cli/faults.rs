@@ -246,7 +246,7 @@ fn a_full_file_system_is_reported_before_and_during_the_run() {
     fathom(&short(text(small.path()), &["--size", "64m"])).expect(3, &["free", "a size of up to"]);
     // The sparse file is larger than the file system, so measured writes fill it.
     let path = small.path().join("sparse");
-    fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
+    File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let file = text(&path);
     let ran = fathom(&short(
         file,
@@ -355,7 +355,7 @@ fn reports_of_drop_ins_have_no_control_characters() {
     ])
     .expect(0, &[]);
     let report = fs::read_to_string(&report).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&report).expect("the report is valid JSON");
+    let report: Value = serde_json::from_str(&report).expect("the report is valid JSON");
     assert_eq!(report["jobs"][0]["jobname"], "a\u{1b}b");
 }
 

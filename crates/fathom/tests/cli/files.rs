@@ -53,8 +53,7 @@ fn every_output_format_lists_the_kinds_of_operation() {
         let missing: Vec<&&str> = kinds.iter().filter(|kind| !written.contains(**kind)).collect();
         assert!(missing.is_empty(), "{name} has no {missing:?}: {written}");
     }
-    let saved: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(folder.path().join("saved.json")).unwrap()).unwrap();
+    let saved: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("saved.json")).unwrap()).unwrap();
     let steps = &saved["steps"][0]["jobs"][0]["workers"][0]["streams"][0]["files"];
     assert_eq!(steps.as_array().unwrap().len(), 5, "{steps}");
     assert_eq!(

@@ -80,7 +80,7 @@ fn an_empty_device_needs_allow_destroy() {
 fn a_device_with_known_content_needs_allow_destroy() {
     let device = need!(loop_device(16));
     let path = text(device.path());
-    let made = std::process::Command::new("mkswap").arg(path).output();
+    let made = Command::new("mkswap").arg(path).output();
     if !made.is_ok_and(|made| made.status.success()) {
         testbed::skip("mkswap is not installed");
         return;
@@ -235,7 +235,7 @@ fn the_file_of_a_loop_device_is_refused_without_its_path() {
     fs::rename(path, &moved).unwrap();
     let arguments = write_arguments(&moved, &["--allow-overwrite", &moved, "--allow-destroy", &moved]);
     let by_number = fathom(&arguments);
-    let mut hidden = std::process::Command::new("unshare");
+    let mut hidden = Command::new("unshare");
     hidden.args([
         "-m",
         "sh",

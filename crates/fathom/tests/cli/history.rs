@@ -20,7 +20,7 @@ impl Workspace {
         self.folder.path().join(name)
     }
 
-    fn command(&self, words: &[&str]) -> std::process::Command {
+    fn command(&self, words: &[&str]) -> Command {
         let mut command = command(words);
         command
             .env("FATHOM_HISTORY", self.path("h.sqlite"))
@@ -508,9 +508,9 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
         figures,
     );
     let change = &figures[0]["changes"][0];
-    assert_eq!(&change["before"], &5.into());
-    assert_eq!(&change["after"], &6.into());
-    assert_eq!(&change["word"], &"worse".into());
+    assert_eq!(change["before"], 5);
+    assert_eq!(change["after"], 6);
+    assert_eq!(change["word"], "worse");
     let ratio = change["ratio"].as_f64().unwrap();
     assert!((ratio - 0.8).abs() < 0.01, "{ratio}");
     let kernel = change["differences"]

@@ -182,12 +182,7 @@ fn a_test_with_a_failed_worker_is_marked_as_aborted() {
         std::thread::sleep(Duration::from_millis(50));
     }
     std::thread::sleep(Duration::from_secs(2));
-    fs::File::options()
-        .write(true)
-        .open(&target)
-        .unwrap()
-        .set_len(0)
-        .unwrap();
+    File::options().write(true).open(&target).unwrap().set_len(0).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let text = fs::read_to_string(&results).unwrap();
     assert_eq!(text.lines().last(), Some("Aborted test"), "{text}");

@@ -329,7 +329,7 @@ fn notices_are_printed_before_the_report() {
 fn a_failing_target_ends_the_run_with_the_reason() {
     let pane = need!(Pane::open(80, 24));
     let folder = need!(Directory::fast());
-    let below = fs::File::create(folder.path().join("disk")).unwrap();
+    let below = File::create(folder.path().join("disk")).unwrap();
     below.set_len(64 << 20).unwrap();
     let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
     let device = need!(device);
@@ -345,7 +345,7 @@ fn a_failing_target_ends_the_run_with_the_reason() {
 #[test]
 fn a_failure_is_on_stderr_if_no_report_is_on_stdout() {
     let folder = need!(Directory::fast());
-    let below = fs::File::create(folder.path().join("disk")).unwrap();
+    let below = File::create(folder.path().join("disk")).unwrap();
     below.set_len(64 << 20).unwrap();
     let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
     let device = need!(device);

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
 
-fn run(more: &[&str]) -> crate::support::Ran {
+fn run(more: &[&str]) -> Ran {
     fathom(&[&QUICK[..], more].concat())
 }
 
@@ -126,12 +126,12 @@ fn a_result_that_can_no_longer_be_written_is_shown_instead() {
     let ballast = full.path().join("ballast");
     let fill = format!(
         "{} {} --time 1s --save {} -q & sleep 0.5; head -c 1m /dev/zero > {} 2>/dev/null; wait $!",
-        crate::support::PROGRAM,
+        PROGRAM,
         "run --target null --warm-up 0",
         text(&target),
         text(&ballast)
     );
-    let ran = finish(std::process::Command::new("sh").args(["-c", &fill]));
+    let ran = finish(Command::new("sh").args(["-c", &fill]));
     ran.expect(5, &["cannot write", "No space left on device", "IOPS"]);
     assert!(!target.exists(), "the result is complete or absent");
 }

@@ -135,8 +135,8 @@ fn the_requirement_of_a_preset_decides_the_exit_code() {
     let json = on("servers = 8\nservice = \"exponential 40ms\"", &["--out", "json"]);
     let json = json.expect(1, &[]).json();
     let judged = &json["judged"];
-    assert_eq!(&json["kind"], &"summary".into(), "{json:#}");
-    assert_eq!(&judged["outcome"], &"fail".into(), "{json:#}");
+    assert_eq!(json["kind"], "summary", "{json:#}");
+    assert_eq!(judged["outcome"], "fail", "{json:#}");
     assert_eq!(judged["required"][0], "mean <= 20 ms", "{judged:#}");
     let clause = &judged["jobs"][0]["verdict"]["clauses"][0];
     let value = clause["value"].as_f64().unwrap();

@@ -469,7 +469,7 @@ fn a_running_test_can_be_watched() {
     );
     let mut events = lines.filter_map(|line| {
         let data = line.strip_prefix("data: ")?;
-        Some(serde_json::from_str::<serde_json::Value>(data).expect("an event is JSON"))
+        Some(serde_json::from_str::<Value>(data).expect("an event is JSON"))
     });
     let first = events
         .find(|event| event["event"] == "interval")

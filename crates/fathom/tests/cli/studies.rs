@@ -34,8 +34,8 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     let knee = &json["curves"][0]["knee"];
     assert_eq!(knee["kneedle"], 8.0);
     assert_eq!(knee["power"], 8.0);
-    assert_eq!(&knee["advice"]["at_least"], &6.0.into());
-    assert_eq!(&knee["advice"]["at_most"], &12.0.into());
+    assert_eq!(knee["advice"]["at_least"], 6.0);
+    assert_eq!(knee["advice"]["at_most"], 12.0);
     let meet = knee["bounds"]["meet_at"].as_f64().unwrap();
     assert!((meet - 8.0).abs() < 0.01, "{meet}");
     assert_eq!(knee["retrograde"], false);
@@ -333,8 +333,8 @@ fn equal_devices_compare_as_the_same_and_ten_percent_are_detected() {
         saved.display()
     ));
     let json = better.expect(0, &[]).json();
-    assert_eq!(&json["found"]["word"], &"better".into());
-    assert_eq!(&json["found"]["pairs"], &6.into());
+    assert_eq!(json["found"]["word"], "better");
+    assert_eq!(json["found"]["pairs"], 6);
     let ratio = json["found"]["changes"][0]["ratio"].as_f64().unwrap();
     assert!((ratio - 1.0 / 0.9).abs() < 0.01, "{ratio}");
     let worse = fathom(&["ab", text(&fast), text(&slow), "--time", "500ms", "-q"]);

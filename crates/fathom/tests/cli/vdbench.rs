@@ -10,7 +10,7 @@ pub fn prepare_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> C
     command
 }
 
-pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
+pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
     finish(&mut prepare_vdbench(folder, parameters, arguments))
 }
 
@@ -27,10 +27,7 @@ fn an_unwritable_console_fails_the_command_after_the_run() {
     fs::write(folder.path().join("parmfile"), parameters).unwrap();
     let full = File::options().write(true).open("/dev/full").unwrap();
     let mut command = command(&["vdbench", "-f", "parmfile"]);
-    let child = command
-        .current_dir(folder.path())
-        .stdout(full)
-        .stderr(std::process::Stdio::piped());
+    let child = command.current_dir(folder.path()).stdout(full).stderr(Stdio::piped());
     end(child.spawn().unwrap()).expect(157, &["cannot write to standard output: ", "No space left on device"]);
     let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
     assert!(errors.contains("cannot write to standard output"), "{errors}");
@@ -44,7 +41,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     let file = folder.path().join("data");
     let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
          rd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     let starts = [
         "Starting RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max",
         "Starting RD=rd1; I/O rate: 200; elapsed=3; For loops: None",
@@ -83,7 +80,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     assert_eq!(table.lines().count(), 3);
     // A second run uses the same directory, and keeps a file that is not Vdbench's.
     fs::write(output.join("mine.html"), "<html>").unwrap();
-    run_vdbench(folder.path(), &parameters, &["-s"])
+    run_vdbench(folder.path(), parameters, &["-s"])
         .expect(0, &["Simulating RD=rd1; I/O rate: 200; elapsed=3; For loops: None"]);
     assert!(names(&output).contains(&"mine.html".to_owned()));
     assert!(
@@ -267,7 +264,7 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
          rd=default,fwd=fwd1,fwdrate=max,format=no,elapsed=20,interval=1\n\
          rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
          rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.exits(0).prints(&[
         "Vdbench is trying to create a directory, but the directory that we are",
         "trying to delete does not exist, and there are no threads currently",
@@ -311,17 +308,17 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
          rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=20,interval=1\n\
          rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
          rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.exits(0).prints(&[
         "Created totalsize=800.0k using          100 of          200 files for anchor=",
         "Created workingset=200.0k using           25 of          100 files for anchor=",
     ]);
     let first = |run: &str, column: &str| flat_column(folder.path(), run, column)[0].clone();
     let format = |column: &str| first("format_for_rd1", column);
-    assert_eq!(format("Mkdir_rate"), "4.0000".into());
-    assert_eq!(format("Create_rate"), "100.0000".into());
-    assert_eq!(first("rd1", "Open_rate"), "25.0000".into());
-    assert_eq!(first("rd1", "Read_rate"), "25.0000".into());
+    assert_eq!(format("Mkdir_rate"), "4.0000");
+    assert_eq!(format("Create_rate"), "100.0000");
+    assert_eq!(first("rd1", "Open_rate"), "25.0000");
+    assert_eq!(first("rd1", "Read_rate"), "25.0000");
     let rate = |column: &str| -> f64 { flat_column(folder.path(), "rd2", column)[2].parse().unwrap() };
     let (writes, deletes, creates) = (rate("Write_rate"), rate("Delete_rate"), rate("Create_rate"));
     assert!((50.0..150.0).contains(&writes), "{writes}");
@@ -338,7 +335,7 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
         100
     );
     // A file that is too short is not used, and a tree with only such files is refused.
-    let shorten = |path: &std::path::PathBuf| File::options().write(true).open(path).unwrap().set_len(100).unwrap();
+    let shorten = |path: &PathBuf| File::options().write(true).open(path).unwrap().set_len(100).unwrap();
     files.retain(|path| fs::metadata(path).unwrap().len() == 8192);
     shorten(&files[0]);
     let (definitions, _) = parameters.split_once("rd=").unwrap();
@@ -386,7 +383,7 @@ fn the_lay_out_of_a_short_file_begins_at_its_end() {
         fs::write(&file, &own).unwrap();
         let parameters = "sd=sd1,lun=DIR/data,size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
              rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n";
-        run_vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
+        run_vdbench(folder.path(), parameters, validation).expect(0, &["SD_format", "completed successfully"]);
         let now = fs::read(&file).unwrap();
         assert_eq!(now.len(), 8 << 20);
         assert!(now[..own.len()] == own, "the file's own bytes were changed");
@@ -396,9 +393,9 @@ fn the_lay_out_of_a_short_file_begins_at_its_end() {
 }
 
 /// Returns all files below a directory.
-fn walk(at: &Path) -> Vec<std::path::PathBuf> {
+fn walk(at: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(at).unwrap().flatten().map(|entry| entry.path());
-    let below = |path: std::path::PathBuf| if path.is_dir() { walk(&path) } else { vec![path] };
+    let below = |path: PathBuf| if path.is_dir() { walk(&path) } else { vec![path] };
     entries.flat_map(below).collect()
 }
 
@@ -409,7 +406,7 @@ fn queue_depth_never_exceeds_the_threads() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\n\
          rd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n";
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["avg_2-3"]);
     let column = |name: &str| flat_column(folder.path(), "rd1", name).into_iter();
     for (wait, depth) in column("resp").zip(column("queue_depth")) {
         assert!(wait.parse::<f64>().unwrap() > 10.0, "operations wait: {wait}");
@@ -427,7 +424,7 @@ fn a_foreign_file_is_refused_before_the_first_run() {
     fs::write(&file, &database).unwrap();
     let parameters = "sd=sd1,lun=DIR/data\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\n\
          rd=b,wd=wd2,iorate=max,elapsed=2\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(157, &["must not be written"]);
     assert!(!ran.out.contains("Starting RD=a"), "{ran:#?}");
     assert!(fs::read(&file).unwrap() == database);
@@ -440,7 +437,7 @@ fn data_has_the_requested_duplicates_and_compressibility() {
     let file = folder.path().join("data");
     let parameters = "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun=DIR/data,size=8m\n\
          wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n";
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let bytes = fs::read(&file).unwrap();
     let unique: std::collections::HashSet<&[u8]> = bytes.chunks(4096).collect();
     // Of 2048 blocks, 1024 are unique; six standard deviations are 136.
@@ -547,7 +544,7 @@ fn each_metadata_operation_has_its_own_counter() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "fsd=fsd1,anchor=DIR/tree,files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
          rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     for counter in [
         "GET_ATTR            Getattr requests: ",
@@ -580,7 +577,7 @@ fn a_workload_keeps_its_rate_while_another_has_no_rate() {
     let parameters = "sd=sd1,lun=DIR/a,size=4m\nsd=sd2,lun=DIR/b,size=4m\n\
          wd=wd1,sd=sd1,xfersize=4k,rdpct=100,iorate=50,priority=1\n\
          wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.exits(0)
         .prints(&["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"]);
     let rate = |name: &str| -> f64 {
@@ -605,7 +602,7 @@ fn files_of_a_tree_have_the_requested_duplicates() {
     let parameters = "dedupratio=2,dedupunit=4k\nfsd=fsd1,anchor=DIR/tree,files=64,sizes=128k\n\
          fwd=format,threads=2,xfersize=4k\n\
          fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n";
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let mut blocks = std::collections::HashSet::new();
     let directory = anchor.join("fathom-kept.tree/d0");
     for entry in fs::read_dir(directory).unwrap() {

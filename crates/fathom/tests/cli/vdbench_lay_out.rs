@@ -38,12 +38,11 @@ fn an_output_directory_is_used_again_after_a_full_disk() {
     let output = folder.path().join("output");
     fs::create_dir(&output).unwrap();
     fs::write(output.join("sd1.html"), "").unwrap();
-    let lun = folder.path().join("data");
     let parameters = "sd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
          rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     fs::write(output.join("sd1.html"), "mine").unwrap();
-    run_vdbench(folder.path(), &parameters, &[])
+    run_vdbench(folder.path(), parameters, &[])
         .expect(157, &["sd1.html: Vdbench did not write the file that is there"]);
     assert_eq!(fs::read_to_string(output.join("sd1.html")).unwrap(), "mine");
 }
@@ -59,16 +58,13 @@ fn an_interrupted_lay_out_leaves_no_file() {
     fs::write(folder.path().join("parmfile"), parameters).unwrap();
     let mut vdbench = command(&["vdbench", "-f", "parmfile"]);
     let mut child = vdbench.current_dir(folder.path()).spawn().unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 1 << 20 {
-        assert!(std::time::Instant::now() < deadline, "the lay-out does not begin");
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(Instant::now() < deadline, "the lay-out does not begin");
+        std::thread::sleep(Duration::from_millis(20));
     }
     let pid = child.id().to_string();
-    std::process::Command::new("kill")
-        .args(["-INT", &pid])
-        .status()
-        .unwrap();
+    Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(157));
     assert!(!file.exists());
 }
@@ -79,7 +75,7 @@ fn loops_are_numbered_and_begin_with_the_lay_out() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "loop=2\nsd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
          rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     let stamped = ran.out.lines().filter_map(|line| line.get(13..));
     let is_wanted = |line: &&str| line.starts_with('*') || line.starts_with("Starting ") || line.starts_with("lun=");
@@ -100,9 +96,9 @@ fn loops_are_numbered_and_begin_with_the_lay_out() {
         "Starting RD=SD_format",
         "Starting RD=rd1",
         "*",
-        &stars,
+        stars,
         "* Terminating loop run after 2 loops *",
-        &stars,
+        stars,
         "*",
     ];
     assert_eq!(lines, expected);

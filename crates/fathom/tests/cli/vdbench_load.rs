@@ -6,24 +6,17 @@ use crate::prelude::*;
 use crate::vdbench::{flat_column, prepare_vdbench};
 
 /// Runs Vdbench with a failing system call. `None` if strace cannot run here.
-fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
+fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<Ran> {
     run_command_with_failing_call(folder, &["vdbench", "-f", "parmfile"], parameters, inject)
 }
 
-fn run_command_with_failing_call(
-    folder: &Path,
-    command: &[&str],
-    parameters: &str,
-    inject: &[&str],
-) -> Option<crate::support::Ran> {
+fn run_command_with_failing_call(folder: &Path, command: &[&str], parameters: &str, inject: &[&str]) -> Option<Ran> {
     fs::write(folder.join("parmfile"), parameters).unwrap();
-    let mut strace = std::process::Command::new("strace");
+    let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-o", "/dev/null"]).args(inject);
     strace.arg(PROGRAM).args(command).current_dir(folder);
     strace.env("FATHOM_NOTES", "1").env("FATHOM_HISTORY", "off");
-    let works = std::process::Command::new("strace")
-        .args(["-o", "/dev/null", "true"])
-        .status();
+    let works = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
     let works = works.is_ok_and(|status| status.success());
     need(
         works
@@ -68,7 +61,7 @@ fn a_blocked_console_merges_no_intervals() {
         .open(path)
         .unwrap();
     while filler.write(b"\n").is_ok() {}
-    std::thread::sleep(std::time::Duration::from_millis(4300));
+    std::thread::sleep(Duration::from_millis(4300));
     drop(filler);
     reader.read_to_end(&mut printed).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -113,7 +106,7 @@ fn a_spike_issues_all_operations_of_its_second() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
          rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["Starting RD=rd1; I/O rate: Variable; elapsed=6; For loops: None"]);
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -141,7 +134,7 @@ wd=wd1,sd=sd1,xfersize=4k,rdpct=50
         let inject = [format!("--trace={call}"), format!("--inject={call}:error=EPERM")];
         let ran = need!(run_with_failing_call(
             folder.path(),
-            &parameters,
+            parameters,
             &[&inject[0], &inject[1]]
         ));
         let note = "note: the engine is psync: io_uring cannot be used: Operation not permitted";
@@ -249,7 +242,7 @@ fn maxdata_ends_the_run_an_interval_later() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
          rd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.exits(0).prints(&[
         "Reached maxdata=1k. rd=rd1 shutting down after next interval. ",
         " avg_2-2 ",
@@ -259,7 +252,7 @@ fn maxdata_ends_the_run_an_interval_later() {
     let rows: Vec<String> = rd.lines().skip(4).map(label).collect();
     assert_eq!(rows[..4], ["1", "Reached", "2", "avg_2-2"], "{rd}");
     let summary = text(&folder.path().join("output/summary.html")).to_owned();
-    crate::support::fathom(&["explain", &summary]).expect(0, &["rd1"]);
+    fathom(&["explain", &summary]).expect(0, &["rd1"]);
 }
 
 /// Runs that have nothing to do print their first interval, and averages of it.
@@ -269,7 +262,7 @@ fn runs_without_operations_have_one_interval() {
     let parameters = "fsd=fsd1,anchor=DIR/tree,depth=1,width=1,files=3,size=4k\nfwd=fwd1,fsd=fsd1,operation=create\n\
          fwd=fwd2,fsd=fsd1,operation=rmdir\nrd=rd0,fwd=fwd1,fwdrate=max,format=(clean,only)\n\
          rd=rd1,fwd=fwd2,fwdrate=max,format=no,elapsed=4,interval=1\neof\nnot a parameter\n";
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     assert_eq!(ran.out.matches(" avg_2-1 ").count(), 2, "{}", ran.out);
     assert_eq!(ran.out.matches(".Interval.").count(), 2, "{}", ran.out);
@@ -315,9 +308,9 @@ fn the_flat_file_has_requested_values() {
         let lines = page.lines().filter(|line| !line.starts_with(['*', '<']));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    run_vdbench(folder.path(), &parameters, &["-s"]).expect(0, &["Simulating RD=rd1"]);
+    run_vdbench(folder.path(), parameters, &["-s"]).expect(0, &["Simulating RD=rd1"]);
     assert_eq!(flat(), Vec::<String>::new());
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let lines = flat();
     assert_eq!(
         lines[0].find("timestamp"),

@@ -235,7 +235,7 @@ fn parameters_that_cannot_be_validated_are_refused() {
 /// A journal that did not fit once ended the run in a panic.
 #[test]
 fn a_full_file_system_of_a_journal_ends_the_run_before_any_write() {
-    let small = testbed::need!(testbed::TmpFs::with_size(100 << 10));
+    let small = testbed::need!(TmpFs::with_size(100 << 10));
     fs::write(small.path().join("fill"), vec![1; 40 << 10]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
@@ -381,7 +381,7 @@ fn errors_of_two_sds_end_a_run_together() {
 /// Writes into holes of a full file system fail.
 #[test]
 fn io_errors_count_as_data_errors() {
-    let small = testbed::need!(testbed::TmpFs::with_size(256 << 10));
+    let small = testbed::need!(TmpFs::with_size(256 << 10));
     let folder = tempfile::tempdir().unwrap();
     for name in ["a", "b"] {
         File::create(small.path().join(name)).unwrap().set_len(4 << 20).unwrap();

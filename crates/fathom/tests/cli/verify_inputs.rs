@@ -37,8 +37,8 @@ fn credits_of_a_named_disk_make_a_full_test_inconclusive() {
     let full = verify(&[text(&device)], &[&required[..], &["--out", "json"]].concat());
     let json = full.expect(2, &[]).json();
     let clause = &json["verdict"]["clauses"][0];
-    assert_eq!(&clause["outcome"], &"inconclusive".into());
-    assert_eq!(&clause["cause"], &"burst".into());
+    assert_eq!(clause["outcome"], "inconclusive");
+    assert_eq!(clause["cause"], "burst");
     // 300 operations per second take no credits.
     verify(
         &[text(&device)],

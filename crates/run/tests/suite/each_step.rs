@@ -61,7 +61,7 @@ fn each_step_recreates_its_file_with_the_size_of_that_step() {
     assert!(results.steps.iter().all(|step| step.jobs[0].total().operations == 100));
     // The last step wrote zeros into a file with new contents, so no zeros of the first step
     // remain.
-    let bytes = std::fs::read(&path).unwrap();
+    let bytes = fs::read(&path).unwrap();
     assert_eq!(bytes.len(), 600 << 10);
     let blocks = bytes.chunks(4096);
     let counting = |block: &&[u8]| block.iter().enumerate().all(|(index, byte)| *byte == index as u8);
@@ -83,7 +83,7 @@ fn a_target_that_is_prepared_once_is_not_recreated() {
     plan.targets.truncate(1);
     plan.prepare_once = vec![TargetId(0)];
     let (_, events) = try_run(plan).unwrap();
-    let prepared = |event: &&model::event::Event| matches!(event, model::event::Event::Prepared { .. });
+    let prepared = |event: &&Event| matches!(event, Event::Prepared { .. });
     assert_eq!(events.iter().filter(prepared).count(), 1);
 }
 
@@ -91,19 +91,19 @@ fn a_target_that_is_prepared_once_is_not_recreated() {
 fn a_step_that_cannot_be_prepared_keeps_earlier_results() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::create_dir(folder.path().join("gone")).unwrap();
+    fs::create_dir(folder.path().join("gone")).unwrap();
     let targets = vec![
         recreated(&path("a.dat"), Bytes::mib(1), Content::Counting),
         recreated(&path("gone/b.dat"), Bytes::mib(1), Content::Counting),
     ];
     let impossible = steps_on(targets, Mix::READS);
     let gone = folder.path().join("gone");
-    let interrupt = std::sync::atomic::AtomicBool::new(false);
-    let permissions = run::targets::guard::Permissions::default();
-    let context = run::RunContext::new(engine::clock::ClockStart::now().calibrate(), &interrupt, &permissions);
+    let interrupt = AtomicBool::new(false);
+    let permissions = Permissions::default();
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let results = run::execute(impossible, context, &mut |event| {
-        if matches!(event, model::event::Event::JobEnded { .. }) {
-            let _ = std::fs::remove_dir(&gone);
+        if matches!(event, Event::JobEnded { .. }) {
+            let _ = fs::remove_dir(&gone);
         }
     })
     .unwrap();
@@ -123,7 +123,7 @@ fn a_directory_is_not_recreated_as_a_file() {
     ))
     .unwrap_err();
     assert!(matches!(error, RunError::Targets(_)), "{error}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 fn failing_late() -> SimulatedDevice {
@@ -145,7 +145,7 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
         let failure = job.workers[0].failure.as_ref().unwrap();
         let operation = failure.operation.as_ref().unwrap();
         assert_eq!((operation.slot, operation.stream), (0, 0));
-        assert_eq!(operation.direction, model::Direction::Read);
+        assert_eq!(operation.direction, Direction::Read);
         assert_eq!(job.ended, Some(EndReason::Failed));
         let measured = job.workers[1].measured_ns;
         match ends {
@@ -157,7 +157,7 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
 
 #[test]
 fn waits_are_counted_by_their_kind() {
-    let run = |change: &dyn Fn(&mut model::plan::Worker)| {
+    let run = |change: &dyn Fn(&mut Worker)| {
         let tested_stream = stream().with(|tested_stream| tested_stream.depth = 4);
         let mut counting = worker(vec![tested_stream]);
         counting.batching.count_waits = true;
@@ -290,7 +290,7 @@ fn mapped_streams_run_alongside_others() {
         worker.streams[0].cache.mapping = Some(model::plan::Mapping::default());
         worker.streams.push(called);
         if shared {
-            worker.depth = model::plan::Depth::Shared { operations: 4 };
+            worker.depth = Depth::Shared { operations: 4 };
         }
         both.steps[0].jobs[0].stop.operations = Some(600);
         let (results, _) = try_run(both).unwrap();
@@ -301,7 +301,7 @@ fn mapped_streams_run_alongside_others() {
         // A copy is faster than a call, so the mapped file gets more operations.
         assert!(written(0).operations > 100 && written(1).operations >= 3, "{engine:?}");
         for (stream, name) in ["mapped.dat", "called.dat"].into_iter().enumerate() {
-            let bytes = std::fs::read(path(name)).unwrap();
+            let bytes = fs::read(path(name)).unwrap();
             let zeros = bytes
                 .chunks(4096)
                 .filter(|block| block.iter().all(|byte| *byte == 0))

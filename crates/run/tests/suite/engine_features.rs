@@ -126,7 +126,7 @@ fn an_engine_of_another_system_is_refused_before_anything_is_created() {
             .contains("the ioring engine cannot be used: this system"),
         "{error}"
     );
-    assert!(!std::path::Path::new(&path).exists());
+    assert!(!Path::new(&path).exists());
     for kind in [EngineKind::Psync, EngineKind::Auto] {
         assert_eq!(engine::unsupported_reason(kind, true), None);
     }

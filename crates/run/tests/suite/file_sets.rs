@@ -39,7 +39,7 @@ fn plan_on_files(directory: &Path, engine: EngineKind, stop: Stop, stream: Strea
     plan.targets = (0..4)
         .map(|number| {
             let path = directory.join(number.to_string());
-            std::fs::write(&path, vec![0; 4 * BLOCK]).unwrap();
+            fs::write(&path, vec![0; 4 * BLOCK]).unwrap();
             testing::file(&path.display().to_string())
         })
         .collect();
@@ -52,7 +52,7 @@ fn plan_on_files(directory: &Path, engine: EngineKind, stop: Stop, stream: Strea
 fn write_order(directory: &Path) -> Vec<usize> {
     let mut stamps: Vec<(u64, usize)> = Vec::new();
     for number in 0..4 {
-        for block in std::fs::read(directory.join(number.to_string())).unwrap().chunks(BLOCK) {
+        for block in fs::read(directory.join(number.to_string())).unwrap().chunks(BLOCK) {
             let stamp = u64::from_le_bytes(block[504..512].try_into().unwrap());
             assert_ne!(stamp, 0, "a block of file {number} was not written");
             stamps.push((stamp, number));
@@ -114,8 +114,8 @@ fn deep_queues_write_every_block_once() {
 fn max_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
     let (has_ended, max) = (AtomicBool::new(false), AtomicUsize::new(0));
     let count = || {
-        let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
-        let open = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let open = open.filter_map(|entry| fs::read_link(entry.path()).ok());
         open.filter(|path| path.starts_with(directory)).count()
     };
     let watch = || {

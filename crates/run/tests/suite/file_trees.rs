@@ -53,12 +53,12 @@ fn plan_on_tree(
         session: None,
     };
     tested_stream.mix = work.mix();
-    tested_stream.pattern.sizes = model::PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });
+    tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });
     tested_stream.files = Some(work);
     let stop = Stop {
         operations,
         // Without a time limit, a job with a number of operations also completes on a slow disk.
-        after_ns: operations.is_none().then_some(model::Nanos::secs(20)),
+        after_ns: operations.is_none().then_some(Nanos::secs(20)),
         ..Stop::default()
     };
     let workers = (0..workers).map(|_| worker(vec![tested_stream.clone()])).collect();
@@ -170,7 +170,7 @@ fn remaining_files_match_the_counts_of_creates_and_deletes() {
     let plan = plan_on_tree(folder.path(), tree(50), groups, 4, Some(1000));
     let (results, _) = run_and_inspect(plan, || {
         files = list_files(folder.path());
-        let listed = std::process::Command::new("find")
+        let listed = Command::new("find")
             .args([
                 folder.path().as_os_str(),
                 "-type".as_ref(),

@@ -106,7 +106,7 @@ fn subject(name: &str, disk: u32, partition: u32) -> Candidate {
 }
 
 fn decide(storage: &Storage, subject: &Candidate, caller: CallerKind, destroy: bool) -> Decision {
-    let tree = System::from_tree(std::path::Path::new("nowhere"));
+    let tree = System::from_tree(Path::new("nowhere"));
     let permissions = Permissions {
         destroy: destroy
             .then(|| subject.path.display().to_string())

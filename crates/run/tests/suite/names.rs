@@ -142,7 +142,7 @@ fn programs_of_a_plan_run_only_if_permitted() {
         ..Program::default()
     });
     let stop = Stop::after_operations(6);
-    let mut plan = plan(crate::support::device(), stop, vec![runner]);
+    let mut plan = plan(device(), stop, vec![runner]);
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::kib(4) };
     let run = |programs: bool| -> Result<Results, RunError> {
         let (clock, interrupt) = (ClockStart::now().calibrate(), AtomicBool::new(false));
@@ -171,7 +171,7 @@ fn trims_are_looked_up_like_any_other_block() {
     plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
         direction: Direction::Trim,
     };
-    let total = crate::support::run_job(plan).total().into_owned();
+    let total = run_job(plan).total().into_owned();
     assert_eq!((total.operations, total.total.n()), (2, 1));
     assert_eq!(
         fs::read(&path).expect("it still exists"),

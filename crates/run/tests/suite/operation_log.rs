@@ -13,7 +13,7 @@ fn logged(mut plan: Plan, path: &Path) -> (JobResults, Vec<Vec<String>>) {
 }
 
 fn lines(path: &Path) -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(path).expect("the log exists");
+    let text = fs::read_to_string(path).expect("the log exists");
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some(HEADER));
     assert!(text.ends_with('\n'), "the last line is complete");
@@ -28,7 +28,7 @@ fn number(line: &[String], column: usize) -> u64 {
 fn every_operation_of_the_measured_window_has_a_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
-    std::fs::write(&path, format!("{HEADER}\nan older log, which is longer than nothing")).unwrap();
+    fs::write(&path, format!("{HEADER}\nan older log, which is longer than nothing")).unwrap();
     let mut tested_stream = stream();
     tested_stream.depth = 7;
     tested_stream.mix = Mix::drawn(40.0, MixRule::Independent);
@@ -81,7 +81,7 @@ fn every_operation_of_the_measured_window_has_a_line() {
 fn the_log_contains_failures_short_transfers_and_delays() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
-    let faulty = model::plan::SimulatedDevice {
+    let faulty = SimulatedDevice {
         servers: 1,
         faults: vec![
             SimulatedFault::Nth { operation: 3, errno: 5 },
@@ -113,7 +113,7 @@ fn the_log_contains_failures_short_transfers_and_delays() {
 fn real_engines_write_the_log_too() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("target");
-    std::fs::write(&target, vec![1; 1 << 20]).unwrap();
+    fs::write(&target, vec![1; 1 << 20]).unwrap();
     for (kind, depth) in [(EngineKind::Psync, 1), (QUEUE, 4), (EngineKind::Null, 1)] {
         let path = directory.path().join("log.csv");
         let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
@@ -130,7 +130,7 @@ fn real_engines_write_the_log_too() {
 fn a_log_that_cannot_be_opened_prevents_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("target");
-    std::fs::write(&target, vec![7; 1 << 20]).unwrap();
+    fs::write(&target, vec![7; 1 << 20]).unwrap();
     let missing = directory.path().join("no such directory").join("log.csv");
     let link = directory.path().join("link");
     #[cfg(unix)]
@@ -151,7 +151,7 @@ fn a_log_that_cannot_be_opened_prevents_the_start() {
         assert!(error.contains("operation log") && error.contains(why), "{error}");
     }
     assert_eq!(
-        std::fs::read(&target).unwrap(),
+        fs::read(&target).unwrap(),
         vec![7; 1 << 20],
         "the target was not touched"
     );
@@ -165,7 +165,7 @@ fn a_full_disk_ends_the_job_and_keeps_its_results() {
     let mut endless = plan(device(), stop, vec![worker(vec![stream()]), worker(vec![stream()])]);
     endless.steps[0].jobs[0].operation_log = Some("/dev/full".into());
     let job = run_job(endless);
-    assert_eq!(job.ended, Some(model::event::EndReason::Failed));
+    assert_eq!(job.ended, Some(EndReason::Failed));
     let failure = job.workers[0].failure.as_ref().expect("it has failed");
     assert!(
         failure.what.contains("operation log") && failure.what.contains("No space left"),
@@ -180,12 +180,12 @@ fn a_full_disk_ends_the_job_and_keeps_its_results() {
 fn a_failed_start_does_not_change_an_older_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
-    std::fs::write(&path, "precious").unwrap();
+    fs::write(&path, "precious").unwrap();
     let too_large = stream().with(|too_large| too_large.region.base = model::plan::Extent::bytes(Bytes::gib(2).0));
     let mut refused = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![too_large])]);
     refused.steps[0].jobs[0].operation_log = Some(path.display().to_string());
     try_run(refused).unwrap_err();
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
 }
 
 #[test]

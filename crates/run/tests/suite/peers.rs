@@ -118,7 +118,7 @@ fn a_program_that_uses_the_device_of_a_test_is_named() {
     let folder = testbed::need!(testbed::LoopFs::ext4(384 << 20));
     let file = |name: &str| folder.path().join(name).display().to_string();
     fs::write(file("ours"), vec![7; SIZE.0 as usize]).unwrap();
-    let mut other = std::process::Command::new("dd")
+    let mut other = Command::new("dd")
         .args([
             "if=/dev/zero",
             &format!("of={}", file("theirs")),
@@ -130,7 +130,7 @@ fn a_program_that_uses_the_device_of_a_test_is_named() {
         .unwrap();
     let stop = Stop::after(Nanos::secs(1));
     let plan = plan_on(&file("ours"), EngineKind::Psync, stop, vec![worker(vec![stream()])]);
-    let (results, _) = crate::support::try_run(plan).unwrap();
+    let (results, _) = try_run(plan).unwrap();
     let _ = other.kill();
     other.wait().unwrap();
     let Some(device) = results.steps[0].devices.first() else {

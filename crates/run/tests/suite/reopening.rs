@@ -9,7 +9,7 @@ const BLOCK: u64 = 4096;
 fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) -> (Vec<u64>, Vec<usize>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("target").display().to_string();
-    std::fs::write(&path, vec![0; 16 * BLOCK as usize]).unwrap();
+    fs::write(&path, vec![0; 16 * BLOCK as usize]).unwrap();
     let tested_worker = worker(streams).with(|tested_worker| tested_worker.depth = depth);
     let mut plan = plan_on(&path, engine, Stop::after_operations(operations), vec![tested_worker]);
     plan.target_rules.consent = model::plan::Consent::Implied;
@@ -23,7 +23,7 @@ fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) 
         assert!(connections.operations == 0 || connections.latency.min() > 0);
         connections.operations
     });
-    let file = std::fs::read(&path).unwrap();
+    let file = fs::read(&path).unwrap();
     let blocks = file.chunks(BLOCK as usize).enumerate();
     let written = blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0));
     (connections.collect(), written.map(|(number, _)| number).collect())

@@ -193,12 +193,12 @@ fn verify_only_writes_nothing_and_finds_changed_data() {
         &target.run(writes(random_once(), verify(VerifyMethod::Crc32c))),
         "written",
     );
-    let before = std::fs::read(&target.file).unwrap();
+    let before = fs::read(&target.file).unwrap();
     let job = target.run(writes(random_once(), verify_only.clone()));
     assert_clean(&job, "verified");
     assert_eq!(operations(&job, Direction::Write), 0);
     assert_eq!(operations(&job, Direction::Read), BLOCKS);
-    assert!(before == std::fs::read(&target.file).unwrap(), "the file has changed");
+    assert!(before == fs::read(&target.file).unwrap(), "the file has changed");
     target.flip(11 * BLOCK + 100);
     let job = target.run(writes(random_once(), verify_only.clone()));
     assert_eq!(only_worker(&job).mismatches[0].offset, Bytes(11 * BLOCK));
@@ -229,7 +229,7 @@ fn run_and_log_directions(target: &VerifiedFile, stop: Stop, stream: Stream) -> 
     let mut plan = target.plan(stop, stream);
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     let job = run_job(plan);
-    let text = std::fs::read_to_string(log).unwrap();
+    let text = fs::read_to_string(log).unwrap();
     let direction = |line: &str| line.split(',').nth(3).and_then(|word| word.chars().next()).unwrap();
     (job, text.lines().skip(1).map(direction).collect())
 }
@@ -318,7 +318,7 @@ fn file_sets_are_verified_file_by_file() {
         plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
         for number in 1..3 {
             let path = target.directory.path().join(format!("g{number}"));
-            std::fs::copy(&target.file, &path).unwrap();
+            fs::copy(&target.file, &path).unwrap();
             let mut target = plan.targets[0].clone();
             target.path = path.display().to_string();
             plan.targets.push(target);
@@ -344,21 +344,21 @@ fn received_and_expected_data_is_dumped() {
     let target = VerifiedFile::new();
     let name = format!("dump-{}", std::process::id());
     let file = target.directory.path().join(&name);
-    std::fs::rename(&target.file, &file).unwrap();
+    fs::rename(&target.file, &file).unwrap();
     let target = VerifiedFile { file, ..target };
     assert_clean(
         &target.run(writes(sequential(), verify(VerifyMethod::Crc16))),
         "written",
     );
-    let right = std::fs::read(&target.file).unwrap();
+    let right = fs::read(&target.file).unwrap();
     target.flip(2 * BLOCK + 1000);
     for dump in [false, true] {
         let verify = verify(VerifyMethod::Crc16).with(|verify| verify.dump = dump);
         target.run(reads(sequential(), verify));
         let read_saved = |kind: &str| {
             let path = format!("{name}.{}.{kind}", 2 * BLOCK);
-            let bytes = std::fs::read(&path).ok();
-            let _ = std::fs::remove_file(path);
+            let bytes = fs::read(&path).ok();
+            let _ = fs::remove_file(path);
             bytes
         };
         let (received, expected) = (read_saved("received"), read_saved("expected"));

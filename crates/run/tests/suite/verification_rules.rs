@@ -32,7 +32,7 @@ fn headers_may_be_at_another_offset() {
     let target = VerifiedFile::new();
     let verify = verify().with(|verify| (verify.interval, verify.header_at) = (1024, 512));
     assert_clean(&target.run(writes(random_once(), verify.clone())), "written");
-    let bytes = std::fs::read(&target.file).unwrap();
+    let bytes = fs::read(&target.file).unwrap();
     for piece in bytes.chunks(1024) {
         assert_ne!(piece[..2], [0xca, 0xac]);
         assert_eq!(piece[512..515], [0xca, 0xac, 0x81]);
@@ -124,7 +124,7 @@ fn each_round_is_read_back_before_the_next() {
         let worker = &job.workers[0];
         assert!(worker.verified_ns > Nanos(0) && worker.measured_ns > Nanos(0));
         // The log ends with the measured window, which the last check follows.
-        let text = std::fs::read_to_string(log).unwrap();
+        let text = fs::read_to_string(log).unwrap();
         let directions: String = text
             .lines()
             .skip(1)
@@ -139,7 +139,7 @@ fn each_round_is_read_back_before_the_next() {
 /// Recomputed writes equal recorded writes, whether blocks are written once or repeatedly.
 #[test]
 fn recomputed_writes_equal_recorded_writes() {
-    let mixed = Mix::drawn(40.0, model::mix::MixRule::Redrawn);
+    let mixed = Mix::drawn(40.0, MixRule::Redrawn);
     for (mix, access, operations_of_both) in [
         (Mix::WRITES, sequential(), Some(BLOCKS)),
         (Mix::WRITES, random_once(), Some(BLOCKS)),
@@ -191,7 +191,7 @@ fn the_state_contains_the_progress_of_the_writes() {
     let state = target.directory.path().join("state");
     let stop = pass().with(|stop| stop.operations = Some(40));
     run_job(target.plan(stop, writes(random_once(), saved.clone())));
-    assert_eq!(std::fs::read(&state).unwrap()[40], 40, "writes issued");
+    assert_eq!(fs::read(&state).unwrap()[40], 40, "writes issued");
     // Later blocks were not written, and are not checked.
     let load = target.with_state().with(|verify| verify.load_state = true);
     let job = target.run(reads(random_once(), load.clone()));
@@ -200,19 +200,19 @@ fn the_state_contains_the_progress_of_the_writes() {
     let replay = load
         .clone()
         .with(|verify| (verify.only, verify.save_state) = (true, true));
-    let before = std::fs::read(&state).unwrap();
+    let before = fs::read(&state).unwrap();
     let job = target.run(writes(random_once(), replay));
     assert_clean(&job, "replay");
     assert_eq!(operations(&job, Direction::Read), 40);
-    assert_eq!(std::fs::read(&state).unwrap(), before, "a replay writes nothing");
+    assert_eq!(fs::read(&state).unwrap(), before, "a replay writes nothing");
     let all = load.clone().with(|verify| verify.load_state = false);
     let job = target.run(reads(random_once(), all));
     assert_eq!(job.ended, Some(EndReason::Failed));
     // Without a valid state, the run does not begin.
     for broken in [true, false] {
         match broken {
-            true => std::fs::write(&state, "?").unwrap(),
-            false => std::fs::remove_file(&state).unwrap(),
+            true => fs::write(&state, "?").unwrap(),
+            false => fs::remove_file(&state).unwrap(),
         }
         let refused = try_run(target.plan(pass(), writes(random_once(), load.clone()))).unwrap_err();
         assert!(refused.to_string().contains("verification state"), "{refused}");
@@ -252,7 +252,7 @@ fn written_blocks_are_discarded_and_read_as_zeros() {
             assert_clean(&job, "trimmed");
             let (trimmed, read) = (operations(&job, Direction::Trim), operations(&job, Direction::Read));
             assert!(trimmed > 0 && read > 0, "{trimmed} {read}");
-            let zeros = std::fs::read(&target.file).unwrap();
+            let zeros = fs::read(&target.file).unwrap();
             let zeros = zeros
                 .chunks(BLOCK as usize)
                 .filter(|block| block.iter().all(|byte| *byte == 0));

@@ -48,7 +48,7 @@ fn two_workers() -> Plan {
 fn logged(mut plan: Plan, path: &Path) -> (JobResults, Vec<LoggedOperation>) {
     plan.steps[0].jobs[0].operation_log = Some(path.display().to_string());
     let job = run_job(plan);
-    let text = std::fs::read_to_string(path).expect("the log exists");
+    let text = fs::read_to_string(path).expect("the log exists");
     let lines = text.lines().skip(1);
     let read = |line: &str| LoggedOperation::parse(line).unwrap_or_else(|| panic!("{line}"));
     (job, lines.map(read).collect())

@@ -124,8 +124,11 @@ fn command_lines_issue_the_recorded_offsets() {
     for case in cases {
         let (reading, line) = reading(&case, "");
         assert!(matches!(reading, Reading::Run(_)), "{line}: {reading:?}");
-        let env = LowerEnv::default()
-            .with(|lower_env| (lower_env.cpus, lower_env.arguments) = (&[0, 1, 2, 3], &arguments(&case)));
+        let env = LowerEnv {
+            cpus: &[0, 1, 2, 3],
+            arguments: &arguments(&case),
+            ..LowerEnv::default()
+        };
         let plan = whole(lower(&request(reading).profile, env).unwrap().plan);
         let text = fs::read_to_string(case.join("offsets.txt")).unwrap();
         let (files, operations) = text.split_once('\n').unwrap();

@@ -157,8 +157,8 @@ fn flags_are_typed() {
     };
     assert_eq!((flags.formats, flags.terse_version, flags.eta), (all, 5, Eta::Never));
     assert_eq!((flags.eta_newline_us, flags.status_interval_us), (2_000_000, 500_000));
-    assert_eq!(flags.sections, vec!["x".into(), "y".into()]);
-    assert_eq!(flags.debug, vec!["parse".into(), "io".into()]);
+    assert_eq!(flags.sections, ["x", "y"]);
+    assert_eq!(flags.debug, ["parse", "io"]);
     assert!(flags.readonly && flags.warnings_fatal);
     assert_eq!(flags.bandwidth_log.as_deref(), Some("agg"));
     assert_eq!(flags.output.as_deref(), Some("o"));

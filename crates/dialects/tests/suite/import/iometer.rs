@@ -23,7 +23,7 @@ fn latency(samples: u64, mean_ms: f64, max_ms: f64) -> Latency {
 fn results_of_2006_are_read_by_their_titles() {
     let imported = read("iometer/results-2006.csv");
     assert_eq!(imported.form, Form::Iometer);
-    assert_eq!(rules(&imported), vec![]);
+    assert_eq!(rules(&imported), [""; 0]);
     assert_eq!(imported.unread.len(), 0);
     assert_eq!(imported.host.as_deref(), Some("TESTHOST"));
     assert_eq!(imported.processors, Some(2));

@@ -23,7 +23,7 @@ fn mean_and_max(load: &Observation) -> (Option<f64>, Option<f64>) {
 fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     let imported = read(path);
     assert_eq!(imported.form, form);
-    assert_eq!(rules(&imported), vec![]);
+    assert_eq!(rules(&imported), [""; 0]);
     assert_eq!(imported.unread.len(), 0);
     let [first, second] = &*imported.loads else {
         panic!("{imported:#?}")

@@ -315,7 +315,7 @@ fn from_xml(span: roxmltree::Node, length_ms: u64) -> StepResults {
             let number = |name: &str| bucket.attribute(name).unwrap().parse::<f64>().unwrap();
             for (name, points) in [("Read", &mut series.points.read), ("Write", &mut series.points.write)] {
                 let latency = |what: &str| (number(&format!("{name}{what}LatencyMilliseconds")) * 1e6).round() as u64;
-                points.push(model::results::Point {
+                points.push(Point {
                     operations: (number(name) * length_ms as f64 / 1e3).round() as u64,
                     latency_ns_min: latency("Min"),
                     latency_ns_max: latency("Max"),

@@ -235,13 +235,13 @@ pub fn written(results: &Results, format: &str) -> String {
 }
 
 /// The JSON report, parsed by a general JSON parser.
-pub fn json(results: &Results, format: &str) -> serde_json::Value {
+pub fn json(results: &Results, format: &str) -> Value {
     serde_json::from_str(&written(results, format)).unwrap()
 }
 
 /// A file of the recorded data.
 pub fn recorded(path: &str) -> String {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/fio");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/fio");
     let path = folder.join(path);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -93,8 +93,8 @@ fn an_error_is_printed_for_its_worker() {
     assert_eq!(lines(&text, head).len(), 1, "{text}");
     assert_eq!(lines(&text, "whole: (groupid=0, jobs=1): err= 0: pid=0: ").len(), 1);
     let document = json(&results, "fio-json");
-    assert_eq!(&document["jobs"][0]["error"], &28.into());
-    assert_eq!(&document["jobs"][1]["error"], &0.into());
+    assert_eq!(document["jobs"][0]["error"], 28);
+    assert_eq!(document["jobs"][1]["error"], 0);
     assert_eq!(document["jobs"][0].get("total_err"), None);
 }
 
@@ -112,8 +112,8 @@ fn tolerated_errors_are_counted() {
     assert_eq!(lines(&text, "     errors"), [line]);
     assert!(text.contains("err=28 (file:"), "{text}");
     let document = json(&results, "fio-json");
-    assert_eq!(&document["jobs"][0]["total_err"], &16.into());
-    assert_eq!(&document["jobs"][0]["first_error"], &28.into());
+    assert_eq!(document["jobs"][0]["total_err"], 16);
+    assert_eq!(document["jobs"][0]["first_error"], 28);
     set(&mut results, "disk_util", "false");
     let terse = written(&results, "fio-terse");
     assert!(terse.ends_with("0.00%;16;28\n"), "{terse}");
@@ -257,8 +257,8 @@ fn times_and_process_counts_are_printed() {
     assert_eq!(document["timestamp"], 1_796_153_764);
     assert_eq!(document["timestamp_ms"], 1_796_153_764_750_u64);
     assert_eq!(document["jobs"][0]["job_start"], 1_795_289_764_255_u64);
-    assert_eq!(&document["jobs"][0]["elapsed"], &864_001.into());
-    assert_eq!(&document["jobs"][0]["eta"], &0.into());
+    assert_eq!(document["jobs"][0]["elapsed"], 864_001);
+    assert_eq!(document["jobs"][0]["eta"], 0);
 }
 
 #[test]
@@ -306,10 +306,10 @@ fn a_latency_slope_is_printed() {
     }];
     let document = json(&results, "fio-json");
     let steady = &document["jobs"][0]["steadystate"];
-    assert_eq!(&steady["ss"], &"lat_slope:0.100000".into());
-    assert_eq!(&steady["duration"], &3.into());
-    assert_eq!(&steady["attained"], &0.into());
-    assert_eq!(&steady["criterion"], &"2.000000".into());
+    assert_eq!(steady["ss"], "lat_slope:0.100000");
+    assert_eq!(steady["duration"], 3);
+    assert_eq!(steady["attained"], 0);
+    assert_eq!(steady["criterion"], "2.000000");
     assert_eq!((&steady["slope"], &steady["max_deviation"]), (&2.0.into(), &0.0.into()));
     assert_eq!(steady["data"]["lat_mean"], 1002);
     assert_eq!(steady["data"]["lat_ns"], serde_json::json!([1000, 1002, 1004]));

@@ -95,7 +95,7 @@ fn keep_reads(results: &mut Results, length: Nanos, windows: Vec<Window>) {
 /// A series of the first worker, with reads in each interval.
 fn sampled(results: &mut Results, length: Nanos, operations: &[u64]) {
     let point = |operations: &u64| Point::new(*operations, operations * 4096);
-    results.steps[0].jobs[0].series.push(model::results::Series {
+    results.steps[0].jobs[0].series.push(Series {
         length_ns: length,
         source: Some((0, 0)),
         points: PerDirection::from_reads(operations.iter().map(point).collect()),
@@ -128,7 +128,7 @@ fn recorded_logs_of_rates_match() {
     for (bandwidth, iops) in rates.iter().zip(lines(&recorded("golden/11-logs/run_iops.1.log"))) {
         points[direction(bandwidth[2])].push(Point::new(iops[1] / 2, bandwidth[1] * 512));
     }
-    results.steps[0].jobs[0].series.push(model::results::Series {
+    results.steps[0].jobs[0].series.push(Series {
         length_ns: AVERAGE,
         source: Some((0, 0)),
         points,
@@ -221,7 +221,7 @@ fn shorter_samples_are_averaged() {
     sampled(&mut results, AVERAGE, &[100, 103, 0]);
     results.steps[0].jobs[0].series[0].points.write =
         vec![Point::default(), Point::new(7, 7 * 1024), Point::new(9, 9 * 1024)];
-    let wanted = request().with(|wanted| wanted.averaging_time = Some(Nanos::secs(1)));
+    let mut wanted = request().with(|wanted| wanted.averaging_time = Some(Nanos::secs(1)));
     let iops = |value: WindowValue| {
         let wanted = wanted.clone().with(|request| request.value = value);
         text(&results, &wanted, "run_iops.1.log")

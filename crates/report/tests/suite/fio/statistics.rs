@@ -38,9 +38,9 @@ fn latencies_of_clones_are_one_population() {
         values.iter().for_each(|value| found.completion.record(*value));
     }
     let clat = &json(&results, "fio-json")["jobs"][0]["read"]["clat_ns"];
-    assert_eq!(&clat["N"], &3.into());
-    assert_eq!(&clat["min"], &1000.into());
-    assert_eq!(&clat["max"], &4000.into());
+    assert_eq!(clat["N"], 3);
+    assert_eq!(clat["min"], 1000);
+    assert_eq!(clat["max"], 4000);
     near(&clat["mean"], 7000.0 / 3.0);
     // (1333.3² + 333.3² + 1666.7²) / 2
     near(&clat["stddev"], (7_000_000.0_f64 / 3.0).sqrt());

@@ -552,7 +552,7 @@ fn the_list_of_targets_has_the_decisions_of_the_guard() {
     let listed = list(&load_tree("partition-table"));
     let disk = listed.iter().find(|entry| entry.path == "/dev/sdb").unwrap();
     assert_eq!(disk.name(), "sdb");
-    assert_eq!(disk.size(), model::Bytes::kib(64));
+    assert_eq!(disk.size(), Bytes::kib(64));
     assert!(matches!(&disk.contents, Contents::Known(found) if found.len() == 1 && found[0].name == "MBR"));
     assert!(matches!(&disk.write, WriteAccess::IfNamed(refusal) if refusal.reasons.len() == 2));
     let root = listed.iter().find(|entry| entry.path == "/dev/sda2").unwrap();
@@ -583,12 +583,12 @@ fn device_facts_come_from_the_tree() {
     let [partition, disk] = &devices[..] else {
         panic!("{devices:?}")
     };
-    assert_eq!(partition.physical_sector, model::Bytes(4096));
+    assert_eq!(partition.physical_sector, Bytes(4096));
     assert_eq!(disk.model.as_deref(), Some("QEMU HARDDISK"));
     assert_eq!(disk.scheduler.as_deref(), Some("mq-deadline"));
     assert_eq!(disk.queue_requests, Some(64));
-    assert_eq!(disk.largest_request, Some(model::Bytes::kib(1280)));
+    assert_eq!(disk.largest_request, Some(Bytes::kib(1280)));
     assert_eq!(disk.write_cache.as_deref(), Some("write back"));
-    assert_eq!(disk.size, model::Bytes::gib(20));
+    assert_eq!(disk.size, Bytes::gib(20));
     assert!(!disk.rotational && !disk.polled && disk.numa_node.is_none());
 }

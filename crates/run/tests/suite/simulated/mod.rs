@@ -180,7 +180,7 @@ fn directions_keep_their_own_rates() {
     tested_stream.depth = 8;
     tested_stream.mix = Mix::drawn(50.0, MixRule::Independent);
     tested_stream.pacing = Pacing::PerDirection {
-        rates: model::PerDirection {
+        rates: PerDirection {
             read: Some(Rate::iops(700)),
             write: Some(Rate::iops(300)),
             trim: None,
@@ -246,7 +246,7 @@ fn a_pass_touches_every_block_once() {
     let small = device().with(|device| device.size = Bytes::mib(1));
     for access in [
         Access::random(Placement::Once(Once::default())),
-        Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = model::access::AtEnd::Finish)),
+        Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = AtEnd::Finish)),
     ] {
         let tested_stream =
             stream().with(|tested_stream| (tested_stream.depth, tested_stream.pattern.access) = (5, vec![access]));
@@ -443,8 +443,7 @@ fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
 fn interlocked_workers_share_one_walk() {
     let mut tested_stream = stream();
     tested_stream.pattern.access = vec![Access::Interlocked(Default::default())];
-    tested_stream.pattern.sizes =
-        model::PerDirection::all(model::block_size::BlockSizes::Fixed { size: Bytes::kib(64) });
+    tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(64) });
     let small = device().with(|device| device.size = Bytes::mib(64));
     let stop = Stop::after_operations(256);
     let job = run_job(plan(
@@ -619,7 +618,7 @@ fn trims_before_writes_are_counted_as_trims() {
     let tested_stream = stream().with(|tested_stream| tested_stream.mix = Mix::TrimThenWrite);
     let stop = Stop::after_operations(1000);
     let mut null = plan(device(), stop, vec![worker(vec![tested_stream])]);
-    null.targets[0].kind = model::plan::TargetKind::Nothing { size: Bytes::mib(64) };
+    null.targets[0].kind = TargetKind::Nothing { size: Bytes::mib(64) };
     let job = run_job(null);
     let directions = job.directions();
     assert_eq!(directions.trim.unwrap().operations, 500);

@@ -62,7 +62,7 @@ impl VerifiedFile {
     pub fn new() -> VerifiedFile {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("f");
-        std::fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
+        fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
         VerifiedFile { directory, file }
     }
 
@@ -90,7 +90,7 @@ impl VerifiedFile {
 }
 
 pub fn flip(file: &Path, at: u64) {
-    let file = std::fs::File::options().read(true).write(true).open(file).unwrap();
+    let file = fs::File::options().read(true).write(true).open(file).unwrap();
     let mut byte = [0];
     file.read_exact_at(&mut byte, at).unwrap();
     file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
