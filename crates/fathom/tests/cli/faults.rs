@@ -230,8 +230,8 @@ fn a_missing_permission_to_open_is_reported() {
     let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let nobody = need!(testbed::as_nobody(PROGRAM, folder.path(), "fathom", "--version"));
-    let as_nobody = |arguments: &[&str]| finish(&mut nobody(arguments));
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fathom", "--version"));
+    let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
     as_nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
     let new = folder.path().join("new");
     as_nobody(&short(text(&new), &["--size", "16m"]))

@@ -365,9 +365,9 @@ fn a_missing_permission_to_write_is_reported() {
         .fathom(&["run", "job.toml"])
         .expect(0, &["recorded as history:1"]);
     let folder = workspace.folder.path();
-    let nobody = need!(testbed::as_nobody(PROGRAM, folder, "fathom", "--version"));
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder, "fathom", "--version"));
     let history = workspace.path("h.sqlite");
-    let as_nobody = |words: &[&str]| finish(nobody(words).current_dir(folder).env("FATHOM_HISTORY", &history));
+    let as_nobody = |words: &[&str]| finish(other_user(words).current_dir(folder).env("FATHOM_HISTORY", &history));
     as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot write to the history", "check the owner of"]);
     as_nobody(&["history"]).expect(0, &["tried"]);
     as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot write to the history", "check the owner of"]);

@@ -291,8 +291,8 @@ fn a_missing_permission_to_open_is_reported() {
     let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let nobody = need!(testbed::as_nobody(PROGRAM, folder.path(), "diskspd", "-?"));
-    let as_nobody = |line: &str| calling::finish(&mut nobody(&split_words(line)));
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "diskspd", "-?"));
+    let as_nobody = |line: &str| calling::finish(&mut other_user(&split_words(line)));
     let file = text(&secret);
     let ran = as_nobody(&format!("-d60 {file}"));
     let opening = format!("Error opening file: {file} [13]");

@@ -196,8 +196,8 @@ fn a_missing_permission_to_open_is_reported() {
     let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let nobody = need!(testbed::as_nobody(PROGRAM, folder.path(), "fio", "--version"));
-    let as_nobody = |arguments: &[&str]| calling::finish(&mut nobody(arguments));
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fio", "--version"));
+    let as_nobody = |arguments: &[&str]| calling::finish(&mut other_user(arguments));
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
     let hint = "hint: use a target that this user may open, or run as root\n";

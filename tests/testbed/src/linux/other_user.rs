@@ -9,14 +9,14 @@ use std::process::Command;
 use super::tools::cannot;
 use crate::{Unavailable, copy_program};
 
-/// Commands of a copied program as the user `nobody`, in the root directory.
+/// Commands of a copied program as an unprivileged user, in the root directory.
 ///
 /// The folder of the copy is opened to all users. `probe` is an argument with which the program
 /// succeeds at once.
 ///
 /// # Errors
 /// [`Unavailable`] if that user cannot run the copy.
-pub fn as_nobody(
+pub fn as_other_user(
     program: &str,
     folder: &Path,
     name: &str,
