@@ -143,7 +143,7 @@ pub trait AssertMessages {
     fn assert_refused(&self, expected: &[&str]);
     /// They are accepted with these warnings.
     fn assert_warned(&self, expected: &[&str]);
-    /// The second pass refuses them with these lines and the common one, which names the last switch.
+    /// The second pass refuses them with these lines and the common one, with the last switch.
     fn assert_refused_by_name(&self, expected: &[&str]);
 }
 
