@@ -331,13 +331,10 @@ fn a_program_that_is_not_our_server_is_reported_in_bounded_time() {
     };
     let port = free_port();
     let ran = with(&format!("127.0.0.1,{port}"));
-    ran.expect(
-        1,
-        &[
-            "fio: connect: Connection refused",
-            &format!("fio: failed to connect to 127.0.0.1:{port}"),
-        ],
-    );
+    ran.exits(1).prints(&[
+        "fio: connect: Connection refused",
+        &format!("fio: failed to connect to 127.0.0.1:{port}"),
+    ]);
     // One program sends nothing, one sends something else, and one hangs up, as fio's own server
     // does.
     let kinds: [(&[u8], bool, &str); 3] = [

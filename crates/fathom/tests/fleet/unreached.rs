@@ -47,14 +47,11 @@ fn a_silent_host_is_given_up_after_ten_seconds() {
         .spawn()
         .unwrap();
     let ran = end(started);
-    ran.expect(
-        3,
-        &[
-            &format!("--> {host}"),
-            "timed out",
-            "the name, the key and the firewall",
-        ],
-    );
+    ran.exits(3).prints(&[
+        &format!("--> {host}"),
+        "timed out",
+        "the name, the key and the firewall",
+    ]);
     assert!(ran.took < Duration::from_secs(25), "it took {:?}", ran.took);
 }
 

@@ -67,15 +67,12 @@ fn sds_of_two_hosts_add_up() {
          rd=rd3,wd=wd_both,iorate=max,elapsed=2,interval=1\n"
     );
     let ran = end(start(&workspace, Some(&hosts), hosts.agent(), &parameters));
-    ran.expect(
-        0,
-        &[
-            "Starting slave: one-0 on local",
-            &format!("Starting slave: two-0 on {second}"),
-            "All slaves are now connected",
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Starting slave: one-0 on local",
+        &format!("Starting slave: two-0 on {second}"),
+        "All slaves are now connected",
+        "completed successfully",
+    ]);
     for name in ["one.dat", "two.dat", "both.dat"] {
         assert_eq!(fs::metadata(workspace.path(name)).unwrap().len(), 8 << 20, "{name}");
     }
@@ -136,15 +133,12 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
          rd=rd1,fwd=fwd*,fwdrate=200,format=yes,elapsed=4,interval=1\n"
     );
     let ran = end(start(&workspace, Some(&hosts), hosts.agent(), &parameters));
-    ran.expect(
-        0,
-        &[
-            &format!("Starting slave: a-0 on tcp://{first}:7745"),
-            &format!("a-0: anchor={folder}/a create complete."),
-            &format!("b-0: anchor={folder}/b create complete."),
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        &format!("Starting slave: a-0 on tcp://{first}:7745"),
+        &format!("a-0: anchor={folder}/a create complete."),
+        &format!("b-0: anchor={folder}/b create complete."),
+        "completed successfully",
+    ]);
     for mut agent in agents {
         let _ = agent.kill();
         let _ = agent.wait();
@@ -213,14 +207,11 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
     database.resize(1 << 20, 1);
     fs::write(workspace.path("two.dat"), &database).unwrap();
     let ran = end(start(&workspace, None, &local, &parameters("db1", "")));
-    ran.expect(
-        157,
-        &[
-            "(rank 1): ",
-            "two.dat must not be written",
-            "name it again: FATHOM_ALLOW_DESTROY=",
-        ],
-    );
+    ran.exits(157).prints(&[
+        "(rank 1): ",
+        "two.dat must not be written",
+        "name it again: FATHOM_ALLOW_DESTROY=",
+    ]);
     assert_eq!(fs::read(workspace.path("two.dat")).unwrap(), database);
     assert_eq!(fs::read(workspace.path("one.dat")).unwrap(), vec![7; 1 << 20]);
 }
@@ -260,14 +251,11 @@ fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
     }
     fs::write(workspace.path("control"), "end_rd\n").unwrap();
     let ran = end(child);
-    ran.expect(
-        0,
-        &[
-            "Reached maxdata=1m. rd=rd1",
-            "rd=rd2 shutting down",
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Reached maxdata=1m. rd=rd1",
+        "rd=rd2 shutting down",
+        "completed successfully",
+    ]);
     assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
     // The last run is complete.
     assert_eq!(rows(&workspace, "two", "rd3").len(), 4);

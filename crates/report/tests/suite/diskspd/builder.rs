@@ -114,15 +114,11 @@ fn stream(thread: u64, work: &Work) -> StreamResults {
             (direction_results.operations, direction_results.bytes) = (operations, Bytes(operations * work.block))
         });
         (0..operations).for_each(|operation| results.completion.record(latency(thread, operation)));
-        results
+        (operations > 0).then_some(results)
     };
     StreamResults {
         targets: vec![work.target],
-        directions: PerDirection {
-            read: (work.reads > 0).then(|| results(work.reads)),
-            write: (work.writes > 0).then(|| results(work.writes)),
-            trim: None,
-        },
+        directions: PerDirection::new(results(work.reads), results(work.writes), None),
         ..StreamResults::default()
     }
 }

@@ -180,11 +180,7 @@ fn directions_keep_their_own_rates() {
     tested_stream.depth = 8;
     tested_stream.mix = Mix::drawn(50.0, MixRule::Independent);
     tested_stream.pacing = Pacing::PerDirection {
-        rates: PerDirection {
-            read: Some(Rate::iops(700)),
-            write: Some(Rate::iops(300)),
-            trim: None,
-        },
+        rates: PerDirection::new(Some(Rate::iops(700)), Some(Rate::iops(300)), None),
     };
     let job = run_stream(Stop::after(Nanos::secs(10)), tested_stream);
     let directions = job.directions();
