@@ -158,7 +158,7 @@ fn ssd_ultra_of_400_gb_has_the_promised_figures() {
     let workload = policy.workload;
     assert_eq!(workload.block, Bytes::kib(32));
     assert_eq!(workload.read_percent, 70.0);
-    assert_eq!(workload.random, true);
+    assert!(workload.random);
     assert_eq!((workload.rate_iops, workload.concurrency), (Some(4000.0), Some(15)));
     assert_eq!(workload.duration_secs, 300.0);
     assert_eq!(policy.derived.concurrency, Some(12));

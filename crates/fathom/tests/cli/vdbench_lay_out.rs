@@ -96,9 +96,9 @@ fn loops_are_numbered_and_begin_with_the_lay_out() {
         "Starting RD=SD_format",
         "Starting RD=rd1",
         "*",
-        stars,
+        &stars,
         "* Terminating loop run after 2 loops *",
-        stars,
+        &stars,
         "*",
     ];
     assert_eq!(lines, expected);

@@ -134,7 +134,7 @@ wd=wd1,sd=sd1,xfersize=4k,rdpct=50
         let inject = [format!("--trace={call}"), format!("--inject={call}:error=EPERM")];
         let ran = need!(run_with_failing_call(
             folder.path(),
-            parameters,
+            &parameters,
             &[&inject[0], &inject[1]]
         ));
         let note = "note: the engine is psync: io_uring cannot be used: Operation not permitted";

@@ -358,10 +358,8 @@ fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
 #[test]
 fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
     let check = |a: Option<EndReason>, other: Option<EndReason>, expected: Option<EndReason>| {
-        let results_ended = |ended: &Option<EndReason>| {
-            let results = host("a", &[]).with(|results| results.steps[0].jobs[0].ended = ended.clone());
-            results
-        };
+        let results_ended =
+            |ended: &Option<EndReason>| host("a", &[]).with(|results| results.steps[0].jobs[0].ended = ended.clone());
         for sum in [
             merged(results_ended(&a), results_ended(&other)),
             merged(results_ended(&other), results_ended(&a)),

@@ -24,8 +24,7 @@ fn on_target(target: u32) -> Worker {
 }
 
 fn paced(iops: u64) -> Worker {
-    let paced = on_target(0).with(|paced| paced.streams[0].pacing = Pacing::Together { rate: Rate::iops(iops) });
-    paced
+    on_target(0).with(|paced| paced.streams[0].pacing = Pacing::Together { rate: Rate::iops(iops) })
 }
 
 /// Adds a second target like the first.

@@ -51,7 +51,7 @@ fn a_native_job_converts() {
     };
     assert_eq!(job.pattern.distribution, zipf);
     assert_eq!(job.queue.iodepth, 32);
-    assert_eq!(job.queue.direct, true);
+    assert!(job.queue.direct);
     assert_eq!(job.queue.fdatasync, 16);
     assert_eq!(job.job.numjobs, 4);
     assert_eq!(job.job.runtime, 300_000_000);

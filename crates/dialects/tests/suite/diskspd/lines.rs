@@ -109,8 +109,8 @@ fn switches_of_the_next_version_are_read_on_request() {
     assert_eq!(span("-b4K -bs2b").newer.separation, Some(Separation::Bytes(8192)));
     assert_eq!(span("").newer.order.kind, Some(KindOrder::FastInGroup));
     let order = span("-ac -as -aE").newer.order;
-    assert_eq!(order.cores, true);
-    assert_eq!(order.groups, true);
+    assert!(order.cores);
+    assert!(order.groups);
     assert_eq!(order.kind, Some(KindOrder::Frugal));
     let list = |line: &str| span(line).affinity.iter().map(|cpu| cpu.number).collect::<Vec<_>>();
     assert_eq!(list("-a0-2,1"), [0, 1, 2, 1]);

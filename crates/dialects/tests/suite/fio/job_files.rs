@@ -132,7 +132,7 @@ fn includes_are_relative_to_the_including_file() {
     let options = &read.jobs[0].options;
     assert_eq!(options.pattern.bs.read, 2048);
     assert_eq!(options.queue.iodepth, 3);
-    assert_eq!(options.job.thread, true);
+    assert!(options.job.thread);
 }
 
 #[test]

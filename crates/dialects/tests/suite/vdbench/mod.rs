@@ -315,10 +315,10 @@ fn workloads_on_files_are_jobs_on_one_tree() {
     let transfers = |job: usize| work(job).session.unwrap().transfers.unwrap();
     assert_eq!((work(0).block, work(0).in_order), (model::Bytes::kib(4), true));
     assert_eq!(transfers(0).count, Some(10));
-    assert_eq!(transfers(0).random, true);
+    assert!(transfers(0).random);
     assert_eq!(transfers(0).write_percent, 0);
     assert_eq!(transfers(1).percent, 25.0);
-    assert_eq!(transfers(1).random, false);
+    assert!(!transfers(1).random);
     assert_eq!(transfers(1).write_percent, 30);
     assert!(!work(1).in_order);
     assert_eq!(work(2).kinds(), vec![FileOperationKind::Delete]);
@@ -402,7 +402,7 @@ fn operations_and_flags_on_files_are_in_the_plan() {
     let synchronous = plan_on_files(",openflags=o_sync", "", "");
     let cache = &synchronous.steps[0].jobs[0].workers[0].streams[0].cache;
     assert_eq!(cache.write_through, WriteThrough::DataAndMetadata);
-    assert_eq!(cache.direct, false);
+    assert!(!cache.direct);
 }
 
 /// Public files name their only host with `hd=`, and give operations where percentages of reads

@@ -104,8 +104,7 @@ fn masked_element(line: &str) -> String {
 }
 
 fn results_with(targets: &[(&str, u64)], steps: Vec<StepResults>) -> Results {
-    let results = builder::results(targets).with(|results| results.steps = steps);
-    results
+    builder::results(targets).with(|results| results.steps = steps)
 }
 
 fn with_latency(mut results: Results) -> Results {

@@ -58,8 +58,7 @@ impl Work {
 
     /// The same with reads and writes.
     pub fn mixed(name: &'static str, reads: u64, writes: u64, block: u64) -> Work {
-        let work = Work::new(name, Direction::Read, reads, block).with(|work| work.operations.write = writes);
-        work
+        Work::new(name, Direction::Read, reads, block).with(|work| work.operations.write = writes)
     }
 
     /// Executed by an asynchronous engine with this queue depth.

@@ -51,8 +51,7 @@ pub fn plan(device: SimulatedDevice, stop: Stop, workers: Vec<Worker>) -> Plan {
 /// Like [`plan`], but on a file or device.
 pub fn plan_on(path: &str, engine: EngineKind, stop: Stop, mut workers: Vec<Worker>) -> Plan {
     workers.iter_mut().for_each(|worker| worker.engine.kind = engine);
-    let plan = plan(device(), stop, workers).with(|plan| plan.targets[0] = testing::file(path));
-    plan
+    plan(device(), stop, workers).with(|plan| plan.targets[0] = testing::file(path))
 }
 
 /// Executes a plan.
