@@ -194,11 +194,7 @@ mod tests {
             epoch: 0,
             start_ns: Nanos(0),
             length_ns: Nanos::secs(1),
-            counts: PerDirection {
-                read: counts(reads),
-                write: counts(writes),
-                trim: Counts::default(),
-            },
+            counts: PerDirection::new(counts(reads), counts(writes), Counts::default()),
             latency: PerDirection::default().with(|per_direction| per_direction.read = Some(latency)),
             in_flight_ns: Nanos(0),
             depth: 1,
