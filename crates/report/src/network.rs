@@ -207,6 +207,7 @@ pub fn write(mount: &NetworkMount, indent: &str, out: &mut dyn Write) -> io::Res
 #[cfg(test)]
 mod tests {
     use model::network_mount::{ConnectionCounts, NetworkBytes};
+    use testbed::With;
 
     use super::*;
 
@@ -232,17 +233,10 @@ mod tests {
         NetworkMount {
             options: "rw,vers=4.2,rsize=1048576,wsize=65536,hard,nconnect=2".into(),
             covers_ns: Nanos::secs(10),
-            bytes: NetworkBytes {
-                read: Bytes(1000),
-                from_server: Bytes(250),
-                ..NetworkBytes::default()
-            },
+            bytes: NetworkBytes::default()
+                .with(|network_bytes| (network_bytes.read, network_bytes.from_server) = (Bytes(1000), Bytes(250))),
             operations: vec![
-                RpcCounts {
-                    name: "GETATTR".into(),
-                    calls: 9,
-                    ..RpcCounts::default()
-                },
+                RpcCounts::default().with(|rpc_counts| (rpc_counts.name, rpc_counts.calls) = ("GETATTR".into(), 9)),
                 read,
             ],
             connections: vec![connection(750, 7500, 0), connection(250, 2500, 5000)],

@@ -13,7 +13,7 @@
 //! # fn test() {
 //! use testbed::{TmpFs, need};
 //!
-//! let Some(full) = need(TmpFs::with_size(1 << 20)) else { return };
+//! let full = need!(TmpFs::with_size(1 << 20));
 //! assert!(full.path().is_dir());
 //! # }
 //! # #[cfg(target_os = "linux")]
@@ -28,67 +28,17 @@
 
 #[cfg(not(target_os = "linux"))]
 mod directory_elsewhere;
+mod extensions;
 #[cfg(target_os = "linux")]
-mod fault_fs;
-#[cfg(target_os = "linux")]
-mod footprint;
-#[cfg(target_os = "linux")]
-mod ground;
-#[cfg(target_os = "linux")]
-mod hosts;
-#[cfg(target_os = "linux")]
-mod loop_device;
-#[cfg(target_os = "linux")]
-mod loop_fs;
-#[cfg(target_os = "linux")]
-mod own_process;
-#[cfg(target_os = "linux")]
-mod python;
+mod linux;
 mod skip;
-#[cfg(target_os = "linux")]
-mod slurm;
-#[cfg(target_os = "linux")]
-mod throttle;
-#[cfg(target_os = "linux")]
-mod tmpfs;
-#[cfg(target_os = "linux")]
-mod tools;
-#[cfg(target_os = "linux")]
-mod trace_fs;
-#[cfg(target_os = "linux")]
-mod zram;
 
 #[cfg(not(target_os = "linux"))]
 pub use directory_elsewhere::Directory;
+pub use extensions::{AssertContains, AssertIs, With};
 #[cfg(target_os = "linux")]
-pub use fault_fs::{FaultFs, Seen};
-#[cfg(target_os = "linux")]
-pub use footprint::Footprint;
-#[cfg(target_os = "linux")]
-pub use ground::{Directory, sweep};
-#[cfg(target_os = "linux")]
-pub use hosts::Hosts;
-#[cfg(target_os = "linux")]
-pub use loop_device::{LoopDevice, LoopOptions};
-#[cfg(target_os = "linux")]
-pub use loop_fs::LoopFs;
-#[cfg(target_os = "linux")]
-pub use own_process::in_own_process;
-#[cfg(target_os = "linux")]
-pub use python::python_packages;
-pub use skip::{Unavailable, need, note, skip};
-#[cfg(target_os = "linux")]
-pub use slurm::Slurm;
-#[cfg(target_os = "linux")]
-pub use throttle::{Limit, Throttle, Throttled};
-#[cfg(target_os = "linux")]
-pub use tmpfs::TmpFs;
-#[cfg(target_os = "linux")]
-pub use tools::device_number;
-#[cfg(target_os = "linux")]
-pub use trace_fs::TraceFs;
-#[cfg(target_os = "linux")]
-pub use zram::Zram;
+pub use linux::*;
+pub use skip::{Needed, Unavailable, need, note, skip};
 
 /// Copies a program that is run at once. Another process writes the copy: a child that starts at
 /// the same time would inherit a file that is open for writing, and such a file cannot run.

@@ -50,6 +50,40 @@ pub fn need<T>(thing: Result<T, Unavailable>) -> Option<T> {
     }
 }
 
+/// What a test cannot do without: `None` if it is missing, and the reason is printed.
+pub trait Needed {
+    /// The resource.
+    type Thing;
+    /// The resource, or `None` after [`skip`].
+    fn needed(self) -> Option<Self::Thing>;
+}
+
+impl<T> Needed for Result<T, Unavailable> {
+    type Thing = T;
+    fn needed(self) -> Option<T> {
+        need(self)
+    }
+}
+
+/// What a helper of the tests already asked for with [`need`].
+impl<T> Needed for Option<T> {
+    type Thing = T;
+    fn needed(self) -> Option<T> {
+        self
+    }
+}
+
+/// The resource; without it, returns from the test after [`skip`].
+#[macro_export]
+macro_rules! need {
+    ($thing:expr) => {
+        match $crate::Needed::needed($thing) {
+            Some(thing) => thing,
+            None => return,
+        }
+    };
+}
+
 /// Prints past the test harness, which shows a test's output only if the test fails.
 fn say(kind: &str, what: &dyn fmt::Display) {
     let thread = std::thread::current();

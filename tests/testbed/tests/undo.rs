@@ -51,9 +51,7 @@ fn a_directory_is_empty_and_is_removed() {
 
 #[test]
 fn a_loop_device_works_and_is_removed() {
-    let Some(device) = need(LoopDevice::with_size(4 * MIB, LoopOptions::default())) else {
-        return;
-    };
+    let device = need!(LoopDevice::with_size(4 * MIB, LoopOptions::default()));
     let path = device.path().to_owned();
     let backing = device.backing().to_owned();
     assert_eq!(backing_file(&path).as_deref(), backing.to_str());
@@ -71,9 +69,7 @@ fn a_loop_device_has_its_options() {
         read_only: true,
         sector_bytes: 4096,
     };
-    let Some(device) = need(LoopDevice::with_size(4 * MIB, options)) else {
-        return;
-    };
+    let device = need!(LoopDevice::with_size(4 * MIB, options));
     let folder = Path::new("/sys/block").join(device.path().file_name().unwrap());
     let setting = |name: &str| fs::read_to_string(folder.join(name)).unwrap().trim().to_owned();
     assert_eq!(setting("loop/dio"), "1");
@@ -89,9 +85,7 @@ fn a_loop_device_has_its_options() {
 
 #[test]
 fn a_tmpfs_has_its_size_and_is_removed() {
-    let Some(tmpfs) = need(TmpFs::with_size(MIB)) else {
-        return;
-    };
+    let tmpfs = need!(TmpFs::with_size(MIB));
     let path = tmpfs.path().to_owned();
     assert!(is_mounted(&path));
     let error = fs::write(path.join("large"), vec![1; 2 * MIB as usize]).unwrap_err();
@@ -103,9 +97,7 @@ fn a_tmpfs_has_its_size_and_is_removed() {
 #[test]
 fn a_zram_device_works_and_is_removed() {
     let before = fs::read_to_string("/sys/block/zram0/disksize").ok();
-    let Some(zram) = need(Zram::with_size(8 * MIB)) else {
-        return;
-    };
+    let zram = need!(Zram::with_size(8 * MIB));
     let path = zram.path().to_owned();
     assert_ne!(path, PathBuf::from("/dev/zram0"), "an existing device is never used");
     holds_data(&path);
@@ -117,9 +109,7 @@ fn a_zram_device_works_and_is_removed() {
 
 #[test]
 fn an_ext4_works_and_is_removed() {
-    let Some(ext4) = need(LoopFs::ext4(16 * MIB)) else {
-        return;
-    };
+    let ext4 = need!(LoopFs::ext4(16 * MIB));
     let path = ext4.path().to_owned();
     let device = ext4.device().path().to_owned();
     let backing = ext4.device().backing().to_owned();
@@ -133,9 +123,7 @@ fn an_ext4_works_and_is_removed() {
 
 #[test]
 fn a_file_system_in_use_is_still_removed() {
-    let Some(tmpfs) = need(TmpFs::with_size(MIB)) else {
-        return;
-    };
+    let tmpfs = need!(TmpFs::with_size(MIB));
     let path = tmpfs.path().to_owned();
     let file = fs::File::create(path.join("open")).unwrap();
     drop(tmpfs);
@@ -145,10 +133,8 @@ fn a_file_system_in_use_is_still_removed() {
 
 #[test]
 fn a_throttle_slows_its_thread_only() {
-    let Some(device) = need(LoopDevice::with_size(4 * MIB, LoopOptions::default())) else {
-        return;
-    };
-    let Some(throttle) = need(Throttle::new()) else { return };
+    let device = need!(LoopDevice::with_size(4 * MIB, LoopOptions::default()));
+    let throttle = need!(Throttle::new());
     throttle.set(device.path(), Limit::ReadOperations(50)).unwrap();
     let read = |count: u64| {
         let file = fs::File::options()
@@ -174,9 +160,7 @@ fn a_throttle_slows_its_thread_only() {
 
 #[test]
 fn faults_can_be_set_and_cleared() {
-    let Some(faulty) = need(FaultFs::with_size(MIB)) else {
-        return;
-    };
+    let faulty = need!(FaultFs::with_size(MIB));
     let file = fs::File::options()
         .read(true)
         .write(true)
@@ -215,9 +199,7 @@ fn faults_can_be_set_and_cleared() {
 
 #[test]
 fn a_hang_lasts_until_it_is_released() {
-    let Some(faulty) = need(FaultFs::with_size(MIB)) else {
-        return;
-    };
+    let faulty = need!(FaultFs::with_size(MIB));
     faulty.hang();
     let path = faulty.file().to_owned();
     let reader = std::thread::spawn(move || fs::read(path).unwrap().len());
@@ -231,9 +213,7 @@ fn a_hang_lasts_until_it_is_released() {
 
 #[test]
 fn a_hang_does_not_outlive_its_file_system() {
-    let Some(faulty) = need(FaultFs::with_size(MIB)) else {
-        return;
-    };
+    let faulty = need!(FaultFs::with_size(MIB));
     faulty.hang();
     let path = faulty.file().to_owned();
     let mount = path.parent().unwrap().to_owned();
@@ -248,9 +228,7 @@ fn a_hang_does_not_outlive_its_file_system() {
 
 #[test]
 fn a_panic_undoes_everything() {
-    let Some(probe) = need(TmpFs::with_size(MIB)) else {
-        return;
-    };
+    let probe = need!(TmpFs::with_size(MIB));
     drop(probe);
     let made = std::sync::Mutex::new(Vec::new());
     let result = std::panic::catch_unwind(|| {

@@ -3,6 +3,7 @@
 use analysis::policies::{Catalogue, ResolvedPolicy};
 
 use model::testing::assert_starts_with;
+use testbed::AssertContains;
 
 use crate::{assert_near, inputs};
 
@@ -25,18 +26,11 @@ fn a_tolerance_is_a_share_of_a_rate() {
     assert_near(change("tolerance = 0.5").unwrap().clauses[0].tolerance, 0.5);
     for value in ["5", "1.0", "-3.0", "inf", "nan"] {
         let error = change(&format!("tolerance = {value}")).unwrap_err();
-        assert!(
-            error.starts_with("own.toml:34:13  tolerance = ")
-                && error.contains("tolerance of clause `iops`")
-                && error.contains("below 1"),
-            "{error}"
-        );
+        assert!(error.starts_with("own.toml:34:13  tolerance = "), "{error}");
+        error.assert_contains(&["tolerance of clause `iops`", "below 1"]);
     }
     let error = resolve_changed("metric = \"mean\"", "metric = \"mean\"\ntolerance = 0.1").unwrap_err();
-    assert!(
-        error.contains("own.toml:38:") && error.contains("only rates"),
-        "{error}"
-    );
+    error.assert_contains(&["own.toml:38:", "only rates"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use model::testing::assert_contains;
+use testbed::With;
 
 #[test]
 fn the_machine_binds_before_its_disks() {
@@ -14,10 +15,8 @@ fn the_machine_binds_before_its_disks() {
     };
     let layers = stack(&catalogue, &wanted).unwrap();
     assert_eq!(layers.len(), 2);
-    assert_eq!(
-        (layers[0].kind, layers[0].iops),
-        (LayerKind::Machine, Some(Limit::exactly(1920.0)))
-    );
+    assert_eq!(layers[0].kind, LayerKind::Machine);
+    assert_eq!(layers[0].iops, Some(Limit::exactly(1920.0)));
     assert_eq!(
         layers[0].bytes_per_sec,
         Some(Limit {
@@ -25,24 +24,18 @@ fn the_machine_binds_before_its_disks() {
             high: 22.5 * 1_048_576.0
         })
     );
-    assert_eq!(
-        (layers[1].name.as_str(), layers[1].iops),
-        ("4 × P30", Some(Limit::exactly(20_000.0)))
-    );
+    assert_eq!(layers[1].name.as_str(), "4 × P30");
+    assert_eq!(layers[1].iops, Some(Limit::exactly(20_000.0)));
     let found = reach(&layers, Bytes::kib(4), 100.0, 1).unwrap();
-    assert_eq!(
-        (found.iops.low, found.layer.as_str()),
-        (1920.0, "VM Standard_B2ms, uncached")
-    );
+    assert_eq!(found.iops.low, 1920.0);
+    assert_eq!(found.layer.as_str(), "VM Standard_B2ms, uncached");
     assert_eq!(found.stranded.len(), 1);
     assert_eq!(found.stranded[0].iops, 18_080.0);
     assert_near(found.stranded[0].share, 0.904);
 
-    let cached = Disks {
-        machine: Some("Standard_D8ds_v4".into()),
-        cached: true,
-        ..wanted.clone()
-    };
+    let cached = wanted
+        .clone()
+        .with(|disks| (disks.machine, disks.cached) = (Some("Standard_D8ds_v4".into()), true));
     assert_eq!(
         stack(&catalogue, &cached).unwrap()[0].iops,
         Some(Limit::exactly(77_000.0))
@@ -100,23 +93,19 @@ fn machines_have_the_limits_of_their_sources() {
 fn instances_of_ec2_have_a_baseline_and_a_burst() {
     let large = resolve("aws/vm tier=m6i.large");
     let layer = &large.layers[0];
-    assert_eq!(
-        (layer.name.as_str(), layer.kind),
-        ("VM m6i.large, EBS", LayerKind::Machine)
-    );
+    assert_eq!(layer.name.as_str(), "VM m6i.large, EBS");
+    assert_eq!(layer.kind, LayerKind::Machine);
     assert_eq!(layer.iops, Some(Limit::exactly(3600.0)));
     assert_eq!(layer.bytes_per_sec.unwrap().low, 81.25e6);
     let [operations, bytes] = &large.bursts[..] else {
         panic!("{:?}", large.bursts)
     };
-    assert_eq!(
-        (operations.unit, operations.ceiling, operations.refill),
-        (BurstUnit::Iops, 40_000.0, 3600.0)
-    );
-    assert_eq!(
-        (bytes.unit, bytes.ceiling, bytes.refill),
-        (BurstUnit::Bytes, 1250e6, 81.25e6)
-    );
+    assert_eq!(operations.unit, BurstUnit::Iops);
+    assert_eq!(operations.ceiling, 40_000.0);
+    assert_eq!(operations.refill, 3600.0);
+    assert_eq!(bytes.unit, BurstUnit::Bytes);
+    assert_eq!(bytes.ceiling, 1250e6);
+    assert_eq!(bytes.refill, 81.25e6);
     for burst in [operations, bytes] {
         assert_eq!((burst.lasts_secs(), burst.refills_secs()), (1800.0, 86_400.0));
     }

@@ -6,6 +6,7 @@ use model::observation::Second;
 use model::results::IntervalHistogram;
 use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
 use model::{Bytes, Nanos, PerDirection};
+use testbed::With;
 
 use super::{SeriesGenerator, assert_inconclusive, assert_outcome, clauses, judge_slow_storage};
 
@@ -27,10 +28,7 @@ fn full_second(number: u64, is_disturbed: bool) -> Second {
                 issued: 3000,
                 ..QueueUse::default()
             },
-            threads: ThreadUse {
-                run_delay_ns: run_delay,
-                ..ThreadUse::default()
-            },
+            threads: ThreadUse::default().with(|thread_use| thread_use.run_delay_ns = run_delay),
         },
         hosts: vec![HostSample {
             cpus_ns: Nanos::secs(2),
@@ -89,10 +87,7 @@ fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
                 bytes: Bytes(4096 * operations),
             });
         }
-        let context = Context {
-            intervals: &intervals,
-            ..Context::default()
-        };
+        let context = Context::default().with(|context| context.intervals = &intervals);
         judge(&clauses("p99<=5ms"), &observed, &context)
     };
     assert_outcome(&verdict(0), Outcome::Fail);

@@ -14,6 +14,7 @@ use model::observation::{Flow, Generator, Latency, Load, Observation, Second, Se
 use model::results::IntervalHistogram;
 use model::testing::assert_contains;
 use model::{Bytes, Nanos, PerDirection};
+use testbed::With;
 
 fn clauses(text: &str) -> Vec<Clause> {
     requirement::parse(text).unwrap()
@@ -29,10 +30,7 @@ fn ssd_ultra() -> ResolvedPolicy {
 }
 
 fn mean_latency(milliseconds: f64) -> Option<Latency> {
-    Some(Latency {
-        mean_ns: Some(milliseconds * 1e6),
-        ..Latency::default()
-    })
+    Some(Latency::default().with(|latency| latency.mean_ns = Some(milliseconds * 1e6)))
 }
 
 /// The load of the provider's example: four jobs at depth 1, 700 and 300 operations per second
@@ -325,10 +323,7 @@ fn a_busy_generator_does_not_fail_a_promise() {
     let verdict = judge_slow_storage(4000.0, |observed| {
         observed.load.rate_iops = None;
         observed.load.closed_loop = Some(true);
-        observed.generator = Some(Generator {
-            busiest_worker: 0.97,
-            ..Generator::default()
-        });
+        observed.generator = Some(Generator::default().with(|generator| generator.busiest_worker = 0.97));
     });
     assert_inconclusive(&verdict, Cause::Generator, "97 % of a processor");
 }
@@ -382,16 +377,9 @@ fn percentiles_need_samples_beyond_them() {
     );
     // fio reports percentiles of reads and of writes; the total's percentile is between them.
     let direction_observation = |p90: f64| {
-        let waited = Latency {
-            quantiles: vec![(0.9, p90)],
-            ..Latency::default()
-        };
+        let waited = Latency::default().with(|latency| latency.quantiles = vec![(0.9, p90)]);
         let operations = Some(3000);
-        Some(Flow {
-            operations,
-            latency: Some(waited),
-            ..Flow::default()
-        })
+        Some(Flow::default().with(|flow| (flow.operations, flow.latency) = (operations, Some(waited))))
     };
     (observed.directions.read, observed.directions.write) = (direction_observation(1e6), direction_observation(2e6));
     let judged = |text: &str| judge_alone(text, &observed);
@@ -429,10 +417,7 @@ fn clustered_slow_operations_make_a_percentile_less_certain() {
             .for_each(|of| all.merge(of.latency.read.as_ref().unwrap()));
         let mut observed = SeriesGenerator::new(1).observation(1000.0, 2000.0, 1.0, 60);
         observed.total.response = Latency::from_histogram(&all);
-        let context = Context {
-            intervals: &intervals,
-            ..Context::default()
-        };
+        let context = Context::default().with(|context| context.intervals = &intervals);
         judge(&clauses("p99<=5ms"), &observed, &context)
     };
     assert_outcome(&verdict(&|_| 8), Outcome::Pass);
@@ -504,8 +489,7 @@ fn another_load_does_not_decide_a_promise() {
 
 #[test]
 fn failed_operations_fail_the_whole_requirement() {
-    let mut observation = provider_example(2800.0, 1201.0);
-    observation.errors = Some(3);
+    let observation = provider_example(2800.0, 1201.0).with(|observation| observation.errors = Some(3));
     let verdict = judge_by_policy(&observation, &ssd_ultra());
     assert_outcome(&verdict, Outcome::Fail);
     assert!(verdict.reasons[0].what.contains("3 operations failed"), "{verdict:#?}");
@@ -516,10 +500,7 @@ fn findings_make_figures_inconclusive() {
     let judge_with = |rule: &str, severity: Severity, iops: f64| {
         let findings = [Finding::new(rule, severity, "the finding of a check")];
         let observed = SeriesGenerator::new(1).observation(4000.0, iops, 1.0, 60);
-        let context = Context {
-            findings: &findings,
-            ..Context::default()
-        };
+        let context = Context::default().with(|context| context.findings = &findings);
         judge(&clauses("iops>=4000"), &observed, &context)
     };
     for rule in ["CACHE-HITS", "IN-MEMORY"] {
@@ -545,10 +526,7 @@ fn findings_make_figures_inconclusive() {
         let verdict = judge(&clauses(clause), &null, &Context::default());
         assert_inconclusive(&verdict, Cause::Invalid, "no storage was tested");
     }
-    let interrupted = Context {
-        interrupted: true,
-        ..Context::default()
-    };
+    let interrupted = Context::default().with(|context| context.interrupted = true);
     let observed = SeriesGenerator::new(1).observation(4000.0, 5000.0, 1.0, 60);
     assert_inconclusive(
         &judge(&clauses("iops>=4000"), &observed, &interrupted),
@@ -568,10 +546,7 @@ fn credits_that_last_for_the_whole_test_do_not_prove_the_rate() {
     }];
     let verdict = |target: f64, seconds: u64| {
         let observed = SeriesGenerator::new(1).observation(target, target * 1.2, 1.0, seconds);
-        let context = Context {
-            bursts: &bursts,
-            ..Context::default()
-        };
+        let context = Context::default().with(|context| context.bursts = &bursts);
         judge(&clauses(&format!("iops>={target}")), &observed, &context)
     };
     assert_inconclusive(&verdict(3000.0, 300), Cause::Burst, "sustains 3000 for 2000 s");
@@ -594,11 +569,8 @@ fn availability_fails_or_is_consistent_but_never_passes() {
         judge_alone("iops>=4000,availability>=99.9%", &observed)
     };
     let none = with_bad(0);
-    assert_eq!(
-        (none.outcome, none.clauses[1].outcome),
-        (Outcome::Pass, Outcome::Consistent),
-        "{none:#?}"
-    );
+    assert_eq!(none.outcome, Outcome::Pass, "{none:#?}");
+    assert_eq!(none.clauses[1].outcome, Outcome::Consistent, "{none:#?}");
     assert!(none.clauses[1].reason.contains("2995 s without a miss"), "{none:#?}");
     assert_eq!(with_bad(1).clauses[1].outcome, Outcome::Consistent);
     assert_eq!(with_bad(12).clauses[1].outcome, Outcome::Fail);
@@ -614,14 +586,8 @@ fn availability_fails_or_is_consistent_but_never_passes() {
 fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
     let bare = |iops: f64| {
         let observation = Observation {
-            load: Load {
-                depth: Some(64),
-                ..Load::default()
-            },
-            total: Flow {
-                iops: Some(iops),
-                ..Flow::default()
-            },
+            load: Load::default().with(|load| load.depth = Some(64)),
+            total: Flow::default().with(|flow| flow.iops = Some(iops)),
             ..Observation::default()
         };
         judge_alone("iops>=1000", &observation)
@@ -635,27 +601,15 @@ fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
 #[test]
 fn an_interrupted_test_names_the_interruption_and_not_its_length() {
     let few = Observation {
-        load: Load {
-            depth: Some(64),
-            ..Load::default()
-        },
-        total: Flow {
-            iops: Some(950.0),
-            ..Flow::default()
-        },
+        load: Load::default().with(|load| load.depth = Some(64)),
+        total: Flow::default().with(|flow| flow.iops = Some(950.0)),
         ..Observation::default()
     };
     let lost = [Finding::new("HOST-LOST", Severity::Error, "this host was lost")];
-    let context = Context {
-        findings: &lost,
-        ..Context::default()
-    };
+    let context = Context::default().with(|context| context.findings = &lost);
     let verdict = judge(&clauses("iops>=1000"), &few, &context);
     assert_inconclusive(&verdict, Cause::Invalid, "HOST-LOST: this host was lost");
-    let context = Context {
-        interrupted: true,
-        ..Context::default()
-    };
+    let context = Context::default().with(|context| context.interrupted = true);
     let verdict = judge(&clauses("iops>=1000"), &few, &context);
     assert_inconclusive(&verdict, Cause::Interrupted, "stopped before its end");
     // The interruption also explains too few operations for a percentile.

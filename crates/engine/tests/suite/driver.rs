@@ -7,6 +7,7 @@ use engine::clock::ClockStart;
 use engine::{Action, Batch, Clock, Completion, Engine, EngineError, File, Request, Setup, Simulation, Slot};
 use model::plan::{ENGINES, Effect, EngineChoice, EngineKind, SimulatedDevice};
 use model::{Bytes, Nanos};
+use testbed::With;
 
 use crate::watchdog::watch;
 
@@ -74,11 +75,9 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
         clock: clock(),
         tree: None,
         simulated: (kind == EngineKind::Simulated).then(|| {
-            Simulation::for_one_worker(SimulatedDevice {
-                size: Bytes(size),
-                servers: 4,
-                ..SimulatedDevice::default()
-            })
+            Simulation::for_one_worker(
+                SimulatedDevice::default().with(|device| (device.size, device.servers) = (Bytes(size), 4)),
+            )
         }),
         seed: 1,
     }
@@ -104,10 +103,7 @@ impl Job {
     }
 
     pub fn write(offset: u64) -> Job {
-        Job {
-            action: Action::Write,
-            ..Job::read(offset)
-        }
+        Job::read(offset).with(|job| job.action = Action::Write)
     }
 
     pub fn flush(action: Action) -> Job {

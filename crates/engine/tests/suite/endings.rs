@@ -29,9 +29,7 @@ fn ten_thousand_drops_with_operations_in_flight_leave_nothing() {
     in_own_process(
         "endings::ten_thousand_drops_with_operations_in_flight_leave_nothing",
         || {
-            let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-                return;
-            };
+            let target = need!(TargetKind::DiskDirect.make(SIZE));
             target.write(0, &vec![1; SIZE as usize]);
             for kind in [EngineKind::IoUring, EngineKind::Libaio] {
                 // The first rounds warm up the allocator and the kernel's caches.
@@ -111,9 +109,7 @@ fn settled() -> Footprint {
 #[test]
 fn any_failed_operation_is_reported_and_the_others_complete() {
     const OPERATIONS: u64 = 24;
-    let Some(faulty) = need(FaultFs::with_size(OPERATIONS * u64::from(BLOCK))) else {
-        return;
-    };
+    let faulty = need!(FaultFs::with_size(OPERATIONS * u64::from(BLOCK)));
     let jobs: Vec<Job> = (0..OPERATIONS)
         .map(|block| Job::read(block * u64::from(BLOCK)))
         .collect();

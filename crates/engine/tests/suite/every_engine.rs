@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use engine::{Access, Action, File, RangeFlush, Slot, sys};
 use model::Nanos;
 use model::plan::{EngineKind, FileRangeFlags};
-use testbed::need;
+use testbed::{With, need};
 #[cfg(target_os = "linux")]
 use testbed::{LoopDevice, LoopOptions, TmpFs};
 
@@ -142,15 +142,12 @@ fn every_operation_uses_the_file_it_names() {
 
 #[test]
 fn each_slot_has_its_own_buffer() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     target.write(0, &patterned(0, SIZE as usize, 1));
     for kind in engines() {
         for (alignment, bytes) in [(1, 1), (4096, 4096), (65536, 512), (512, 12_345)] {
-            let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
-            setup.buffer_alignment = alignment;
-            setup.buffer_bytes = bytes;
+            let setup = setup(kind, vec![file_for(kind, &target)], 16)
+                .with(|setup| (setup.buffer_alignment, setup.buffer_bytes) = (alignment, bytes));
             let mut rig = Rig::open(setup).unwrap();
             let mut ranges = Vec::new();
             for slot in 0..16 {
@@ -180,13 +177,10 @@ fn each_slot_has_its_own_buffer() {
 
 #[test]
 fn a_deadline_with_nothing_in_flight_is_a_sleep() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     for kind in engines() {
         for spin in [false, true] {
-            let mut setup = setup(kind, vec![file_for(kind, &target)], 4);
-            setup.spin = spin;
+            let setup = setup(kind, vec![file_for(kind, &target)], 4).with(|setup| setup.spin = spin);
             let mut rig = Rig::open(setup).unwrap();
             for length in [Nanos(0), Nanos::micros(50), Nanos::millis(3), Nanos::millis(30)] {
                 let start = rig.engine.now();
@@ -210,9 +204,7 @@ fn a_deadline_with_nothing_in_flight_is_a_sleep() {
 
 #[test]
 fn a_turn_with_nothing_in_flight_does_not_wait() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     for kind in engines() {
         let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 4);
         rig.turn(&[], 0, Nanos::NEVER);
@@ -282,8 +274,7 @@ fn completions_are_found_without_waiting() {
             for split in [false, true] {
                 // A deadline may be given although the turn does not wait.
                 for until in [Nanos::NEVER, Nanos::secs(1 << 30)] {
-                    let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
-                    setup.split_stamps = split;
+                    let setup = setup(kind, vec![file_for(kind, &target)], 16).with(|setup| setup.split_stamps = split);
                     let mut rig = Rig::open(setup).unwrap();
                     let requests: Vec<_> = (0..16)
                         .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
@@ -387,9 +378,7 @@ fn errors_do_not_affect_the_rest_of_their_batch() {
 #[test]
 fn a_full_file_system_is_reported_as_a_result() {
     for kind in real_engines() {
-        let Some(tmpfs) = need(TmpFs::with_size(1 << 20)) else {
-            return;
-        };
+        let tmpfs = need!(TmpFs::with_size(1 << 20));
         let path = tmpfs.path().join("file");
         // A hole for which the file system has no space.
         fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
@@ -425,9 +414,7 @@ fn a_read_only_device_is_reported_as_a_result() {
         read_only: true,
         ..LoopOptions::default()
     };
-    let Some(device) = need(LoopDevice::with_size(SIZE, options)) else {
-        return;
-    };
+    let device = need!(LoopDevice::with_size(SIZE, options));
     for kind in real_engines() {
         // Root may open it for writing.
         let Ok(file) = crate::test_targets::try_open(device.path(), kind, true, Access::ReadWrite) else {
@@ -451,12 +438,9 @@ fn a_read_only_device_is_reported_as_a_result() {
 
 #[test]
 fn operations_one_at_a_time_stop_at_the_deadline() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
-        let mut setup = setup(kind, vec![file_for(kind, &target)], 32);
-        setup.depth_is_one = true;
+        let setup = setup(kind, vec![file_for(kind, &target)], 32).with(|setup| setup.depth_is_one = true);
         let mut rig = Rig::open(setup).unwrap();
         let requests: Vec<_> = (0..32)
             .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
@@ -487,9 +471,7 @@ fn operations_one_at_a_time_stop_at_the_deadline() {
 
 #[test]
 fn chained_turns_begin_where_the_last_one_ended() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
         let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 4);
         rig.turn(&[Job::read(0).in_slot(0)], 1, Nanos::NEVER);
@@ -504,9 +486,7 @@ fn chained_turns_begin_where_the_last_one_ended() {
 
 #[test]
 fn engines_describe_what_they_use() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     for kind in engines() {
         let rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
         let used = rig.engine.describe();
@@ -521,8 +501,7 @@ fn mixed_batches_complete() {
     for target in targets(SIZE) {
         for kind in engines() {
             for split in [false, true] {
-                let mut setup = setup(kind, vec![file_for(kind, &target)], 8);
-                setup.split_stamps = split;
+                let setup = setup(kind, vec![file_for(kind, &target)], 8).with(|setup| setup.split_stamps = split);
                 let mut rig = Rig::open(setup).unwrap();
                 let trim = Job::trim(8 * u64::from(BLOCK), BLOCK);
                 for round in 0..8 {

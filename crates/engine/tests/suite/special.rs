@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::{Access, Action, EngineError, File, Request, Setup};
 use model::Nanos;
 use model::plan::{CpuWork, EngineKind, LookupCall, Program};
-use testbed::Directory;
+use testbed::{Directory, With};
 
 use crate::driver::{BLOCK, Job, Rig, clock, setup};
 use crate::test_targets;
@@ -189,9 +189,8 @@ fn adjacent_operations_in_one_batch_are_one_call() {
 }
 
 fn cpu(work: CpuWork) -> Rig {
-    let mut setup = setup(EngineKind::Cpu, vec![File::nothing(4096)], 1);
-    setup.buffer_bytes = 0;
-    setup.choice.work = Some(work);
+    let setup = setup(EngineKind::Cpu, vec![File::nothing(4096)], 1)
+        .with(|setup| (setup.buffer_bytes, setup.choice.work) = (0, Some(work)));
     open_without_buffers(setup)
 }
 
@@ -253,9 +252,8 @@ fn program(path: &str, arguments: &[&str], folder: &Path) -> Program {
 }
 
 fn running(program: Program) -> Rig {
-    let mut setup = setup(EngineKind::Program, vec![File::nothing(4096)], 1);
-    setup.buffer_bytes = 0;
-    setup.choice.program = Some(program);
+    let setup = setup(EngineKind::Program, vec![File::nothing(4096)], 1)
+        .with(|setup| (setup.buffer_bytes, setup.choice.program) = (0, Some(program)));
     open_without_buffers(setup)
 }
 
@@ -295,8 +293,7 @@ fn a_program_is_terminated_and_then_killed() {
     ] {
         let folder = Directory::new().unwrap();
         let out = folder.path().join("out");
-        let mut asked = program("sh", &["-c", script], folder.path());
-        asked.ends_after_ns = Nanos::secs(3600);
+        let asked = program("sh", &["-c", script], folder.path()).with(|asked| asked.ends_after_ns = Nanos::secs(3600));
         let mut rig = running(asked);
         assert_eq!(execute(&mut rig, look), 0);
         while read_text(&out).is_empty() {

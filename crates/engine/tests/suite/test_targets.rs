@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{Access, File, OpenOptions, needs_overlapped};
 use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping};
-use testbed::{Directory, Unavailable};
+use testbed::{Directory, Unavailable, With};
 #[cfg(target_os = "linux")]
 use testbed::{LoopDevice, LoopOptions, TmpFs, Zram};
 
@@ -163,9 +163,6 @@ pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> 
     };
     File::open(
         path,
-        OpenOptions {
-            overlapped: needs_overlapped(&choice, 2),
-            ..OpenOptions::new(access, cache)
-        },
+        OpenOptions::new(access, cache).with(|open_options| open_options.overlapped = needs_overlapped(&choice, 2)),
     )
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use engine::{Access, EngineError, File, OpenOptions, sys};
 use model::Nanos;
 use model::plan::{CacheMode, EngineKind, MapFlush, Mapping, OpenHint};
-use testbed::need;
+use testbed::{With, need};
 
 use crate::driver::{BLOCK, Job, Rig, pattern, patterned, real_engines, setup};
 use crate::test_targets::{TargetKind, open};
@@ -20,9 +20,7 @@ const QUEUES: [EngineKind; 2] = [EngineKind::Iocp, EngineKind::Routines];
 
 #[test]
 fn drops_with_operations_in_flight_write_nothing_afterwards() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     target.write(0, &vec![1; SIZE as usize]);
     for kind in QUEUES {
         let mut caught = 0;
@@ -49,9 +47,7 @@ fn drops_with_operations_in_flight_write_nothing_afterwards() {
 
 #[test]
 fn an_impossible_offset_is_refused_and_the_others_complete() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     target.write(0, &patterned(0, 64 * BLOCK as usize, 4));
     for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
         for wrong in 0..8 {
@@ -75,9 +71,7 @@ fn an_impossible_offset_is_refused_and_the_others_complete() {
 
 #[test]
 fn the_end_of_a_file_yields_fewer_bytes_and_then_none() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     let path = target.path.with_extension("short");
     fs::write(&path, patterned(0, 10_000, 3)).unwrap();
     for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
@@ -96,9 +90,7 @@ fn the_end_of_a_file_yields_fewer_bytes_and_then_none() {
 
 #[test]
 fn a_file_opened_for_reading_cannot_be_written() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
         let mut rig = Rig::new(kind, vec![target.open_for(kind, Access::Read)], 4);
         let expected = -i64::from(sys::file::ACCESS_DENIED);
@@ -136,7 +128,7 @@ impl Drop for NearlyFull {
 
 #[test]
 fn a_full_drive_is_reported_as_a_result() {
-    let Some(full) = NearlyFull::new() else { return };
+    let full = need!(NearlyFull::new());
     for kind in real_engines() {
         let path = full.folder.join("file");
         // Longer than the free space. A file system without sparse files refuses it here.
@@ -173,9 +165,7 @@ fn a_full_drive_is_reported_as_a_result() {
 
 #[test]
 fn queue_engines_refuse_a_file_that_was_not_opened_for_them() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     for kind in QUEUES {
         let Err(error) = Rig::open(setup(kind, vec![target.open(EngineKind::Psync)], 4)) else {
             panic!("{} was opened", kind.name());
@@ -186,9 +176,7 @@ fn queue_engines_refuse_a_file_that_was_not_opened_for_them() {
 
 #[test]
 fn engines_of_other_systems_are_reported_as_unavailable() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     for kind in [
         EngineKind::IoUring,
         EngineKind::Libaio,
@@ -209,9 +197,7 @@ fn priority(class: u16, level: u16) -> u16 {
 
 #[test]
 fn files_have_io_priorities() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     const NORMAL: u16 = 0;
     for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
         for number in [priority(3, 7), priority(2, 7), priority(2, 4), NORMAL] {
@@ -228,9 +214,7 @@ fn files_have_io_priorities() {
 
 #[test]
 fn large_pages_are_allocated_or_the_privilege_is_named() {
-    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskDirect.make(SIZE));
     let mut huge = setup(EngineKind::Iocp, vec![target.open(EngineKind::Iocp)], 8);
     huge.huge_page = Some(0);
     match Rig::open(huge) {
@@ -252,11 +236,7 @@ fn large_pages_are_allocated_or_the_privilege_is_named() {
 /// A file of several pages, for maps that are written back in this way.
 fn mapped(path: &Path, flush: MapFlush, non_temporal: bool) -> Result<Rig, EngineError> {
     let how = OpenOptions {
-        hint: OpenHint {
-            random: true,
-            temporary: true,
-            ..OpenHint::default()
-        },
+        hint: OpenHint::default().with(|open_hint| (open_hint.random, open_hint.temporary) = (true, true)),
         ..OpenOptions::new(
             Access::Write,
             CacheMode {
@@ -270,9 +250,7 @@ fn mapped(path: &Path, flush: MapFlush, non_temporal: bool) -> Result<Rig, Engin
 
 #[test]
 fn maps_are_written_back_as_requested() {
-    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
-        return;
-    };
+    let target = need!(TargetKind::DiskBuffered.make(SIZE));
     let rounds = [(MapFlush::None, false), (MapFlush::None, true), (MapFlush::View, false)];
     for (generation, (flush, non_temporal)) in (1..).zip(rounds) {
         let mut rig = mapped(&target.path, flush, non_temporal).unwrap();

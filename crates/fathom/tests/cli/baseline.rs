@@ -1,10 +1,6 @@
 //! `fathom baseline` saves, lists, compares and removes baselines.
 
-use std::fs;
-
-use testbed::{Directory, need};
-
-use crate::support::{Ran, command, finish, text};
+use crate::prelude::*;
 
 fn data(path: &str) -> String {
     format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
@@ -12,7 +8,7 @@ fn data(path: &str) -> String {
 
 #[test]
 fn figures_are_saved_and_compared_with_a_baseline() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let kept = folder.path().join("kept");
     let baseline = |words: &[&str]| -> Ran {
         let mut line = vec!["baseline"];
@@ -38,10 +34,8 @@ fn figures_are_saved_and_compared_with_a_baseline() {
     let path = folder.path().join("slower.txt");
     fs::write(&path, slower).unwrap();
     let ran = baseline(&["compare", "disk-a", text(&path)]);
-    ran.expect(
-        0,
-        &["IOPS", "-50.0 %", "0.500x", "worse", "processors: 4 (baseline: 8)"],
-    );
+    ran.exits(0)
+        .prints(&["IOPS", "-50.0 %", "0.500x", "worse", "processors: 4 (baseline: 8)"]);
     assert!(!ran.out.contains("different:"), "{}", ran.out);
     let json = baseline(&["compare", "disk-a", text(&path), "--json"]);
     assert_eq!(json.expect(0, &[]).json()["pairs"][0]["rows"][0]["ratio"], 0.5);
@@ -66,7 +60,7 @@ fn figures_with_invalidating_findings_are_not_judged() {
                 .env("FATHOM_DATA", folder.path().join("kept")),
         )
     };
-    let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
+    let sparse = File::create(folder.path().join("sparse")).unwrap();
     sparse.set_len(16 << 20).unwrap();
     fs::write(folder.path().join("full"), vec![7; 16 << 20]).unwrap();
     for (target, saved) in [("full", "a.fathom"), ("sparse", "b.fathom")] {
@@ -76,11 +70,7 @@ fn figures_with_invalidating_findings_are_not_judged() {
     run("baseline import a.fathom --name full").expect(0, &[]);
     let ran = run("baseline compare full b.fathom");
     ran.expect(0, &["Neither is better", "the result has HOLES"]);
-    assert!(
-        !ran.out.contains("  better") && !ran.out.contains("  worse"),
-        "{}",
-        ran.out
-    );
+    ran.out.assert_lacks(&["  better", "  worse"]);
     let ran = run("compare a.fathom b.fathom");
     ran.expect(0, &["doubtful", "invalidating findings", "HOLES"]);
     let ran = run("ab sparse full --time 100ms --warm-up 0s -q --save ab.fathom --report ab.html");
@@ -97,14 +87,11 @@ fn figures_with_invalidating_findings_are_not_judged() {
 }
 
 /// `ab` once ended with 1 and no reason.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_comparison_whose_runs_failed_names_the_error() {
-    let Some((_folder, device)) = crate::support::device_that_ends() else {
-        return;
-    };
+    let (_folder, device) = need!(crate::support::device_that_ends());
     let flags = "--time 300ms --warm-up 0s -q --target".split(' ');
     let words = ["ab", "--block 4k", "--block 8k"].into_iter().chain(flags);
-    let ran = crate::support::fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
+    let ran = fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
     ran.expect(1, &["No comparison", "WORKER-FAILED (A)", "WORKER-FAILED (B)", "error"]);
 }

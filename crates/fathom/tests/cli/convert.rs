@@ -1,11 +1,7 @@
 //! `fathom convert` prints text on stdout and lost settings on stderr. Its exit code shows whether
 //! any were lost.
 
-use std::fs;
-
-use testbed::{Directory, need};
-
-use crate::support::{fathom, fathom_line, text};
+use crate::prelude::*;
 
 const PROFILE: &str = "<Profile><TimeSpans><TimeSpan><Duration>7</Duration><DisableAffinity>true</DisableAffinity><Targets><Target>\
                        <Path>a.dat</Path><BlockSize>8192</BlockSize><Random>8192</Random></Target></Targets></TimeSpan></TimeSpans>\
@@ -29,14 +25,11 @@ fn a_converted_line_of_diskspd_is_a_valid_command() {
 #[test]
 fn lost_settings_are_listed_and_shown_by_the_exit_code() {
     let ran = fathom_line("convert --to fio diskspd -d5 -C3 -r -n -ysgo a.dat");
-    ran.expect(
-        6,
-        &[
-            "runtime=5s",
-            "lost: DiskSpd -C: 3s; fio has no equivalent\n",
-            "lost: DiskSpd -ys: the event `go`",
-        ],
-    );
+    ran.exits(6).prints(&[
+        "runtime=5s",
+        "lost: DiskSpd -C: 3s; fio has no equivalent\n",
+        "lost: DiskSpd -ys: the event `go`",
+    ]);
     assert!(
         ran.out.starts_with("# fio --name='timespan 1' --filename=a.dat"),
         "{}",
@@ -85,19 +78,16 @@ fn flags_without_a_dialect_are_native() {
 #[test]
 fn without_a_target_dialect_both_others_are_printed() {
     let ran = fathom_line("convert native --target a.dat --depth 8 --time 20s");
-    ran.expect(
-        0,
-        &[
-            "# fio\n",
-            "iodepth=8\n",
-            "# DiskSpd\ndiskspd -b4K -d20 -W2 -r -o8 -Su -n -L a.dat\n",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "# fio\n",
+        "iodepth=8\n",
+        "# DiskSpd\ndiskspd -b4K -d20 -W2 -r -o8 -Su -n -L a.dat\n",
+    ]);
 }
 
 #[test]
 fn the_dialect_of_a_file_follows_from_its_name() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     fs::write(path("p.xml"), PROFILE).unwrap();
     fs::write(path("j.toml"), "[[job]]\ntarget = \"a.dat\"\ntime = \"9s\"\n").unwrap();
@@ -164,7 +154,7 @@ fn every_result_contains_its_equivalents_in_both_other_dialects() {
 /// does not change it.
 #[test]
 fn fio_job_files_keep_their_meaning() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/jobs");
     let mut files: Vec<_> = fs::read_dir(jobs)
         .unwrap()
@@ -181,8 +171,8 @@ fn fio_job_files_keep_their_meaning() {
         let name = text(path.file_name().unwrap().as_ref()).to_owned();
         fs::copy(&path, folder.path().join(&name)).unwrap();
         let convert = |file: &str| {
-            let mut command = crate::support::command(&["convert", "--to", "fio", file]);
-            crate::support::finish(command.current_dir(folder.path()).env("SZ", "64").env("RW", "write"))
+            let mut command = command(&["convert", "--to", "fio", file]);
+            finish(command.current_dir(folder.path()).env("SZ", "64").env("RW", "write"))
         };
         let first = convert(&name);
         assert!(!first.err.contains("lost: "), "{name}\n{}{}", first.out, first.err);
@@ -194,7 +184,7 @@ fn fio_job_files_keep_their_meaning() {
 
 #[test]
 fn the_dialect_may_follow_the_source() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let job = folder.path().join("job.toml");
     fs::write(
         &job,
@@ -218,7 +208,7 @@ fn the_dialect_may_follow_the_source() {
 
 #[test]
 fn the_loss_of_a_simulated_device_is_reported_in_plain_words() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let job = folder.path().join("job.toml");
     let content = "[[job]]\ntarget = \"simulated:d\"\ntime = \"5s\"\n[simulated.d]\nservers = 64\niops-cap = 4000\n";
     fs::write(&job, content).unwrap();
@@ -234,13 +224,10 @@ fn the_loss_of_a_simulated_device_is_reported_in_plain_words() {
 fn parameter_files_of_vdbench_are_written() {
     let words = "convert --to vdbench --target /d/f --size 1g --read 70 --depth 4 --time 9s --warm-up 3s";
     let ran = fathom_line(words);
-    ran.expect(
-        6,
-        &[
-            "lost: native content",
-            "sd=sd1,lun=/d/f,size=1g,threads=4,openflags=o_direct",
-        ],
-    );
+    ran.exits(6).prints(&[
+        "lost: native content",
+        "sd=sd1,lun=/d/f,size=1g,threads=4,openflags=o_direct",
+    ]);
     assert!(
         ran.out
             .ends_with("rd=run1,wd=wd1,iorate=max,elapsed=9,interval=1,warmup=3\n"),
@@ -254,19 +241,16 @@ fn parameter_files_of_vdbench_are_written() {
 /// What is written runs: the file is created with the size that it has in the job.
 #[test]
 fn configurations_of_iometer_are_written_and_run() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (target, config, results) = (at("f.dat"), at("a.icf"), at("r.csv"));
     let words = format!("convert --to iometer --target {target} --size 2m --read 50 --depth 3 --time 1s --warm-up 0s");
     let written = fathom_line(&words);
-    written.expect(
-        6,
-        &[
-            "lost: native target: /",
-            "only `fathom iometer` takes paths",
-            "1,localhost",
-        ],
-    );
+    written.exits(6).prints(&[
+        "lost: native target: /",
+        "only `fathom iometer` takes paths",
+        "1,localhost",
+    ]);
     assert_eq!(written.err.matches("lost: ").count(), 1, "{}", written.err);
     fs::write(&config, &written.out).unwrap();
     fathom(&["iometer", &config, &results]).expect(0, &[]);

@@ -1,9 +1,6 @@
 //! What the drop-in modes of all tools have in common: detection of their files, and pages.
 
-use std::fs;
-use std::path::Path;
-
-use crate::support::{command, fathom, finish, text};
+use crate::prelude::*;
 
 /// A test of each tool that reads `DIR/data`, with the extension of its files, the name in
 /// messages, and the command that runs it. The result file of Iometer is `DIR/r.csv`.

@@ -1,14 +1,10 @@
 //! Every example runs unchanged, except for a shorter time.
 
-use std::fs;
-
-use testbed::{Directory, need};
-
-use crate::support::{command, finish, names, text};
+use crate::prelude::*;
 
 #[test]
 fn every_example_runs() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let mut count = 0;
     let page = fs::read_to_string(format!("{examples}/README.md")).unwrap();
@@ -50,7 +46,7 @@ fn every_example_runs() {
 
 #[test]
 fn examples_of_other_tools_policies_and_suites_run() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let shorter = |name: &str, from: [&str; 2], to: [&str; 2]| {
         let whole = fs::read_to_string(format!("{examples}/{name}")).unwrap();
@@ -99,7 +95,7 @@ fn every_simulated_example_measures_the_stated_rate() {
         let summary = ran.json();
         let jobs = summary["jobs"].as_array().unwrap();
         assert_eq!(jobs[0]["total"]["errors"], u64::from(fails));
-        let of_job = |job: &serde_json::Value| {
+        let of_job = |job: &Value| {
             let directions = ["read", "write"].into_iter();
             directions
                 .filter_map(|direction| job[direction]["iops"].as_f64())

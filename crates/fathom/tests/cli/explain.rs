@@ -1,13 +1,9 @@
 //! `fathom explain` and `fathom show`: published reports and figures, whose right answers are
 //! known.
 
-use std::fs;
 use std::io::Write;
-use std::process::Stdio;
 
-use testbed::{Directory, need};
-
-use crate::support::{AssertContains, command, end, fathom, fathom_line, spawn, text};
+use crate::prelude::*;
 
 fn data(path: &str) -> String {
     format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
@@ -54,7 +50,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
         "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) are unreachable because of it",
     ]);
     // At depth 64 most of the latency is waiting, so it does not show whether the disk is slow.
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let page = folder.path().join("page.html");
     fathom(&["report", &figures, "-o", text(&page)]).expect(0, &[]);
     assert!(!fs::read_to_string(&page).unwrap().contains("which is slow"));
@@ -67,12 +63,11 @@ fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let figures = data("figures/azure-d8ds-v4.csv");
     let plain = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4"]);
     let answer = unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out);
-    assert!(answer.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{answer}");
-    assert!(
-        answer.contains("The load exceeds the limit of VM Standard_D8ds_v4, uncached")
-            && answer.contains("add --path cached. The load is below all other known limits"),
-        "{answer}"
-    );
+    answer.assert_contains(&[
+        "13,053 IOPS of 12,800 IOPS is 102.0 %",
+        "The load exceeds the limit of VM Standard_D8ds_v4, uncached",
+        "add --path cached. The load is below all other known limits",
+    ]);
     // Each share is that of the limit in its row.
     let row = |used: &str, limit: &str| format!("{used:>14}{limit:>16}");
     assert!(plain.out.contains(&row("106.9 MB/s", "192.0 MB/s")), "{}", plain.out);
@@ -119,10 +114,8 @@ fn paths_of_jobs_have_their_own_limits() {
     let table = &json["shared_limits"][0];
     assert_eq!(table["jobs"][0]["path"], "cached");
     assert_eq!(table["limits"][0]["jobs"], serde_json::json!(["reader1"]));
-    assert_eq!(
-        (&table["limits"][4]["used"], &table["limits"][4]["met"]),
-        (&90_900.0.into(), &true.into())
-    );
+    assert_eq!(table["limits"][4]["used"], 90_900.0);
+    assert_eq!(table["limits"][4]["met"], true);
     fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["unknown job `reader`", "reader1"]);
     fathom(&["explain", &figures, "--path", "reader1=warm"]).expect(4, &["`warm` is not one of cached, uncached"]);
     fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["the limit `x` applies to no job"]);
@@ -131,7 +124,7 @@ fn paths_of_jobs_have_their_own_limits() {
 /// The same test as fio reports it. The four clones of each job do not share an entry.
 #[test]
 fn clones_of_a_job_of_fio_share_its_path() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let clone = |name: &str, direction: &str, iops: f64| {
         let operations = (iops * 30.0) as u64;
         serde_json::json!({
@@ -185,22 +178,15 @@ fn a_promise_is_judged() {
     // The latencies of DiskSpd are of all operations together, and its author judges by them.
     ran.expect(0, &[]);
     let answer = unwrap_lines(&ran.out);
-    assert!(answer.contains("so this is the mean of all operations"), "{answer}");
-    assert!(answer.contains("PASS PASS iops >= 4000: 4001"), "{answer}");
-    assert!(answer.contains("PASS read.mean <= 3 ms: 1.01 ms"), "{answer}");
-    assert!(answer.contains("PASS write.mean <= 3 ms: 469 us"), "{answer}");
-    assert!(
-        answer.contains("N = 3.40 operations were in flight on average, with a queue depth of 4"),
-        "{answer}"
-    );
-    assert!(
-        answer.contains("N = 1.44 operations were in flight on average, with a queue depth of 2"),
-        "{answer}"
-    );
-    assert!(
-        answer.contains("a full queue would reach 5,618 operations per second"),
-        "{answer}"
-    );
+    answer.assert_contains(&[
+        "so this is the mean of all operations",
+        "PASS PASS iops >= 4000: 4001",
+        "PASS read.mean <= 3 ms: 1.01 ms",
+        "PASS write.mean <= 3 ms: 469 us",
+        "N = 3.40 operations were in flight on average, with a queue depth of 4",
+        "N = 1.44 operations were in flight on average, with a queue depth of 2",
+        "a full queue would reach 5,618 operations per second",
+    ]);
     let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
     assert!(
         unwrap_lines(&policy.expect(0, &[]).out)
@@ -243,7 +229,7 @@ fn a_report_from_a_pipe_is_explained_as_json() {
 /// fio reports percentiles of reads and of writes, but not of all operations.
 #[test]
 fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let [report, page] = ["fio.json", "page.html"].map(|name| folder.path().join(name));
     fs::copy(data("fio/golden/05-sla-70-30/out.json"), &report).unwrap();
     let made = |require: &[&str], code: i32, parts: &[&str]| {
@@ -291,17 +277,14 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
 
 #[test]
 fn figures_that_contradict_each_other_fail() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("r.txt");
     let report = fs::read_to_string(data("diskspd/legacy/report.txt")).unwrap();
     fs::write(&path, report.replace("| 7177.32 |", "| 9177.32 |")).unwrap();
     let ran = fathom(&["explain", text(&path)]);
-    ran.expect(
-        1,
-        &[
-            "error RATE-MISMATCH", "error LITTLE-MISMATCH", "error PARTS-MISMATCH", "that is impossible",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "error RATE-MISMATCH", "error LITTLE-MISMATCH", "error PARTS-MISMATCH", "that is impossible",
+    ]);
 }
 
 #[test]
@@ -345,7 +328,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
 
 #[test]
 fn figures_of_vdbench_that_contradict_each_other_fail() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("summary.html");
     let text_of = fs::read_to_string(data("vdbench/summary-50407.html")).unwrap();
     let spoiled = |from: &str, to: &str, only_strict: bool, expected: &str| {
@@ -387,19 +370,16 @@ fn results_of_iometer_are_explained_and_judged() {
     assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     fathom(&["explain", &results, "--require", "mean<=6ms"]).expect(0, &["PASS mean <= 6 ms"]);
     fathom(&["explain", &results, "--require", "p99<=60ms"]).expect(2, &["INCONCLUSIVE p99 <= 60 ms"]);
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("results.csv");
     let report = fs::read_to_string(&results).unwrap();
     // Twice the queue depth in flight, and a total that is not the sum of the workers.
     fs::write(&path, report.replace("1,2,2,16000.000000,", "1,2,2,32000.000000,")).unwrap();
-    fathom(&["explain", text(&path)]).expect(
-        1,
-        &[
-            "error LITTLE-MISMATCH",
-            "error PARTS-MISMATCH",
-            "error THROUGHPUT-MISMATCH",
-        ],
-    );
+    fathom(&["explain", text(&path)]).exits(1).prints(&[
+        "error LITTLE-MISMATCH",
+        "error PARTS-MISMATCH",
+        "error THROUGHPUT-MISMATCH",
+    ]);
 }
 
 #[test]
@@ -425,16 +405,14 @@ fn reports_without_a_needed_column_are_refused_with_the_line() {
         &["no column is titled `iops`", "other-titles.csv:14", "results.csv"],
     );
     let cut = fathom(&["explain", &data("vdbench/cut.html")]);
-    cut.expect(
-        0,
-        &["REPORT-TRUNCATED", "REPORT-UNREAD", "20,000 operations per second"],
-    );
+    cut.exits(0)
+        .prints(&["REPORT-TRUNCATED", "REPORT-UNREAD", "20,000 operations per second"]);
     fathom(&["explain", &data("iometer/cut.csv")]).expect(0, &["REPORT-UNREAD", "the row is truncated"]);
 }
 
 #[test]
 fn files_that_cannot_be_explained_are_refused_with_the_reason() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = |name: &str, content: &str| {
         let path = folder.path().join(name);
         fs::write(&path, content).unwrap();
@@ -459,12 +437,9 @@ fn files_that_cannot_be_explained_are_refused_with_the_reason() {
 #[test]
 fn anti_patterns_are_reported() {
     let all = fathom(&["explain", "anti-patterns"]);
-    all.expect(
-        0,
-        &[
-            "file-copy", "drag-and-drop", "dd", "unzip", "mkfile", "rlarge-wlarge", "crystaldiskmark", "Instead:",
-        ],
-    );
+    all.exits(0).prints(&[
+        "file-copy", "drag-and-drop", "dd", "unzip", "mkfile", "rlarge-wlarge", "crystaldiskmark", "Instead:",
+    ]);
     let explanation = fathom(&["explain", "anti-patterns", "dd"]);
     explanation.expect(0, &["compress or\n  skip zeros"]);
     assert!(!explanation.out.contains("file-copy\n"), "{}", explanation.out);
@@ -475,10 +450,8 @@ fn anti_patterns_are_reported() {
 fn saved_results_are_explained_and_shown_again() {
     let saved = data("results/mixed.json");
     let ran = fathom(&["explain", &saved]);
-    ran.expect(
-        0,
-        &["a saved result of fathom", "N = 16.00", "160,137 operations per second"],
-    );
+    ran.exits(0)
+        .prints(&["a saved result of fathom", "N = 16.00", "160,137 operations per second"]);
     fathom(&["show", &saved]).expect(0, &["160,137"]);
     let fio = fathom(&["show", &saved, "--out", "fio-json"]);
     fio.expect(0, &["\"fio version\""]);
@@ -498,7 +471,7 @@ fn saved_results_are_explained_and_shown_again() {
 /// Figures in a file may lack even a rate and a time. A stated percentile is judged nevertheless.
 #[test]
 fn a_stated_percentile_is_a_figure() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("figures.toml");
     let figures = "tool = \"DiskSpd\"\ndepth = 32\nworkers = 1\ndirect = true\nrandom = true\nblock = \"4k\"\nread = 100\n\
                    iops = 5000\nmean = \"2.3ms\"\np99 = \"4.2ms\"\n";
@@ -520,7 +493,7 @@ fn a_stated_percentile_is_a_figure() {
 /// repeat the findings of the run, and does not call the load limited.
 #[test]
 fn a_run_is_explained_without_repeating_its_findings() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved"));
     let explained = |load: &str, cap: &str, rule: &str| {
         let device = format!("servers = 64\nservice = \"bimodal 50us 5ms 0.3\"\n{cap}");
@@ -539,11 +512,8 @@ fn a_run_is_explained_without_repeating_its_findings() {
         ran.out
     };
     let starved = explained("rate = \"6000iops\"\n", "iops-cap = 3000\n", "RATE-NOT-KEPT");
-    assert!(
-        starved.contains("6,000 per second were requested but not reached"),
-        "{starved}"
-    );
-    assert!(!starved.contains("limited intentionally"), "{starved}");
+    starved.assert_contains(&["6,000 per second were requested but not reached"]);
+    starved.assert_lacks(&["limited intentionally"]);
     explained("", "", "TWO-MODES");
 }
 
@@ -570,7 +540,7 @@ fn a_job_that_ended_with_an_error_fails_the_promise() {
 fn weak_runs_do_not_pass() {
     let folder = need(Directory::fast()).expect("a folder can be made");
     let (saved, sparse) = (folder.path().join("saved"), folder.path().join("sparse"));
-    fs::File::create(&sparse).unwrap().set_len(64 << 20).unwrap();
+    File::create(&sparse).unwrap().set_len(64 << 20).unwrap();
     let judged = |reason: &str| {
         let ran = fathom(&["explain", text(&saved), "--require", "iops>=1"]);
         ran.expect(2, &["INCONCLUSIVE iops >= 1", reason]);

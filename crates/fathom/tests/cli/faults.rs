@@ -1,20 +1,13 @@
 //! Everything that can go wrong is reported with its place, reason and remedy. It has an exit code,
 //! and loses no results.
 
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use testbed::{Directory, LoopFs, TmpFs, need};
+use testbed::LoopFs;
 
-use crate::support::{
-    PROGRAM, command, device_that_ends, end, fathom, fathom_line, faulty_fs, finish, names, signal, spawn, split_words,
-    text,
-};
+use crate::prelude::*;
+use crate::support::{device_that_ends, faulty_fs};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
@@ -67,13 +60,10 @@ fn errors_of_other_dialects_have_their_own_lines() {
     let job = folder.path().join("wrong.fio");
     fs::write(&job, "[a]\nrw=randraed\n").unwrap();
     let ended = fathom(&["lint", text(&job)]);
-    ended.expect(
-        4,
-        &[
-            "error: fio: failed parsing rw=randraed",
-            "why: valid values: read, write, trim, randread",
-        ],
-    );
+    ended.exits(4).prints(&[
+        "error: fio: failed parsing rw=randraed",
+        "why: valid values: read, write, trim, randread",
+    ]);
     assert!(!ended.err.contains("\\n"), "{}", ended.err);
     fathom(&["ab", "--bogus 3", "null"]).expect(4, &["error: unexpected argument '--bogus' found"]);
     fathom(&["quick", "--seed", "abc"]).expect(4, &["'abc' for '--seed <NUMBER>': expected a number"]);
@@ -180,7 +170,7 @@ fn arguments_that_are_not_unicode_are_refused() {
 #[test]
 fn missing_targets_are_refused() {
     fathom(&short("/no/such/folder/file", &[])).expect(3, &["/no/such/folder/file does not exist", "help:"]);
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let missing = folder.path().join("missing");
     fathom(&short(text(&missing), &[])).expect(3, &["does not exist", "set a size"]);
     let empty = folder.path().join("empty");
@@ -198,7 +188,7 @@ fn missing_targets_are_refused() {
 
 #[test]
 fn a_file_created_in_a_directory_is_removed_afterwards() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let ran = fathom(&short(text(folder.path()), &["--size", "16m"]));
     ran.expect(0, &["16 MiB of random data written for this run", "IOPS"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
@@ -208,7 +198,7 @@ fn a_file_created_in_a_directory_is_removed_afterwards() {
 
 #[test]
 fn sizes_that_do_not_fit_are_explained() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     let file = text(&path);
     fathom(&short(file, &["--size", "16m", "--block", "1000"])).expect(
@@ -236,26 +226,12 @@ fn sizes_that_do_not_fit_are_explained() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::fast()) else { return };
-    let (program, secret) = (folder.path().join("fathom"), folder.path().join("secret"));
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = need!(Directory::fast());
+    let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let as_nobody = |arguments: &[&str]| {
-        finish(
-            Command::new(&program)
-                .args(arguments)
-                .current_dir("/")
-                .uid(65534)
-                .gid(65534),
-        )
-    };
-    if as_nobody(&["--version"]).code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fathom", "--version"));
+    let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
     as_nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
     let new = folder.path().join("new");
     as_nobody(&short(text(&new), &["--size", "16m"]))
@@ -266,13 +242,11 @@ fn a_missing_permission_to_open_is_reported() {
 
 #[test]
 fn a_full_file_system_is_reported_before_and_during_the_run() {
-    let Some(small) = need(TmpFs::with_size(32 * MIB)) else {
-        return;
-    };
+    let small = need!(TmpFs::with_size(32 * MIB));
     fathom(&short(text(small.path()), &["--size", "64m"])).expect(3, &["free", "a size of up to"]);
     // The sparse file is larger than the file system, so measured writes fill it.
     let path = small.path().join("sparse");
-    fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
+    File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let file = text(&path);
     let ran = fathom(&short(
         file,
@@ -285,18 +259,14 @@ fn a_full_file_system_is_reported_before_and_during_the_run() {
 
 #[test]
 fn errors_of_a_device_end_the_job_and_keep_its_results() {
-    let Some((folder, device)) = device_that_ends() else {
-        return;
-    };
+    let (folder, device) = need!(device_that_ends());
     let saved = folder.path().join("saved");
     let ran = fathom(&short(
         text(device.path()),
         &["--access", "sequential", "--block", "64k", "--save", text(&saved)],
     ));
-    ran.expect(
-        1,
-        &["WORKER-FAILED", "a read failed: Input/output error", "offset", "dmesg"],
-    );
+    ran.exits(1)
+        .prints(&["WORKER-FAILED", "a read failed: Input/output error", "offset", "dmesg"]);
     // The first 8 MiB, in blocks of 64 KiB, were read before the error.
     let results = archive::load(&saved).unwrap();
     let total = results.steps[0].jobs[0].total();
@@ -307,7 +277,7 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
 
 #[test]
 fn errors_of_a_file_system_are_reported() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     faulty.fail_reads(4 * MIB..4 * MIB + 4096, EIO);
     let file = text(faulty.file());
     let walk = ["--access", "sequential", "--block", "4k"];
@@ -324,7 +294,7 @@ fn errors_of_a_file_system_are_reported() {
 /// No signal handler runs in a thread whose file system call does not return.
 #[test]
 fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     faulty.hang();
     let mut child = Command::new(PROGRAM)
         .args([
@@ -385,7 +355,7 @@ fn reports_of_drop_ins_have_no_control_characters() {
     ])
     .expect(0, &[]);
     let report = fs::read_to_string(&report).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&report).expect("the report is valid JSON");
+    let report: Value = serde_json::from_str(&report).expect("the report is valid JSON");
     assert_eq!(report["jobs"][0]["jobname"], "a\u{1b}b");
 }
 
@@ -425,7 +395,7 @@ fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
 
 #[test]
 fn a_file_that_vanishes_between_steps_costs_no_results() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (file, job) = (folder.path().join("f"), folder.path().join("job.toml"));
     fs::write(&file, vec![7; MIB as usize]).unwrap();
     let jobs = format!(
@@ -437,22 +407,17 @@ fn a_file_that_vanishes_between_steps_costs_no_results() {
     let child = spawn(&mut command(&["run", text(&job)]));
     std::thread::sleep(Duration::from_secs(2));
     fs::remove_file(&file).unwrap();
-    end(child).expect(
-        1,
-        &[
-            "NOT-STARTED (second)",
-            "No such file",
-            "first: 4 KiB random reads",
-            "did not start",
-        ],
-    );
+    end(child).exits(1).prints(&[
+        "NOT-STARTED (second)",
+        "No such file",
+        "first: 4 KiB random reads",
+        "did not start",
+    ]);
 }
 
 #[test]
 fn a_file_that_would_fill_the_file_system_is_not_created() {
-    let Some(small) = need(LoopFs::ext4(64 * MIB)) else {
-        return;
-    };
+    let small = need!(LoopFs::ext4(64 * MIB));
     let path = small.path().join("f");
     // More than fits: refused before anything is written.
     fathom(&short(text(&path), &["--size", "60m"])).expect(3, &["help:"]);
@@ -461,7 +426,7 @@ fn a_file_that_would_fill_the_file_system_is_not_created() {
 
 #[test]
 fn a_limit_on_file_sizes_is_reported_as_an_error() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     let line = format!(
         "ulimit -f 4096; exec {PROGRAM} run --target {} --size 16m --time 1s",
@@ -554,7 +519,7 @@ fn a_limit_of_memory_is_named() {
 /// The test file is removed even if its folder was renamed during the test.
 #[test]
 fn a_test_file_is_removed_after_its_folder_was_renamed() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (before, after) = (folder.path().join("before"), folder.path().join("after"));
     fs::create_dir(&before).unwrap();
     let mut child = command(&short(text(&before), &["--size", "16m"]))

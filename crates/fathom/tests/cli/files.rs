@@ -1,11 +1,6 @@
 //! Jobs on trees of files as users run them: reports by kind of operation, and removal of trees.
 
-use std::fs;
-use std::process::Stdio;
-
-use testbed::{Directory, need};
-
-use crate::support::{command, fathom, finish, names, signal, spawn, split_words, text, wait_until};
+use crate::prelude::*;
 
 const TREE: [&str; 6] = [
     "--kind",
@@ -18,7 +13,7 @@ const TREE: [&str; 6] = [
 
 #[test]
 fn every_output_format_lists_the_kinds_of_operation() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let run = |more: &[&str]| {
         let target = [
             "run",
@@ -58,8 +53,7 @@ fn every_output_format_lists_the_kinds_of_operation() {
         let missing: Vec<&&str> = kinds.iter().filter(|kind| !written.contains(**kind)).collect();
         assert!(missing.is_empty(), "{name} has no {missing:?}: {written}");
     }
-    let saved: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(folder.path().join("saved.json")).unwrap()).unwrap();
+    let saved: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("saved.json")).unwrap()).unwrap();
     let steps = &saved["steps"][0]["jobs"][0]["workers"][0]["streams"][0]["files"];
     assert_eq!(steps.as_array().unwrap().len(), 5, "{steps}");
     assert_eq!(
@@ -71,7 +65,7 @@ fn every_output_format_lists_the_kinds_of_operation() {
 
 #[test]
 fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let line =
         split_words("run --target . --kind files --mix stat --time 60s --tree depth=1,width=100,files=1000,sizes=1KiB");
     let child = spawn(command(&line).current_dir(folder.path()));
@@ -90,7 +84,7 @@ fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
 
 #[test]
 fn the_next_run_removes_the_tree_of_a_killed_run() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let long = [&["run", "--target", ".", "--mix", "stat", "--time", "60s"][..], &TREE].concat();
     let mut child = command(&long)
         .current_dir(folder.path())
@@ -122,7 +116,7 @@ fn the_next_run_removes_the_tree_of_a_killed_run() {
 
 #[test]
 fn impossible_trees_are_refused_before_anything_is_created() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     fs::write(folder.path().join("file"), "mine").unwrap();
     let run = |more: &[&str]| {
         finish(
@@ -133,13 +127,10 @@ fn impossible_trees_are_refused_before_anything_is_created() {
     run(&["--target", "file"]).expect(3, &["file is not a directory"]);
     run(&["--target", "missing"]).expect(3, &["missing does not exist"]);
     let dry = run(&["--target", ".", "--dry-run"]);
-    dry.expect(
-        0,
-        &[
-            "a tree of 100 files in 5 directories, removed at the end",
-            "nothing was opened for writing",
-        ],
-    );
+    dry.exits(0).prints(&[
+        "a tree of 100 files in 5 directories, removed at the end",
+        "nothing was opened for writing",
+    ]);
     let huge = split_words("run --target . --kind files --mix stat --tree sizes=1TiB");
     finish(command(&huge).current_dir(folder.path())).expect(3, &["cannot create 1000.00 TiB at .: this would "]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])

@@ -1,13 +1,7 @@
 //! `fathom report` of fio's log files. The page shows the values of the lines, which are computed
 //! here again.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value;
-use testbed::{Directory, need};
-
-use crate::support::{fathom, text};
+use crate::prelude::*;
 
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/golden/11-logs");
 
@@ -79,7 +73,7 @@ fn averages_of_a_recorded_log_are_shown() {
 /// second has one.
 #[test]
 fn single_operations_are_counted_by_intervals() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let folder = need!(Directory::new());
     let mut log = String::new();
     for at in (0..1000).step_by(25).chain((1000..10_000).step_by(12)).chain([10_400]) {
         log += &format!("{at}, {}, 0, 4096, 0\n", 1000 + at);
@@ -108,7 +102,7 @@ fn single_operations_are_counted_by_intervals() {
 /// Nine of ten operations are in the bin from 128 to 129 ns. One of ten is in that from 2^20 ns.
 #[test]
 fn histograms_give_percentiles() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let folder = need!(Directory::new());
     let line = |at: u64| {
         let counts = (0..1856).map(|bin| match bin {
             128 => ", 900",
@@ -121,10 +115,8 @@ fn histograms_give_percentiles() {
     fs::write(folder.path().join("h_clat_hist.1.log"), line(500) + &line(1000)).unwrap();
     let ran = fathom(&["report", text(&folder.path().join("h_clat_hist.1.log")), "-o", "-"]);
     let page = &ran
-        .expect(
-            0,
-            &["completion latency of 2,000 operations", "no log of it (write_bw_log)"],
-        )
+        .exits(0)
+        .prints(&["completion latency of 2,000 operations", "no log of it (write_bw_log)"])
         .out;
     let found = values(&chart(page, "percentiles").unwrap(), "writes");
     // In milliseconds; p50 and p99, a twentieth of a factor of ten apart.

@@ -1,14 +1,6 @@
 //! The history: results are recorded and shown again, and an unusable history harms no run.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-use testbed::{Directory, TmpFs, need};
-
-use crate::support::{AssertContains, PROGRAM, Ran, command, end, finish, names, spawn, split_words, text};
+use crate::prelude::*;
 
 /// A folder with a job on a simulated device, and a history.
 struct Workspace {
@@ -28,7 +20,7 @@ impl Workspace {
         self.folder.path().join(name)
     }
 
-    fn command(&self, words: &[&str]) -> std::process::Command {
+    fn command(&self, words: &[&str]) -> Command {
         let mut command = command(words);
         command
             .env("FATHOM_HISTORY", self.path("h.sqlite"))
@@ -116,10 +108,7 @@ fn entries_are_labelled_found_and_pruned() {
     assert_eq!(listed(&[]), ["3", "2", "1"]);
     assert_eq!(listed(&["list", "--limit", "2"]), ["3", "2"]);
     assert_eq!(listed(&["--label", "Update"]), ["2"]);
-    assert_eq!(
-        listed(&["--target", "simulated:d", "--kind", "run", "--since", "1h"]),
-        ["3", "2", "1"]
-    );
+    listed(&["--target", "simulated:d", "--kind", "run", "--since", "1h"]).assert_is(&["3", "2", "1"]);
     workspace
         .fathom(&["history", "--until", "1h"])
         .expect(0, &["no entry matches"]);
@@ -127,10 +116,8 @@ fn entries_are_labelled_found_and_pruned() {
         .fathom(&["history", "--since", "soon"])
         .expect(4, &["`soon` is not a date or an age", "--since soon"]);
     let csv = workspace.fathom(&["history", "--out", "csv"]).out;
-    assert!(
-        csv.starts_with("entry,started,kind,name,label,") && csv.contains(",before the update,"),
-        "{csv}"
-    );
+    assert!(csv.starts_with("entry,started,kind,name,label,"), "{csv}");
+    csv.assert_contains(&[",before the update,"]);
     let tried = workspace.fathom(&["history", "prune", "--keep", "1", "--dry-run"]);
     tried.expect(0, &["before the update", "2 entries would be removed"]);
     assert_eq!(listed(&[]).len(), 3);
@@ -201,10 +188,9 @@ fn studies_and_verdicts_are_recorded_with_their_outcomes() {
         .collect();
     assert_eq!(rows.len(), changes.len() + 1, "{}", table.out);
     let number = |cell: &str| cell.parse::<f64>().unwrap();
-    assert_eq!(
-        (rows[0][0], rows[1][0], rows[2][0]),
-        ("figure", "iops", "latency_mean_us")
-    );
+    assert_eq!(rows[0][0], "figure");
+    assert_eq!(rows[1][0], "iops");
+    assert_eq!(rows[2][0], "latency_mean_us");
     assert_eq!(number(rows[1][1]), changes[0]["from"].as_f64().unwrap());
     assert_eq!(number(rows[2][2]), changes[1]["to"].as_f64().unwrap() / 1e3);
     workspace
@@ -296,10 +282,8 @@ fn concurrent_runs_are_all_recorded() {
 /// warning that contains these words.
 fn assert_run_warns(workspace: &Workspace, words: &[&str]) -> Ran {
     let ran = workspace.fathom(&["run", "job.toml", "-q"]);
-    ran.expect(
-        0,
-        &["reads: ", "warning: this result is not in the history: ", "\n  help: "],
-    );
+    ran.exits(0)
+        .prints(&["reads: ", "warning: this result is not in the history: ", "\n  help: "]);
     ran.expect(0, words);
     assert_eq!(ran.err.lines().count(), 2, "{ran:#?}");
     ran
@@ -350,9 +334,7 @@ fn a_locked_history_harms_no_run() {
 
 #[test]
 fn a_full_history_harms_no_run_and_stays_intact() {
-    let Some(small) = need(TmpFs::with_size(1 << 20)) else {
-        return;
-    };
+    let small = need!(TmpFs::with_size(1 << 20));
     let workspace = Workspace::new();
     let history = small.path().join("h.sqlite");
     let run = || {
@@ -365,14 +347,11 @@ fn a_full_history_harms_no_run_and_stays_intact() {
     while fs::write(small.path().join("filler"), vec![1; size]).is_err() {
         size -= 4096;
     }
-    run().expect(
-        0,
-        &[
-            "reads: ",
-            "there is no space left for the history",
-            "fathom history prune --keep 100",
-        ],
-    );
+    run().exits(0).prints(&[
+        "reads: ",
+        "there is no space left for the history",
+        "fathom history prune --keep 100",
+    ]);
     let mut list = workspace.command(&["history", "--out", "json"]);
     let listed = finish(list.env("FATHOM_HISTORY", &history)).expect(0, &[]).json();
     assert_eq!(listed["entries"].as_array().unwrap().len(), 1);
@@ -385,23 +364,10 @@ fn a_missing_permission_to_write_is_reported() {
     workspace
         .fathom(&["run", "job.toml"])
         .expect(0, &["recorded as history:1"]);
-    let program = workspace.path("fathom");
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(workspace.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let as_nobody = |words: &[&str]| {
-        let mut command = std::process::Command::new(&program);
-        command
-            .args(words)
-            .current_dir(workspace.folder.path())
-            .uid(65534)
-            .gid(65534);
-        finish(command.env("FATHOM_HISTORY", workspace.path("h.sqlite")))
-    };
-    if as_nobody(&["--version"]).code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let folder = workspace.folder.path();
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder, "fathom", "--version"));
+    let history = workspace.path("h.sqlite");
+    let as_nobody = |words: &[&str]| finish(other_user(words).current_dir(folder).env("FATHOM_HISTORY", &history));
     as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot write to the history", "check the owner of"]);
     as_nobody(&["history"]).expect(0, &["tried"]);
     as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot write to the history", "check the owner of"]);
@@ -475,15 +441,9 @@ fn assert_few_runs_have_no_trend(workspace: &Workspace) {
         .fathom(&["trend", "--report", page.to_str().unwrap()])
         .expect(0, &[]);
     let page = fs::read_to_string(page).unwrap();
-    assert!(
-        page.contains("TOO FEW RUNS") && page.contains("5 runs from 20"),
-        "{page}"
-    );
+    page.assert_contains(&["TOO FEW RUNS", "5 runs from 20"]);
     // The suggested command is that of the latest run.
-    assert!(
-        page.contains("fathom run job.toml <span class=\"option\">-q</span>"),
-        "{page}"
-    );
+    page.assert_contains(&["fathom run job.toml <span class=\"option\">-q</span>"]);
 }
 
 fn assert_page_names_the_change(workspace: &Workspace) {
@@ -548,10 +508,9 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
         figures,
     );
     let change = &figures[0]["changes"][0];
-    assert_eq!(
-        (&change["before"], &change["after"], &change["word"]),
-        (&5.into(), &6.into(), &"worse".into())
-    );
+    assert_eq!(change["before"], 5);
+    assert_eq!(change["after"], 6);
+    assert_eq!(change["word"], "worse");
     let ratio = change["ratio"].as_f64().unwrap();
     assert!((ratio - 0.8).abs() < 0.01, "{ratio}");
     let kernel = change["differences"]
@@ -562,13 +521,10 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
         .unwrap();
     assert_eq!(kernel["values"], serde_json::json!(["6.1.0", "6.8.0"]));
     let text = workspace.fathom(&["trend", "--force"]);
-    text.expect(
-        0,
-        &[
-            "Operations per second fell by 20 % between 5 (",
-            "IOPS, mean latency, p99 changed",
-        ],
-    );
+    text.exits(0).prints(&[
+        "Operations per second fell by 20 % between 5 (",
+        "IOPS, mean latency, p99 changed",
+    ]);
     assert!(flat(&text).contains("kernel 6.1.0 → 6.8.0"), "{text:#?}");
     assert_page_names_the_change(&workspace);
     workspace.fathom(&["trend", "1"]).expect(0, &["simulated:disk on "]);

@@ -1,12 +1,6 @@
 //! `fathom iometer`: runs configurations and writes result files, which `explain` reads.
 
-use std::fs;
-use std::process::Command;
-use std::time::Duration;
-
-use testbed::{Directory, need};
-
-use crate::support::{PROGRAM, fathom};
+use crate::prelude::*;
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 
@@ -20,7 +14,7 @@ fn column(titles: &[&str], title: &str) -> usize {
 
 #[test]
 fn four_workers_cycle_and_explain_reads_their_results() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let at = |name: &str| folder.path().join(name).display().to_string();
     for drive in ["d", "e"] {
         fs::create_dir(at(drive)).unwrap();
@@ -33,15 +27,12 @@ fn four_workers_cycle_and_explain_reads_their_results() {
     fathom(&words).expect(0, &[]);
     let text = fs::read_to_string(&results).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(
-        lines[..4],
-        [
-            "'Test Type,Test Description",
-            "5,four workers- cycled",
-            "'Version",
-            "1.1.0"
-        ]
-    );
+    lines[..4].assert_is(&[
+        "'Test Type,Test Description",
+        "5,four workers- cycled",
+        "'Version",
+        "1.1.0",
+    ]);
     assert_eq!(lines.iter().filter(|line| **line == "'Results").count(), 8);
     assert_eq!(
         lines.iter().filter(|line| **line == "'Access specifications").count(),
@@ -92,7 +83,7 @@ fn four_workers_cycle_and_explain_reads_their_results() {
 
 #[test]
 fn configurations_of_2006_append_results_in_their_layout() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let results = folder.path().join("results.csv").display().to_string();
     fs::write(&results, "before\n").unwrap();
     let map = format!("D:={}", folder.path().display());
@@ -105,10 +96,9 @@ fn configurations_of_2006_append_results_in_their_layout() {
         .unwrap()
         .split(',')
         .collect();
-    assert_eq!(
-        (titles.len(), titles[9], titles[12]),
-        (56, "MBps", "Transactions per Second")
-    );
+    assert_eq!(titles.len(), 56);
+    assert_eq!(titles[9], "MBps");
+    assert_eq!(titles[12], "Transactions per Second");
     assert!(old.contains("\n4096,100,67,100,0,1,4096,0\n'End access"), "{old}");
     assert!(!old.contains("\nDISK,") && old.contains("\nWORKER,Worker 1,"), "{old}");
 }
@@ -116,7 +106,7 @@ fn configurations_of_2006_append_results_in_their_layout() {
 /// The figures include the transfers of each connection, and the time of open and close.
 #[test]
 fn results_include_figures_of_connections() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let at = |name: &str| folder.path().join(name).display().to_string();
     let text = fs::read_to_string(format!("{FILES}/v1.1.0-cycling.icf")).unwrap();
     let tested = text.replace("2,DISABLED,1,ENABLED", "2,ENABLED,4,ENABLED");
@@ -166,7 +156,7 @@ fn results_include_figures_of_connections() {
 
 #[test]
 fn a_test_with_a_failed_worker_is_marked_as_aborted() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let text = fs::read_to_string(format!("{FILES}/v2006.icf"))
         .unwrap()
         .replace('\r', "");
@@ -192,12 +182,7 @@ fn a_test_with_a_failed_worker_is_marked_as_aborted() {
         std::thread::sleep(Duration::from_millis(50));
     }
     std::thread::sleep(Duration::from_secs(2));
-    fs::File::options()
-        .write(true)
-        .open(&target)
-        .unwrap()
-        .set_len(0)
-        .unwrap();
+    File::options().write(true).open(&target).unwrap().set_len(0).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let text = fs::read_to_string(&results).unwrap();
     assert_eq!(text.lines().last(), Some("Aborted test"), "{text}");
@@ -205,7 +190,7 @@ fn a_test_with_a_failed_worker_is_marked_as_aborted() {
 
 #[test]
 fn an_unknown_assigned_specification_is_reported_without_notes() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let text = fs::read_to_string(format!("{FILES}/v2006.icf")).unwrap();
     let (begin, workers) = text.split_once("'MANAGER LIST").unwrap();
     let assigned = "4 KiB; 100% Read; 100% random";
@@ -224,7 +209,7 @@ fn an_unknown_assigned_specification_is_reported_without_notes() {
 
 #[test]
 fn bursts_are_shared_by_all_targets_of_a_worker() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (config, results) = (format!("{FILES}/v1998.10.08.icf"), at("r.csv"));
     let maps = [format!("D:={}", at("d.bin")), format!("E:={}", at("e.bin"))];
@@ -279,16 +264,13 @@ fn bursts_are_shared_by_all_targets_of_a_worker() {
 
 #[test]
 fn wrong_files_and_command_lines_fail_with_code_1() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let results = folder.path().join("r.csv").display().to_string();
     let config = format!("{FILES}/v2006.icf");
-    fathom(&["iometer", &config, &results]).expect(
-        1,
-        &[
-            "A worker is assigned a target, \"D: \"Data\"\", that isn't available.",
-            "--map \"D:=DIRECTORY\"",
-        ],
-    );
+    fathom(&["iometer", &config, &results]).exits(1).prints(&[
+        "A worker is assigned a target, \"D: \"Data\"\", that isn't available.",
+        "--map \"D:=DIRECTORY\"",
+    ]);
     fathom(&["iometer", "/c", &config]).expect(1, &["without a result file", "add `/r FILE`"]);
     fathom(&["iometer", "/r", &results]).expect(1, &["no configuration file is named"]);
     let saved = folder.path().join("saved.csv");
@@ -335,7 +317,7 @@ fn other_commands_accept_configurations() {
 /// Fuzzing found that the tests up to the limit were created first. They took half a gigabyte.
 #[test]
 fn too_many_tests_are_refused_before_any_is_created() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let text = fs::read_to_string(format!("{FILES}/v1.1.0-cycling.icf"))
         .unwrap()
         .replace('\r', "");

@@ -1,14 +1,9 @@
 //! The live view in a terminal of tmux. Tests check its contents, its sizes, and the state of the
 //! terminal afterwards.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use testbed::{LoopDevice, LoopOptions, Unavailable};
 
-use testbed::{Directory, LoopDevice, LoopOptions, Unavailable, need};
-
-use crate::support::{AssertContains, PROGRAM, fathom, text};
+use crate::prelude::*;
 
 /// Maximum duration of every step.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -160,7 +155,7 @@ fn expect_parts(shown: &str, parts: &[&str]) {
 
 #[test]
 fn figures_fill_the_terminal_at_any_size_until_q() {
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     pane.start(NULL);
     let shown = pane.wait_for_view();
     let parts = [
@@ -221,7 +216,7 @@ fn children(process: &str) -> Vec<String> {
 
 #[test]
 fn several_hosts_have_a_row_each_and_a_lost_one_is_reported() {
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     pane.start("run --target null --size 1GiB --rate 500iops --depth 2 --warm-up 0s --time 40s --hosts local,local");
     let shown = pane.wait_for("a row for each host", |shown| {
         shown.matches(" running ").count() == 2 && shown.contains("rank and host") && shown.contains("so far")
@@ -247,14 +242,14 @@ fn several_hosts_have_a_row_each_and_a_lost_one_is_reported() {
 
 #[test]
 fn ctrl_c_and_signals_stop_a_run_with_a_view() {
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     pane.start(NULL);
     pane.wait_for_view();
     pane.keys(&["C-c"]);
     let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 130");
     expect_parts(&all, &["INTERRUPTED", "p99.9"]);
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     pane.start(NULL);
     pane.wait_for_view();
     pane.signal("TERM");
@@ -265,7 +260,7 @@ fn ctrl_c_and_signals_stop_a_run_with_a_view() {
 
 #[test]
 fn a_second_signal_ends_the_run_immediately_and_restores_the_terminal() {
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     pane.start(NULL);
     pane.wait_for_view();
     // While the program is stopped, both signals become pending, so the second one arrives before a
@@ -281,7 +276,7 @@ fn a_second_signal_ends_the_run_immediately_and_restores_the_terminal() {
 
 #[test]
 fn a_closed_terminal_ends_the_run() {
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     pane.start(NULL);
     pane.wait_for_view();
     let pid = fs::read_to_string(pane.file("pid")).unwrap();
@@ -295,7 +290,7 @@ fn a_closed_terminal_ends_the_run() {
 
 #[test]
 fn a_run_can_be_suspended_and_resumed() {
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     let line = format!("{PROGRAM} {NULL}");
     pane.keys(&[&line, "Enter"]);
     pane.wait_for_view();
@@ -311,8 +306,8 @@ fn a_run_can_be_suspended_and_resumed() {
 
 #[test]
 fn notices_are_printed_before_the_report() {
-    let Some(pane) = need(Pane::open(100, 30)) else { return };
-    let Some(folder) = need(Directory::fast()) else { return };
+    let pane = need!(Pane::open(100, 30));
+    let folder = need!(Directory::fast());
     let place = text(folder.path());
     pane.start(&format!(
         "run --target {place}/a --target {place}/b --size 16m --warm-up 0 --time 4s"
@@ -332,12 +327,12 @@ fn notices_are_printed_before_the_report() {
 
 #[test]
 fn a_failing_target_ends_the_run_with_the_reason() {
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
-    let Some(folder) = need(Directory::fast()) else { return };
-    let below = fs::File::create(folder.path().join("disk")).unwrap();
+    let pane = need!(Pane::open(80, 24));
+    let folder = need!(Directory::fast());
+    let below = File::create(folder.path().join("disk")).unwrap();
     below.set_len(64 << 20).unwrap();
     let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
-    let Some(device) = need(device) else { return };
+    let device = need!(device);
     pane.start(&format!("run --target {} --warm-up 0 --time 5m", text(device.path())));
     pane.wait_for_view();
     // From here on, most of the device is beyond the end of its backing file.
@@ -349,11 +344,11 @@ fn a_failing_target_ends_the_run_with_the_reason() {
 
 #[test]
 fn a_failure_is_on_stderr_if_no_report_is_on_stdout() {
-    let Some(folder) = need(Directory::fast()) else { return };
-    let below = fs::File::create(folder.path().join("disk")).unwrap();
+    let folder = need!(Directory::fast());
+    let below = File::create(folder.path().join("disk")).unwrap();
     below.set_len(64 << 20).unwrap();
     let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
-    let Some(device) = need(device) else { return };
+    let device = need!(device);
     below.set_len(4096).unwrap();
     let report = folder.path().join("report.json");
     for quiet in ["--quiet", "--live=auto"] {
@@ -380,7 +375,7 @@ fn a_failure_is_on_stderr_if_no_report_is_on_stdout() {
 
 #[test]
 fn a_study_keeps_one_view_over_its_runs() {
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     pane.start("sweep null --over depth=1,2 --grid-only --time 3s --warm-up 0");
     pane.wait_for("the first point", |shown| {
         shown.contains("point 1 of about 2") && shown.contains("so far")
@@ -399,7 +394,7 @@ fn a_study_keeps_one_view_over_its_runs() {
 #[test]
 fn a_status_line_replaces_a_view_that_is_unwanted_or_impossible() {
     for (before, arguments) in [("TERM=dumb ", ""), ("", " --live line"), ("", " --out ndjson")] {
-        let Some(pane) = need(Pane::open(80, 24)) else { return };
+        let pane = need!(Pane::open(80, 24));
         let line = format!("{before}{PROGRAM} run --target null --warm-up 0 --time 6s{arguments}");
         pane.keys(&[&line, "Enter"]);
         pane.wait_for("figures", |shown| {
@@ -408,7 +403,7 @@ fn a_status_line_replaces_a_view_that_is_unwanted_or_impossible() {
         assert_eq!(pane.is_taken(), (false, false), "{before}{arguments}");
     }
     // A job in the background would be stopped if it changed the terminal.
-    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let pane = need!(Pane::open(80, 24));
     pane.keys(&[&format!("{PROGRAM} run --target null --warm-up 0 --time 5s &"), "Enter"]);
     pane.wait_for("its line", |shown| shown.contains("MiB/s"));
     assert_eq!(pane.is_taken(), (false, false));
@@ -417,11 +412,8 @@ fn a_status_line_replaces_a_view_that_is_unwanted_or_impossible() {
 #[test]
 fn a_requested_view_needs_a_terminal() {
     let ran = fathom(&["run", "--target", "null", "--time", "1s", "--live", "view"]);
-    ran.expect(
-        4,
-        &[
-            "cannot show the live view: standard error is not a terminal",
-            "--> --live view",
-        ],
-    );
+    ran.exits(4).prints(&[
+        "cannot show the live view: standard error is not a terminal",
+        "--> --live view",
+    ]);
 }

@@ -32,3 +32,20 @@ mod verify;
 mod verify_faults;
 mod verify_inputs;
 mod warm_up;
+
+/// What most of these files use.
+mod prelude {
+    pub use crate::support::{
+        PROGRAM, Ran, command, end, fathom, fathom_line, finish, loop_device, names, signal, spawn, split_words, text,
+        wait_until,
+    };
+    pub use crate::vdbench::run_vdbench;
+    pub use serde_json::Value;
+    pub use std::fs;
+    pub use std::fs::File;
+    pub use std::os::unix::fs::PermissionsExt;
+    pub use std::path::{Path, PathBuf};
+    pub use std::process::{Command, Stdio};
+    pub use std::time::{Duration, Instant};
+    pub use testbed::{AssertContains, AssertIs, Directory, TmpFs, need};
+}

@@ -1,19 +1,14 @@
 //! Reports: several from one run, each at its destination, complete or not at all.
 
-use std::fs;
 use std::io::Read;
 
 use model::event::Phase;
-use serde_json::Value;
-use testbed::{Directory, TmpFs, need};
 
-use crate::support::{
-    AssertContains, command, fathom, fathom_line, finish, loop_device, names, spawn, split_words, text,
-};
+use crate::prelude::*;
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
 
-fn run(more: &[&str]) -> crate::support::Ran {
+fn run(more: &[&str]) -> Ran {
     fathom(&[&QUICK[..], more].concat())
 }
 
@@ -31,7 +26,7 @@ fn machine_readable_output_is_alone_on_stdout() {
 
 #[test]
 fn charts_are_added_to_the_text_report_and_require_it() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let saved = folder.path().join("r.fathom");
     let charts = ["IOPS over time", "latency up to"];
     let plain = fathom_line(&format!(
@@ -50,7 +45,7 @@ fn charts_are_added_to_the_text_report_and_require_it() {
 
 #[test]
 fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (study, page) = (folder.path().join("s.fathom"), folder.path().join("s.html"));
     let load = "--size 16MiB --over depth=1,2 --grid-only --time 300ms --warm-up 0s -q --save";
     fathom(&[&["sweep", text(folder.path())], &split_words(load)[..], &[text(&study)]].concat()).expect(0, &[]);
@@ -73,7 +68,7 @@ fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
 
 #[test]
 fn several_outputs_are_written_by_one_run() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let spec = format!("text,json={},csv={}", path("r.json"), path("r.csv"));
     let stream = format!("ndjson={}", path("r.ndjson"));
@@ -100,7 +95,7 @@ fn several_outputs_are_written_by_one_run() {
 
 #[test]
 fn a_summary_is_distinguished_from_a_saved_result() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let (summary, saved) = (path("r.json"), path("r.fathom"));
     run(&["--out", &format!("json={summary}"), "--save", &saved]).expect(0, &[]);
@@ -126,26 +121,24 @@ fn an_output_that_cannot_be_written_is_reported_before_the_run() {
 
 #[test]
 fn a_result_that_can_no_longer_be_written_is_shown_instead() {
-    let Some(full) = need(TmpFs::with_size(64 << 10)) else {
-        return;
-    };
+    let full = need!(TmpFs::with_size(64 << 10));
     let target = full.path().join("result");
     let ballast = full.path().join("ballast");
     let fill = format!(
         "{} {} --time 1s --save {} -q & sleep 0.5; head -c 1m /dev/zero > {} 2>/dev/null; wait $!",
-        crate::support::PROGRAM,
+        PROGRAM,
         "run --target null --warm-up 0",
         text(&target),
         text(&ballast)
     );
-    let ran = finish(std::process::Command::new("sh").args(["-c", &fill]));
+    let ran = finish(Command::new("sh").args(["-c", &fill]));
     ran.expect(5, &["cannot write", "No space left on device", "IOPS"]);
     assert!(!target.exists(), "the result is complete or absent");
 }
 
 #[test]
 fn a_report_overwrites_no_target_and_no_disk() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     fs::write(&path, vec![7; 1 << 20]).unwrap();
     let (file, alias) = (text(&path), folder.path().join(".").join("f"));
@@ -179,7 +172,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
 
 #[test]
 fn an_older_result_stays_until_the_new_one_is_complete() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("r");
     run(&["--save", text(&path), "--seed", "1"]).expect(0, &[]);
     run(&["--save", text(&path), "--seed", "2"]).expect(0, &["seed 2"]);
@@ -200,7 +193,7 @@ fn a_reader_that_closes_the_pipe_is_not_an_error() {
 
 #[test]
 fn strict_turns_warnings_into_a_failure() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     fs::write(&path, vec![1; 4 << 20]).unwrap();
     // A synchronous engine cannot keep eight operations in flight, which causes a warning.
@@ -260,24 +253,18 @@ fn two_copies_of_mountstats_are_compared() {
     let data = |name: &str| format!("{}/../../tests/data/nfs/{name}", env!("CARGO_MANIFEST_DIR"));
     let (before, after) = (data("before.txt"), data("after.txt"));
     let ran = fathom(&["nfs", &before, &after]);
-    ran.expect(
-        0,
-        &[
-            "nfs4 127.0.0.1:/ on /media/a",
-            "12.50 MiB went to it",
-            "the busiest connection carried 50 % of the requests",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "nfs4 127.0.0.1:/ on /media/a",
+        "12.50 MiB went to it",
+        "the busiest connection carried 50 % of the requests",
+    ]);
     let row = |name: &str| -> Vec<String> {
         let line = ran.out.lines().find(|line| line.trim().starts_with(name)).unwrap();
         line.split_whitespace().map(str::to_owned).collect()
     };
-    assert_eq!(
-        row("WRITE"),
-        [
-            "WRITE", "200", "-", "65.7", "0.1", "0.000", "0.045", "0.050", "0", "0", "0"
-        ]
-    );
+    row("WRITE").assert_is(&[
+        "WRITE", "200", "-", "65.7", "0.1", "0.000", "0.045", "0.050", "0", "0", "0",
+    ]);
     let mounts = fathom(&["nfs", &before, &after, "--json"]).json();
     assert_eq!(mounts[1]["bytes"]["to_server"], 6_553_600);
     fathom(&["nfs", &after, &before]).expect(0, &["the counters in"]);
@@ -466,9 +453,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
 /// The other tools write their logs into the device.
 #[test]
 fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
-    let Some(device) = loop_device(1) else {
-        return;
-    };
+    let device = need!(loop_device(1));
     let folder = need(Directory::fast()).expect("a folder can be made");
     let links = [
         "trace", "local-v-0-verify.state", "e.prerun.txt", "e.postrun.txt", "result",

@@ -1,13 +1,9 @@
 //! Preconditioning of a simulated device with a small write cache, and of small real targets.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use model::observation::Observation;
 use study::precondition::judge_window;
-use testbed::{Directory, need};
 
-use crate::support::{fathom, fathom_line, loop_device, names, text};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -80,10 +76,8 @@ fn a_device_that_does_not_change_is_steady_after_five_rounds() {
     let written = json["written"].as_u64().unwrap() - (128 << 20);
     assert!((written as f64 / (10_000.0 * 4096.0) - 1.0).abs() < 0.01, "{written}");
     assert_eq!(json["rounds"].as_array().unwrap().len(), 5);
-    assert_eq!(
-        (&json["window"]["first"], &json["window"]["last"]),
-        (&1.into(), &5.into())
-    );
+    assert_eq!(json["window"]["first"], 1);
+    assert_eq!(json["window"]["last"], 5);
     let range = json["window"]["range"].as_f64().unwrap();
     assert!((0.0..0.02).contains(&range), "{range}");
     assert_eq!(json["window"]["steady_by_stricter_reading"], true);
@@ -103,14 +97,11 @@ fn a_device_that_never_becomes_steady_is_reported_with_an_exit_code() {
         job.display()
     );
     let ran = fathom_line(&line);
-    ran.expect(
-        1,
-        &[
-            "NOT reached in 7 rounds",
-            "(maximum 20 %): missed",
-            "Continue with `--passes 0`",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "NOT reached in 7 rounds",
+        "(maximum 20 %): missed",
+        "Continue with `--passes 0`",
+    ]);
     assert!(!ran.out.contains("yes\n"), "{ran:#?}");
 }
 
@@ -122,14 +113,11 @@ fn the_matrix_has_all_its_cells() {
         "precondition {} --matrix --round 20ms --passes 0 --depth 1",
         job.display()
     ));
-    ran.expect(
-        0,
-        &[
-            "[1/25, 56/56] 0/100 512 B",
-            "IOPS of round 5",
-            "Steady state reached: rounds 1 to 5",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "[1/25, 56/56] 0/100 512 B",
+        "IOPS of round 5",
+        "Steady state reached: rounds 1 to 5",
+    ]);
     assert!(!ran.err.contains("filling"));
 }
 
@@ -155,21 +143,18 @@ fn a_real_file_is_filled_and_loaded_and_removed() {
 
 #[test]
 fn a_device_is_only_written_if_it_is_named_again() {
-    let Some(device) = loop_device(16) else { return };
+    let device = need!(loop_device(16));
     let path = text(device.path());
     let words = ["precondition", path, "--round", "100ms", "--rounds", "5"];
     fathom(&words).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
     let shown = fathom(&[&words[..], &["--dry-run"]].concat());
-    shown.expect(
-        3,
-        &[
-            "filled 2 times, then up to 5 rounds",
-            "filling:",
-            "round 1:",
-            "refused",
-            "nothing was opened for writing",
-        ],
-    );
+    shown.exits(3).prints(&[
+        "filled 2 times, then up to 5 rounds",
+        "filling:",
+        "round 1:",
+        "refused",
+        "nothing was opened for writing",
+    ]);
     let ran = fathom(&[&words[..], &["--allow-destroy", path, "-q"]].concat());
     assert!(
         matches!(ran.code, Some(0 | 1)) && ran.out.contains("Filled: 32 MiB"),

@@ -1,11 +1,6 @@
 //! Presets and objectives.
 
-use std::fs;
-
-use serde_json::Value;
-use testbed::{Directory, need};
-
-use crate::support::{fathom, fathom_line, names, split_words, text};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -72,21 +67,18 @@ fn every_preset_could_run() {
                 _ => format!("{}/{number}.dat", text(folder.path())),
             });
         }
-        fathom(&words).expect(
-            0,
-            &[
-                "dry run",
-                &format!("preset: {id}@{}, changed: {smaller}", preset["version"]),
-                "objective: ",
-            ],
-        );
+        fathom(&words).exits(0).prints(&[
+            "dry run",
+            &format!("preset: {id}@{}, changed: {smaller}", preset["version"]),
+            "objective: ",
+        ]);
     }
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
 #[test]
 fn a_result_contains_its_preset_its_changes_and_its_objective() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let saved = folder.path().join("saved");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();
@@ -97,14 +89,11 @@ fn a_result_contains_its_preset_its_changes_and_its_objective() {
     );
     let words = split_words(&line);
     let ran = fathom(&words);
-    ran.expect(
-        0,
-        &[
-            "preset: oltp@1, changed: size, time, warm-up",
-            "objective: most operations per second",
-            "8 KiB",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "preset: oltp@1, changed: size, time, warm-up",
+        "objective: most operations per second",
+        "8 KiB",
+    ]);
     let shown = fathom(&["show", text(&saved), "--out", "json"]);
     let shown = shown.expect(0, &[]).json();
     assert_eq!(shown["preset"]["name"], "oltp@1");
@@ -146,11 +135,8 @@ fn the_requirement_of_a_preset_decides_the_exit_code() {
     let json = on("servers = 8\nservice = \"exponential 40ms\"", &["--out", "json"]);
     let json = json.expect(1, &[]).json();
     let judged = &json["judged"];
-    assert_eq!(
-        (&json["kind"], &judged["outcome"]),
-        (&"summary".into(), &"fail".into()),
-        "{json:#}"
-    );
+    assert_eq!(json["kind"], "summary", "{json:#}");
+    assert_eq!(judged["outcome"], "fail", "{json:#}");
     assert_eq!(judged["required"][0], "mean <= 20 ms", "{judged:#}");
     let clause = &judged["jobs"][0]["verdict"]["clauses"][0];
     let value = clause["value"].as_f64().unwrap();

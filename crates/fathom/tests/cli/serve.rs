@@ -1,15 +1,10 @@
 //! Pages over HTTP: the history, and a watched run. The requests use plain sockets.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Child;
 
-use testbed::{Directory, need};
-
-use crate::support::{command, finish, text};
+use crate::prelude::*;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const NASTY: &str = "</script><b>x";
@@ -474,7 +469,7 @@ fn a_running_test_can_be_watched() {
     );
     let mut events = lines.filter_map(|line| {
         let data = line.strip_prefix("data: ")?;
-        Some(serde_json::from_str::<serde_json::Value>(data).expect("an event is JSON"))
+        Some(serde_json::from_str::<Value>(data).expect("an event is JSON"))
     });
     let first = events
         .find(|event| event["event"] == "interval")

@@ -1,13 +1,7 @@
 //! Sweeps, alternating comparisons, comparisons of saved results, and calculations. The devices are
 //! simulated, so the right answers are known.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-use testbed::{Directory, need};
-
-use crate::support::{AssertContains, Ran, command, fathom, fathom_line, finish, names, split_words, text};
+use crate::prelude::*;
 
 /// A job file with a device of `servers` servers and a service time.
 fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
@@ -40,10 +34,8 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     let knee = &json["curves"][0]["knee"];
     assert_eq!(knee["kneedle"], 8.0);
     assert_eq!(knee["power"], 8.0);
-    assert_eq!(
-        (&knee["advice"]["at_least"], &knee["advice"]["at_most"]),
-        (&6.0.into(), &12.0.into())
-    );
+    assert_eq!(knee["advice"]["at_least"], 6.0);
+    assert_eq!(knee["advice"]["at_most"], 12.0);
     let meet = knee["bounds"]["meet_at"].as_f64().unwrap();
     assert!((meet - 8.0).abs() < 0.01, "{meet}");
     assert_eq!(knee["retrograde"], false);
@@ -62,10 +54,8 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     fathom(&["report", text(&saved), "-o", text(&page)]).expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
     // A simulated device is not compared with real ones.
-    assert!(
-        page.contains("Is it good?") && !page.contains("cloud providers"),
-        "{page}"
-    );
+    page.assert_contains(&["Is it good?"]);
+    page.assert_lacks(&["cloud providers"]);
     let again = fathom(&["sweep", "--from", text(&saved)]);
     again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
     let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
@@ -121,14 +111,11 @@ fn two_parameters_make_a_table_and_a_curve_for_each_row() {
     let folder = folder();
     let job = device(folder.path(), "four", 4, "100us");
     let ran = sweep(&job, "--over depth=1..16 --over block=4k,64k --time 100ms -q");
-    ran.expect(
-        0,
-        &[
-            "IOPS over depth (across) and block (down)",
-            "Recommendation (block 64 KiB)",
-            "Use 4 in flight",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "IOPS over depth (across) and block (down)",
+        "Recommendation (block 64 KiB)",
+        "Use 4 in flight",
+    ]);
 }
 
 #[test]
@@ -319,7 +306,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
 
 #[test]
 fn a_directory_is_prepared_once_and_left_unchanged() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
     let ran = finish(command(&words).current_dir(folder.path()));
     ran.expect(0, &["Recommendation"]);
@@ -346,10 +333,8 @@ fn equal_devices_compare_as_the_same_and_ten_percent_are_detected() {
         saved.display()
     ));
     let json = better.expect(0, &[]).json();
-    assert_eq!(
-        (&json["found"]["word"], &json["found"]["pairs"]),
-        (&"better".into(), &6.into())
-    );
+    assert_eq!(json["found"]["word"], "better");
+    assert_eq!(json["found"]["pairs"], 6);
     let ratio = json["found"]["changes"][0]["ratio"].as_f64().unwrap();
     assert!((ratio - 1.0 / 0.9).abs() < 0.01, "{ratio}");
     let worse = fathom(&["ab", text(&fast), text(&slow), "--time", "500ms", "-q"]);
@@ -440,15 +425,12 @@ fn saved_results_are_compared_and_ranked() {
     let ran = fathom(&["compare", &disks[0], &disks[2]]);
     ran.expect(0, &["is better than", "+25 %", "fathom ab"]);
     let three = fathom(&["compare", &disks[0], &disks[1], &disks[2]]);
-    three.expect(
-        0,
-        &[
-            "From the best to the worst",
-            "against c.fathom (95 %)",
-            "b.fathom is worse than",
-            "the order may be chance",
-        ],
-    );
+    three.exits(0).prints(&[
+        "From the best to the worst",
+        "against c.fathom (95 %)",
+        "b.fathom is worse than",
+        "the order may be chance",
+    ]);
     // One table: nothing is compared only with the first.
     let places: Vec<usize> = ["1. ", "2. ", "3. "]
         .map(|place| three.out.matches(place).count())
@@ -526,10 +508,8 @@ fn reports_of_other_tools_are_compared() {
     // The reports are of two runs and contain no series. So the figures are printed without a
     // decision.
     let ran = fathom(&["compare", &json, &normal]);
-    ran.expect(
-        0,
-        &["21,300      16,000   -25 %", "not known", "how much of that is chance"],
-    );
+    ran.exits(0)
+        .prints(&["21,300      16,000   -25 %", "not known", "how much of that is chance"]);
     let refused = fathom(&[
         "compare",
         &report("02-fiowrite/out.json"),
@@ -648,11 +628,7 @@ fn a_paced_sweep_over_depth_reports_that_depth_changes_nothing() {
     let (free, held) = (saved("free", ""), saved("held", "rate = \"10iops\"\n"));
     let compared = fathom(&["compare", text(&free), text(&held), "--force"]);
     let compared = compared.expect(0, &["-99.95 %", "different load", "so neither is better"]);
-    assert!(
-        !compared.out.contains("  better") && !compared.out.contains("  worse"),
-        "{}",
-        compared.out
-    );
+    compared.out.assert_lacks(&["  better", "  worse"]);
 }
 
 #[test]

@@ -1,13 +1,9 @@
 //! Suites of workloads, on simulated devices, whose truth is known, and on a real file.
 
-use std::fs;
-
 use model::observation::Observation;
 use model::study::{Question, StudyRun};
-use serde_json::Value;
-use testbed::{Directory, need};
 
-use crate::support::{AssertContains, Ran, fathom, fathom_line, names, text};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -151,14 +147,11 @@ fn the_worst_verdict_decides_the_exit_code() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";
     let ran = on_device(&folder, kept, &[]);
-    ran.expect(
-        0,
-        &[
-            "trial, 20",
-            "objective: the device is understood",
-            "kept      PASS          iops >= 1000",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "trial, 20",
+        "objective: the device is understood",
+        "kept      PASS          iops >= 1000",
+    ]);
     let unknown = "[[workload]]\nname = \"unknown\"\nrequire = \"iops>=1000,p99.999<=90ms\"\n";
     on_device(&folder, &format!("{kept}{unknown}"), &[])
         .expect(2, &["INCONCLUSIVE  p99.999 <= 90 ms", "\nINCONCLUSIVE\n"]);
@@ -232,25 +225,18 @@ fn mistakes_are_reported_before_anything_runs() {
         file.display(),
         folder.path().display()
     ));
-    dry.expect(
-        0,
-        &[
-            "database: required: iops>=4000,mean<=3ms,p99<=10ms (issued at that rate)",
-            "dry run",
-            "preset: oltp@1",
-        ],
-    );
+    dry.exits(0).prints(&[
+        "database: required: iops>=4000,mean<=3ms,p99<=10ms (issued at that rate)",
+        "dry run",
+        "preset: oltp@1",
+    ]);
     // The log only writes, as its preset says; the others read.
-    assert!(
-        !dry.out.contains("SIMPLE-TEST") && !dry.out.contains("WRITE-ONLY-SUITE"),
-        "{}",
-        dry.out
-    );
+    dry.out.assert_lacks(&["SIMPLE-TEST", "WRITE-ONLY-SUITE"]);
 }
 
 #[test]
 fn all_workloads_share_one_file_which_is_removed() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("suite.toml");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();

@@ -31,29 +31,27 @@ impl Ran {
     /// Checks the exit code, and that the output contains these parts.
     #[track_caller]
     pub fn expect(&self, code: i32, parts: &[&str]) -> &Ran {
+        self.exits(code).prints(parts)
+    }
+
+    /// Checks the exit code.
+    #[track_caller]
+    pub fn exits(&self, code: i32) -> &Ran {
         assert_eq!(self.code, Some(code), "{self:#?}");
+        assert!(!self.err.contains("panicked"), "{self:#?}");
+        self
+    }
+
+    /// Checks that the output contains these parts.
+    #[track_caller]
+    pub fn prints(&self, parts: &[&str]) -> &Ran {
         for part in parts {
             assert!(
                 self.out.contains(part) || self.err.contains(part),
                 "`{part}` is missing: {self:#?}"
             );
         }
-        assert!(!self.err.contains("panicked"), "{self:#?}");
         self
-    }
-}
-
-/// Checks of pages and other texts.
-pub trait AssertContains {
-    fn assert_contains(&self, parts: &[&str]);
-}
-
-impl AssertContains for str {
-    #[track_caller]
-    fn assert_contains(&self, parts: &[&str]) {
-        for part in parts {
-            assert!(self.contains(part), "`{part}` is missing: {self}");
-        }
     }
 }
 

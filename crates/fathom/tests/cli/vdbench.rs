@@ -1,10 +1,6 @@
 //! `fathom vdbench`: console, output files and exit codes.
 
-use std::fs::{self, File};
-use std::path::Path;
-use std::process::Command;
-
-use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
+use crate::prelude::*;
 
 /// Prepares a run of a parameter file in a folder, which is `DIR` in the parameters.
 pub fn prepare_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
@@ -14,13 +10,12 @@ pub fn prepare_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> C
     command
 }
 
-pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
+pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
     finish(&mut prepare_vdbench(folder, parameters, arguments))
 }
 
 /// The run continues, because the files of the output directory have all lines too.
 #[test]
-#[cfg(target_os = "linux")]
 fn an_unwritable_console_fails_the_command_after_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
@@ -32,10 +27,7 @@ fn an_unwritable_console_fails_the_command_after_the_run() {
     fs::write(folder.path().join("parmfile"), parameters).unwrap();
     let full = File::options().write(true).open("/dev/full").unwrap();
     let mut command = command(&["vdbench", "-f", "parmfile"]);
-    let child = command
-        .current_dir(folder.path())
-        .stdout(full)
-        .stderr(std::process::Stdio::piped());
+    let child = command.current_dir(folder.path()).stdout(full).stderr(Stdio::piped());
     end(child.spawn().unwrap()).expect(157, &["cannot write to standard output: ", "No space left on device"]);
     let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
     assert!(errors.contains("cannot write to standard output"), "{errors}");
@@ -47,11 +39,9 @@ fn an_unwritable_console_fails_the_command_after_the_run() {
 fn a_run_writes_the_output_files_of_vdbench() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\nrd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n",
-        text(&file)
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
+         rd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     let starts = [
         "Starting RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max",
         "Starting RD=rd1; I/O rate: 200; elapsed=3; For loops: None",
@@ -73,18 +63,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     // The lay-out writes 4 MiB in blocks of 128 KiB. The run has rows of three intervals and of
     // their average.
     let flat = fs::read_to_string(output.join("flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat
-        .lines()
-        .filter(|line| !line.starts_with(['*', '<']))
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
-    let cells = |run: &str, name: &str| -> Vec<&str> {
-        rows.iter()
-            .filter(|row| row[column("Run")] == run)
-            .map(|row| row[column(name)])
-            .collect()
-    };
+    let cells = |run: &str, name: &str| flat_column(folder.path(), run, name);
     assert_eq!(cells("SD_format", "rate"), ["32.0000", "32.0000"]);
     assert_eq!(cells("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
     assert_eq!(cells("rd1", "reqrate")[0], "200.0000");
@@ -101,7 +80,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     assert_eq!(table.lines().count(), 3);
     // A second run uses the same directory, and keeps a file that is not Vdbench's.
     fs::write(output.join("mine.html"), "<html>").unwrap();
-    run_vdbench(folder.path(), &parameters, &["-s"])
+    run_vdbench(folder.path(), parameters, &["-s"])
         .expect(0, &["Simulating RD=rd1; I/O rate: 200; elapsed=3; For loops: None"]);
     assert!(names(&output).contains(&"mine.html".to_owned()));
     assert!(
@@ -135,16 +114,13 @@ fn reports_have_links_skew_tables_includes_and_processor_time() {
         .into_iter()
         .filter(|line| line.contains("HREF=\"#"))
         .collect();
-    assert_eq!(
-        links,
-        [
-            "Link to Run Definitions:         <A HREF=\"#_0\">SD_format For loops: threads=2 iorate=max</A>",
-            "                                 <A HREF=\"#_1\">rd1 For loops: threads=1 rdpct=0</A>",
-            "                                                          <A HREF=\"#_2\">rdpct=50</A>",
-            "                                 <A HREF=\"#_3\">rd1 For loops: threads=2 rdpct=0</A>",
-            "                                                          <A HREF=\"#_4\">rdpct=50</A>",
-        ]
-    );
+    links.assert_is(&[
+        "Link to Run Definitions:         <A HREF=\"#_0\">SD_format For loops: threads=2 iorate=max</A>",
+        "                                 <A HREF=\"#_1\">rd1 For loops: threads=1 rdpct=0</A>",
+        "                                                          <A HREF=\"#_2\">rdpct=50</A>",
+        "                                 <A HREF=\"#_3\">rd1 For loops: threads=2 rdpct=0</A>",
+        "                                                          <A HREF=\"#_4\">rdpct=50</A>",
+    ]);
     for number in 0..5 {
         assert!(page("summary").contains(&format!("<a name=\"_{number}\">")), "{number}");
     }
@@ -193,7 +169,6 @@ pub fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
     of_run.map(|row| row[place(column)].to_owned()).collect()
 }
 
-#[cfg(unix)]
 #[test]
 fn formats_create_and_clean_only_files_of_the_tree() {
     let folder = tempfile::tempdir().unwrap();
@@ -280,27 +255,21 @@ fn formats_create_and_clean_only_files_of_the_tree() {
 
 /// Directories are created and removed level by level. Files wait for their directory, and a
 /// directory waits until it is empty.
-#[cfg(unix)]
 #[test]
 fn directories_are_created_before_their_files_and_removed_after_them() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
-    let parameters = format!(
-        "fsd=fsd1,anchor={},depth=2,width=3,files=4,distribution=all,size=4k\nfwd=fwd1,fsd=fsd1,threads=6\n\
+    let parameters = "fsd=fsd1,anchor=DIR/anchor,depth=2,width=3,files=4,distribution=all,size=4k\n\
+         fwd=fwd1,fsd=fsd1,threads=6\n\
          rd=default,fwd=fwd1,fwdrate=max,format=no,elapsed=20,interval=1\n\
          rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
-         rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n",
-        text(&anchor)
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
-    ran.expect(
-        0,
-        &[
-            "Vdbench is trying to create a directory, but the directory that we are",
-            "trying to delete does not exist, and there are no threads currently",
-            "..setattr... ...access...",
-        ],
-    );
+         rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
+    ran.exits(0).prints(&[
+        "Vdbench is trying to create a directory, but the directory that we are",
+        "trying to delete does not exist, and there are no threads currently",
+        "..setattr... ...access...",
+    ]);
     let sum = |run: &str, column: &str| -> f64 {
         let rows = flat_column(folder.path(), run, column);
         rows[..rows.len() - 1]
@@ -329,38 +298,27 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
 
 /// `totalsize=` limits the tree, and `wss=` the files of a run. `fileselect=once` uses each file
 /// once.
-#[cfg(unix)]
 #[test]
 fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
-    let parameters = format!(
-        "fsd=fsd1,anchor={},width=4,files=50,size=8k,totalsize=800k,wss=200k,openflags=fsync\n\
+    let parameters = "fsd=fsd1,anchor=DIR/anchor,width=4,files=50,size=8k,totalsize=800k,wss=200k,openflags=fsync\n\
          fwd=default,fsd=fsd1,xfersize=8k,threads=2\nfwd=fwd1,operation=read,fileselect=once\n\
          fwd=fwd2,operation=write,fileio=(sequential,delete)\n\
          rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=20,interval=1\n\
          rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
-         rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n",
-        text(&anchor)
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
-    ran.expect(
-        0,
-        &[
-            "Created totalsize=800.0k using          100 of          200 files for anchor=",
-            "Created workingset=200.0k using           25 of          100 files for anchor=",
-        ],
-    );
+         rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
+    ran.exits(0).prints(&[
+        "Created totalsize=800.0k using          100 of          200 files for anchor=",
+        "Created workingset=200.0k using           25 of          100 files for anchor=",
+    ]);
     let first = |run: &str, column: &str| flat_column(folder.path(), run, column)[0].clone();
     let format = |column: &str| first("format_for_rd1", column);
-    assert_eq!(
-        (format("Mkdir_rate"), format("Create_rate")),
-        ("4.0000".into(), "100.0000".into())
-    );
-    assert_eq!(
-        (first("rd1", "Open_rate"), first("rd1", "Read_rate")),
-        ("25.0000".into(), "25.0000".into())
-    );
+    assert_eq!(format("Mkdir_rate"), "4.0000");
+    assert_eq!(format("Create_rate"), "100.0000");
+    assert_eq!(first("rd1", "Open_rate"), "25.0000");
+    assert_eq!(first("rd1", "Read_rate"), "25.0000");
     let rate = |column: &str| -> f64 { flat_column(folder.path(), "rd2", column)[2].parse().unwrap() };
     let (writes, deletes, creates) = (rate("Write_rate"), rate("Delete_rate"), rate("Create_rate"));
     assert!((50.0..150.0).contains(&writes), "{writes}");
@@ -377,7 +335,7 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
         100
     );
     // A file that is too short is not used, and a tree with only such files is refused.
-    let shorten = |path: &std::path::PathBuf| File::options().write(true).open(path).unwrap().set_len(100).unwrap();
+    let shorten = |path: &PathBuf| File::options().write(true).open(path).unwrap().set_len(100).unwrap();
     files.retain(|path| fs::metadata(path).unwrap().len() == 8192);
     shorten(&files[0]);
     let (definitions, _) = parameters.split_once("rd=").unwrap();
@@ -388,16 +346,12 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
 }
 
 /// With a link in place of a directory, operations would change files outside the tree.
-#[cfg(unix)]
 #[test]
 fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let [anchor, own] = ["anchor", "own"].map(|name| folder.path().join(name));
     fs::create_dir(&anchor).unwrap();
-    let tree = format!(
-        "fsd=fsd1,anchor={},depth=2,width=2,files=2,sizes=16k\nfwd=fwd1,fsd=fsd1,operation=write\n",
-        text(&anchor)
-    );
+    let tree = "fsd=fsd1,anchor=DIR/anchor,depth=2,width=2,files=2,sizes=16k\nfwd=fwd1,fsd=fsd1,operation=write\n";
     let run = |format: &str| {
         let run = format!("{tree}rd=rd1,fwd=fwd1,fwdrate=max,format={format},elapsed=2,interval=1\n");
         run_vdbench(folder.path(), &run, &[])
@@ -427,11 +381,9 @@ fn the_lay_out_of_a_short_file_begins_at_its_end() {
     let own: Vec<u8> = (0..3_000_000_u32).map(|number| number as u8 | 1).collect();
     for validation in [&[][..], &["-v"]] {
         fs::write(&file, &own).unwrap();
-        let parameters = format!(
-            "sd=sd1,lun={},size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n",
-            text(&file)
-        );
-        run_vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
+        let parameters = "sd=sd1,lun=DIR/data,size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+             rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n";
+        run_vdbench(folder.path(), parameters, validation).expect(0, &["SD_format", "completed successfully"]);
         let now = fs::read(&file).unwrap();
         assert_eq!(now.len(), 8 << 20);
         assert!(now[..own.len()] == own, "the file's own bytes were changed");
@@ -441,9 +393,9 @@ fn the_lay_out_of_a_short_file_begins_at_its_end() {
 }
 
 /// Returns all files below a directory.
-fn walk(at: &Path) -> Vec<std::path::PathBuf> {
+fn walk(at: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(at).unwrap().flatten().map(|entry| entry.path());
-    let below = |path: std::path::PathBuf| if path.is_dir() { walk(&path) } else { vec![path] };
+    let below = |path: PathBuf| if path.is_dir() { walk(&path) } else { vec![path] };
     entries.flat_map(below).collect()
 }
 
@@ -452,23 +404,14 @@ fn walk(at: &Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn queue_depth_never_exceeds_the_threads() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\nrd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n",
-        text(&folder.path().join("data"))
-    );
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
-    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat
-        .lines()
-        .filter(|line| !line.starts_with(['*', '<']))
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
-    for row in rows.iter().filter(|row| row[column("Run")] == "rd1") {
-        let number = |name: &str| row[column(name)].parse::<f64>().unwrap();
-        assert!(number("resp") > 10.0, "operations wait: {row:?}");
+    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["avg_2-3"]);
+    let column = |name: &str| flat_column(folder.path(), "rd1", name).into_iter();
+    for (wait, depth) in column("resp").zip(column("queue_depth")) {
+        assert!(wait.parse::<f64>().unwrap() > 10.0, "operations wait: {wait}");
         // An operation that ends in an interval may have begun in the previous interval.
-        assert!((0.5..2.2).contains(&number("queue_depth")), "{row:?}");
+        assert!((0.5..2.2).contains(&depth.parse::<f64>().unwrap()), "{depth}");
     }
 }
 
@@ -479,11 +422,9 @@ fn a_foreign_file_is_refused_before_the_first_run() {
     let mut database = vec![0; 1 << 20];
     database[..16].copy_from_slice(b"SQLite format 3\0");
     fs::write(&file, &database).unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={}\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\nrd=b,wd=wd2,iorate=max,elapsed=2\n",
-        text(&file)
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "sd=sd1,lun=DIR/data\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\n\
+         rd=b,wd=wd2,iorate=max,elapsed=2\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(157, &["must not be written"]);
     assert!(!ran.out.contains("Starting RD=a"), "{ran:#?}");
     assert!(fs::read(&file).unwrap() == database);
@@ -494,11 +435,9 @@ fn a_foreign_file_is_refused_before_the_first_run() {
 fn data_has_the_requested_duplicates_and_compressibility() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    let parameters = format!(
-        "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun={},size=8m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n",
-        text(&file)
-    );
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    let parameters = "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun=DIR/data,size=8m\n\
+         wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let bytes = fs::read(&file).unwrap();
     let unique: std::collections::HashSet<&[u8]> = bytes.chunks(4096).collect();
     // Of 2048 blocks, 1024 are unique; six standard deviations are 136.
@@ -538,7 +477,6 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     run_vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
 }
 
-#[cfg(unix)]
 #[test]
 fn commands_of_a_parameter_file_need_permission() {
     let folder = tempfile::tempdir().unwrap();
@@ -557,13 +495,10 @@ fn commands_of_a_parameter_file_need_permission() {
     run(both, "").expect(157, &[refused, "help: set FATHOM_ALLOW_EXEC=1 to allow it"]);
     assert!(!folder.path().join("made").exists() && !folder.path().join("data").exists());
     let ran = run(both, "1");
-    ran.expect(
-        0,
-        &[
-            "completed successfully",
-            "endcmd= failed: `echo last >&2; exit 3`: exit status: 3",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "completed successfully",
+        "endcmd= failed: `echo last >&2; exit 3`: exit status: 3",
+    ]);
     let places: Vec<usize> = [
         " Cmd: in /",
         "Starting RD=SD_format",
@@ -607,12 +542,9 @@ fn other_commands_accept_parameter_files() {
 #[test]
 fn each_metadata_operation_has_its_own_counter() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "fsd=fsd1,anchor={},files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
-         rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n",
-        text(&folder.path().join("tree"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "fsd=fsd1,anchor=DIR/tree,files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
+         rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     for counter in [
         "GET_ATTR            Getattr requests: ",
@@ -642,17 +574,12 @@ fn each_metadata_operation_has_its_own_counter() {
 #[test]
 fn a_workload_keeps_its_rate_while_another_has_no_rate() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={0}/a,size=4m\nsd=sd2,lun={0}/b,size=4m\n\
+    let parameters = "sd=sd1,lun=DIR/a,size=4m\nsd=sd2,lun=DIR/b,size=4m\n\
          wd=wd1,sd=sd1,xfersize=4k,rdpct=100,iorate=50,priority=1\n\
-         wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n",
-        text(folder.path())
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
-    ran.expect(
-        0,
-        &["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"],
-    );
+         wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
+    ran.exits(0)
+        .prints(&["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"]);
     let rate = |name: &str| -> f64 {
         let page = fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
         let average = page.lines().rfind(|line| line.contains("avg_2-5")).unwrap();
@@ -672,12 +599,10 @@ fn a_workload_keeps_its_rate_while_another_has_no_rate() {
 fn files_of_a_tree_have_the_requested_duplicates() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("tree");
-    let parameters = format!(
-        "dedupratio=2,dedupunit=4k\nfsd=fsd1,anchor={},files=64,sizes=128k\nfwd=format,threads=2,xfersize=4k\n\
-         fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n",
-        text(&anchor)
-    );
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    let parameters = "dedupratio=2,dedupunit=4k\nfsd=fsd1,anchor=DIR/tree,files=64,sizes=128k\n\
+         fwd=format,threads=2,xfersize=4k\n\
+         fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let mut blocks = std::collections::HashSet::new();
     let directory = anchor.join("fathom-kept.tree/d0");
     for entry in fs::read_dir(directory).unwrap() {

@@ -1,9 +1,6 @@
 //! `fathom vdbench`: lay-outs and output directories on full file systems.
 
-use std::fs;
-
-use crate::support::{command, names, text};
-use crate::vdbench::run_vdbench;
+use crate::prelude::*;
 
 #[test]
 fn a_lay_out_that_would_fill_the_file_system_is_refused() {
@@ -26,14 +23,11 @@ fn a_lay_out_that_would_fill_the_file_system_is_refused() {
     ];
     for (sds, files) in cases {
         let ran = run_vdbench(folder.path(), &format!("{sds}{run}"), &[]);
-        ran.expect(
-            157,
-            &[
-                "cannot create ",
-                &format!(" at {files}: this would "),
-                " of its file system",
-            ],
-        );
+        ran.exits(157).prints(&[
+            "cannot create ",
+            &format!(" at {files}: this would "),
+            " of its file system",
+        ]);
         assert_eq!(names(folder.path()), ["output", "parmfile"]);
     }
 }
@@ -44,19 +38,15 @@ fn an_output_directory_is_used_again_after_a_full_disk() {
     let output = folder.path().join("output");
     fs::create_dir(&output).unwrap();
     fs::write(output.join("sd1.html"), "").unwrap();
-    let lun = folder.path().join("data");
-    let parameters = format!(
-        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
-        text(&lun)
-    );
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    let parameters = "sd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     fs::write(output.join("sd1.html"), "mine").unwrap();
-    run_vdbench(folder.path(), &parameters, &[])
+    run_vdbench(folder.path(), parameters, &[])
         .expect(157, &["sd1.html: Vdbench did not write the file that is there"]);
     assert_eq!(fs::read_to_string(output.join("sd1.html")).unwrap(), "mine");
 }
 
-#[cfg(unix)]
 #[test]
 fn an_interrupted_lay_out_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,16 +58,13 @@ fn an_interrupted_lay_out_leaves_no_file() {
     fs::write(folder.path().join("parmfile"), parameters).unwrap();
     let mut vdbench = command(&["vdbench", "-f", "parmfile"]);
     let mut child = vdbench.current_dir(folder.path()).spawn().unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 1 << 20 {
-        assert!(std::time::Instant::now() < deadline, "the lay-out does not begin");
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(Instant::now() < deadline, "the lay-out does not begin");
+        std::thread::sleep(Duration::from_millis(20));
     }
     let pid = child.id().to_string();
-    std::process::Command::new("kill")
-        .args(["-INT", &pid])
-        .status()
-        .unwrap();
+    Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(157));
     assert!(!file.exists());
 }
@@ -86,11 +73,9 @@ fn an_interrupted_lay_out_leaves_no_file() {
 #[test]
 fn loops_are_numbered_and_begin_with_the_lay_out() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "loop=2\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
-        text(&folder.path().join("data"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "loop=2\nsd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     let stamped = ran.out.lines().filter_map(|line| line.get(13..));
     let is_wanted = |line: &&str| line.starts_with('*') || line.starts_with("Starting ") || line.starts_with("lun=");

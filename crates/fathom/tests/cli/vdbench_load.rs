@@ -1,32 +1,22 @@
 //! `fathom vdbench`: issued operations, written data, and behaviour when system calls fail.
 
-use std::fs;
-use std::path::Path;
+use testbed::Unavailable;
 
-use testbed::{Unavailable, need};
-
-use crate::support::{PROGRAM, command, end, finish, spawn, text, wait_until};
-use crate::vdbench::{flat_column, prepare_vdbench, run_vdbench};
+use crate::prelude::*;
+use crate::vdbench::{flat_column, prepare_vdbench};
 
 /// Runs Vdbench with a failing system call. `None` if strace cannot run here.
-fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
+fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<Ran> {
     run_command_with_failing_call(folder, &["vdbench", "-f", "parmfile"], parameters, inject)
 }
 
-fn run_command_with_failing_call(
-    folder: &Path,
-    command: &[&str],
-    parameters: &str,
-    inject: &[&str],
-) -> Option<crate::support::Ran> {
+fn run_command_with_failing_call(folder: &Path, command: &[&str], parameters: &str, inject: &[&str]) -> Option<Ran> {
     fs::write(folder.join("parmfile"), parameters).unwrap();
-    let mut strace = std::process::Command::new("strace");
+    let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-o", "/dev/null"]).args(inject);
     strace.arg(PROGRAM).args(command).current_dir(folder);
     strace.env("FATHOM_NOTES", "1").env("FATHOM_HISTORY", "off");
-    let works = std::process::Command::new("strace")
-        .args(["-o", "/dev/null", "true"])
-        .status();
+    let works = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
     let works = works.is_ok_and(|status| status.success());
     need(
         works
@@ -37,7 +27,6 @@ fn run_command_with_failing_call(
 }
 
 /// A row must not contain the operations of the intervals in which the console was blocked.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_blocked_console_merges_no_intervals() {
     use std::io::{Read, Write};
@@ -72,7 +61,7 @@ fn a_blocked_console_merges_no_intervals() {
         .open(path)
         .unwrap();
     while filler.write(b"\n").is_ok() {}
-    std::thread::sleep(std::time::Duration::from_millis(4300));
+    std::thread::sleep(Duration::from_millis(4300));
     drop(filler);
     reader.read_to_end(&mut printed).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -115,12 +104,9 @@ fn written_data_repeats_the_pattern() {
 #[test]
 fn a_spike_issues_all_operations_of_its_second() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
-         rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n",
-        text(&folder.path().join("data"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
+         rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["Starting RD=rd1; I/O rate: Variable; elapsed=6; For loops: None"]);
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -146,9 +132,11 @@ wd=wd1,sd=sd1,xfersize=4k,rdpct=50
     let parameters = parameters.replace("$PWD", text(folder.path()));
     for call in ["io_uring_setup", "io_uring_enter"] {
         let inject = [format!("--trace={call}"), format!("--inject={call}:error=EPERM")];
-        let Some(ran) = run_with_failing_call(folder.path(), &parameters, &[&inject[0], &inject[1]]) else {
-            return;
-        };
+        let ran = need!(run_with_failing_call(
+            folder.path(),
+            &parameters,
+            &[&inject[0], &inject[1]]
+        ));
         let note = "note: the engine is psync: io_uring cannot be used: Operation not permitted";
         ran.expect(0, &[note, "Vdbench execution completed successfully."]);
         assert!(
@@ -175,9 +163,7 @@ fwd=w,fsd=f
 rd=r,fwd=w,fwdrate=9,format=yes,elapsed=2",
     ] {
         let parameters = parameters.replace("PATH", text(&path));
-        let Some(ran) = run_with_failing_call(folder.path(), &parameters, &inject) else {
-            return;
-        };
+        let ran = need!(run_with_failing_call(folder.path(), &parameters, &inject));
         let what = format!("cannot examine {}: Input/output error", text(&path));
         ran.expect(157, &[&what, "help: make the path accessible"]);
         assert!(!ran.out.contains("does not exist"), "{}", ran.out);
@@ -218,10 +204,8 @@ fn trees_are_copied_moved_and_removed() {
     };
     let rds = "rd=rd1,fwd=copy1,format=yes\nrd=rd2,fwd=move1";
     let ran = run_vdbench(folder.path(), &parameters(rds), &[]);
-    ran.expect(
-        0,
-        &["...copy....", "...move....", "trying to move a file, but no files"],
-    );
+    ran.exits(0)
+        .prints(&["...copy....", "...move....", "trying to move a file, but no files"]);
     assert_eq!((files(0), files(1)), (vec![], vec![40 << 10; 6]));
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -256,37 +240,29 @@ fn trees_are_copied_moved_and_removed() {
 #[test]
 fn maxdata_ends_the_run_an_interval_later() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\nrd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n",
-        text(&folder.path().join("data"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
-    ran.expect(
-        0,
-        &[
-            "Reached maxdata=1k. rd=rd1 shutting down after next interval. ",
-            " avg_2-2 ",
-        ],
-    );
+    let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
+         rd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
+    ran.exits(0).prints(&[
+        "Reached maxdata=1k. rd=rd1 shutting down after next interval. ",
+        " avg_2-2 ",
+    ]);
     let rd = &ran.out[ran.out.find("Starting RD=rd1").unwrap()..];
     let label = |line: &str| line.split_whitespace().nth(1).unwrap_or_default().to_owned();
     let rows: Vec<String> = rd.lines().skip(4).map(label).collect();
     assert_eq!(rows[..4], ["1", "Reached", "2", "avg_2-2"], "{rd}");
     let summary = text(&folder.path().join("output/summary.html")).to_owned();
-    crate::support::fathom(&["explain", &summary]).expect(0, &["rd1"]);
+    fathom(&["explain", &summary]).expect(0, &["rd1"]);
 }
 
 /// Runs that have nothing to do print their first interval, and averages of it.
 #[test]
 fn runs_without_operations_have_one_interval() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "fsd=fsd1,anchor={},depth=1,width=1,files=3,size=4k\nfwd=fwd1,fsd=fsd1,operation=create\n\
+    let parameters = "fsd=fsd1,anchor=DIR/tree,depth=1,width=1,files=3,size=4k\nfwd=fwd1,fsd=fsd1,operation=create\n\
          fwd=fwd2,fsd=fsd1,operation=rmdir\nrd=rd0,fwd=fwd1,fwdrate=max,format=(clean,only)\n\
-         rd=rd1,fwd=fwd2,fwdrate=max,format=no,elapsed=4,interval=1\neof\nnot a parameter\n",
-        text(&folder.path().join("tree"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+         rd=rd1,fwd=fwd2,fwdrate=max,format=no,elapsed=4,interval=1\neof\nnot a parameter\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     assert_eq!(ran.out.matches(" avg_2-1 ").count(), 2, "{}", ran.out);
     assert_eq!(ran.out.matches(".Interval.").count(), 2, "{}", ran.out);
@@ -325,19 +301,16 @@ fn files_without_directories_are_explained() {
 #[test]
 fn the_flat_file_has_requested_values() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "compratio=2\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50)\n\
-         rd=rd1,wd=wd1,iorate=(10,1,30,1),distribution=spike,elapsed=2,interval=1\n",
-        text(&folder.path().join("data"))
-    );
+    let parameters = "compratio=2\nsd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50)\n\
+         rd=rd1,wd=wd1,iorate=(10,1,30,1),distribution=spike,elapsed=2,interval=1\n";
     let flat = || {
         let page = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
         let lines = page.lines().filter(|line| !line.starts_with(['*', '<']));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    run_vdbench(folder.path(), &parameters, &["-s"]).expect(0, &["Simulating RD=rd1"]);
+    run_vdbench(folder.path(), parameters, &["-s"]).expect(0, &["Simulating RD=rd1"]);
     assert_eq!(flat(), Vec::<String>::new());
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let lines = flat();
     assert_eq!(
         lines[0].find("timestamp"),
@@ -379,14 +352,11 @@ fn the_monitor_file_ends_a_run_and_the_test() {
     assert_eq!(fs::read_to_string(&control).unwrap(), "");
     fs::write(&control, "terminate\n").unwrap();
     let ran = end(child);
-    ran.expect(
-        0,
-        &[
-            "monitor=control: rd=rd1 shutting down",
-            "monitor=control: rd=rd2 shutting down",
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "monitor=control: rd=rd1 shutting down",
+        "monitor=control: rd=rd2 shutting down",
+        "completed successfully",
+    ]);
     assert!(!ran.out.contains("Starting RD=rd3"), "{}", ran.out);
 }
 

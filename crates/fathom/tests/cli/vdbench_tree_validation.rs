@@ -1,12 +1,7 @@
 //! `fathom vdbench` with data validation of trees: files that are created, removed and rewritten,
 //! and journals after a kill.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::support::end;
-use crate::vdbench::run_vdbench;
+use crate::prelude::*;
 use crate::vdbench_validation::{WRONG, kill_after, overwrite, parse_totals, start};
 
 fn tree_file(folder: &Path, name: &str) -> PathBuf {
@@ -68,16 +63,13 @@ fn a_corrupted_block_is_reported_with_its_file() {
     corrupt(&wrong, 12288, 4096);
     let ran = end(child);
     let named = format!("Corrupted data block for fsd=fsd1,file={}", wrong.display());
-    ran.expect(
-        157,
-        &[
-            &named,
-            "lba: 12,288 (0x00003000) xfersize=4096",
-            "1 of 1 key blocks are corrupted.",
-            "Key block lba: 0x00003000: no header at this offset: 0000 instead of acca; write 2 is expected",
-            WRONG,
-        ],
-    );
+    ran.exits(157).prints(&[
+        &named,
+        "lba: 12,288 (0x00003000) xfersize=4096",
+        "1 of 1 key blocks are corrupted.",
+        "Key block lba: 0x00003000: no header at this offset: 0000 instead of acca; write 2 is expected",
+        WRONG,
+    ]);
     assert_eq!(parse_totals(&ran), [(0, 0), (60, 0), (60, 1)]);
     assert_eq!(ran.out.matches("Corrupted data block").count(), 1);
     // A corrupted block is not overwritten, but the rest of its file is.

@@ -1,15 +1,12 @@
 //! `fathom vdbench` with data validation: errors that it finds, recovery after a kill, and refused
 //! parameters.
 
-use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::Path;
 use std::process::Child;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
 
-use crate::support::{Ran, end, names, signal, spawn, text, wait_until};
-use crate::vdbench::{prepare_vdbench, run_vdbench};
+use crate::prelude::*;
+use crate::vdbench::prepare_vdbench;
 
 pub(crate) const WRONG: &str = "Vdbench terminating due to Data Validation or I/O errors.";
 
@@ -101,17 +98,14 @@ fn writes_of_another_program_between_two_runs_are_found() {
     overwrite(&folder.path().join("a"), 4 * 8192 - 1, b"!");
     overwrite(&folder.path().join("a"), 65536 + 8191, b"!!");
     let ran = end(child);
-    ran.expect(
-        157,
-        &[
-            "Corrupted data block for sd=sd1,lun=",
-            "lba: 65,536 (0x00010000) xfersize=65536",
-            "2 of 8 key blocks are corrupted.",
-            "Key block lba: 0x00006000: its checksum is ",
-            "lba:        65536 0x00010000 xfer:    65536 errno: 60003: '60003 ",
-            WRONG,
-        ],
-    );
+    ran.exits(157).prints(&[
+        "Corrupted data block for sd=sd1,lun=",
+        "lba: 65,536 (0x00010000) xfersize=65536",
+        "2 of 8 key blocks are corrupted.",
+        "Key block lba: 0x00006000: its checksum is ",
+        "lba:        65536 0x00010000 xfer:    65536 errno: 60003: '60003 ",
+        WRONG,
+    ]);
     // The lay-out wrote the blocks before the first run.
     assert_eq!(parse_totals(&ran), [(0, 0), (128, 0), (128, 3)]);
     let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
@@ -135,19 +129,15 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
     run_vdbench(folder.path(), &short, &["-jn"]).expect(0, &["completed successfully"]);
     let old = fs::read(&file).unwrap();
     let ran = run_vdbench(folder.path(), &short, &["-jrn"]);
-    ran.expect(
-        0,
-        &["Starting journal recovery for sd2", "Starting RD=journal_recovery; "],
-    );
+    ran.exits(0)
+        .prints(&["Starting journal recovery for sd2", "Starting RD=journal_recovery; "]);
     // All blocks of both SDs, because the lay-out wrote them.
     assert_eq!(parse_totals(&ran)[0], (512 + 8, 0));
     assert!(folder.path().join("sd2.jnl").exists() && folder.path().join("output/sd1.jnl").exists());
     overwrite(&file, 40960, &old[40960..45056]);
     let lost = run_vdbench(folder.path(), &short, &["-jr"]);
-    lost.expect(
-        157,
-        &["Key block lba: 0x0000a000: the write number in its header is ", WRONG],
-    );
+    lost.exits(157)
+        .prints(&["Key block lba: 0x0000a000: the write number in its header is ", WRONG]);
     assert_eq!(parse_totals(&lost), [(520, 1)]);
     // After the report, the contents of the block are unknown.
     let again = run_vdbench(folder.path(), &short, &["-jo"]);
@@ -209,14 +199,11 @@ fn parameters_that_cannot_be_validated_are_refused() {
         ("(5,60)", "Invalid contents for 'data_errors=': 5,60"),
     ] {
         let ran = run_vdbench(folder.path(), &format!("data_errors={value}\n{sd}"), &[]);
-        ran.expect(
-            157,
-            &[
-                named,
-                "--> parmfile:1",
-                "help: set the number of errors that ends a run",
-            ],
-        );
+        ran.exits(157).prints(&[
+            named,
+            "--> parmfile:1",
+            "help: set the number of errors that ends a run",
+        ]);
     }
     for (letters, named) in [("-js", "`-js` or `journal=skip_read_all`"), ("-ji", "`-ji` or")] {
         let help = "help: add `r` to restore the journal of an earlier run";
@@ -246,12 +233,9 @@ fn parameters_that_cannot_be_validated_are_refused() {
 }
 
 /// A journal that did not fit once ended the run in a panic.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_full_file_system_of_a_journal_ends_the_run_before_any_write() {
-    let Some(small) = testbed::need(testbed::TmpFs::with_size(100 << 10)) else {
-        return;
-    };
+    let small = testbed::need!(TmpFs::with_size(100 << 10));
     fs::write(small.path().join("fill"), vec![1; 40 << 10]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
@@ -307,14 +291,11 @@ fn a_damaged_journal_is_refused() {
         fs::write(&journal, damaged).unwrap();
         for letters in ["-jr", "-jo", "-jri"] {
             let ran = run_vdbench(folder.path(), parameters, &[letters]);
-            ran.expect(
-                157,
-                &[
-                    "cannot recover sd=sd1: its journal ",
-                    named,
-                    "help: restore a complete copy",
-                ],
-            );
+            ran.exits(157).prints(&[
+                "cannot recover sd=sd1: its journal ",
+                named,
+                "help: restore a complete copy",
+            ]);
             assert!(!ran.out.contains("Corrupted"), "{ran:?}");
         }
     }
@@ -398,12 +379,9 @@ fn errors_of_two_sds_end_a_run_together() {
 }
 
 /// Writes into holes of a full file system fail.
-#[cfg(target_os = "linux")]
 #[test]
 fn io_errors_count_as_data_errors() {
-    let Some(small) = testbed::need(testbed::TmpFs::with_size(256 << 10)) else {
-        return;
-    };
+    let small = testbed::need!(TmpFs::with_size(256 << 10));
     let folder = tempfile::tempdir().unwrap();
     for name in ["a", "b"] {
         File::create(small.path().join(name)).unwrap().set_len(4 << 20).unwrap();
@@ -421,13 +399,10 @@ fn io_errors_count_as_data_errors() {
         (ran, start.elapsed().as_secs())
     };
     let (ran, seconds) = run("data_errors=3\n", 200, 30);
-    ran.expect(
-        157,
-        &[
-            "'data_errors=3' requested. Abort rd=rd1 after last error.",
-            "op: write  lun: ",
-        ],
-    );
+    ran.exits(157).prints(&[
+        "'data_errors=3' requested. Abort rd=rd1 after last error.",
+        "op: write  lun: ",
+    ]);
     let lines = ran.out.lines().filter(|line| line.contains("op: write")).count();
     assert!(
         (3..=11).contains(&lines),

@@ -1,12 +1,6 @@
 //! Promises on simulated devices, whose limits are known.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value;
-use testbed::{Directory, need};
-
-use crate::support::{AssertContains, Ran, fathom, fathom_line, text};
+use crate::prelude::*;
 
 /// Verifies a promise on a simulated device, whose file it writes. The words of `line` are further
 /// arguments. Time is simulated, so this returns immediately.
@@ -53,14 +47,10 @@ fn a_promise_that_is_kept_passes() {
     let json = ran.expect(0, &[]).json();
     assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
     let issued = &json["issued"];
-    assert_eq!(
-        (issued["block"].as_u64(), issued["rate_iops"].as_f64()),
-        (Some(32_768), Some(400.0))
-    );
-    assert_eq!(
-        (issued["concurrency"].as_u64(), issued["attempt"].as_u64()),
-        (Some(32), Some(1))
-    );
+    assert_eq!(issued["block"].as_u64(), Some(32_768));
+    assert_eq!(issued["rate_iops"].as_f64(), Some(400.0));
+    assert_eq!(issued["concurrency"].as_u64(), Some(32));
+    assert_eq!(issued["attempt"].as_u64(), Some(1));
     for start in ["iops", "mean", "read.mean", "write.mean"] {
         assert_eq!(clause(&json, start)["outcome"], "pass");
     }
@@ -84,15 +74,12 @@ fn warnings_are_printed_below_the_verdict() {
 #[test]
 fn a_promise_that_is_broken_fails_with_its_figures() {
     let policy = "--policy provider-sla/ssd-ultra --size 40GB --time 60s";
-    on_device(&capped(360), policy).expect(
-        1,
-        &[
-            "FAIL          iops >= 400",
-            "360",
-            "below the required rate",
-            "FAIL          mean <= 3 ms",
-        ],
-    );
+    on_device(&capped(360), policy).exits(1).prints(&[
+        "FAIL          iops >= 400",
+        "360",
+        "below the required rate",
+        "FAIL          mean <= 3 ms",
+    ]);
     // The rate is kept, the latency is not.
     let slow = "servers = 16\nservice = \"exponential 5ms\"";
     on_device(slow, "--require iops>=200,mean<=3ms,p99<=100ms --depth 16 --time 60s").expect(
@@ -108,18 +95,15 @@ fn a_promise_that_is_broken_fails_with_its_figures() {
 #[test]
 fn near_the_limit_the_tolerance_decides() {
     // The tolerance of a rate is 1 %, and it is stated.
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let page = folder.path().join("page.html");
     let arguments = format!("--require iops>=400 --time 60s --report {}", text(&page));
     let ran = on_device(&capped(392), &arguments);
-    ran.expect(
-        1,
-        &[
-            "FAIL          iops >= 400",
-            "(>= 396 passes: 1 % tolerance)",
-            "saturated",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "FAIL          iops >= 400",
+        "(>= 396 passes: 1 % tolerance)",
+        "saturated",
+    ]);
     // Title and first sentence say what is broken, and by how much.
     let written = fs::read_to_string(&page).unwrap();
     written.assert_contains(&[
@@ -146,14 +130,11 @@ fn near_the_limit_the_tolerance_decides() {
         .unwrap();
     assert!(next.contains("--time</span> 50") && !next.contains("60s"), "{next}");
     assert!(page.contains(": cannot tell whether p99.99 &lt;= 50 ms is met</title>"));
-    ran.expect(
-        2,
-        &[
-            "PASS          iops >= 200",
-            "INCONCLUSIVE  p99.99 <= 50 ms",
-            "100000 are needed",
-        ],
-    );
+    ran.exits(2).prints(&[
+        "PASS          iops >= 200",
+        "INCONCLUSIVE  p99.99 <= 50 ms",
+        "100000 are needed",
+    ]);
 }
 
 /// Probes find what a device reaches at a greater depth.
@@ -241,10 +222,8 @@ fn a_direction_clause_counts_only_its_operations() {
     let writes = "servers = 64\nservice = \"500us\"\nlayer = [\"iops 1000 writes\"]";
     let require = "read.iops>=1000,write.iops>=900,iops>=4000";
     let ran = on_device(writes, &format!("--require {require} --read 70 --time 30s"));
-    ran.expect(
-        1,
-        &["PASS          read.iops >= 1000", "PASS          write.iops >= 900"],
-    );
+    ran.exits(1)
+        .prints(&["PASS          read.iops >= 1000", "PASS          write.iops >= 900"]);
     ran.expect(1, &["FAIL          iops >= 4000"]);
     let outage = "servers = 64\nservice = \"500us\"\nstall = \"12s 5s\"";
     let arguments = "--require read.iops>=2000,iops>=4000 --read 70 --time 30s";
@@ -397,7 +376,7 @@ fn too_few_slots_make_a_rate_inconclusive() {
 
 #[test]
 fn a_file_without_a_device_is_refused() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let device = folder.path().join("device.toml");
     for (lines, part) in [
         (
@@ -413,7 +392,7 @@ fn a_file_without_a_device_is_refused() {
 
 #[test]
 fn a_verdict_is_written_for_people_programs_and_build_servers() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (junit, json) = (folder.path().join("junit.xml"), folder.path().join("verdict.json"));
     let out = format!("text,json={}", text(&json));
     let line = format!(
@@ -425,10 +404,8 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
     let ran = on_device(&capped(300), &line);
     ran.expect(1, &["limit: VM Standard_B2ms, uncached: 1920 IOPS", "stranded", short]);
     let verdict: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
-    assert_eq!(
-        (verdict["kind"].as_str(), verdict["format_version"].as_u64()),
-        (Some("verdict"), Some(1))
-    );
+    assert_eq!(verdict["kind"].as_str(), Some("verdict"));
+    assert_eq!(verdict["format_version"].as_u64(), Some(1));
     assert_eq!(
         verdict["machine"]["reach"]["iops"]["low"], 400.0,
         "the policy's own limit binds: {verdict:#}"
@@ -436,11 +413,8 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
     let text = fs::read_to_string(&junit).unwrap();
     let tree = roxmltree::Document::parse(&text).unwrap();
     let suite = tree.root_element().first_element_child().unwrap();
-    assert_eq!(
-        (suite.attribute("tests"), suite.attribute("errors")),
-        (Some("4"), Some("0")),
-        "{text}"
-    );
+    assert_eq!(suite.attribute("tests"), Some("4"), "{text}");
+    assert_eq!(suite.attribute("errors"), Some("0"), "{text}");
     assert!(
         suite.attribute("failures").unwrap().parse::<u32>().unwrap() >= 2,
         "{text}"
@@ -480,7 +454,7 @@ fn bad_requirements_are_refused() {
 
 #[test]
 fn a_policy_can_be_a_file() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("mine.toml");
     let policy = fathom(&["policies", "provider-sla/ssd-ultra", "--toml"])
         .expect(0, &["[policy]"])
@@ -529,17 +503,14 @@ fn the_catalogue_is_listed_and_explained() {
 #[test]
 fn advice_names_the_disk_to_order() {
     let arguments = "advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB";
-    fathom_line(arguments).expect(
-        0,
-        &[
-            "aws/gp3",
-            "size 500 GiB; iops 6000; mbps 287",
-            "Not enough",
-            "at most 262.1 MB/s",
-            "Test all that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
-            "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
-        ],
-    );
+    fathom_line(arguments).exits(0).prints(&[
+        "aws/gp3",
+        "size 500 GiB; iops 6000; mbps 287",
+        "Not enough",
+        "at most 262.1 MB/s",
+        "Test all that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
+        "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
+    ]);
     // The disk promises another rate than the requested one.
     fathom_line("advise --iops 6100 --size 100GiB --block 8k").expect(
         0,

@@ -1,5 +1,6 @@
 //! Verdicts on devices that keep a promise despite disturbances, and on those that hide faults.
 
+use crate::prelude::*;
 use crate::verify::verify_device as on_device;
 
 const FAST: &str = "servers = 64\nservice = \"lognormal 1ms 0.5\"\niops-cap = 8000";
@@ -11,11 +12,8 @@ fn seconds_missed_because_of_too_few_slots_do_not_fail_availability() {
     let ran = on_device(FAST, &format!("{policy} --time 60s --warm-up 0"));
     ran.expect(2, &["INCONCLUSIVE  availability >= 99 %", "1 slot is too few"]);
     // The report recommends only one depth.
-    assert!(
-        ran.out.contains("--depth 32") && !ran.out.contains("--depth 2\n"),
-        "{}",
-        ran.out
-    );
+    ran.out.assert_contains(&["--depth 32"]);
+    ran.out.assert_lacks(&["--depth 2\n"]);
 }
 
 /// A virtual machine is paused for 30 s. It issues the overdue operations afterwards, at twice the
@@ -63,14 +61,11 @@ fn failed_operations_are_named_without_a_limit() {
     assert!(!ran.err.contains("measure for longer"), "{}", ran.err);
     // During a probe of the depth.
     let ran = failing("operation 3000");
-    ran.expect(
-        1,
-        &[
-            "PASS          iops >= 1000",
-            "FAIL\n",
-            "a read failed: Input/output error",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "PASS          iops >= 1000",
+        "FAIL\n",
+        "a read failed: Input/output error",
+    ]);
     assert!(!ran.out.contains("What limits"), "{}", ran.out);
 }
 

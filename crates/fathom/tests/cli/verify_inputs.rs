@@ -1,15 +1,8 @@
 //! Inputs of a verdict: clauses, credits, targets, paths and machines; and its exit codes.
 
-use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use testbed::{Directory, need};
-
-use crate::support::{PROGRAM, Ran, command, fathom, finish, names, split_words, text};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be created")
@@ -44,10 +37,8 @@ fn credits_of_a_named_disk_make_a_full_test_inconclusive() {
     let full = verify(&[text(&device)], &[&required[..], &["--out", "json"]].concat());
     let json = full.expect(2, &[]).json();
     let clause = &json["verdict"]["clauses"][0];
-    assert_eq!(
-        (&clause["outcome"], &clause["cause"]),
-        (&"inconclusive".into(), &"burst".into())
-    );
+    assert_eq!(clause["outcome"], "inconclusive");
+    assert_eq!(clause["cause"], "burst");
     // 300 operations per second take no credits.
     verify(
         &[text(&device)],
@@ -86,19 +77,12 @@ fn a_mistake_in_a_policy_file_is_located_as_in_a_job_file() {
     let policy = file(folder.path(), "mine.toml", "schema = 1\n[policy]\nid = \"my\n");
     let ran = fathom(&["verify", "/nowhere", "--policy", text(&policy)]);
     let at = format!("\n  --> {}:3:9  id = \"my\n", text(&policy));
-    ran.expect(
-        4,
-        &[
-            "error: invalid basic string",
-            &at,
-            "\n  help: `fathom policies NAME --toml`",
-        ],
-    );
-    assert!(
-        !ran.err.contains("TOML parse error") && !ran.err.contains("\\n"),
-        "{}",
-        ran.err
-    );
+    ran.exits(4).prints(&[
+        "error: invalid basic string",
+        &at,
+        "\n  help: `fathom policies NAME --toml`",
+    ]);
+    ran.err.assert_lacks(&["TOML parse error", "\\n"]);
 }
 
 #[test]
@@ -111,14 +95,11 @@ fn the_rate_is_the_largest_that_a_clause_needs() {
     assert_eq!(json["issued"]["rate_iops"], 3000.0, "{json:#}");
     // A rate that the user gave is kept, with advice on what it cannot show.
     let less = verify(&[text(&device)], &[&policy[..], &["--rate", "300"]].concat());
-    less.expect(
-        2,
-        &[
-            "PASS          iops >= 300",
-            "only 300 operations per second were requested",
-            "repeat with --rate 3000",
-        ],
-    );
+    less.exits(2).prints(&[
+        "PASS          iops >= 300",
+        "only 300 operations per second were requested",
+        "repeat with --rate 3000",
+    ]);
 }
 
 #[test]
@@ -194,24 +175,13 @@ fn an_inaccessible_target_fails_no_promise() {
     fs::create_dir(&locked).unwrap();
     let closed = folder.path().join("closed");
     fs::create_dir(&closed).unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
-    let program = folder.path().join("fathom");
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let as_nobody = |words: &[&str]| {
-        let mut command = Command::new(&program);
-        command.env("FATHOM_HISTORY", "off").current_dir("/");
-        finish(command.args(words).uid(65534).gid(65534))
-    };
-    if as_nobody(&["--version"]).code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fathom", "--version"));
     let as_nobody = |target: &Path| {
         let required = ["--require", "iops>=10", "--quick", "--preflight", "0"];
-        as_nobody(&[&["verify", text(target)], &required[..]].concat())
+        let words = [&["verify", text(target)], &required[..]].concat();
+        finish(other_user(&words).env("FATHOM_HISTORY", "off"))
     };
     as_nobody(&locked).expect(3, &["cannot create", "Permission denied", "may write to"]);
     let closed = as_nobody(&closed);

@@ -1,12 +1,6 @@
 //! Warming a cache, and the record of it, which is valid until the machine restarts.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value;
-use testbed::{Directory, need};
-
-use crate::support::{Ran, command, finish, names, text};
+use crate::prelude::*;
 
 /// Runs the program with its own state folder.
 fn call(state: &Path, words: &[&str]) -> Ran {
@@ -27,9 +21,7 @@ const COLD: &str = "CACHE-COLD";
 
 #[test]
 fn a_warmed_file_is_warm_until_the_machine_restarts() {
-    let Some(folder) = need(Directory::on_disk()) else {
-        return;
-    };
+    let folder = need!(Directory::on_disk());
     let (state, file) = (folder.path().join("state"), folder.path().join("data"));
     fs::write(&file, vec![7; 4 << 20]).unwrap();
     let before = fs::metadata(&file).unwrap().modified().unwrap();
@@ -38,13 +30,10 @@ fn a_warmed_file_is_warm_until_the_machine_restarts() {
         &[COLD, "no warm-up of the cache is recorded", "fathom warm-up TARGET"],
     );
     let ran = call(&state, &["warm-up", text(&file), "--quiet"]);
-    ran.expect(
-        0,
-        &[
-            "4 MiB read bypassing the page cache",
-            "recorded until the machine restarts",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "4 MiB read bypassing the page cache",
+        "recorded until the machine restarts",
+    ]);
     let rate = ran
         .out
         .split(" MiB/s")
@@ -75,10 +64,8 @@ fn a_warmed_file_is_warm_until_the_machine_restarts() {
     let mut marker: Value = serde_json::from_slice(&fs::read(&kept).unwrap()).unwrap();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert_eq!(marker["boot_id"], boot.trim());
-    assert_eq!(
-        (marker["ranges"][0]["from"].as_u64(), marker["ranges"][0]["to"].as_u64()),
-        (Some(0), Some(4 << 20))
-    );
+    assert_eq!(marker["ranges"][0]["from"].as_u64(), Some(0));
+    assert_eq!(marker["ranges"][0]["to"].as_u64(), Some(4 << 20));
     marker["boot_id"] = "0d6b3ee2-0000-0000-0000-000000000000".into();
     fs::write(&kept, marker.to_string()).unwrap();
     lint(&state, &file, &[]).expect(0, &[COLD, "before the last start of the machine"]);
@@ -92,9 +79,7 @@ fn a_warmed_file_is_warm_until_the_machine_restarts() {
 
 #[test]
 fn only_the_warmed_part_is_warm() {
-    let Some(folder) = need(Directory::on_disk()) else {
-        return;
-    };
+    let folder = need!(Directory::on_disk());
     let (state, file) = (folder.path().join("state"), folder.path().join("data"));
     fs::write(&file, vec![7; 4 << 20]).unwrap();
     let warm = |more: &[&str]| {
@@ -104,10 +89,8 @@ fn only_the_warmed_part_is_warm() {
         )
     };
     let json = warm(&["--size", "1m"]).expect(0, &[]).json();
-    assert_eq!(
-        (json["read_bytes"].as_u64(), json["complete"].as_bool()),
-        (Some(1 << 20), Some(true))
-    );
+    assert_eq!(json["read_bytes"].as_u64(), Some(1 << 20));
+    assert_eq!(json["complete"].as_bool(), Some(true));
     assert_eq!(json["remembered"]["ranges"][0]["to"], 1 << 20);
     lint(&state, &file, &[]).expect(0, &[COLD, "at byte 1048576"]);
     warm(&["--offset", "1m", "--block", "64k"]).expect(0, &[]);
@@ -125,9 +108,7 @@ fn only_the_warmed_part_is_warm() {
 
 #[test]
 fn targets_that_cannot_be_warmed_are_explained() {
-    let Some(folder) = need(Directory::on_disk()) else {
-        return;
-    };
+    let folder = need!(Directory::on_disk());
     let (state, file) = (folder.path().join("state"), folder.path().join("data"));
     fs::write(&file, vec![7; 1 << 20]).unwrap();
     let on = |target: &Path, more: &[&str]| call(&state, &[&["warm-up", text(target)][..], more].concat());
@@ -152,9 +133,7 @@ fn targets_that_cannot_be_warmed_are_explained() {
 /// Reads beyond the first eight MiB of the device fail.
 #[test]
 fn a_range_that_could_not_be_read_is_not_recorded() {
-    let Some((folder, device)) = crate::support::device_that_ends() else {
-        return;
-    };
+    let (folder, device) = need!(crate::support::device_that_ends());
     let state = folder.path().join("state");
     let ran = call(&state, &["warm-up", text(device.path()), "--quiet"]);
     ran.expect(1, &["was not warmed", "nothing was recorded"]);

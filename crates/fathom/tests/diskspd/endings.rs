@@ -1,18 +1,14 @@
 //! Runs that are interrupted, refused or controlled by events, and runs that fail.
 
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use testbed::{Directory, LoopFs, need};
+use testbed::LoopFs;
 
-use crate::calling::{self, PROGRAM, Ran, end, faulty_fs, loop_device, signal, text};
+use crate::calling::faulty_fs;
 use crate::diskspd::support::{
     NOT_MEASURED, RUN_FAILED, Sandbox, THREADS_FAILED, check_failed, diskspd_lines, split_words,
 };
+use crate::prelude::*;
 use crate::sandbox::small_fs;
 
 const MIB: u64 = 1 << 20;
@@ -91,9 +87,7 @@ fn ctrl_c_ends_the_run_with_a_report() {
 
 #[test]
 fn ctrl_c_during_the_creation_of_a_file_leaves_no_file() {
-    let Some(sandbox) = need(Sandbox::on_disk()) else {
-        return;
-    };
+    let sandbox = need!(Sandbox::on_disk());
     let child = sandbox.start("-c8G -d60 big.dat");
     let began = Instant::now();
     while sandbox.names().is_empty() && began.elapsed() < Duration::from_secs(10) {
@@ -132,10 +126,8 @@ fn later_time_spans_are_interrupted_too() {
         "\nResults for timespan 3:\n{}\n{NOT_MEASURED}\n\nTotals:\n",
         "*".repeat(79)
     );
-    ran.expect(
-        0,
-        &["\nResults for timespan 1:\n", "\nResults for timespan 2:\n", &third],
-    );
+    ran.exits(0)
+        .prints(&["\nResults for timespan 1:\n", "\nResults for timespan 2:\n", &third]);
     assert_eq!(ran.out.matches("actual test time:").count(), 2);
     let total = test_time(&ran.out, "total test time");
     assert!((1.3..6.0).contains(&total), "{total}");
@@ -144,7 +136,7 @@ fn later_time_spans_are_interrupted_too() {
 /// Every time span appears in the report, even if it did not run.
 #[test]
 fn time_spans_after_a_failure_are_reported() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     let sandbox = Sandbox::new();
     sandbox.file("f", 1 << 20);
     write_profile(&sandbox, &[(0, 1); 3]);
@@ -165,11 +157,8 @@ fn time_spans_after_a_failure_are_reported() {
     faulty.fail_reads(0..16 * MIB, EIO);
     fs::write(sandbox.path().join("spans.xml"), second).unwrap();
     let ran = sandbox.line("-Xspans.xml");
-    assert_eq!(
-        (ran.code, diskspd_lines(&ran.err).last()),
-        (Some(1), Some(&RUN_FAILED)),
-        "{ran:#?}"
-    );
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert_eq!(diskspd_lines(&ran.err).last(), Some(&RUN_FAILED), "{ran:#?}");
     check_spans([true, false, false], &ran.out);
     // No time span can begin.
     fs::write(
@@ -187,7 +176,7 @@ fn time_spans_after_a_failure_are_reported() {
 
 #[test]
 fn a_second_ctrl_c_kills_the_run() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     let sandbox = Sandbox::new();
     faulty.hang();
     let mut child = sandbox.start(&format!("-d60 -W0 -b4k -Sh {}", text(faulty.file())));
@@ -234,17 +223,13 @@ fn targets_that_cannot_be_used_are_reported() {
 
 #[test]
 fn invalid_values_are_refused() {
-    let Some(sandbox) = need(Sandbox::on_disk()) else {
-        return;
-    };
+    let sandbox = need!(Sandbox::on_disk());
     sandbox.file("f", 1 << 20);
     let refused = |line: &str, message: &str| {
         let ran = sandbox.line(line);
-        assert_eq!(
-            (ran.code, diskspd_lines(&ran.err)[0], ran.out.as_str()),
-            (Some(3), message, ""),
-            "{line}"
-        );
+        assert_eq!(ran.code, Some(3), "{line}");
+        assert_eq!(diskspd_lines(&ran.err)[0], message, "{line}");
+        assert_eq!(ran.out.as_str(), "", "{line}");
     };
     refused(
         "-w101 f",
@@ -302,22 +287,12 @@ fn a_maximum_offset_beyond_the_file_is_reported() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::fast()) else { return };
-    let (program, secret) = (folder.path().join("diskspd"), folder.path().join("secret"));
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = need!(Directory::fast());
+    let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let as_nobody = |line: &str| {
-        let mut command = Command::new(&program);
-        command.args(split_words(line)).current_dir("/").uid(65534).gid(65534);
-        calling::finish(&mut command)
-    };
-    if as_nobody("-?").code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "diskspd", "-?"));
+    let as_nobody = |line: &str| calling::finish(&mut other_user(&split_words(line)));
     let file = text(&secret);
     let ran = as_nobody(&format!("-d60 {file}"));
     let opening = format!("Error opening file: {file} [13]");
@@ -328,16 +303,14 @@ fn a_missing_permission_to_open_is_reported() {
     let new = folder.path().join("new");
     let ran = as_nobody(&format!("-d60 -c1M {}", text(&new)));
     let creating = "Could not create the file (error code: 13)";
-    assert_eq!(
-        (ran.code, diskspd_lines(&ran.err)),
-        (Some(1), vec![creating, RUN_FAILED])
-    );
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(diskspd_lines(&ran.err), vec![creating, RUN_FAILED]);
     assert!(!new.exists());
 }
 
 #[test]
 fn a_full_disk_fails_the_run() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let path = small.path().join("f");
     let file = text(&path);
@@ -359,7 +332,7 @@ fn a_full_disk_fails_the_run() {
 /// Native runs keep some space free for others, but DiskSpd mode does not.
 #[test]
 fn a_file_may_fill_the_disk_almost_completely() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let path = small.path().join("f");
     let ran = Sandbox::new().line(&format!("-d1 -W0 -c15M {}", text(&path)));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
@@ -367,7 +340,7 @@ fn a_file_may_fill_the_disk_almost_completely() {
 
 #[test]
 fn errors_of_a_file_system_end_the_run_at_once() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     let sandbox = Sandbox::new();
     let file = text(faulty.file());
     faulty.fail_reads(8 * MIB..8 * MIB + 4096, EIO);
@@ -395,9 +368,7 @@ fn errors_of_a_file_system_end_the_run_at_once() {
 
 #[test]
 fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
-    let Some((folder, device)) = calling::device_that_ends() else {
-        return;
-    };
+    let (folder, device) = need!(calling::device_that_ends());
     let sandbox = Sandbox::new();
     let line = format!("-d60 -W0 -b64K -o1 {}", text(device.path()));
     let ran = fail_thread(&sandbox, &line, "t[0] error during read error code: 5)");
@@ -420,9 +391,7 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
 
 #[test]
 fn devices_in_use_are_refused_and_blank_ones_are_not() {
-    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
-        return;
-    };
+    let mounted = need!(LoopFs::ext4(32 * MIB));
     let sandbox = Sandbox::new();
     let device = text(mounted.device().path());
     for line in [format!("-w100 -d60 {device}"), format!("-w1 -c1M -d60 {device}")] {
@@ -442,14 +411,10 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     // Reading is allowed.
     sandbox.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
 
-    let Some(blank) = loop_device(16) else { return };
+    let blank = need!(loop_device(16));
     let ran = sandbox.line(&format!("-w100 -d1 -W0 -Sh -b64K -o4 {}", text(blank.path())));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
-    assert!(
-        ran.out.contains(&format!("{} (16MiB)", text(blank.path()))),
-        "{}",
-        ran.out
-    );
+    ran.out.assert_contains(&[&format!("{} (16MiB)", text(blank.path()))]);
     // A device with a file system needs FATHOM_ALLOW_DESTROY.
     drop(mounted);
     let made = Command::new("mkfs.ext4")
@@ -495,10 +460,9 @@ fn results_and_notes_are_written_on_request() {
     // Without the variables, there is neither a result nor a note.
     fs::remove_file(&saved).unwrap();
     let ran = sandbox.line(line);
-    assert_eq!(
-        (ran.code, ran.err.as_str(), sandbox.names()),
-        (Some(0), "", vec!["f".to_owned()])
-    );
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.err.as_str(), "");
+    assert_eq!(sandbox.names(), vec!["f".to_owned()]);
     // The run fails if it cannot save a requested result.
     let missing = sandbox.path().join("no/such/place");
     let ran = calling::finish(sandbox.command(&split_words(line)).env("FATHOM_RESULT", &missing));
@@ -533,20 +497,17 @@ fn unique_event(name: &str) -> String {
 fn set_event(sandbox: &Sandbox, event: &str) {
     let ran = sandbox.line(&format!("-ye{event}"));
     let expected = format!("Succesfully set event: '{event}'\nNow exiting...\n");
-    assert_eq!(
-        (ran.code, ran.out.as_str(), ran.err.as_str()),
-        (Some(1), expected.as_str(), "")
-    );
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.out.as_str(), expected.as_str());
+    assert_eq!(ran.err.as_str(), "");
 }
 
 #[test]
 fn a_missing_event_cannot_be_set() {
     let event = unique_event("missing");
     let ran = Sandbox::new().line(&format!("-ye{event} -d1 f"));
-    assert_eq!(
-        (ran.code, ran.err),
-        (Some(1), format!("Error opening event '{event}'\n"))
-    );
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.err, format!("Error opening event '{event}'\n"));
     assert_eq!(ran.out, "");
 }
 
@@ -644,10 +605,8 @@ fn a_killed_run_leaves_no_event_behind() {
 fn only_the_targets_are_created() {
     let sandbox = Sandbox::new();
     let ran = sandbox.line("-c1M -d1 -W0 -w50 -r -b4K a.dat b.dat");
-    assert_eq!(
-        (ran.code, sandbox.names()),
-        (Some(0), vec!["a.dat".to_owned(), "b.dat".to_owned()])
-    );
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(sandbox.names(), vec!["a.dat".to_owned(), "b.dat".to_owned()]);
     let size = |name: &str| fs::metadata(sandbox.path().join(name)).unwrap().len();
     assert_eq!((size("a.dat"), size("b.dat")), (MIB, MIB));
     assert!(Path::new(&sandbox.path()).is_dir());

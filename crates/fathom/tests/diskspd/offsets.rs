@@ -1,17 +1,11 @@
 //! Recorded operations of command lines. The engine must carry out the same ones.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-
 use dialects::diskspd::text::TextForm;
 use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, Processors, Reading, lower};
-use engine::clock::ClockStart;
-use model::plan::{EngineKind, Plan, TargetKind};
-use model::{Bytes, Nanos};
-use run::RunContext;
-use run::targets::guard::Permissions;
+use model::plan::{EngineKind, TargetKind};
 
 use crate::diskspd::support::{Sandbox, arguments, cases, name, read};
+use crate::prelude::*;
 
 /// Number of recorded operations per thread.
 const OPERATIONS: usize = 64;

@@ -1,10 +1,8 @@
 //! Profiles that are printed instead of run, and refused command lines. The text must be exactly
 //! that of DiskSpd 2.2.
 
-use serde_json::Value;
-
 use crate::diskspd::support::{DATA, Sandbox, arguments, assert_same_lines, cases, name, read};
-use crate::sandbox;
+use crate::prelude::*;
 
 /// The line that `xml-keeps-random-write-data` of tests/deviations.toml adds.
 const ADDED: &str = "<RandomWriteData>true</RandomWriteData>";

@@ -1,6 +1,7 @@
 //! Reads a real XML result as DiskSpd's own scripts do, and checks its figures.
 
 use roxmltree::{Document, Node};
+use testbed::need;
 
 use crate::diskspd::support::Sandbox;
 
@@ -208,9 +209,7 @@ fn latencies_of_a_closed_loop_fill_the_test_time() {
 
     use crate::calling::{faulty_fs, text};
 
-    let (Some(first), Some(second)) = (faulty_fs(), faulty_fs()) else {
-        return;
-    };
+    let (first, second) = (need!(faulty_fs()), need!(faulty_fs()));
     let sandbox = Sandbox::new();
     let slow = [&first, &second].map(|file| {
         file.delay_every(1, Duration::from_millis(20));

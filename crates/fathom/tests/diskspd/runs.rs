@@ -1,10 +1,8 @@
 //! Repeats the recorded runs. Every line of the reports, stderr and the exit codes must match.
 
-use std::path::PathBuf;
-
-use crate::calling::Ran;
 use crate::diskspd::masks;
 use crate::diskspd::support::{DATA, Sandbox, arguments, assert_same_lines, diskspd_lines, name, read};
+use crate::prelude::*;
 
 /// Size of the existing target. It is not a multiple of any block size.
 const EXIST: usize = 10_498_105;

@@ -1,8 +1,7 @@
 //! Command lines from public documents. Only sizes, times and paths are changed.
 
-use crate::calling::Ran;
 use crate::diskspd::support::{Sandbox, diskspd_lines};
-use crate::sandbox;
+use crate::prelude::*;
 
 /// Unchanged command lines with Windows paths, and the paths that hints suggest.
 #[cfg(target_os = "linux")]
@@ -51,10 +50,7 @@ fn a_path_attached_to_a_switch_is_a_missing_target() {
     let sandbox = Sandbox::new();
     let ran = sandbox.noted(r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L:\ClusterStorage\test01\targetfile\IO.dat");
     ran.expect(3, &[r"hint: `-L` takes no value"]);
-    assert_eq!(
-        diskspd_lines(&ran.err),
-        ["ERROR: need to provide at least one filename"]
-    );
+    diskspd_lines(&ran.err).assert_is(&["ERROR: need to provide at least one filename"]);
     assert_eq!((ran.out.as_str(), sandbox.names()), ("", Vec::new()));
 }
 
@@ -88,7 +84,7 @@ fn table(ran: &Ran, title: &str) -> Vec<Vec<String>> {
 #[test]
 fn random_reads_of_a_new_file() {
     let line = "-t2 -o32 -b4k -r4k -w0 -d1 -Sh -D -L -c5M IO.dat";
-    let Some(ran) = check(line, &["IO.dat"]) else { return };
+    let ran = need!(check(line, &["IO.dat"]));
     let total = table(&ran, "Total IO");
     assert_eq!(total.len(), 3);
     assert_eq!(total[0].len(), 9, "latency and deviation: {total:?}");
@@ -96,16 +92,14 @@ fn random_reads_of_a_new_file() {
     // The total has no file.
     assert_eq!(total[2].len(), 8);
     // The default is 5 seconds.
-    ran.expect(
-        0,
-        &["\twarm up time: 5s\n", "\tgathering IOPS at intervals of 1000ms\n"],
-    );
+    ran.exits(0)
+        .prints(&["\twarm up time: 5s\n", "\tgathering IOPS at intervals of 1000ms\n"]);
 }
 
 #[test]
 fn random_reads_of_an_existing_file() {
     let line = "-t4 -o32 -b4k -r4k -w0 -d1 -W0 -Sh -D -L IO.dat";
-    let Some(ran) = check(line, &["IO.dat"]) else { return };
+    let ran = need!(check(line, &["IO.dat"]));
     assert_eq!(table(&ran, "Read IO").len(), 5);
     assert_eq!(table(&ran, "Write IO")[4][1..3], ["0", "0"]);
 }
@@ -116,9 +110,7 @@ fn a_thread_pool_reads_or_writes() {
         "-c20M -w100 -b8K -F4 -r -o128 -W1 -d1 -Sh testfile.dat",
         "-c20M -b4K -F4 -r -o128 -W1 -d1 -Sh testfile.dat",
     ] {
-        let Some(ran) = check(line, &["testfile.dat"]) else {
-            return;
-        };
+        let ran = need!(check(line, &["testfile.dat"]));
         ran.expect(0, &["\tthread pool with 4 threads\n", "\nthread count:\t\t4\n"]);
         let writes = line.contains("-w100");
         let (reads, wrote) = (table(&ran, "Read IO"), table(&ran, "Write IO"));
@@ -130,16 +122,11 @@ fn a_thread_pool_reads_or_writes() {
 #[test]
 fn a_mixed_load_with_the_old_cache_switch() {
     let line = "-b64K -d2 -W0 -t8 -o8 -h -r -w20 -L -c32M test_002.dat";
-    let Some(ran) = check(line, &["test_002.dat"]) else {
-        return;
-    };
-    ran.expect(
-        0,
-        &[
-            "\t\tperforming mix test (read/write ratio: 80/20)\n",
-            "\t\tsoftware cache disabled\n\t\thardware write cache disabled, writethrough on\n",
-        ],
-    );
+    let ran = need!(check(line, &["test_002.dat"]));
+    ran.exits(0).prints(&[
+        "\t\tperforming mix test (read/write ratio: 80/20)\n",
+        "\t\tsoftware cache disabled\n\t\thardware write cache disabled, writethrough on\n",
+    ]);
     let [all, writes] = ["Total IO", "Write IO"].map(|title| table(&ran, title)[8][2].parse::<f64>().unwrap());
     // Directions are random. The tolerance is five standard deviations.
     let tolerance = 5.0 * (0.2 * 0.8 / all).sqrt();
@@ -172,19 +159,14 @@ fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
 #[test]
 fn typographic_dashes_are_accepted_and_rate_limits_are_kept() {
     let line = "–Sh –o1 –t1 –L –d2 –W1 –w30 –c16M –b32k –rs100 –g2000i d0.tmp d1.tmp";
-    let Some(ran) = run_with_notes(line, &["d0.tmp", "d1.tmp"]) else {
-        return;
-    };
+    let ran = need!(run_with_notes(line, &["d0.tmp", "d1.tmp"]));
     if ran.err.contains("Error opening file") {
         return testbed::note("tmpfs has no direct I/O before Linux 6.6");
     }
-    ran.expect(
-        0,
-        &[
-            "note: read a typographic dash as `-` in `–Sh`, `–o1`,",
-            "\t\tthroughput rate-limited to 2000 IOPS\n",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "note: read a typographic dash as `-` in `–Sh`, `–o1`,",
+        "\t\tthroughput rate-limited to 2000 IOPS\n",
+    ]);
     let rows = table(&ran, "Total IO");
     let rate = |row: &Vec<String>| row[4].parse::<f64>().unwrap();
     for row in &rows[..2] {

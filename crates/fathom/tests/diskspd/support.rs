@@ -1,12 +1,8 @@
 //! Runs the program under the name `diskspd`, and reads the recordings of DiskSpd itself.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-use crate::calling::Ran;
+use crate::prelude::*;
+use crate::sandbox::Tool;
 pub use crate::sandbox::split_words;
-use crate::sandbox::{self, Tool};
 
 /// The line before [`RUN_FAILED`] if a thread failed.
 pub const THREADS_FAILED: &str = "There has been an error during threads execution";

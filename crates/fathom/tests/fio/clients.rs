@@ -1,9 +1,7 @@
 //! Third-party programs that call fio and read its output. They must work unchanged with fathom.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// The client, in the tested version.
 const CLIENT: &str = "fio-plot==1.1.21";
@@ -18,7 +16,7 @@ fn client_programs() -> Option<PathBuf> {
 /// bench-fio runs a matrix of jobs, and fio-plot draws charts of its reports and logs.
 #[test]
 fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
-    let Some(programs) = client_programs() else { return };
+    let programs = need!(client_programs());
     let sandbox = Sandbox::new();
     let call = |program: &str, arguments: &str| {
         let path = format!("{}:{}", sandbox.programs().display(), std::env::var("PATH").unwrap());

@@ -2,12 +2,9 @@
 //! their reports must have the same keys.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::process::{Command, Stdio};
-
-use serde_json::Value;
 
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// Paths of report keys that fio added after 3.33.
 const ADDED_KEYS: [&str; 3] = ["/jobs/job_start", "/jobs/latency_target_ns", "/jobs/latency_window_us"];

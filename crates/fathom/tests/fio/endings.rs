@@ -1,16 +1,12 @@
 //! Runs that fail, are refused, are interrupted or are killed.
 
-use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use testbed::{Directory, LoopFs, need};
+use testbed::LoopFs;
 
-use crate::calling::{self, PROGRAM, device_that_ends, end, faulty_fs, signal, split_words, text};
+use crate::calling::{device_that_ends, faulty_fs};
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 use crate::sandbox::small_fs;
 
 const MIB: u64 = 1 << 20;
@@ -18,9 +14,7 @@ const EIO: i32 = 5;
 
 #[test]
 fn a_device_that_ends_too_early_fails_the_job() {
-    let Some((_folder, device)) = device_that_ends() else {
-        return;
-    };
+    let (_folder, device) = need!(device_that_ends());
     let path = text(device.path());
     let sandbox = Sandbox::new();
     let ran = sandbox.line(&format!("--name=x --filename={path} --rw=read --bs=1m --direct=1"));
@@ -71,25 +65,22 @@ fn sizes_beyond_any_file_are_refused() {
 
 #[test]
 fn ignored_errors_are_counted() {
-    let Some(faulty) = faulty_fs() else { return };
+    let faulty = need!(faulty_fs());
     faulty.fail_reads(4 * MIB..5 * MIB, EIO);
     let sandbox = Sandbox::new();
     let path = text(faulty.file());
     let line = format!("--name=x --filename={path} --rw=read --bs=64k --continue_on_error=read");
     let ran = sandbox.line(&line);
-    ran.expect(
-        0,
-        &[
-            "issued rwts: total=256,0,0,0",
-            "errors    : total=16, first_error=5/<Input/output error>",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "issued rwts: total=256,0,0,0",
+        "errors    : total=16, first_error=5/<Input/output error>",
+    ]);
     assert_eq!(ran.err, "");
 }
 
 #[test]
 fn a_full_disk_fails_the_job() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = small.path().join("f");
     for more in [
@@ -102,14 +93,11 @@ fn a_full_disk_fails_the_job() {
             text(&file)
         );
         let ran = sandbox.line(&line);
-        ran.expect(
-            1,
-            &[
-                "err=28",
-                "No space left on device",
-                "hint: free some space, or set a smaller size",
-            ],
-        );
+        ran.exits(1).prints(&[
+            "err=28",
+            "No space left on device",
+            "hint: free some space, or set a smaller size",
+        ]);
         let _ = fs::remove_file(&file);
     }
 }
@@ -117,22 +105,17 @@ fn a_full_disk_fails_the_job() {
 /// As in fio 3.33, the failed write is counted, but is not an error.
 #[test]
 fn fill_device_ends_without_an_error() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = text(&small.path().join("f")).to_owned();
     let ran = sandbox.line(&format!(
         "--name=x --filename={file} --rw=write --bs=1m --size=64m --fill_device=1"
     ));
-    ran.expect(
-        0,
-        &[
-            &format!(
-                "fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"
-            ),
-            "x: (groupid=0, jobs=1): err= 0:",
-            "issued rwts: total=0,17,0,0",
-        ],
-    );
+    ran.exits(0).prints(&[
+        &format!("fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"),
+        "x: (groupid=0, jobs=1): err= 0:",
+        "issued rwts: total=0,17,0,0",
+    ]);
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     fs::remove_file(&file).unwrap();
     // A failed reservation is reported at once.
@@ -146,7 +129,7 @@ fn fill_device_ends_without_an_error() {
 /// not destroy the file, or take the space that others need.
 #[test]
 fn a_file_that_cannot_be_laid_out_keeps_its_content() {
-    let Some(small) = small_fs() else { return };
+    let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = small.path().join("f");
     let content = vec![7; MIB as usize];
@@ -209,22 +192,12 @@ fn a_missing_directory_is_reported() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::fast()) else { return };
-    let (program, secret) = (folder.path().join("fio"), folder.path().join("secret"));
-    testbed::copy_program(PROGRAM, &program);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = need!(Directory::fast());
+    let secret = folder.path().join("secret");
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let as_nobody = |arguments: &[&str]| {
-        let mut command = Command::new(&program);
-        command.args(arguments).current_dir("/").uid(65534).gid(65534);
-        calling::finish(&mut command)
-    };
-    if as_nobody(&["--version"]).code != Some(0) {
-        testbed::skip("another user cannot run programs from the directory for temporary files");
-        return;
-    }
+    let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fio", "--version"));
+    let as_nobody = |arguments: &[&str]| calling::finish(&mut other_user(arguments));
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
     let hint = "hint: use a target that this user may open, or run as root\n";
@@ -244,14 +217,11 @@ fn a_misspelt_option_is_reported_with_its_line() {
         "[a]\nioengine=null\n\nsize=1m\niodepht=4\n",
     )
     .unwrap();
-    sandbox.line("a.fio").expect(
-        1,
-        &[
-            "Bad option <iodepht=4>\n",
-            "Did you mean iodepth?\n",
-            "hint: a.fio:5: `iodepht`: did you mean `iodepth`?\n",
-        ],
-    );
+    sandbox.line("a.fio").exits(1).prints(&[
+        "Bad option <iodepht=4>\n",
+        "Did you mean iodepth?\n",
+        "hint: a.fio:5: `iodepht`: did you mean `iodepth`?\n",
+    ]);
 }
 
 #[test]
@@ -331,9 +301,7 @@ fn a_pipe_as_a_target_is_refused_at_once() {
 
 #[test]
 fn a_mounted_device_is_never_written_to() {
-    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
-        return;
-    };
+    let mounted = need!(LoopFs::ext4(32 * MIB));
     let device = text(mounted.device().path());
     let sandbox = Sandbox::new();
     for more in ["", "--allow_mounted_write=1"] {
@@ -365,19 +333,14 @@ fn commands_of_a_job_need_permission() {
         "{ran:#?}"
     );
     let ran = calling::finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
-    ran.expect(
-        0,
-        &[
-            "x : Saving output of prerun in x.prerun.txt\n",
-            "x : Saving output of postrun in x.postrun.txt\n",
-            "x: (groupid=0, jobs=1): err= 0",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "x : Saving output of prerun in x.prerun.txt\n",
+        "x : Saving output of postrun in x.postrun.txt\n",
+        "x: (groupid=0, jobs=1): err= 0",
+    ]);
     let output = |when: &str| fs::read_to_string(sandbox.path().join(format!("x.{when}.txt"))).unwrap();
-    assert_eq!(
-        (output("prerun"), output("postrun")),
-        ("before\n".into(), "after\n".into())
-    );
+    assert_eq!(output("prerun"), "before\n".into());
+    assert_eq!(output("postrun"), "after\n".into());
 }
 
 /// They are refused before anything is done.
@@ -429,14 +392,10 @@ fn a_job_that_never_starts_is_listed_with_zeros() {
         .json();
     assert_eq!(json["jobs"].as_array().unwrap().len(), 2);
     let second = &json["jobs"][1];
-    assert_eq!(
-        (second["jobname"].as_str(), second["groupid"].as_u64()),
-        (Some("second"), Some(1))
-    );
-    assert_eq!(
-        (second["read"]["total_ios"].as_u64(), second["error"].as_u64()),
-        (Some(0), Some(0))
-    );
+    assert_eq!(second["jobname"].as_str(), Some("second"));
+    assert_eq!(second["groupid"].as_u64(), Some(1));
+    assert_eq!(second["read"]["total_ios"].as_u64(), Some(0));
+    assert_eq!(second["error"].as_u64(), Some(0));
     let terse = sandbox.line(&format!("--minimal {jobs}"));
     let lines: Vec<&str> = terse.expect(0, &[]).out.lines().collect();
     assert!(
@@ -444,12 +403,10 @@ fn a_job_that_never_starts_is_listed_with_zeros() {
         "{lines:?}"
     );
     let normal = sandbox.line(jobs);
-    assert!(
-        !normal
-            .expect(0, &["first: (groupid=0"])
-            .out
-            .contains("second: (groupid")
-    );
+    normal
+        .expect(0, &["first: (groupid=0"])
+        .out
+        .assert_lacks(&["second: (groupid"]);
 }
 
 #[test]

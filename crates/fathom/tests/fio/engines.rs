@@ -1,14 +1,9 @@
 //! Engines for other work than plain reads and writes: metadata, pipes, processor load, programs.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
-use crate::calling;
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// The only entry of a report. Text before the report is skipped.
 fn entry(out: &str) -> Value {
@@ -75,10 +70,8 @@ fn every_pass_looks_up_every_name() {
     assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "read"), (12, 49152, 12));
     // The second pass fails, because the first has removed the files.
     let ran = sandbox.line("--name=x --nrfiles=3 --filesize=4k --loops=2 --output-format=json --ioengine=filedelete");
-    ran.expect(
-        1,
-        &["err=2/file:fathom:0, func=delete(x.0.0), error=No such file or directory"],
-    );
+    ran.exits(1)
+        .prints(&["err=2/file:fathom:0, func=delete(x.0.0), error=No such file or directory"]);
     let entry = entry(&ran.out);
     assert_eq!(figures(&entry, "read"), (3, 12288, 3));
     assert_eq!(entry["error"], 2);
@@ -158,29 +151,20 @@ fn cpuio_uses_processors_and_transfers_no_data() {
         let banner = format!("x ({mode}): ioengine=cpuio, cpuload=50, cpucycle=2000\n");
         sandbox.line(&format!("{job},normal{more}")).expect(0, &[&banner]);
         assert_eq!(figures(&entry, "read"), (3, 0, 3), "{mode}");
-        assert_eq!(
-            (&entry["read"]["runtime"], &entry["read"]["bw"]),
-            (&0.into(), &0.into())
-        );
+        assert_eq!(&entry["read"]["runtime"], &0.into());
+        assert_eq!(&entry["read"]["bw"], &0.into());
         let min = if mode == "noop" { 2_000_000 } else { 1 };
         assert!(entry["read"]["clat_ns"]["min"].as_u64().unwrap() >= min, "{mode}");
     }
     assert_eq!(sandbox.names(), Vec::<String>::new());
     let ran = sandbox.line("--name=x --ioengine=cpuio --cpuload=50 --number_ios=2 --cpuchunks=100");
     ran.expect(0, &["issued rwts: total=2,0,0,0"]);
-    assert!(
-        !ran.out.contains("rw=read") && !ran.out.contains("read:"),
-        "{}",
-        ran.out
-    );
+    ran.out.assert_lacks(&["rw=read", "read:"]);
     let ran = sandbox.line("--name=x --ioengine=cpuio");
-    ran.expect(
-        1,
-        &[
-            "fio: io engine cpuio init failed.",
-            "error=cpu thread needs rate (cpuload=)",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "fio: io engine cpuio init failed.",
+        "error=cpu thread needs rate (cpuload=)",
+    ]);
 }
 
 #[test]
@@ -217,13 +201,10 @@ fn programs_run_only_with_permission() {
     );
     assert_eq!(sandbox.names(), Vec::<String>::new());
     let ran = run_allowed(&sandbox, line);
-    ran.expect(
-        0,
-        &[
-            "x : program=/bin/echo, arguments=%n-%r",
-            "x : Saving output of /bin/echo x-1 : stdout=x.stdout stderr=x.stderr",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "x : program=/bin/echo, arguments=%n-%r",
+        "x : Saving output of /bin/echo x-1 : stdout=x.stdout stderr=x.stderr",
+    ]);
     assert_eq!(sandbox.names(), ["x.stderr", "x.stdout"]);
     assert_eq!(text(&sandbox.path().join("x.stdout")), "x-1\n");
     let ran = run_allowed(&sandbox, &format!("{line} --output-format=json"));

@@ -1,11 +1,9 @@
 //! Recorded responses of fio to invalid and borderline inputs. Messages, streams and exit codes
 //! must match.
 
-use std::fs;
-use std::process::Command;
-
 use crate::fio::masks::normal_lines;
 use crate::fio::support::{Sandbox, read_recording, split_percentiles};
+use crate::prelude::*;
 
 /// The version in the recording, and that of fathom.
 const VERSIONS: [&str; 2] = ["fio-3.42-135-gf5344", "fio-3.42"];

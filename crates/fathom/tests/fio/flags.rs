@@ -1,13 +1,7 @@
 //! Flags that apply to the whole run: bandwidth log, processor idleness, triggers, debug output.
 
-use std::fs;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
-use serde_json::Value;
-
-use crate::calling;
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// Time and rate of each line of a log.
 fn rates(sandbox: &Sandbox, name: &str) -> Vec<(u64, u64)> {
@@ -173,10 +167,8 @@ fn debug_random_prints_the_seeds_of_a_job() {
             .collect::<Vec<u64>>()
     };
     let known = seeds("--randseed=1");
-    assert_eq!(
-        (known.len(), &known[..2]),
-        (24, &[6506468807964098561, 17930341039199158274][..])
-    );
+    assert_eq!(known.len(), 24);
+    assert_eq!(&known[..2], &[6506468807964098561, 17930341039199158274][..]);
     assert_eq!(seeds("--randseed=1 --randrepeat=0"), known);
     assert_eq!(seeds(""), seeds("--allrandrepeat=1"));
     assert_ne!(seeds("--randrepeat=0"), seeds("--randrepeat=0"));

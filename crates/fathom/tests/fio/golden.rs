@@ -2,10 +2,9 @@
 //! formats, exit codes and files must match. Measured figures are masked; figures that the job
 //! determines are compared.
 
-use std::fs;
-
 use crate::fio::masks::{json_lines, normal_lines, terse_lines};
 use crate::fio::support::{DATA, Sandbox, read_recording, split_percentiles};
+use crate::prelude::*;
 
 /// The recorded output formats.
 const FORMATS: [(&str, &str); 4] = [

@@ -1,8 +1,7 @@
 //! Log files: their names and contents.
 
-use std::fs;
-
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// The fields of each line.
 fn lines(sandbox: &Sandbox, name: &str) -> Vec<Vec<u64>> {
@@ -96,10 +95,7 @@ fn each_window_has_a_log_line() {
 /// without a value uses the name of the job.
 #[test]
 fn options_choose_the_log_files() {
-    assert_eq!(
-        log_names(&run("--numjobs=2 --write_iops_log=i")),
-        ["i_iops.1.log", "i_iops.2.log"]
-    );
+    log_names(&run("--numjobs=2 --write_iops_log=i")).assert_is(&["i_iops.1.log", "i_iops.2.log"]);
     let sandbox = run("--numjobs=2 --write_iops_log=i --per_job_logs=0");
     assert_eq!(log_names(&sandbox), ["i_iops.log"]);
     assert_eq!(lines(&sandbox, "i_iops.log").len(), 128);

@@ -1,14 +1,12 @@
 //! Options with an effect on the machine. Each test observes the effect, so that an option that is
 //! parsed but not applied is noticed.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use testbed::{LoopDevice, LoopFs, LoopOptions};
 
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 const MIB: u64 = 1 << 20;
 
@@ -174,9 +172,7 @@ fn only_time_based_jobs_draw_new_offsets_in_each_pass() {
 /// that the device reads.
 #[test]
 fn every_pass_over_a_file_reads_the_device() {
-    let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
-        return;
-    };
+    let mounted = testbed::need!(LoopFs::ext4(64 * MIB));
     let sandbox = Sandbox::new();
     let path = mounted.path().join("file");
     fs::write(&path, vec![7; MIB as usize]).unwrap();
@@ -470,9 +466,7 @@ fn current_scheduler(device: &std::path::Path) -> String {
 #[test]
 fn devices_have_the_named_scheduler_during_the_run() {
     let sandbox = Sandbox::new();
-    let Some(device) = testbed::need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
-        return;
-    };
+    let device = testbed::need!(LoopDevice::with_size(16 * MIB, LoopOptions::default()));
     let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
     let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
     let before = current_scheduler(device.path());
@@ -488,22 +482,17 @@ fn devices_have_the_named_scheduler_during_the_run() {
     assert!(switched, "the scheduler never became {other}");
     assert_eq!(current_scheduler(device.path()), before);
     let ran = sandbox.line(&format!("--name=x --size=4k {target} --ioscheduler=unheard-of"));
-    ran.expect(
-        1,
-        &[
-            "fio: unable to set io scheduler to unheard-of",
-            "func=iosched_switch, error=Invalid argument",
-        ],
-    );
+    ran.exits(1).prints(&[
+        "fio: unable to set io scheduler to unheard-of",
+        "func=iosched_switch, error=Invalid argument",
+    ]);
     assert_eq!(current_scheduler(device.path()), before);
 }
 
 #[test]
 fn a_device_that_others_use_keeps_its_scheduler() {
     let sandbox = Sandbox::new();
-    let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
-        return;
-    };
+    let mounted = testbed::need!(LoopFs::ext4(64 * MIB));
     let device = mounted.device().path().to_owned();
     let before = current_scheduler(&device);
     let wanted = if before == "none" { "bfq" } else { "none" };

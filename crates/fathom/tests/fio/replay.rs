@@ -1,12 +1,7 @@
 //! Traces of operations: writing and replaying them, with fathom and with Debian's fio.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
-
-use crate::calling::{end, signal};
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// File, action and position of each operation of a trace, in order. Times are left out, and so are
 /// the lines that add, open and close files.
@@ -341,11 +336,8 @@ fn traces_of_several_jobs_and_runs_are_appended() {
     assert_eq!(operations(&sandbox.path().join("trace")).len(), 2 * 3 * 16);
     // A target cannot also be the log.
     let ran = sandbox.line("--name=a --filename=x --size=64k --rw=read --write_iolog=x");
-    assert!(
-        ran.code != Some(0) && ran.err.contains("it is a target of the test"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code != Some(0), "{}", ran.err);
+    ran.err.assert_contains(&["it is a target of the test"]);
     assert_eq!(fs::metadata(sandbox.path().join("x")).unwrap().len(), 65536);
 }
 

@@ -1,12 +1,8 @@
 //! Published job files and command lines, from `tests/data/fio/seeds`. Sizes and times are reduced
 //! here, and paths replaced. An engine of another system is replaced as the file's comment says.
 
-use std::fs;
-
-use serde_json::Value;
-
-use crate::calling::Ran;
 use crate::fio::support::{Sandbox, read_recording};
+use crate::prelude::*;
 
 /// A published file, with the edits that this machine needs.
 fn edit_published(name: &str, edits: &[(&str, &str)]) -> String {

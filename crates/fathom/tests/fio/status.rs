@@ -1,14 +1,10 @@
 //! Output while jobs run: cumulative reports and the status line.
 
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::io::BufRead;
 use std::sync::mpsc;
-use std::time::Duration;
 
-use serde_json::Value;
-
-use crate::calling;
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 const JOB: &str = "--name=a --size=4m --rw=randread --rate_iops=200 --time_based";
 

@@ -1,8 +1,7 @@
 //! Runs the program under the name `fio`, and reads the recordings of fio itself.
 
-use std::fs;
-
-use crate::sandbox::{self, Tool};
+use crate::prelude::*;
+use crate::sandbox::Tool;
 
 /// Recordings of fio 3.42.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");

@@ -1,11 +1,9 @@
 //! Verification options of fio: state files, dumps, discarded blocks of a device, block lifetimes.
 
-use std::fs;
-use std::process::Command;
-
-use testbed::{LoopDevice, LoopOptions, Unavailable, need};
+use testbed::{LoopDevice, LoopOptions, Unavailable};
 
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 const WRITE: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=write --verify=crc32c --number_ios=9";
 const READ: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=read --verify=crc32c --output-format=json";
@@ -110,7 +108,7 @@ fn state_files_are_interchangeable_with_fio() {
         need(ran.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}"))))
     };
     let sandbox = Sandbox::new();
-    let Some(ran) = fio(&sandbox, WRITE) else { return };
+    let ran = need!(fio(&sandbox, WRITE));
     assert!(ran.status.success());
     let ran = sandbox.line(&format!("{READ} --verify_state_load=1"));
     ran.expect(0, &[]);
@@ -120,7 +118,7 @@ fn state_files_are_interchangeable_with_fio() {
     let sandbox = Sandbox::new();
     sandbox.line(&pattern(WRITE)).expect(0, &[]);
     let load = format!("{} --verify_state_load=1", pattern(READ));
-    let Some(ran) = fio(&sandbox, &load) else { return };
+    let ran = need!(fio(&sandbox, &load));
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{text}");
     let report: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -129,9 +127,7 @@ fn state_files_are_interchangeable_with_fio() {
 
 #[test]
 fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
-    let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let device = need!(LoopDevice::with_size(1 << 20, LoopOptions::default()));
     let sandbox = Sandbox::new();
     let path = device.path().display();
     let job = format!("--name=j --filename={path} --size=256k --bs=4k --rw=randtrimwrite");

@@ -1,8 +1,7 @@
 //! `zonemode=zbd` on a file: zones are written from their start to their end.
 
-use std::fs;
-
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 /// Options, the blocks that Debian's fio 3.33 reads and writes, and its zone resets.
 const RECORDED: [(&str, &str, &str); 16] = [

@@ -1,30 +1,23 @@
 //! fio's log files of real runs, compared with the results.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use engine::clock::ClockStart;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    EngineKind, Grid, GridScope, LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, TargetId, TargetKind,
-    Windows, Workload,
+    EngineKind, Grid, GridScope, LatencyPoints, SimulatedDevice, SimulatedService, Stop, TargetId, TargetKind, Windows,
+    Workload,
 };
-use model::results::Results;
-use model::{Bytes, Direction, Nanos, testing};
+use model::{Direction, testing};
 use report::formats::fio::logs::LogRequest;
-use run::RunContext;
-use run::targets::guard::Permissions;
+use testbed::With;
+
+use crate::prelude::*;
 
 /// Averaging window of the logs.
 const WINDOW: Nanos = Nanos::millis(100);
 
 /// Two workers with depth 4 and 70 % reads.
 fn plan(kind: TargetKind, engine: EngineKind, stop: Stop) -> Plan {
-    let mut workload = Workload {
-        workers: 2,
-        depth: 4,
-        ..Workload::new("job", vec![TargetId(0)], stop)
-    };
+    let mut workload =
+        Workload::new("job", vec![TargetId(0)], stop).with(|workload| (workload.workers, workload.depth) = (2, 4));
     workload.parts[0].mix = Mix::drawn(30.0, MixRule::Independent);
     let mut job = workload.job(0);
     for worker in &mut job.workers {
@@ -164,12 +157,8 @@ fn each_operation_has_a_line() {
         let operation_log = folder.path().join("operations");
         plan.steps[0].jobs[0].operation_log = Some(operation_log.to_str().unwrap().to_owned());
         let results = execute(plan);
-        let wanted = LogRequest {
-            averaging_time: None,
-            offset: true,
-            issue_time: true,
-            ..averaged_request("each")
-        };
+        let wanted = averaged_request("each")
+            .with(|request| (request.averaging_time, request.offset, request.issue_time) = (None, true, true));
         archive::write_fio_logs(&results, &[Some(wanted)], folder.path()).unwrap();
         for worker in 0..2 {
             let log = |kind: &str| lines(&folder.path().join(format!("each_{kind}.{}.log", worker + 1)));
@@ -235,10 +224,7 @@ fn a_failure_changes_no_log() {
     let mut second = results.plan.steps[0].jobs[0].clone();
     second.operation_log = Some(folder.path().join("none").to_str().unwrap().to_owned());
     results.plan.steps[0].jobs.push(second);
-    let request = LogRequest {
-        iops: Some("each".into()),
-        ..LogRequest::default()
-    };
+    let request = LogRequest::default().with(|request| request.iops = Some("each".into()));
     let requests = [Some(averaged_request("run")), Some(request)];
     let error = archive::write_fio_logs(&results, &requests, folder.path()).unwrap_err();
     assert!(error.to_string().contains("none"), "{error}");

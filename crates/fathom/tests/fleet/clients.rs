@@ -86,7 +86,7 @@ const JOBS: &str = "[global]\nioengine=psync\nsize=1m\nbs=4k\n[a]\nrw=randrw\nnu
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn the_total_is_the_sum_of_the_servers() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     fs::write(folder.join("jobs.fio"), JOBS).unwrap();
@@ -114,10 +114,8 @@ fn the_total_is_the_sum_of_the_servers() {
         .zip(document["client_stats"].as_array().unwrap().chunks(3))
     {
         assert_eq!((&global["bs"], &global["ioengine"]), (&"4k".into(), &"psync".into()));
-        assert_eq!(
-            (&global["hostname"], &global["port"]),
-            (&entry[0]["hostname"], &entry[0]["port"])
-        );
+        assert_eq!(&global["hostname"], &entry[0]["hostname"]);
+        assert_eq!(&global["port"], &entry[0]["port"]);
     }
     let stats = document["client_stats"].as_array().unwrap();
     let shown: Vec<(&str, &str, u64)> = stats
@@ -196,7 +194,7 @@ fn the_total_is_the_sum_of_the_servers() {
 
 #[test]
 fn file_names_follow_the_job() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let server = Server::at(&folder.join("s"), None);
     let words = [
@@ -221,7 +219,7 @@ fn file_names_follow_the_job() {
 
 #[test]
 fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     let [first, second] = [servers[0].flag(), servers[1].flag()];
@@ -272,7 +270,7 @@ fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
 
 #[test]
 fn the_normal_report_and_the_logs_name_hosts() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     let words = [
@@ -324,7 +322,7 @@ fn the_normal_report_and_the_logs_name_hosts() {
 
 #[test]
 fn a_program_that_is_not_our_server_is_reported_in_bounded_time() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let job = ["--name=n", "--ioengine=null", "--size=1m"];
     let with = |host: &str| {
@@ -333,13 +331,10 @@ fn a_program_that_is_not_our_server_is_reported_in_bounded_time() {
     };
     let port = free_port();
     let ran = with(&format!("127.0.0.1,{port}"));
-    ran.expect(
-        1,
-        &[
-            "fio: connect: Connection refused",
-            &format!("fio: failed to connect to 127.0.0.1:{port}"),
-        ],
-    );
+    ran.exits(1).prints(&[
+        "fio: connect: Connection refused",
+        &format!("fio: failed to connect to 127.0.0.1:{port}"),
+    ]);
     // One program sends nothing, one sends something else, and one hangs up, as fio's own server
     // does.
     let kinds: [(&[u8], bool, &str); 3] = [
@@ -366,7 +361,7 @@ fn a_program_that_is_not_our_server_is_reported_in_bounded_time() {
 
 #[test]
 fn without_a_token_only_this_machine_is_served() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let refused = ["connections to other machines need a token", "set FATHOM_TOKEN"];
     client(folder, &["--server=0.0.0.0,8799"]).expect(1, &refused);
@@ -384,7 +379,7 @@ fn without_a_token_only_this_machine_is_served() {
 #[test]
 fn a_socket_in_the_file_system_is_only_for_its_user() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let path = folder.join("socket");
     let number = folder.join("number");
@@ -411,7 +406,7 @@ fn a_socket_in_the_file_system_is_only_for_its_user() {
 
 #[test]
 fn options_that_need_the_local_host_are_refused_by_name() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let check = |option: &str, message: &str| {
         let words = ["--client=127.0.0.1,9", "--name=n", "--size=1m", option];
         client(folder.path(), &words).expect(1, &[message]);
@@ -427,7 +422,7 @@ fn options_that_need_the_local_host_are_refused_by_name() {
 
 #[test]
 fn the_other_servers_continue_after_a_loss() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let mut servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     let [first, second] = [servers[0].flag(), servers[1].flag()];
@@ -449,8 +444,8 @@ fn the_other_servers_continue_after_a_loss() {
 
 #[test]
 fn one_host_reports_like_a_local_run() {
-    let Some(hosts) = hosts(1) else { return };
-    let Some(workspace) = Workspace::new("") else { return };
+    let hosts = need!(hosts(1));
+    let workspace = need!(Workspace::new(""));
     workspace.write_job(
         "[[job]]\nname = \"r\"\ntarget = \"DIR/%h.dat\"\nsize = \"4m\"\nread = 100\nblock = \"4k\"\noperations = 500\n",
     );
@@ -481,7 +476,7 @@ fn one_host_reports_like_a_local_run() {
 /// returns.
 #[test]
 fn a_server_in_the_background_listens_when_the_call_returns() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     std::os::unix::fs::symlink(PROGRAM, folder.join("fio")).unwrap();
     fs::create_dir(folder.join("copy")).unwrap();

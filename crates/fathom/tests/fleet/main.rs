@@ -26,7 +26,7 @@ use model::fleet::RankFacts;
 use model::results::{JobResults, Results};
 use model::{Nanos, PerDirection};
 use run::hosts::{Comm, Duplex, Incoming, Role, StreamComm, accept_session};
-use testbed::{Directory, Hosts, Slurm, TmpFs, Unavailable, need};
+use testbed::{AssertContains, Directory, Hosts, Slurm, TmpFs, Unavailable, With, need};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
 /// Maximum duration of a test, even if hosts are lost.
@@ -105,8 +105,18 @@ fn end(mut child: Child) -> Ran {
 impl Ran {
     #[track_caller]
     fn expect(&self, code: i32, parts: &[&str]) -> &Ran {
+        self.exits(code).prints(parts)
+    }
+
+    #[track_caller]
+    fn exits(&self, code: i32) -> &Ran {
         assert_eq!(self.code, Some(code), "{}\n{}", self.out, self.err);
         assert!(self.took < WATCHDOG, "it hung");
+        self
+    }
+
+    #[track_caller]
+    fn prints(&self, parts: &[&str]) -> &Ran {
         for part in parts {
             let there = self.out.contains(part) || self.err.contains(part);
             assert!(there, "`{part}` is missing:\n{}\n{}", self.out, self.err);
@@ -258,10 +268,7 @@ fn summed_jobs(results: &Results) -> Vec<JobResults> {
 fn measured(results: &Results) -> Vec<(u32, u32, PerDirection<Option<model::results::DirectionResults>>, Nanos)> {
     let workers = results.steps[0].jobs[0].workers.iter();
     let describe_worker = |worker: &model::results::WorkerResults| {
-        let part = JobResults {
-            workers: vec![worker.clone()],
-            ..JobResults::default()
-        };
+        let part = JobResults::default().with(|job| job.workers = vec![worker.clone()]);
         let directions = part.directions().map(|found| found.clone().map(Cow::into_owned));
         (worker.rank, worker.worker, directions, worker.measured_ns)
     };
@@ -280,10 +287,10 @@ fn ranks(results: &Results) -> &[RankFacts] {
 
 #[test]
 fn the_transport_changes_no_result() {
-    let Some(hosts) = hosts(3) else { return };
+    let hosts = need!(hosts(3));
     // Long enough for several intervals of a second.
     let job = SIMULATED.replace("operations = 5000", "operations = 100000");
-    let Some(workspace) = Workspace::new(&job) else { return };
+    let workspace = need!(Workspace::new(&job));
     end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &["by pipes"]);
     let list = hosts.names().join(",");
     end(workspace.with_hosts(Some(&hosts), &list, "ssh")).expect(0, &["by ssh"]);
@@ -333,8 +340,8 @@ fn the_transport_changes_no_result() {
 
 #[test]
 fn slurm_starts_ranks_too() {
-    let Some(slurm) = need(Slurm::new()) else { return };
-    let Some(workspace) = simulated() else { return };
+    let slurm = need!(Slurm::new());
+    let workspace = need!(simulated());
     end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
     let by_srun = |mpi: &str, saved: &str, head: Option<&str>| {
         run(prepare(slurm.command("srun"), workspace.folder.path())
@@ -356,11 +363,9 @@ fn slurm_starts_ranks_too() {
 
 #[test]
 fn the_total_is_the_sum_of_the_ranks() {
-    let Some(workspace) = Workspace::new(
+    let workspace = need!(Workspace::new(
         "[[job]]\nname = \"w\"\ntarget = \"%h-%r.dat\"\nsize = \"8m\"\nread = 50\ndepth = 4\ntime = \"2s\"\nlog = \"log\"\n",
-    ) else {
-        return;
-    };
+    ));
     let folder = workspace.folder.path().to_owned();
     run(workspace
         .command(PROGRAM)
@@ -456,7 +461,7 @@ fn long() -> Option<Workspace> {
 /// A promise is about all hosts together.
 #[test]
 fn a_promised_rate_is_divided_among_hosts() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let line =
         "verify --hosts local,local --require iops>=1000,p99<=3ms --quiet --time 2s --warm-up 500ms --preflight 0";
     let ran = run(workspace
@@ -471,10 +476,7 @@ fn a_promised_rate_is_divided_among_hosts() {
     // The report must state the number of processes.
     ran.expect(0, &["PASS", "by 2 processes on ", "its part of the rate"]);
     let junit = fs::read_to_string(workspace.path("junit.xml")).unwrap();
-    assert!(
-        junit.contains("issued_by") && junit.contains("2 processes on "),
-        "{junit}"
-    );
+    junit.assert_contains(&["issued_by", "2 processes on "]);
     let results = workspace.saved("saved");
     let rank_path: Vec<u64> = measured(&results)
         .iter()
@@ -489,7 +491,7 @@ fn a_promised_rate_is_divided_among_hosts() {
 
 #[test]
 fn two_hosts_are_compared_in_alternation() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let file = workspace.path("f.dat");
     fs::write(&file, vec![7; 1 << 20]).unwrap();
     let file = file.to_str().unwrap();
@@ -526,13 +528,9 @@ fn two_hosts_are_compared_in_alternation() {
 #[test]
 fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
     // A target is missing on one host.
-    let Some(small) = need(TmpFs::with_size(4 << 20)) else {
-        return;
-    };
+    let small = need!(TmpFs::with_size(4 << 20));
     let job = "[[job]]\nname = \"r\"\ntarget = \"DIR/%r.dat\"\ntime = \"20s\"\n";
-    let Some(workspace) = Workspace::with_job(job) else {
-        return;
-    };
+    let workspace = need!(Workspace::with_job(job));
     fs::write(workspace.path("0.dat"), vec![7; 1 << 20]).unwrap();
     let refused = end(workspace.with_hosts(None, "local,local", "saved"));
     refused.expect(3, &["rank 1", "1.dat"]);
@@ -552,9 +550,7 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
             .arg(workspace.path("job.toml"))
             .spawn();
         let missing = |error| Unavailable::because(format!("{launcher}: {error}"));
-        let Some(child) = need(started.map_err(missing)) else {
-            return;
-        };
+        let child = need!(started.map_err(missing));
         end(child).expect(3, &["rank 1", "1.dat"]);
     }
     // A disk is full on one host.
@@ -573,7 +569,7 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
 
 #[test]
 fn a_wrong_token_or_version_is_refused() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let port = free_port();
     let mut worker = workspace
         .command(PROGRAM)

@@ -1,6 +1,7 @@
 //! Targets that several hosts share, and work that they divide.
 
 use model::plan::FileOperationKind;
+use testbed::With;
 
 use super::*;
 
@@ -47,9 +48,7 @@ fn one_rank_creates_a_file_that_all_share() {
     // The runs overwrite the random data of the file with zeros, so its mark no longer helps.
     let job = "[[job]]\nname = \"w\"\ntarget = \"DIR/shared.dat\"\nsize = \"96m\"\nread = 50\ndepth = 4\n\
                operations = 400\ncontent = \"zeros\"\nlog = \"DIR/log\"\n";
-    let Some(workspace) = Workspace::with_job(job) else {
-        return;
-    };
+    let workspace = need!(Workspace::with_job(job));
     let file = workspace.path("shared.dat");
     end(workspace.with_hosts(None, "local,local,local", "saved")).expect(0, &[]);
     assert_created_once(&workspace.saved("saved"), 3);
@@ -68,11 +67,9 @@ fn one_rank_creates_a_file_that_all_share() {
 
 #[test]
 fn one_rank_creates_a_file_that_all_share_under_mpi() {
-    let Some(hosts) = hosts(3) else { return };
+    let hosts = need!(hosts(3));
     let job = "[[job]]\nname = \"w\"\ntarget = \"DIR/shared.dat\"\nsize = \"64m\"\nwrite = 100\noperations = 100\n";
-    let Some(workspace) = Workspace::with_job(job) else {
-        return;
-    };
+    let workspace = need!(Workspace::with_job(job));
     let file = workspace.path("shared.dat");
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
         end(workspace.with_mpi(&hosts, launcher, launcher)).expect(0, &["by MPI ("]);
@@ -83,7 +80,7 @@ fn one_rank_creates_a_file_that_all_share_under_mpi() {
 
 #[test]
 fn the_creator_of_a_file_removes_it_once_all_have_ended() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let file = workspace.path("shared.dat");
     let line = "fio --name=w --rw=randwrite --bs=4k --size=48m --number_ios=50 --unlink=1";
     run(workspace
@@ -97,7 +94,7 @@ fn the_creator_of_a_file_removes_it_once_all_have_ended() {
 
 #[test]
 fn no_file_is_created_if_one_rank_is_refused() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     // A foreign file, which the second rank would write to.
     fs::write(workspace.path("1.dat"), vec![7; 32 << 20]).unwrap();
     workspace
@@ -113,10 +110,7 @@ const DEVICE: &str = "[simulated.disk]\nsize = \"1GiB\"\nservers = 64\nservice =
 fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
     let workers = results.steps[0].jobs[job].workers.iter();
     let describe_worker = |worker: &model::results::WorkerResults| {
-        let part = JobResults {
-            workers: vec![worker.clone()],
-            ..JobResults::default()
-        };
+        let part = JobResults::default().with(|job| job.workers = vec![worker.clone()]);
         let operations = part.total().operations;
         (
             worker.rank,
@@ -129,7 +123,7 @@ fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
 
 #[test]
 fn a_divided_depth_or_rate_is_the_total_of_all_ranks() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let run = |hosts: &str, more: &str| {
         workspace.write_job(&format!(
             "seed = 7\n[[job]]\nname = \"r\"\ntarget = \"simulated:disk\"\noperations = 4000\n{more}\n{DEVICE}"
@@ -163,7 +157,7 @@ fn a_divided_depth_or_rate_is_the_total_of_all_ranks() {
 
 #[test]
 fn some_hosts_read_while_others_write() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let job = |readers: &str| {
         format!(
             "seed = 7\n[[job]]\nname = \"readers\"\ntarget = \"simulated:disk\"\noperations = 300\nfor-hosts = \"{readers}\"\n\
@@ -195,8 +189,8 @@ fn some_hosts_read_while_others_write() {
 /// A tree for each host, as with `mdtest -u`: no host uses or removes files of another one.
 #[test]
 fn each_host_has_its_own_tree_in_a_shared_directory() {
-    let Some(hosts) = hosts(3) else { return };
-    let Some(workspace) = Workspace::new("") else { return };
+    let hosts = need!(hosts(3));
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.path("data");
     fs::create_dir(&folder).unwrap();
     // Each host ends when its tree has no files left: with one tree for all, they would find fewer.
@@ -212,10 +206,7 @@ fn each_host_has_its_own_tree_in_a_shared_directory() {
             .workers
             .iter()
             .filter(|worker| rank.is_none_or(|rank| worker.rank == rank));
-        let part = JobResults {
-            workers: workers.cloned().collect(),
-            ..JobResults::default()
-        };
+        let part = JobResults::default().with(|job| job.workers = workers.cloned().collect());
         let kinds = part.file_operations().into_iter();
         kinds
             .map(|operation| (operation.kind, operation.results.operations))

@@ -71,7 +71,7 @@ fn open_silent_connections(port: u16, count: usize) -> Vec<TcpStream> {
 
 #[test]
 fn silent_connections_delay_no_fleet() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     for count in [1, 64, 100] {
         let agent = Agent::new(&workspace, TOKEN);
         let _silent = open_silent_connections(agent.port, count);
@@ -98,7 +98,7 @@ fn silent_connections_delay_no_fleet() {
 /// A complete handshake has 3 s, regardless of the pauses between its bytes.
 #[test]
 fn a_handshake_byte_by_byte_is_ended_in_time() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let agent = Agent::new(&workspace, TOKEN);
     let mut slow = connect(agent.port);
     let begun = Instant::now();
@@ -126,7 +126,7 @@ fn a_handshake_byte_by_byte_is_ended_in_time() {
 /// A handshake without a verdict is not reported as a wrong token. A wrong proof is.
 #[test]
 fn only_a_wrong_token_is_reported_as_a_wrong_token() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let agent = Agent::new(&workspace, "another-token-of-16");
     lead(&workspace, agent.port).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
     // A peer that hangs up instead of sending its verdict.
@@ -178,7 +178,7 @@ fn replace_name(bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_relay_that_changes_a_target_is_disconnected_before_anything_is_opened() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let (own_file, foreign) = (workspace.path("own-file.dat"), workspace.path("foe-file.dat"));
     workspace.write_job("[[job]]\nname = \"w\"\ntarget = \"DIR/own-file.dat\"\nwrite = 100\noperations = 200\n");
     let bytes = |value: u8| vec![value; 1 << 20];
@@ -240,7 +240,7 @@ impl Frames {
 
 #[test]
 fn a_relay_that_repeats_or_drops_a_frame_is_disconnected() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     for copies in [2, 0] {
         let agent = Agent::new(&workspace, TOKEN);
         let mut frames = Frames::default();
@@ -262,7 +262,7 @@ fn a_relay_that_repeats_or_drops_a_frame_is_disconnected() {
 
 #[test]
 fn a_run_id_cannot_leave_the_journal_folder() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     // An order as a coordinator sends it.
     let agent = Agent::new(&workspace, TOKEN);
     let (orders, mut frames) = (Arc::new(Mutex::new(Vec::new())), Frames::default());

@@ -69,7 +69,7 @@ const SWEEP: &str = "--size 8m --read 50 --over depth=1,2 --time 300ms --warm-up
 
 #[test]
 fn a_sweep_creates_its_files_on_the_hosts_that_execute_it() {
-    let Some(workspace) = create_workspace() else { return };
+    let workspace = need!(create_workspace());
     let (target, saved) = (rank_path(&workspace), workspace.path("study"));
     let line = format!("sweep {target} --save {} {SWEEP}", saved.display());
     on_two(&workspace, &line).expect(0, &["together, by pipes"]);
@@ -82,8 +82,8 @@ fn a_sweep_creates_its_files_on_the_hosts_that_execute_it() {
 
 #[test]
 fn a_sweep_under_mpirun_creates_its_files_in_each_process() {
-    let Some(hosts) = hosts(1) else { return };
-    let Some(workspace) = create_workspace() else { return };
+    let hosts = need!(hosts(1));
+    let workspace = need!(create_workspace());
     let (target, saved) = (rank_path(&workspace), workspace.path("study"));
     let line = format!(
         "--oversubscribe -n 2 {PROGRAM} sweep {target} --save {} {SWEEP}",
@@ -97,7 +97,7 @@ fn a_sweep_under_mpirun_creates_its_files_in_each_process() {
 
 #[test]
 fn a_suite_is_judged_for_all_hosts_together() {
-    let Some(workspace) = create_workspace() else { return };
+    let workspace = need!(create_workspace());
     let saved = workspace.path("study");
     fs::write(
         workspace.path("suite.toml"),
@@ -130,7 +130,7 @@ fn a_suite_is_judged_for_all_hosts_together() {
 
 #[test]
 fn preconditioning_fills_files_on_each_host() {
-    let Some(workspace) = create_workspace() else { return };
+    let workspace = need!(create_workspace());
     let target = rank_path(&workspace);
     let how = "--size 8m --passes 1 --quiet --round 100ms --rounds 5 --out json";
     let ran = on_two(&workspace, &format!("precondition {target} {how}"));
@@ -146,7 +146,7 @@ fn preconditioning_fills_files_on_each_host() {
 
 #[test]
 fn a_screening_runs_on_one_machine_only() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().to_str().unwrap();
     let before = fs::read_dir(folder).unwrap().count();
     let refused = |words: &[&str], hosts: &str, named: &str| {

@@ -17,7 +17,7 @@ fn with_ssh(workspace: &Workspace, script: &str, list: &str, more: &[&str]) -> C
 
 #[test]
 fn an_unreachable_host_is_reported_with_the_reason() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let check = |script: &str, code: &str, reason: &str, help: &str| {
         let ran = end(with_ssh(&workspace, script, "db1", &["--quiet"]));
         ran.expect(3, &["--> db1", code, &format!("why: {reason}"), help]);
@@ -32,9 +32,7 @@ fn an_unreachable_host_is_reported_with_the_reason() {
 /// The kernel completes the connection; no ssh server answers it.
 #[test]
 fn a_silent_host_is_given_up_after_ten_seconds() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let workspace = need!(Workspace::new(SIMULATED));
     if Command::new("ssh").arg("-V").output().is_err() {
         testbed::skip("ssh is not installed");
         return;
@@ -49,20 +47,17 @@ fn a_silent_host_is_given_up_after_ten_seconds() {
         .spawn()
         .unwrap();
     let ran = end(started);
-    ran.expect(
-        3,
-        &[
-            &format!("--> {host}"),
-            "timed out",
-            "the name, the key and the firewall",
-        ],
-    );
+    ran.exits(3).prints(&[
+        &format!("--> {host}"),
+        "timed out",
+        "the name, the key and the firewall",
+    ]);
     assert!(ran.took < Duration::from_secs(25), "it took {:?}", ran.took);
 }
 
 #[test]
 fn several_processes_of_one_host_are_named_one_by_one() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let parts = ["invalid host `local*2`", "listen://ADDRESS*COUNT", "local,local"];
     end(workspace.with_hosts(None, "local*2", "saved")).expect(4, &parts);
 }
@@ -103,7 +98,7 @@ fn interrupt_and_check(mut child: Child, line: &str) {
 
 #[test]
 fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let hanging = with_ssh(&workspace, "exec sleep 50", "db1,db2", &[]);
     interrupt_and_check(hanging, "waiting for db1, db2");
     let listening = with_ssh(&workspace, "", "listen://127.0.0.1:0*1", &[]);
@@ -120,7 +115,7 @@ fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
 
 #[test]
 fn an_unusable_address_is_distinguished_from_a_missing_agent() {
-    let Some(workspace) = simulated() else { return };
+    let workspace = need!(simulated());
     let check = |list: &str, code: i32, parts: &[&str]| {
         end(workspace.with_hosts(None, list, "saved")).expect(code, parts);
     };

@@ -50,8 +50,8 @@ fn assert_sum(workspace: &Workspace, run: &str, total: &str, parts: &[&str], col
 
 #[test]
 fn sds_of_two_hosts_add_up() {
-    let Some(hosts) = hosts(2) else { return };
-    let Some(workspace) = Workspace::new("") else { return };
+    let hosts = need!(hosts(2));
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
     let [first, second] = hosts.names() else {
         panic!("two hosts")
@@ -67,15 +67,12 @@ fn sds_of_two_hosts_add_up() {
          rd=rd3,wd=wd_both,iorate=max,elapsed=2,interval=1\n"
     );
     let ran = end(start(&workspace, Some(&hosts), hosts.agent(), &parameters));
-    ran.expect(
-        0,
-        &[
-            "Starting slave: one-0 on local",
-            &format!("Starting slave: two-0 on {second}"),
-            "All slaves are now connected",
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Starting slave: one-0 on local",
+        &format!("Starting slave: two-0 on {second}"),
+        "All slaves are now connected",
+        "completed successfully",
+    ]);
     for name in ["one.dat", "two.dat", "both.dat"] {
         assert_eq!(fs::metadata(workspace.path(name)).unwrap().len(), 8 << 20, "{name}");
     }
@@ -122,8 +119,8 @@ fn sds_of_two_hosts_add_up() {
 
 #[test]
 fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
-    let Some(hosts) = hosts(3) else { return };
-    let Some(workspace) = Workspace::new("") else { return };
+    let hosts = need!(hosts(3));
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
     let [_, first, second] = hosts.names() else {
         panic!("three hosts")
@@ -136,15 +133,12 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
          rd=rd1,fwd=fwd*,fwdrate=200,format=yes,elapsed=4,interval=1\n"
     );
     let ran = end(start(&workspace, Some(&hosts), hosts.agent(), &parameters));
-    ran.expect(
-        0,
-        &[
-            &format!("Starting slave: a-0 on tcp://{first}:7745"),
-            &format!("a-0: anchor={folder}/a create complete."),
-            &format!("b-0: anchor={folder}/b create complete."),
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        &format!("Starting slave: a-0 on tcp://{first}:7745"),
+        &format!("a-0: anchor={folder}/a create complete."),
+        &format!("b-0: anchor={folder}/b create complete."),
+        "completed successfully",
+    ]);
     for mut agent in agents {
         let _ = agent.kill();
         let _ = agent.wait();
@@ -182,7 +176,7 @@ pub(super) fn ssh_script(workspace: &Workspace, text: &str) -> PathBuf {
 
 #[test]
 fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display().to_string();
     let parameters = |host: &str, sd: &str| {
         format!(
@@ -213,14 +207,11 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
     database.resize(1 << 20, 1);
     fs::write(workspace.path("two.dat"), &database).unwrap();
     let ran = end(start(&workspace, None, &local, &parameters("db1", "")));
-    ran.expect(
-        157,
-        &[
-            "(rank 1): ",
-            "two.dat must not be written",
-            "name it again: FATHOM_ALLOW_DESTROY=",
-        ],
-    );
+    ran.exits(157).prints(&[
+        "(rank 1): ",
+        "two.dat must not be written",
+        "name it again: FATHOM_ALLOW_DESTROY=",
+    ]);
     assert_eq!(fs::read(workspace.path("two.dat")).unwrap(), database);
     assert_eq!(fs::read(workspace.path("one.dat")).unwrap(), vec![7; 1 << 20]);
 }
@@ -228,7 +219,7 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
 /// No host writes if the files of one would fill its file system.
 #[test]
 fn lay_outs_of_other_hosts_need_free_space() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
     let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
     let parameters = format!(
@@ -243,7 +234,7 @@ fn lay_outs_of_other_hosts_need_free_space() {
 
 #[test]
 fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
     let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
     let parameters = format!(
@@ -260,14 +251,11 @@ fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
     }
     fs::write(workspace.path("control"), "end_rd\n").unwrap();
     let ran = end(child);
-    ran.expect(
-        0,
-        &[
-            "Reached maxdata=1m. rd=rd1",
-            "rd=rd2 shutting down",
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Reached maxdata=1m. rd=rd1",
+        "rd=rd2 shutting down",
+        "completed successfully",
+    ]);
     assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
     // The last run is complete.
     assert_eq!(rows(&workspace, "two", "rd3").len(), 4);
@@ -276,7 +264,7 @@ fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
 /// A failed host ends the others, and the run.
 #[test]
 fn a_lost_host_fails_the_run() {
-    let Some(workspace) = Workspace::new("") else { return };
+    let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display().to_string();
     // The agent of the second host is killed while it measures.
     let pid = workspace.path("pid");

@@ -1,15 +1,13 @@
 //! A long run with many jobs: the page must still open.
 
-use std::path::Path;
-use std::time::Instant;
-
+use model::PerDirection;
 use model::histogram::Histogram;
-use model::results::{IntervalHistogram, Point, Results, Series};
-use model::{Nanos, PerDirection};
+use model::results::{IntervalHistogram, Point, Series};
 use report::html;
 use report::html::run::{self, PageContext};
 
 use super::browser::open_pages;
+use crate::prelude::*;
 
 /// Seconds and jobs of the runs whose pages are opened.
 const RUNS: [(u64, usize); 3] = [(300, 1), (3600, 1), (3600, 8)];
@@ -81,7 +79,7 @@ fn an_hour_of_eight_jobs_opens() {
     };
     let written = RUNS.map(write);
     let files: Vec<&Path> = written.iter().map(|(file, ..)| file.as_path()).collect();
-    let Some(pages) = open_pages(&files) else { return };
+    let pages = need!(open_pages(&files));
     for (((seconds, jobs), (_, bytes, made)), seen) in RUNS.into_iter().zip(&written).zip(&pages) {
         assert_eq!(seen.errors, Vec::<String>::new());
         assert_eq!(seen.state, "ready");

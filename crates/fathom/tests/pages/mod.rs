@@ -5,12 +5,10 @@
 mod browser;
 mod long;
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::io::BufRead;
 
 use self::browser::{Seen, open_pages, walk};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// A report of one job on paper.
 const MAX_PRINTED_PAGES: u64 = 6;
@@ -99,9 +97,7 @@ fn a_mixed_run() {
             "--quiet", "--report", "mixed.html", "--out", "json=mixed.json",
         ],
     );
-    let Some(seen) = open_pages(&[&folder.join("mixed.html")]) else {
-        return;
-    };
+    let seen = need!(open_pages(&[&folder.join("mixed.html")]));
     let seen = &seen[0];
     whole("mixed", seen);
     let [before, after] = seen.zoomed.as_ref().unwrap();
@@ -167,12 +163,7 @@ fn a_mixed_run() {
         assert!(near(sum, operations), "{name}: {sum} of {operations}");
     }
     // The first screen has the figures that matter.
-    assert!(seen.answer.contains("What limits it"), "{}", seen.answer);
-    assert!(
-        seen.answer.contains("IOPS") && seen.answer.contains("MB/s"),
-        "{}",
-        seen.answer
-    );
+    seen.answer.assert_contains(&["What limits it", "IOPS", "MB/s"]);
 }
 
 /// Nanoseconds in the unit of the curve of percentiles: the one in which its first value is the
@@ -245,9 +236,7 @@ fn a_verdict_a_sweep_and_a_comparison() {
     );
     let names = ["verdict", "sweep", "table", "ab", "compared", "again", "judged"];
     let files: Vec<_> = names.iter().map(|name| folder.join(format!("{name}.html"))).collect();
-    let Some(pages) = open_pages(&files.iter().map(|file| file.as_path()).collect::<Vec<_>>()) else {
-        return;
-    };
+    let pages = need!(open_pages(&files.iter().map(|file| file.as_path()).collect::<Vec<_>>()));
     for (name, seen) in names.iter().zip(&pages) {
         whole(name, seen);
     }
@@ -350,9 +339,7 @@ fn reports_of_other_tools() {
             "other.html",
         ],
     );
-    let Some(seen) = open_pages(&[&folder.join("other.html")]) else {
-        return;
-    };
+    let seen = need!(open_pages(&[&folder.join("other.html")]));
     whole("other", &seen[0]);
     assert!(seen[0].answer.contains("iops >= 1"), "{}", seen[0].answer);
 }
@@ -370,9 +357,7 @@ fn a_test_on_several_hosts() {
     ]
     .concat();
     fathom(folder, &run);
-    let Some(seen) = open_pages(&[&folder.join("fleet.html")]) else {
-        return;
-    };
+    let seen = need!(open_pages(&[&folder.join("fleet.html")]));
     let seen = &seen[0];
     whole("fleet", seen);
     let summary = json(&folder.join("fleet.json"));
@@ -416,9 +401,7 @@ fn names_are_text() {
             "named.html",
         ],
     );
-    let Some(seen) = open_pages(&[&folder.join("named.html")]) else {
-        return;
-    };
+    let seen = need!(open_pages(&[&folder.join("named.html")]));
     whole("named", &seen[0]);
     assert_eq!(seen[0].evil, None, "a name was run");
     assert_eq!(seen[0].title, name);

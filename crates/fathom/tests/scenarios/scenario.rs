@@ -1,19 +1,14 @@
 //! A scenario: a device, a load, the known facts, and the answer.
 
-use std::sync::atomic::AtomicBool;
-
 use analysis::caps::{Applies, Layer, LayerKind, Limit};
 use analysis::diagnosis::{Context, Counts, Diagnosis, KnownBurst, Network, Temperature, diagnose};
 use analysis::{requirement, verdict};
-use engine::clock::ClockStart;
 use model::environment::VolumeUse;
 use model::observation::{CoreShare, DeviceView, Generator, Observation};
-use model::plan::Plan;
-use model::results::Results;
-use model::{Bytes, Nanos};
-use run::RunContext;
-use run::targets::guard::Permissions;
 use study::confirm::{add_repetitions, repeated_steps};
+use testbed::With;
+
+use crate::prelude::*;
 
 /// One scenario of the file.
 #[derive(Debug)]
@@ -107,10 +102,8 @@ impl Scenario {
         let mut observation = Observation::from_results(&results, 0, 0).unwrap();
         add_host_figures(&mut observation, &self.part("host"));
         let clauses = requirement::parse(self.table["require"].as_str().unwrap()).unwrap();
-        let context = verdict::Context {
-            intervals: &results.steps[0].jobs[0].histograms,
-            ..verdict::Context::default()
-        };
+        let context =
+            verdict::Context::default().with(|context| context.intervals = &results.steps[0].jobs[0].histograms);
         let judged = verdict::judge(&clauses, &observation, &context);
         let reasons = judged.clauses.iter().map(|clause| format!("{clause:?}"));
         (

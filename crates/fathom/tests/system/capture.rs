@@ -1,19 +1,16 @@
 //! Captures of a known load on a device of the test.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use dialects::native::{Document, read_job_file};
 use model::access::Access;
 use model::block_size::BlockSizes;
-use testbed::{Directory, TraceFs, Zram, need};
+use testbed::{TraceFs, Zram};
 
-use crate::calling::{command, end, fathom, fathom_line, loop_device, signal, spawn, split_words, text, wait_until};
+use crate::calling::{spawn, wait_until};
+use crate::prelude::*;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be created")
@@ -141,16 +138,13 @@ fn ring(trace: &TraceFs, process: u32) -> PathBuf {
 /// The load is 70 % random reads of 4 KiB with 8 in flight.
 #[test]
 fn a_mix_on_a_device_with_a_queue_is_captured() {
-    let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = loop_device(64) else { return };
+    let (_turn, _trace) = need!(lock_tracefs());
+    let device = need!(loop_device(64));
     let path = text(device.path());
     let load = format!("--target {path} --allow-destroy {path} --read 70 --depth 8 --rate 2000");
     let (output, document) = capture_load(device.path(), &load, &[]);
     let job = &document.jobs[0];
-    assert!(
-        output.contains("From trace events: requests as the device receives them"),
-        "{output}"
-    );
+    output.assert_contains(&["From trace events: requests as the device receives them"]);
     assert!((job.part.read_percent - 70.0).abs() < 4.0, "{output}");
     let size = model::Bytes::kib(4);
     assert_eq!(job.part.sizes, BlockSizes::Fixed { size }, "{output}");
@@ -161,10 +155,8 @@ fn a_mix_on_a_device_with_a_queue_is_captured() {
 /// Reads of two sizes, one at a time, on a device without a queue.
 #[test]
 fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
-    let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = need(Zram::with_size(64 << 20)) else {
-        return;
-    };
+    let (_turn, _trace) = need!(lock_tracefs());
+    let device = need!(Zram::with_size(64 << 20));
     let path = text(device.path());
     // Reads of blocks that were never written cost the device nothing.
     let written = fathom_line(&format!(
@@ -194,8 +186,8 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
 /// it.
 #[test]
 fn the_depth_of_a_full_queue_is_captured() {
-    let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = loop_device(64) else { return };
+    let (_turn, _trace) = need!(lock_tracefs());
+    let device = need!(loop_device(64));
     let path = text(device.path());
     let load = format!("--target {path} --depth 16 --block 16k --engine libaio");
     let (output, document) = capture_load(device.path(), &load, &[]);
@@ -216,8 +208,8 @@ fn the_depth_of_a_full_queue_is_captured() {
 /// Large sequential writes with flushes are recognised.
 #[test]
 fn a_stream_of_writes_with_flushes_is_captured() {
-    let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = loop_device(64) else { return };
+    let (_turn, _trace) = need!(lock_tracefs());
+    let device = need!(loop_device(64));
     let path = text(device.path());
     let load = format!(
         "--target {path} --allow-destroy {path} --write 100 --access sequential --block 64k --rate 500 --flush-every \
@@ -234,15 +226,12 @@ fn a_stream_of_writes_with_flushes_is_captured() {
 
 #[test]
 fn counters_give_means_with_a_caveat() {
-    let Some(device) = loop_device(64) else { return };
+    let device = need!(loop_device(64));
     let path = text(device.path());
     let load = format!("--target {path} --allow-destroy {path} --read 50 --block 8k --rate 1000 --depth 4");
     let (output, document) = capture_load(device.path(), &load, &["--counters"]);
     let job = &document.jobs[0];
-    assert!(
-        output.contains("are assumed to be random because their") && output.contains("order is unknown (--counters"),
-        "{output}"
-    );
+    output.assert_contains(&["are assumed to be random because their", "order is unknown (--counters"]);
     assert!((job.part.read_percent - 50.0).abs() < 6.0, "{output}");
     let size = model::Bytes::kib(8);
     assert_eq!(job.part.sizes, BlockSizes::Fixed { size }, "{output}");
@@ -251,8 +240,8 @@ fn counters_give_means_with_a_caveat() {
 /// ^C ends the capture: the file is written and the ring is gone.
 #[test]
 fn an_interrupt_leaves_a_file_and_no_ring() {
-    let Some((_turn, trace)) = lock_tracefs() else { return };
-    let Some(device) = loop_device(64) else { return };
+    let (_turn, trace) = need!(lock_tracefs());
+    let device = need!(loop_device(64));
     let folder = folder();
     let out = folder.path().join("job.toml");
     let path = text(device.path());
@@ -281,7 +270,7 @@ fn targets_that_cannot_be_captured_are_reported() {
     fathom(&["capture", "/nowhere"]).expect(3, &["cannot look at /nowhere", "check the spelling"]);
     fathom(&["capture", "/dev/null"]).expect(3, &["cannot find a block device under /dev/null", "fathom targets"]);
     fathom(&["capture", "/", "--time", "0s"]).expect(4, &["the time must be above 0"]);
-    let Some(device) = loop_device(1) else { return };
+    let device = need!(loop_device(1));
     let idle = fathom(&["capture", text(device.path()), "--time", "200ms", "-q"]);
     idle.expect(2, &["received no I/O", "capture while the application runs"]);
     let onto = fathom_line(&format!(

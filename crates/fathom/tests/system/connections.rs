@@ -1,15 +1,10 @@
 //! Idle and slow connections to a run with `--metrics`. They disturb neither the run nor other
 //! clients.
 
-use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use testbed::{Directory, need};
-
-use crate::calling::{PROGRAM, text};
+use crate::prelude::*;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -1,24 +1,20 @@
 //! Diagnosis of the limit of a load, on the real kernel.
 
-use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
+use testbed::{AssertContains, AssertIs, Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
-use crate::calling::{AssertContains, fathom, split_words, text};
+use crate::calling::{fathom, split_words, text};
 
 /// A control group limits reads to 1000 per second. The diagnosis finds and names it without an
 /// option. Over ten seconds and more, some seconds may be slow for other reasons.
 #[test]
 fn a_control_group_is_found_and_named() {
-    let (Some(device), Some(throttle)) = (
-        need(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT)),
-        need(Throttle::new()),
-    ) else {
-        return;
-    };
+    let device = need!(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT));
+    let throttle = need!(Throttle::new());
     if need(throttle.set(device.path(), Limit::ReadOperations(1000))).is_none() {
         return;
     }
     let found = {
-        let Some(_inside) = need(throttle.enter()) else { return };
+        let _inside = need!(throttle.enter());
         let line = format!(
             "run --target {} --depth 16 --time 12s --out json",
             device.path().display()
@@ -56,9 +52,7 @@ fn a_control_group_is_found_and_named() {
 /// The same test on a file.
 #[test]
 fn a_control_group_over_a_file_is_found_and_named() {
-    let (Some(ext4), Some(throttle)) = (need(LoopFs::ext4(256 << 20)), need(Throttle::new())) else {
-        return;
-    };
+    let (ext4, throttle) = (need!(LoopFs::ext4(256 << 20)), need!(Throttle::new()));
     let file = ext4.path().join("f");
     let size = ["run", "--target", text(&file), "--size", "64m"];
     // The file is laid out before the limit applies.
@@ -68,7 +62,7 @@ fn a_control_group_over_a_file_is_found_and_named() {
     }
     let load = ["--depth", "16", "--time", "12s", "--cap", "disk:iops=500000"];
     let ran = {
-        let Some(_inside) = need(throttle.enter()) else { return };
+        let _inside = need!(throttle.enter());
         fathom(&[&size[..], &load].concat())
     };
     ran.expect(0, &["control group, reads of device", "out of reach"]);
@@ -79,7 +73,7 @@ fn a_control_group_over_a_file_is_found_and_named() {
 
 #[test]
 fn limits_are_named_and_mistakes_reported() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("f");
     let line = format!("run --target {} --size 8m --time 1s --rate 200iops", file.display());
     let arguments = split_words(&line);
@@ -94,7 +88,7 @@ fn limits_are_named_and_mistakes_reported() {
 /// to those of the machine.
 #[test]
 fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("combined.toml");
     let jobs = "cap = \"array:iops=40000,path=uncached\"\n\
                 [defaults]\nblock = \"4KiB\"\ndepth = 512\ntime = \"30s\"\nwarm-up = \"0s\"\n\
@@ -144,10 +138,7 @@ fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
     let answers: Vec<_> = (0..2)
         .map(|job| &json["diagnoses"][job]["diagnosis"]["layer"])
         .collect();
-    assert_eq!(
-        answers,
-        ["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]
-    );
+    answers.assert_is(&["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]);
     // The file states its limits, so the result keeps them.
     let again = fathom(&["explain", text(&saved)]);
     again.expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);

@@ -40,3 +40,26 @@ mod stopping;
 mod throttle;
 #[cfg(target_os = "linux")]
 mod truth;
+
+/// What most of these files use.
+mod prelude {
+    #[cfg(target_os = "linux")]
+    pub use crate::calling::loop_device;
+    pub use crate::calling::{PROGRAM, Ran, command, end, fathom, fathom_line, finish, signal, split_words, text};
+    pub use crate::{calling, sandbox};
+    pub use engine::clock::ClockStart;
+    pub use model::plan::Plan;
+    pub use model::results::Results;
+    pub use model::{Bytes, Nanos};
+    pub use run::RunContext;
+    pub use run::targets::guard::Permissions;
+    pub use serde_json::Value;
+    pub use std::fs;
+    pub use std::io::BufReader;
+    pub use std::path::{Path, PathBuf};
+    pub use std::process::{Child, Command, Stdio};
+    pub use std::sync::Mutex;
+    pub use std::sync::atomic::AtomicBool;
+    pub use std::time::{Duration, Instant};
+    pub use testbed::{AssertContains, AssertIs, Directory, need};
+}

@@ -1,14 +1,9 @@
 //! Files that fathom once created and that now contain the user's own data. No command changes them
 //! without permission.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
-use std::time::Duration;
+use testbed::{LoopFs, TmpFs};
 
-use testbed::{LoopFs, TmpFs, need};
-
-use crate::calling::{Ran, command, finish, split_words, text};
+use crate::prelude::*;
 
 const MIB: u64 = 1 << 20;
 
@@ -244,9 +239,7 @@ fn assert_nothing_is_lost(folder: &Path, cache: &'static str, commands: &[(&str,
 
 #[test]
 fn user_data_in_a_file_of_fathom_is_kept_by_every_command() {
-    let Some(fs) = need(LoopFs::ext4(256 * MIB)) else {
-        return;
-    };
+    let fs = need!(LoopFs::ext4(256 * MIB));
     assert_nothing_is_lost(fs.path(), "direct", COMMANDS);
 }
 
@@ -256,46 +249,38 @@ const FEW: usize = 3;
 /// There, an immediate change has the same timestamp, because timestamps are whole seconds.
 #[test]
 fn user_data_in_a_file_of_fathom_is_kept_with_timestamps_of_whole_seconds() {
-    let Some(fs) = need(LoopFs::ext4_with_whole_seconds(256 * MIB)) else {
-        return;
-    };
+    let fs = need!(LoopFs::ext4_with_whole_seconds(256 * MIB));
     assert_nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
 }
 
 #[test]
 fn user_data_in_a_file_of_fathom_is_kept_on_xfs() {
-    let Some(fs) = need(LoopFs::xfs(512 * MIB)) else { return };
+    let fs = need!(LoopFs::xfs(512 * MIB));
     assert_nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
 }
 
 #[test]
 fn user_data_in_a_file_of_fathom_is_kept_on_btrfs() {
-    let Some(fs) = need(LoopFs::btrfs(512 * MIB)) else {
-        return;
-    };
+    let fs = need!(LoopFs::btrfs(512 * MIB));
     assert_nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
 }
 
 #[test]
 fn user_data_in_a_file_of_fathom_is_kept_on_tmpfs() {
-    let Some(fs) = need(TmpFs::with_size(256 * MIB)) else {
-        return;
-    };
+    let fs = need!(TmpFs::with_size(256 * MIB));
     assert_nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
 }
 
 #[test]
 fn user_data_in_a_file_of_fathom_is_kept_without_attributes() {
-    let Some(fs) = need(TmpFs::without_attributes()) else {
-        return;
-    };
+    let fs = need!(TmpFs::without_attributes());
     assert_nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
 }
 
 /// Without permission, a screening only reads.
 #[test]
 fn a_screening_keeps_user_data_in_a_file_of_fathom() {
-    let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
+    let fs = need!(LoopFs::ext4(64 * MIB));
     let lost = find_losses(fs.path(), "direct", &WAYS[..1], &[("quick", &["quick", "{m}", "-q"])]);
     assert_eq!(lost, ["cat: quick was run"], "it only reads");
 }
@@ -303,7 +288,7 @@ fn a_screening_keeps_user_data_in_a_file_of_fathom() {
 /// Its contents are unknown: it may have been used for something else since.
 #[test]
 fn a_file_whose_run_was_killed_needs_permission() {
-    let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
+    let fs = need!(LoopFs::ext4(64 * MIB));
     let workspace = Workspace::new_in(fs.path(), "direct");
     workspace.make();
     let mut child = workspace.start_writing();
@@ -328,9 +313,7 @@ fn a_file_whose_run_was_killed_needs_permission() {
 /// A run leaves a file that later runs may use, regardless of how it ends.
 #[test]
 fn a_file_of_fathom_can_be_reused_from_run_to_run() {
-    let Some(fs) = need(LoopFs::ext4(256 * MIB)) else {
-        return;
-    };
+    let fs = need!(LoopFs::ext4(256 * MIB));
     let workspace = Workspace::new_in(fs.path(), "direct");
     workspace.make();
     for (name, words) in COMMANDS.iter().filter(|(name, _)| *name != "a trim") {

@@ -1,12 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGKILL.
 
-use std::fs;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-use testbed::{Directory, need};
-
-use crate::calling::{PROGRAM, Ran, command, end, fathom, names, signal, spawn, split_words, text, wait_until};
+use crate::calling::{names, spawn, wait_until};
+use crate::prelude::*;
 
 fn start(arguments: &[&str]) -> Child {
     spawn(&mut command(arguments))
@@ -60,7 +55,7 @@ fn an_ignored_hangup_stays_ignored() {
 
 #[test]
 fn an_interrupted_preparation_leaves_nothing() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     let child = start(&["run", "--target", text(&path), "--size", "1g", "--time", "1s"]);
     let began = Instant::now();
@@ -76,7 +71,7 @@ fn an_interrupted_preparation_leaves_nothing() {
 /// `timeout` signals its child and then the process group, as a stop script might.
 #[test]
 fn simultaneous_signals_are_one_request() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let child = start(&split_words(&format!(
         "run --target {} --size 8m --warm-up 0 --time 1m",
         folder.path().display()
@@ -94,7 +89,7 @@ fn simultaneous_signals_are_one_request() {
 
 #[test]
 fn a_killed_run_leaves_no_torn_result_and_the_next_one_removes_its_files() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let place = text(folder.path());
     let saved = folder.path().join("saved");
     let line = format!("run --target {place} --size 32m --time 2s --save {}", saved.display());

@@ -5,15 +5,12 @@
 //! opposite.
 
 use std::os::unix::fs::symlink;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
-use serde_json::Value;
-use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
+use testbed::{Limit, LoopDevice, LoopFs, LoopOptions, Throttle};
 
-use crate::calling::{PROGRAM, fathom, fathom_line, finish, loop_device, split_words, text};
+use crate::prelude::*;
 
 /// Runs one such test at a time, because they would disturb each other.
 fn take_turn() -> MutexGuard<'static, ()> {
@@ -70,21 +67,17 @@ fn verify(program: &[&str], device: &LoopDevice, require: &str, seconds: u32) ->
 fn reason_of_others(code: Option<i32>, json: &Value) -> &str {
     let clauses = json["verdict"]["clauses"].as_array().expect("a verdict has clauses");
     let clause = clauses.last().expect("a requirement has a clause");
-    assert_eq!(
-        (code, &clause["outcome"], &clause["cause"]),
-        (Some(2), &"inconclusive".into(), &"others".into()),
-        "{json:#}"
-    );
+    assert_eq!(code, Some(2), "{json:#}");
+    assert_eq!(&clause["outcome"], &"inconclusive".into(), "{json:#}");
+    assert_eq!(&clause["cause"], &"others".into(), "{json:#}");
     clause["reason"].as_str().expect("a clause has a reason")
 }
 
 #[test]
 fn a_cap_that_is_lowered_halfway_fails_with_the_change() {
     let _turn = take_turn();
-    let Some((device, throttle)) = throttled_device(2000) else {
-        return;
-    };
-    let Some(inside) = need(throttle.enter()) else { return };
+    let (device, throttle) = need!(throttled_device(2000));
+    let inside = need!(throttle.enter());
     let (code, json) = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_secs(11));
@@ -119,10 +112,8 @@ fn a_cap_that_is_lowered_halfway_fails_with_the_change() {
 #[test]
 fn a_throttle_that_is_slower_under_a_deep_queue_fails_no_rate() {
     let _turn = take_turn();
-    let Some((device, throttle)) = throttled_device(2000) else {
-        return;
-    };
-    let Some(_inside) = need(throttle.enter()) else { return };
+    let (device, throttle) = need!(throttled_device(2000));
+    let _inside = need!(throttle.enter());
     let line = format!(
         "verify {} --require iops>=2015 --time 30s --warm-up 5s --preflight 0 --silence IN-MEMORY --quiet --out json",
         text(device.path())
@@ -143,11 +134,9 @@ fn a_throttle_that_is_slower_under_a_deep_queue_fails_no_rate() {
 #[test]
 fn a_second_program_on_the_same_disk_is_named() {
     let _turn = take_turn();
-    let Some((device, throttle)) = throttled_device(2000) else {
-        return;
-    };
-    let Some(folder) = need(Directory::fast()) else { return };
-    let Some(_inside) = need(throttle.enter()) else { return };
+    let (device, throttle) = need!(throttled_device(2000));
+    let folder = need!(Directory::fast());
+    let _inside = need!(throttle.enter());
     // The kernel names a program by its file name.
     let hammer = folder.path().join("hammer");
     symlink(PROGRAM, &hammer).unwrap();
@@ -158,17 +147,14 @@ fn a_second_program_on_the_same_disk_is_named() {
     thread::sleep(Duration::from_secs(1));
     let (code, json) = verify_rate(&device, 1500, 8);
     let reason = reason_of_others(code, &json);
-    assert!(reason.contains("other programs moved"), "{reason}");
-    assert!(reason.contains("hammer"), "{reason}");
+    reason.assert_contains(&["other programs moved", "hammer"]);
 }
 
 #[test]
 fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
     let _turn = take_turn();
-    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT)) else {
-        return;
-    };
-    let Some(folder) = need(Directory::fast()) else { return };
+    let device = need!(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT));
+    let folder = need!(Directory::fast());
     let spin = folder.path().join("spin");
     symlink("/bin/sh", &spin).unwrap();
     let processors = thread::available_parallelism().unwrap().get();
@@ -181,8 +167,7 @@ fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
     let (code, json) = verify(&["chrt", "--idle", "0", PROGRAM], &device, require, 6);
     drop(loops);
     let reason = reason_of_others(code, &json);
-    assert!(reason.contains("other programs used"), "{reason}");
-    assert!(reason.contains("spin "), "{reason}");
+    reason.assert_contains(&["other programs used", "spin "]);
     let diagnosis = &json["diagnoses"][0]["diagnosis"];
     let sentence = diagnosis["sentence"].as_str().unwrap();
     if diagnosis["answer"] == "processor" {
@@ -198,10 +183,8 @@ fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
 #[test]
 fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     let _turn = take_turn();
-    let Some(disk) = need(LoopFs::ext4(256 << 20)) else {
-        return;
-    };
-    let Some(throttle) = need(Throttle::new()) else { return };
+    let disk = need!(LoopFs::ext4(256 << 20));
+    let throttle = need!(Throttle::new());
     // The file is created before the limit applies, and used by both tests.
     let file = disk.path().join("f");
     let line = format!(
@@ -212,7 +195,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     if need(throttle.set(disk.device().path(), Limit::ReadOperations(1000))).is_none() {
         return;
     }
-    let Some(_inside) = need(throttle.enter()) else { return };
+    let _inside = need!(throttle.enter());
     let verify = |require: &str| {
         let ran = fathom_line(&format!(
             "verify {} --require {require} --quick --silence IN-MEMORY --quiet --out json",
@@ -254,16 +237,14 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
 fn several_targets_share_a_promise() {
     let _turn = take_turn();
     let device = || loop_device(32);
-    let (Some(first), Some(second)) = (device(), device()) else {
-        return;
-    };
-    let Some(throttle) = need(Throttle::new()) else { return };
+    let (first, second) = (need!(device()), need!(device()));
+    let throttle = need!(Throttle::new());
     for device in [&first, &second] {
         if need(throttle.set(device.path(), Limit::ReadOperations(500))).is_none() {
             return;
         }
     }
-    let Some(_inside) = need(throttle.enter()) else { return };
+    let _inside = need!(throttle.enter());
     let verify = |targets: &[&str], require: &str, time: &str| {
         let line = format!("--require {require} --time {time} --warm-up 1s --preflight 0 --silence IN-MEMORY");
         let how = split_words(&line);

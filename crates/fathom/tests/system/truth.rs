@@ -47,9 +47,7 @@ fn the_kernel_counts_the_same_operations() {
 
 #[test]
 fn hits_of_the_page_cache_are_reported() {
-    let Some(folder) = need(Directory::on_disk()) else {
-        return;
-    };
+    let folder = need!(Directory::on_disk());
     let file = folder.path().join("f");
     let line = format!(
         "run --target {} --size 32m --time 1s --warm-up 0 --cache buffered",

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
+use testbed::need;
 
 use crate::calling::{self, Ran};
 use crate::environment::{drive, fio, press_program};
@@ -62,10 +63,8 @@ fn run_job_file(text: &str) -> (Ran, Value) {
 
 #[track_caller]
 fn check_job(job: &Value) {
-    assert_eq!(
-        (job["jobname"].as_str(), job["desc"].as_str()),
-        (Some("random"), Some("test"))
-    );
+    assert_eq!(job["jobname"].as_str(), Some("random"));
+    assert_eq!(job["desc"].as_str(), Some("test"));
     assert_eq!(job["error"], 0);
     // Four clones, each with 700 reads and 300 writes per second. A busy machine may reach less.
     let iops = |direction: &str| job[direction]["iops"].as_f64().unwrap();
@@ -83,9 +82,7 @@ fn check_job(job: &Value) {
 /// With existing files and an interrupt, the job file needs no change.
 #[test]
 fn a_published_job_file_runs_unchanged_until_an_interrupt() {
-    let (Some(drive), Some(press)) = (drive(), press_program()) else {
-        return;
-    };
+    let (drive, press) = (need!(drive()), need!(press_program()));
     let files = JobFiles::on(&drive);
     for path in files.paths() {
         if let Err(error) = fs::File::create(&path).unwrap().set_len(25 << 30) {
@@ -122,7 +119,7 @@ fn a_published_job_file_runs_unchanged_until_an_interrupt() {
 /// With a smaller size and runtime, also with the line ends of Windows.
 #[test]
 fn a_published_job_file_runs_to_its_end() {
-    let Some(drive) = drive() else { return };
+    let drive = need!(drive());
     let _files = JobFiles::on(&drive);
     assert_eq!(drive, Path::new(r"F:\"), "the file names this drive");
     let shorter = read_published()

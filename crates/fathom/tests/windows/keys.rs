@@ -3,6 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use testbed::need;
+
 use crate::calling::{PROGRAM, Ran};
 use crate::environment::{diskspd, press_program};
 use crate::sandbox::split_words;
@@ -83,7 +85,7 @@ fn an_interrupted_preparation_leaves_no_file() {
 /// The report is not read, so the program waits forever after the first key.
 #[test]
 fn a_second_ctrl_c_ends_the_program_immediately() {
-    let Some(press) = press_program() else { return };
+    let press = need!(press_program());
     let sandbox = diskspd();
     let job = |number: u32| {
         format!("[[job]]\nname = \"job{number}\"\ntarget = \"null\"\nrate = 20\ntime = \"10m\"\nwarm-up = \"0\"\n")
@@ -195,10 +197,8 @@ fn named_events_start_and_stop_runs() {
     sandbox.file("f", 1 << 20);
     let [go, stop] = ["go", "stop"].map(|what| format!("fathom-{}-{what}", std::process::id()));
     let missing = sandbox.line(&format!("-ye{go} -d1 f"));
-    assert_eq!(
-        (missing.code, missing.err),
-        (Some(1), format!("Error opening event '{go}'\n"))
-    );
+    assert_eq!(missing.code, Some(1));
+    assert_eq!(missing.err, format!("Error opening event '{go}'\n"));
     let mut waiting = sandbox.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(startup_ms() as u64));
     assert!(waiting.try_wait().unwrap().is_none(), "the run waits");

@@ -5,6 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use model::plan::EngineKind;
+use testbed::need;
 
 use crate::calling::{self, Ran, fathom, text};
 use crate::environment::{diskspd, fio, read_only_file, small_drive};
@@ -127,13 +128,10 @@ fn diskspd_reports_missing_files_and_directories() {
     ran.expect(1, &[&opening, "-c1G"]);
     fs::create_dir(sandbox.path().join("folder")).unwrap();
     let ran = sandbox.noted("-d60 folder");
-    ran.expect(
-        1,
-        &[
-            &format!("Error opening file: folder [{ACCESS_DENIED}]"),
-            "hint: name a file in it",
-        ],
-    );
+    ran.exits(1).prints(&[
+        &format!("Error opening file: folder [{ACCESS_DENIED}]"),
+        "hint: name a file in it",
+    ]);
     assert_eq!(sandbox.names(), ["folder"]);
 }
 
@@ -192,7 +190,7 @@ fn the_io_ring_is_used_or_refused() {
 
 #[test]
 fn a_file_without_write_permission_is_refused() {
-    let Some(path) = read_only_file() else { return };
+    let path = need!(read_only_file());
     let file = text(&path);
     check_diskspd_error(
         &format!("-d60 -w100 {file}"),
@@ -207,7 +205,7 @@ fn a_file_without_write_permission_is_refused() {
 
 #[test]
 fn a_full_disk_is_reported() {
-    let Some(drive) = small_drive() else { return };
+    let drive = need!(small_drive());
     let path = drive.join("f.dat");
     let file = text(&path);
     let ran = check_diskspd_error(

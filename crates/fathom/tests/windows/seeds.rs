@@ -2,6 +2,7 @@
 //! and paths are changed.
 
 use roxmltree::{Document, Node};
+use testbed::need;
 
 use crate::calling::Ran;
 use crate::environment::{DriveFolder, diskspd};
@@ -111,9 +112,7 @@ fn parse_table(report: &str, title: &str) -> (Vec<String>, Vec<Vec<String>>, Vec
 #[test]
 fn text_reports_have_the_format_of_diskspd() {
     for seed in &SEEDS {
-        let Some(folder) = DriveFolder::new("seeds-text") else {
-            return;
-        };
+        let folder = need!(DriveFolder::new("seeds-text"));
         let (ran, typed, paths) = seed.run(&folder, "");
         let report = &ran.out;
         let echo = format!("\nCommand Line: diskspd.exe {typed}\n\nInput parameters:\n\n\ttimespan:   1\n");
@@ -171,9 +170,7 @@ fn text_reports_have_the_format_of_diskspd() {
 #[test]
 fn xml_reports_have_the_format_of_diskspd() {
     for seed in &SEEDS {
-        let Some(folder) = DriveFolder::new("seeds-xml") else {
-            return;
-        };
+        let folder = need!(DriveFolder::new("seeds-xml"));
         let (ran, typed, paths) = seed.run(&folder, "-Rxml ");
         let document = Document::parse(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out));
         let names = |node: Node| -> Vec<String> {

@@ -18,6 +18,7 @@ use model::pace::Schedule;
 use model::plan::{Depth, Job, Pacing, Pattern, Plan, Stop, Stream, StreamTarget, TargetId, Think, Worker};
 use model::sequence::{Operation, Sequence};
 use model::{Direction, Nanos, PerDirection};
+use testbed::With;
 
 /// An operation that was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -387,8 +388,6 @@ impl<'plan> LiveStream<'plan> {
 
 /// A pattern with one access for all directions.
 pub fn build_pattern(access: model::access::Access, block: u64, alignment: u64) -> Pattern {
-    Pattern {
-        alignment: PerDirection::all(model::Bytes(alignment)),
-        ..Pattern::simple(access, model::Bytes(block))
-    }
+    Pattern::simple(access, model::Bytes(block))
+        .with(|pattern| pattern.alignment = PerDirection::all(model::Bytes(alignment)))
 }

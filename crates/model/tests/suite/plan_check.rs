@@ -1,15 +1,11 @@
 //! Plans with one mistake each, and the complaint that each must cause.
 
-use model::access::{Access, AtEnd, Once, Placement, Sequential, Uniform};
-use model::block_size::{BlockSizes, SizeShare};
-use model::content::Content;
-use model::mix::{Mix, MixRule};
 use model::plan::{
-    Control, Dependency, Depth, FileService, Grid, GridScope, Job, LatencyTarget, Pacing, Plan, Precision, Rate,
-    SimulatedDevice, SimulatedService, SteadyState, Stop, Stream, StreamTarget, TargetId, TargetKind, Think,
-    ThinkCount, TrackedMetric, Workload,
+    Control, Dependency, FileService, LatencyTarget, Precision, SimulatedDevice, SimulatedService, SteadyState,
+    TargetKind, TrackedMetric, Workload,
 };
-use model::{Bytes, Nanos, PerDirection, testing};
+
+use crate::prelude::*;
 
 /// One job with one worker on one file, and no mistakes.
 fn sound() -> Plan {
@@ -72,11 +68,9 @@ fn targets_must_exist() {
     );
     check(
         |plan| {
-            let device = SimulatedDevice {
-                servers: 1,
-                service: SimulatedService::Exponential { mean_ns: Nanos(0) },
-                ..SimulatedDevice::default()
-            };
+            let device = SimulatedDevice::default().with(|device| {
+                (device.servers, device.service) = (1, SimulatedService::Exponential { mean_ns: Nanos(0) })
+            });
             plan.targets[0].kind = TargetKind::Simulated { device };
         },
         "target 0 (/mnt/a): a simulated device needs a service time above 0: its clock stops without one",
@@ -121,13 +115,7 @@ fn a_job_needs_a_stop_condition() {
     check_job(|job| job.stop.passes = Some(0), at_once);
     check_job(|job| job.stop.region_percent = Some(0), at_once);
     check_job(
-        |job| {
-            job.stop = Stop {
-                operations: Some(1),
-                repeat_until_time: true,
-                ..Stop::default()
-            }
-        },
+        |job| job.stop = Stop::default().with(|stop| (stop.operations, stop.repeat_until_time) = (Some(1), true)),
         "job `first`: the job repeats until its time is over, but has no time",
     );
 }
@@ -140,12 +128,7 @@ fn passes_must_end() {
             job.workers[0].streams[0].pattern.access = vec![access];
         }
     };
-    let walk = |at_end| {
-        Access::Sequential(Sequential {
-            at_end,
-            ..Sequential::default()
-        })
-    };
+    let walk = |at_end| Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = at_end));
     let endless = "job `first`: the job ends after a number of passes, but a pass of its access \
                    pattern never ends: set a time as well";
     check_job(passes(walk(AtEnd::Finish)), "");

@@ -16,6 +16,7 @@ use model::results::{
 };
 use model::{Bytes, Direction, Nanos, PerDirection, testing};
 use proptest::prelude::*;
+use testbed::With;
 
 /// An operation as a worker would record it.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +34,7 @@ const INTERVAL: u64 = 1_000_000_000;
 /// The results of one host with the operations it executed.
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn host(name: &str, operations: &[Done]) -> Results {
-    let mut job = JobResults {
-        name: "job".into(),
-        ended: Some(EndReason::Time),
-        ..JobResults::default()
-    };
+    let mut job = JobResults::default().with(|job| (job.name, job.ended) = ("job".into(), Some(EndReason::Time)));
     for worker in 0..WORKERS {
         job.workers.push(WorkerResults {
             worker: worker as u32,
@@ -103,18 +100,10 @@ fn host(name: &str, operations: &[Done]) -> Results {
     ];
     let device = HostDeviceUse {
         host: 0,
-        counters: DeviceUse {
-            name: "sda".into(),
-            ..DeviceUse::default()
-        },
+        counters: DeviceUse::default().with(|device_use| device_use.name = "sda".into()),
     };
-    let environment = Environment {
-        host: Host {
-            name: name.into(),
-            ..Host::default()
-        },
-        ..Environment::default()
-    };
+    let environment = Environment::default()
+        .with(|environment| environment.host = Host::default().with(|host| host.name = name.into()));
     let step = StepResults {
         jobs: vec![job],
         devices: vec![device.clone()],
@@ -331,10 +320,7 @@ fn intervals_around_the_window_add_up_in_order() {
 
 #[test]
 fn facts_of_targets_are_found_by_their_number_in_the_plan() {
-    let facts = |path: &str| TargetFacts {
-        path: path.into(),
-        ..TargetFacts::default()
-    };
+    let facts = |path: &str| TargetFacts::default().with(|target_facts| target_facts.path = path.into());
     let mut plan = Plan::default();
     let target = testing::file("x");
     plan.targets = vec![target.clone(), target];
@@ -372,11 +358,8 @@ fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
 #[test]
 fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
     let check = |a: Option<EndReason>, other: Option<EndReason>, expected: Option<EndReason>| {
-        let results_ended = |ended: &Option<EndReason>| {
-            let mut results = host("a", &[]);
-            results.steps[0].jobs[0].ended = ended.clone();
-            results
-        };
+        let results_ended =
+            |ended: &Option<EndReason>| host("a", &[]).with(|results| results.steps[0].jobs[0].ended = ended.clone());
         for sum in [
             merged(results_ended(&a), results_ended(&other)),
             merged(results_ended(&other), results_ended(&a)),
@@ -494,10 +477,7 @@ fn full() -> Results {
     });
     let stream = &mut worker.streams[0];
     stream.targets = vec![0];
-    let mut flushes = SyncResults {
-        operations: 1,
-        ..SyncResults::default()
-    };
+    let mut flushes = SyncResults::default().with(|sync_results| sync_results.operations = 1);
     flushes.latency.record(123_456);
     stream.sync = Some(flushes);
     stream.lifetime.write = Counts::new(9, Bytes(10));
@@ -566,15 +546,10 @@ fn environment() -> Environment {
             size: Bytes::gib(1),
             direct_alignment: Bytes(512),
             prepared: "written".into(),
-            file_system: Some(FileSystem {
-                kind: "ext4".into(),
-                ..FileSystem::default()
-            }),
-            devices: vec![Device {
-                name: "nvme0n1".into(),
-                model: Some("disk".into()),
-                ..Device::default()
-            }],
+            file_system: Some(FileSystem::default().with(|file_system| file_system.kind = "ext4".into())),
+            devices: vec![
+                Device::default().with(|device| (device.name, device.model) = ("nvme0n1".into(), Some("disk".into()))),
+            ],
             stored_in: vec!["tmpfs".into()],
             allocation: Some(Allocation {
                 unwritten_unknown: true,

@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use model::access::{Access, Advance, AtEnd, Mixed, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
-use model::block_size::{BlockSizes, SizeShare};
-use model::draws::{DrawsForm, Reduction};
-use model::mix::{Mix, MixRule};
+use model::access::{Advance, OnceMethod};
 use model::plan::Pattern;
 use model::sequence::{Operation, Sequence};
-use model::{Bytes, Direction, PerDirection};
 use proptest::prelude::*;
+
+use crate::prelude::*;
 
 const UNIT: u64 = 512;
 
@@ -35,11 +33,9 @@ fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsFo
 fn a_pass_with_holes_ends_where_an_operation_does_not_fit() {
     let walk = |skip: i64, block: u64, length: u64| {
         let pattern = Pattern {
-            access: vec![Access::Sequential(Sequential {
-                advance: Advance::Length { skip },
-                at_end: AtEnd::Finish,
-                ..Sequential::default()
-            })],
+            access: vec![Access::Sequential(Sequential::default().with(|sequential| {
+                (sequential.advance, sequential.at_end) = (Advance::Length { skip }, AtEnd::Finish)
+            }))],
             sizes: PerDirection::all(BlockSizes::Fixed { size: Bytes(block) }),
             ..Pattern::default()
         };
@@ -198,10 +194,7 @@ proptest! {
         // All directions share positions, so room for the longest operation is sufficient for all.
         let longest = sizes.iter().map(|(_, sizes)| sizes.max().0).max().unwrap_or(0);
         let length = 2 * longest + room;
-        let pattern = Pattern {
-            sizes,
-            ..Pattern::simple(access, Bytes::kib(4))
-        };
+        let pattern = Pattern::simple(access, Bytes::kib(4)).with(|pattern| pattern.sizes = sizes);
         let all = operations(mix, &pattern, base, length, form, 300);
         prop_assert!(!all.is_empty());
         for operation in &all {
@@ -236,10 +229,7 @@ proptest! {
         mix in any_mix(), access in any_access_of_dialects(), sizes in prop_oneof![any_sizes(), Just(BlockSizes::default())],
         form in any_form(), max in 1usize..70,
     ) {
-        let pattern = Pattern {
-            sizes: PerDirection::all(sizes),
-            ..Pattern::simple(access, Bytes::kib(4))
-        };
+        let pattern = Pattern::simple(access, Bytes::kib(4)).with(|pattern| pattern.sizes = PerDirection::all(sizes));
         let start = || {
             let mut draws = form.start();
             let sequence = Sequence::new(mix, &pattern, 0, 1 << 20, 4, &Arc::default(), &mut draws).expect("it fits");

@@ -177,6 +177,7 @@ mod tests {
     use model::PerDirection;
     use model::event::Counts;
     use model::histogram::Histogram;
+    use testbed::With;
 
     fn interval(reads: u64, writes: u64) -> Event {
         let counts = |operations: u64| Counts {
@@ -193,15 +194,8 @@ mod tests {
             epoch: 0,
             start_ns: Nanos(0),
             length_ns: Nanos::secs(1),
-            counts: PerDirection {
-                read: counts(reads),
-                write: counts(writes),
-                trim: Counts::default(),
-            },
-            latency: PerDirection {
-                read: Some(latency),
-                ..PerDirection::default()
-            },
+            counts: PerDirection::new(counts(reads), counts(writes), Counts::default()),
+            latency: PerDirection::default().with(|per_direction| per_direction.read = Some(latency)),
             in_flight_ns: Nanos(0),
             depth: 1,
             targets: Vec::new(),

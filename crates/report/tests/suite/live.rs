@@ -2,15 +2,11 @@
 //! golden files. `INSTA_UPDATE=always` rewrites them.
 
 use crate::check;
-use model::environment::{CoreUse, DeviceUse};
-use model::event::{
-    Counts, DeviceUnder, EndReason, Event, Interval, Phase, RankFigures, RankNow, RankState, TargetInterval,
-};
-use model::finding::Severity;
+use crate::prelude::*;
+use model::environment::CoreUse;
+use model::event::{Counts, DeviceUnder, Event, Interval, Phase, RankFigures, RankNow, RankState, TargetInterval};
 use model::histogram::Histogram;
 use model::plan::{Job, Phases, Plan, Stop};
-use model::testing::assert_contains;
-use model::{Bytes, Nanos, PerDirection, testing};
 use report::live::{Machine, State, ViewOptions, draw};
 use unicode_width::UnicodeWidthStr;
 
@@ -93,11 +89,9 @@ fn interval(interval: Interval) -> Event {
 
 /// The progress of one of several ranks.
 fn rank(number: u32, of: u32, state: RankState, iops: f64) -> Event {
-    let figures = RankFigures {
-        iops,
-        p99_ns: Some(400_000 + 1_000 * u64::from(number)),
-        ..RankFigures::default()
-    };
+    let figures = RankFigures::default().with(|rank_figures| {
+        (rank_figures.iops, rank_figures.p99_ns) = (iops, Some(400_000 + 1_000 * u64::from(number)))
+    });
     Event::Rank(Box::new(RankNow {
         rank: number,
         rank_count: of,
@@ -271,8 +265,7 @@ fn percentiles_of_few_operations_are_marked() {
 #[test]
 fn control_characters_in_a_name_are_escaped() {
     let mut state = State::default();
-    let mut plan = plan();
-    plan.steps[0].jobs[0].name = "\x1b[2Jevil\r\n".into();
+    let plan = plan().with(|plan| plan.steps[0].jobs[0].name = "\x1b[2Jevil\r\n".into());
     state.begin(&plan, None);
     state.apply(&Event::Phase {
         step: 0,
@@ -283,8 +276,7 @@ fn control_characters_in_a_name_are_escaped() {
     });
     state.push_message(Severity::Note, "a \x1b]0;title\x07 of others");
     let text = shown(&state, LOOK, 80, 24);
-    assert!(text.contains("\\u001b[2J"), "{text:?}");
-    assert!(text.contains("a \\u001b]0;title\\u0007 of others"), "{text}");
+    text.assert_contains(&["\\u001b[2J", "a \\u001b]0;title\\u0007 of others"]);
 }
 
 /// A second of several ranks: the fourth is slow, the fifth late and the last lost.
@@ -331,9 +323,5 @@ fn the_preparation_of_each_host_is_shown() {
     state.apply(&rank(0, 2, RankState::Ready, 0.0));
     state.apply(&rank(1, 2, RankState::Preparing, 0.0));
     let text = shown(&state, LOOK, 80, 24);
-    assert!(
-        text.contains("0 db1") && text.contains("ready") && text.contains("1 db1") && text.contains("preparing"),
-        "{text}"
-    );
-    assert!(text.contains("1 host"), "{text}");
+    text.assert_contains(&["0 db1", "ready", "1 db1", "preparing", "1 host"]);
 }

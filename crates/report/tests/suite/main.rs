@@ -20,3 +20,18 @@ fn check(name: &str, text: &str) {
     settings.set_omit_expression(true);
     settings.bind(|| assert_snapshot!(name, text));
 }
+
+/// What most of these files use.
+mod prelude {
+    pub use model::environment::DeviceUse;
+    pub use model::event::EndReason;
+    pub use model::finding::{Finding, Severity};
+    pub use model::plan::{Control, Dialect, EngineKind};
+    pub use model::results::{Point, Results, Series, StepResults};
+    pub use model::testing::assert_contains;
+    pub use model::{Bytes, Direction, Nanos, PerDirection, testing};
+    pub use serde_json::Value;
+    pub use std::fs;
+    pub use std::path::Path;
+    pub use testbed::{AssertContains, AssertIs, With};
+}

@@ -2,11 +2,10 @@
 //! structure" and "Metric types") with an independent parser, and its values against the results.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
-use model::results::Results;
 use report::formats;
+
+use crate::prelude::*;
 
 fn results(name: &str) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -283,7 +282,7 @@ fn the_parser_is_strict() {
 fn the_dashboard_uses_metrics_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read_source = |path: &str| fs::read_to_string(root.join(path)).unwrap();
-    let dashboard: serde_json::Value = serde_json::from_str(&read_source("docs/grafana.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&read_source("docs/grafana.json")).unwrap();
     let names_in = |text: &str| -> BTreeSet<String> {
         let parts = text.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
         let names = parts.filter(|part| part.starts_with("fathom_")).map(str::to_owned);

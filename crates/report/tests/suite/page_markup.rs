@@ -1,11 +1,11 @@
 //! Single parts of a page: colours, figures of charts, notes of a verdict.
 
-use model::finding::{Finding, Severity};
 use report::html::page::{Clause, Line, Page, Tone, Verdict};
 use report::html::run::PageContext;
 use report::html::{self, run};
 
 use super::pages::{results, verdict_context};
+use crate::prelude::*;
 
 /// The bar of a limit was red on a page that passed.
 #[test]
@@ -15,11 +15,8 @@ fn a_bottleneck_is_not_red_if_the_load_passes() {
     let markup = |tone: Tone| {
         let mut context = verdict_context();
         context.verdict.tone = tone;
-        context.verdict.clauses = vec![Clause {
-            tone,
-            line: Some(Line::Iops(1000.0)),
-            ..Clause::default()
-        }];
+        context.verdict.clauses =
+            vec![Clause::default().with(|clause| (clause.tone, clause.line) = (tone, Some(Line::Iops(1000.0))))];
         html::file(&run::create_page(&results, &context))
     };
     let (bad, good) = (markup(Tone::Bad), markup(Tone::Partly));
@@ -39,17 +36,12 @@ fn figures_of_named_points_have_a_row_each() {
         mean_ns,
     };
     let chart = run::plane_chart("plane", "Rate and latency", &[point(16, 1e6), point(32, 2e6)]);
-    let page = Page {
-        charts: chart.into_iter().collect(),
-        ..Page::default()
-    };
+    let page = Page::default().with(|page| page.charts = chart.into_iter().collect());
     let text = html::file(&page);
-    for row in [
+    text.assert_contains(&[
         "<th scope=\"row\">depth 16</th><td>2,200</td><td>1</td>",
         "<th scope=\"row\">depth 32</th><td>2,200</td><td>2</td>",
-    ] {
-        assert!(text.contains(row), "{text}");
-    }
+    ]);
 }
 
 #[test]
@@ -57,23 +49,13 @@ fn other_programs_do_not_weaken_a_pass() {
     let mut results = results("mixed");
     results.findings = vec![Finding::new("OTHER-LOAD", Severity::Warning, "50 % of the traffic")];
     let notes = |tone: Tone| {
-        let verdict = Verdict {
-            word: "X".into(),
-            tone,
-            ..Verdict::default()
-        };
-        let context = PageContext {
-            verdict,
-            ..PageContext::default()
-        };
+        let verdict = Verdict::default().with(|verdict| (verdict.word, verdict.tone) = ("X".into(), tone));
+        let context = PageContext::default().with(|context| context.verdict = verdict);
         run::create_page(&results, &context).verdict.notes.join(" ")
     };
     for tone in [Tone::Good, Tone::Partly] {
         assert!(!notes(tone).contains("rely"), "{}", notes(tone));
     }
     let bad = notes(Tone::Bad);
-    assert!(
-        bad.contains("Do not rely on these figures: other programs used the disk (see Findings)."),
-        "{bad}"
-    );
+    bad.assert_contains(&["Do not rely on these figures: other programs used the disk (see Findings)."]);
 }

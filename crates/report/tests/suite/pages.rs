@@ -3,15 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 
 use crate::check;
+use crate::prelude::*;
 use model::diagnosis::{Answer, Diagnosis, JobDiagnosis, LayerUse};
 use model::event::{Counts, Phase};
-use model::finding::{Finding, Severity};
-use model::results::{PhaseInterval, Results};
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::results::PhaseInterval;
 use report::html::chart::{Chart, Form, X};
 use report::html::page::{Block, Clause, JudgeCommand, Line, Page, Tone, Verdict};
 use report::html::run::{self, Change, PageContext};
@@ -117,11 +114,7 @@ pub(super) fn verdict_context() -> PageContext {
             },
             ..JobDiagnosis::default()
         }],
-        changes: vec![Change {
-            at_secs: 1.0,
-            words: "100 to 50 IOPS".into(),
-            ..Change::default()
-        }],
+        changes: vec![Change::default().with(|change| (change.at_secs, change.words) = (1.0, "100 to 50 IOPS".into()))],
         ..PageContext::default()
     }
 }
@@ -142,10 +135,7 @@ fn a_page_of_several_jobs() {
 #[test]
 fn a_repetition_at_twice_the_depth_is_no_part_of_the_first_screen() {
     let mut results = results("steps");
-    let context = PageContext {
-        diagnoses: verdict_context().diagnoses,
-        ..PageContext::default()
-    };
+    let context = PageContext::default().with(|context| context.diagnoses = verdict_context().diagnoses);
     assert!(run::create_page(&results, &context).tiles.is_empty(), "several jobs");
     results.plan.origin.arguments = ["fathom", "run", "--confirm"].map(str::to_owned).to_vec();
     let page = run::create_page(&results, &context);
@@ -422,10 +412,7 @@ fn names_are_escaped() {
         text.contains("&lt;/script&gt;&lt;script&gt;alert(1)"),
         "the name is there as text"
     );
-    assert_eq!(
-        to_identifier(nasty),
-        "script--script-alert-1---script-----img-src-x-onerror-aler"
-    );
+    to_identifier(nasty).assert_is("script--script-alert-1---script-----img-src-x-onerror-aler");
 }
 
 #[test]
@@ -475,13 +462,10 @@ fn a_judged_result_is_repeated_and_judged_again() {
         next.sentence,
         "Stop the other programs (mysqld), then repeat for the full time: --time 300s. On host example, in /home/dba:"
     );
-    assert_eq!(
-        next.advice,
-        [
-            "`fathom run --target /d --save a-again.fathom --report a-again.html --time 300s`",
-            "`fathom report a-again.fathom --require 'p99<=3ms' -o b-again.html`",
-        ]
-    );
+    next.advice.assert_is(&[
+        "`fathom run --target /d --save a-again.fathom --report a-again.html --time 300s`",
+        "`fathom report a-again.fathom --require 'p99<=3ms' -o b-again.html`",
+    ]);
 }
 
 #[test]
@@ -508,10 +492,8 @@ fn an_untested_figure_and_a_judged_percentile_are_shown() {
     };
     let page = run::create_page(&results, &context);
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
-    assert_eq!(
-        next.advice[1],
-        "to test the throughput as well: `fathom verify d.toml --report a-throughput.html --block 64KiB`"
-    );
+    next.advice[1]
+        .assert_is("to test the throughput as well: `fathom verify d.toml --report a-throughput.html --block 64KiB`");
     assert!(page.tiles.iter().any(|tile| tile.name == "99.9 % took no longer than"));
     // `verify` takes its load from options, not from the job file.
     let help = page.findings[0].help.as_ref().unwrap();
@@ -522,10 +504,7 @@ fn an_untested_figure_and_a_judged_percentile_are_shown() {
 fn a_page_without_a_promise_explains_how_to_judge_the_result() {
     let mut results = results("mixed");
     results.hosts[0].environment.targets[0].kind = "file".into();
-    let context = PageContext {
-        comparison: "An operation took 1 ms.".into(),
-        ..PageContext::default()
-    };
+    let context = PageContext::default().with(|context| context.comparison = "An operation took 1 ms.".into());
     let judge = |results: &Results| {
         let page = run::create_page(results, &context);
         let next = page.lead.into_iter().find(|lead| lead.topic == "What next").unwrap();
@@ -587,8 +566,7 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
 
 #[test]
 fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
-    let mut context = verdict_context();
-    context.verdict.headline = "misses iops >= 4000 by 51 %".into();
+    let context = verdict_context().with(|context| context.verdict.headline = "misses iops >= 4000 by 51 %".into());
     let text = html::file(&run::create_page(&results("mixed"), &context));
     assert!(text.contains("mixed: misses iops &gt;= 4,000 by 51 %</title>"));
     let terms = text.split("<section id=\"terms\">").nth(1).unwrap();
@@ -605,9 +583,7 @@ fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
 fn a_page_loads_nothing_from_other_hosts() {
     let text = html::file(&run::create_page(&results("mixed"), &PageContext::default()));
     assert!(text.contains("default-src 'none'"));
-    for word in [" src=", "<link", "url(", "@import", "fetch(", "XMLHttpRequest"] {
-        assert!(!text.contains(word), "{word}");
-    }
+    text.assert_lacks(&[" src=", "<link", "url(", "@import", "fetch(", "XMLHttpRequest"]);
 }
 
 #[test]
@@ -641,10 +617,7 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
         ],
         ..Verdict::default()
     };
-    let context = PageContext {
-        verdict,
-        ..PageContext::default()
-    };
+    let context = PageContext::default().with(|context| context.verdict = verdict);
     let page = run::create_page(&results, &context);
     let charts = charts(&page);
     let lines = |chart: &str| -> Vec<(f64, String)> {
@@ -673,15 +646,9 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
     // The name of a file that was created for the run is not shown.
     assert!(!page.about[0].contains("fathom-7.dat"), "{:?}", page.about);
     let help = page.findings[0].help.as_deref().unwrap();
-    assert!(
-        help.contains("`fathom sweep /data --size 1GiB --block ") && help.contains(" --over depth=1..64`"),
-        "{help}"
-    );
+    help.assert_contains(&["`fathom sweep /data --size 1GiB --block ", " --over depth=1..64`"]);
     let file = html::file(&page);
-    assert!(
-        file.contains("35,306 operations came late") && file.contains("iops &gt;=\u{a0}60,000"),
-        "{file}"
-    );
+    file.assert_contains(&["35,306 operations came late", "iops &gt;=\u{a0}60,000"]);
     // Commands can be copied unchanged.
     assert!(file.contains("&#39;iops&gt;=60000,p99&lt;=3ms&#39;"));
 }

@@ -1,17 +1,9 @@
 //! Targets that steps recreate, failures that end other workers, counts of waits, effective ranges.
 
-use crate::support::{device, plan, plan_on, run_job, stream, try_run, worker};
-use model::access::{Access, Placement, RangeBasis, RangeShare, Ranges, RangesRule};
-use model::content::Content;
-use model::event::EndReason;
-use model::mix::Mix;
-use model::plan::{
-    AtEndOfJob, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault,
-    Step, Stop, StreamTarget, Target, TargetId, TargetKind,
-};
-use model::plan::{Pacing, SimulatedDevice};
-use model::{Bytes, Nanos, PerDirection};
-use run::RunError;
+use model::access::{RangeBasis, RangeShare, Ranges, RangesRule};
+use model::plan::{AtEndOfJob, EndsWith, LatencyPoints, PrepareWhen, Step, Target};
+
+use crate::prelude::*;
 
 fn recreated(path: &str, size: Bytes, content: Content) -> Target {
     Target {
@@ -51,10 +43,7 @@ fn steps_on(targets: Vec<Target>, mix: Mix) -> Plan {
 fn each_step_recreates_its_file_with_the_size_of_that_step() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat").display().to_string();
-    let existing = Target {
-        prepare: Prepare::Existing,
-        ..recreated(&path, Bytes(0), Content::Zeros)
-    };
+    let existing = recreated(&path, Bytes(0), Content::Zeros).with(|target| target.prepare = Prepare::Existing);
     let targets = vec![
         recreated(&path, Bytes::mib(2), Content::Counting),
         // The file that the first step has created and written to.
@@ -72,7 +61,7 @@ fn each_step_recreates_its_file_with_the_size_of_that_step() {
     assert!(results.steps.iter().all(|step| step.jobs[0].total().operations == 100));
     // The last step wrote zeros into a file with new contents, so no zeros of the first step
     // remain.
-    let bytes = std::fs::read(&path).unwrap();
+    let bytes = fs::read(&path).unwrap();
     assert_eq!(bytes.len(), 600 << 10);
     let blocks = bytes.chunks(4096);
     let counting = |block: &&[u8]| block.iter().enumerate().all(|(index, byte)| *byte == index as u8);
@@ -94,7 +83,7 @@ fn a_target_that_is_prepared_once_is_not_recreated() {
     plan.targets.truncate(1);
     plan.prepare_once = vec![TargetId(0)];
     let (_, events) = try_run(plan).unwrap();
-    let prepared = |event: &&model::event::Event| matches!(event, model::event::Event::Prepared { .. });
+    let prepared = |event: &&Event| matches!(event, Event::Prepared { .. });
     assert_eq!(events.iter().filter(prepared).count(), 1);
 }
 
@@ -102,19 +91,19 @@ fn a_target_that_is_prepared_once_is_not_recreated() {
 fn a_step_that_cannot_be_prepared_keeps_earlier_results() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::create_dir(folder.path().join("gone")).unwrap();
+    fs::create_dir(folder.path().join("gone")).unwrap();
     let targets = vec![
         recreated(&path("a.dat"), Bytes::mib(1), Content::Counting),
         recreated(&path("gone/b.dat"), Bytes::mib(1), Content::Counting),
     ];
     let impossible = steps_on(targets, Mix::READS);
     let gone = folder.path().join("gone");
-    let interrupt = std::sync::atomic::AtomicBool::new(false);
-    let permissions = run::targets::guard::Permissions::default();
-    let context = run::RunContext::new(engine::clock::ClockStart::now().calibrate(), &interrupt, &permissions);
+    let interrupt = AtomicBool::new(false);
+    let permissions = Permissions::default();
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let results = run::execute(impossible, context, &mut |event| {
-        if matches!(event, model::event::Event::JobEnded { .. }) {
-            let _ = std::fs::remove_dir(&gone);
+        if matches!(event, Event::JobEnded { .. }) {
+            let _ = fs::remove_dir(&gone);
         }
     })
     .unwrap();
@@ -134,14 +123,11 @@ fn a_directory_is_not_recreated_as_a_file() {
     ))
     .unwrap_err();
     assert!(matches!(error, RunError::Targets(_)), "{error}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 fn failing_late() -> SimulatedDevice {
-    SimulatedDevice {
-        faults: vec![SimulatedFault::nth(50, 5)],
-        ..device()
-    }
+    device().with(|device| device.faults = vec![SimulatedFault::nth(50, 5)])
 }
 
 #[test]
@@ -154,15 +140,12 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
         let mut sound = both.targets[0].clone();
         sound.kind = TargetKind::Simulated { device: device() };
         both.targets.push(sound);
-        both.steps[0].jobs[0].ends_with = EndsWith {
-            workers_on_failure: together,
-            ..EndsWith::default()
-        };
+        both.steps[0].jobs[0].ends_with = EndsWith::default().with(|ends_with| ends_with.workers_on_failure = together);
         let job = run_job(both);
         let failure = job.workers[0].failure.as_ref().unwrap();
         let operation = failure.operation.as_ref().unwrap();
         assert_eq!((operation.slot, operation.stream), (0, 0));
-        assert_eq!(operation.direction, model::Direction::Read);
+        assert_eq!(operation.direction, Direction::Read);
         assert_eq!(job.ended, Some(EndReason::Failed));
         let measured = job.workers[1].measured_ns;
         match ends {
@@ -174,9 +157,8 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
 
 #[test]
 fn waits_are_counted_by_their_kind() {
-    let run = |change: &dyn Fn(&mut model::plan::Worker)| {
-        let mut tested_stream = stream();
-        tested_stream.depth = 4;
+    let run = |change: &dyn Fn(&mut Worker)| {
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = 4);
         let mut counting = worker(vec![tested_stream]);
         counting.batching.count_waits = true;
         counting.batching.submit = Some(8);
@@ -243,8 +225,7 @@ fn interval_series_show_the_requested_latency() {
         }
         let mut workers = vec![worker(vec![tested_stream])];
         workers[0].latency = points;
-        let mut costly = device();
-        costly.submit_cost_ns = Nanos::micros(5);
+        let costly = device().with(|costly| costly.submit_cost_ns = Nanos::micros(5));
         let job = run_job(plan(costly, Stop::after(Nanos::secs(2)), workers));
         let total = job.total().into_owned();
         let points: Vec<_> = job.series.iter().flat_map(|series| series.points.read.iter()).collect();
@@ -309,7 +290,7 @@ fn mapped_streams_run_alongside_others() {
         worker.streams[0].cache.mapping = Some(model::plan::Mapping::default());
         worker.streams.push(called);
         if shared {
-            worker.depth = model::plan::Depth::Shared { operations: 4 };
+            worker.depth = Depth::Shared { operations: 4 };
         }
         both.steps[0].jobs[0].stop.operations = Some(600);
         let (results, _) = try_run(both).unwrap();
@@ -320,7 +301,7 @@ fn mapped_streams_run_alongside_others() {
         // A copy is faster than a call, so the mapped file gets more operations.
         assert!(written(0).operations > 100 && written(1).operations >= 3, "{engine:?}");
         for (stream, name) in ["mapped.dat", "called.dat"].into_iter().enumerate() {
-            let bytes = std::fs::read(path(name)).unwrap();
+            let bytes = fs::read(path(name)).unwrap();
             let zeros = bytes
                 .chunks(4096)
                 .filter(|block| block.iter().all(|byte| *byte == 0))
@@ -341,12 +322,8 @@ fn mapped_streams_run_alongside_others() {
 #[test]
 fn no_stream_starves_on_a_device_that_completes_inside_the_call() {
     for depth in [1, 4] {
-        let inline = SimulatedDevice {
-            inline: true,
-            ..device()
-        };
-        let mut tested_stream = stream();
-        tested_stream.depth = depth;
+        let inline = device().with(|device| device.inline = true);
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
         let job = run_job(plan(
             inline,
             Stop::after(Nanos::secs(1)),

@@ -1,10 +1,9 @@
 //! Features that only some engines and targets have. They are I/O priorities of single operations,
 //! atomic writes, and a pool of threads that make the calls.
 
-use crate::support::{plan_on, run_job, stream, try_run, worker};
-use model::Bytes;
-use model::mix::{Mix, MixRule};
-use model::plan::{CacheMode, EngineKind, Plan, Prepare, Priority, PriorityClass, Stop, Worker};
+use model::plan::{CacheMode, Priority, PriorityClass};
+
+use crate::prelude::*;
 
 fn target() -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has created it");
@@ -67,8 +66,7 @@ fn operations_have_their_own_priorities() {
         assert!(error.to_string().contains("same I/O priority"), "{error}");
     }
     // At one operation at a time, the choice must still be an engine that supports priorities.
-    let mut part = stream();
-    part.priority = priority(3, 50);
+    let part = stream().with(|part| part.priority = priority(3, 50));
     let job = run_job(plan(&path, EngineKind::Auto, vec![worker(vec![part])]));
     let expected = match cfg!(windows) {
         true => EngineKind::Psync,
@@ -83,11 +81,9 @@ fn operations_have_their_own_priorities() {
 fn atomic_writes_are_done_or_refused_with_the_reason() {
     let (_directory, path) = target();
     let run = |kind, cache| {
-        let mut tested_stream = stream();
-        tested_stream.mix = Mix::WRITES;
-        tested_stream.cache = cache;
-        let mut atomic = worker(vec![tested_stream]);
-        atomic.engine.atomic = true;
+        let tested_stream =
+            stream().with(|tested_stream| (tested_stream.mix, tested_stream.cache) = (Mix::WRITES, cache));
+        let atomic = worker(vec![tested_stream]).with(|atomic| atomic.engine.atomic = true);
         try_run(plan(&path, kind, vec![atomic]))
     };
     for kind in [
@@ -121,8 +117,7 @@ fn an_engine_of_another_system_is_refused_before_anything_is_created() {
         assert_eq!(job.total().operations, 1000);
         return;
     };
-    let mut writes = stream();
-    writes.mix = Mix::WRITES;
+    let writes = stream().with(|writes| writes.mix = Mix::WRITES);
     let error = try_run(plan(&path, EngineKind::IoRing, vec![worker(vec![writes])])).unwrap_err();
     assert_eq!(error.to_string(), refusal.to_string());
     assert!(
@@ -131,7 +126,7 @@ fn an_engine_of_another_system_is_refused_before_anything_is_created() {
             .contains("the ioring engine cannot be used: this system"),
         "{error}"
     );
-    assert!(!std::path::Path::new(&path).exists());
+    assert!(!Path::new(&path).exists());
     for kind in [EngineKind::Psync, EngineKind::Auto] {
         assert_eq!(engine::unsupported_reason(kind, true), None);
     }
@@ -147,8 +142,7 @@ fn a_pool_of_threads_makes_the_calls() {
         // With few cores, a read from the page cache can end before the worker continues.
         tested_stream.cache = CacheMode::DIRECT;
         tested_stream.mix = Mix::drawn(30.0, MixRule::Independent);
-        let mut pooled = worker(vec![tested_stream]);
-        pooled.engine.offload = offload;
+        let pooled = worker(vec![tested_stream]).with(|pooled| pooled.engine.offload = offload);
         let job = run_job(plan(&path, EngineKind::Psync, vec![pooled]));
         let worker = &job.workers[0];
         assert_eq!(worker.failure, None);
@@ -165,15 +159,13 @@ fn a_pool_of_threads_makes_the_calls() {
         assert_eq!((worker.engine.kind, named), (EngineKind::Psync, offload));
     }
     // The null engine makes no calls, but its operations still go through the pool.
-    let mut pooled = worker(vec![stream()]);
-    pooled.engine.offload = true;
+    let pooled = worker(vec![stream()]).with(|pooled| pooled.engine.offload = true);
     let (_directory, path) = target();
     let job = run_job(plan(&path, EngineKind::Null, vec![pooled]));
     assert_eq!(job.workers[0].failure, None);
     assert_eq!(job.total().operations, 1000);
     let (_directory, path) = target();
-    let mut mapped = worker(vec![stream()]);
-    mapped.engine.offload = true;
+    let mapped = worker(vec![stream()]).with(|mapped| mapped.engine.offload = true);
     let error = try_run(plan(&path, EngineKind::Mmap, vec![mapped])).unwrap_err();
     assert!(error.to_string().contains("pool of threads"), "{error}");
 }

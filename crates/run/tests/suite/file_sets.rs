@@ -1,21 +1,11 @@
 //! Streams on sets of files: the order of files, the number of open files, and the end of a pass.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{device, plan, run_job, stream, worker};
-use model::access::{Access, AtEnd, Positions, Sequential};
-use model::block_size::BlockSizes;
-use model::content::Content;
-use model::draws::DrawsForm;
-use model::mix::Mix;
-use model::plan::{
-    EngineKind, FileService, Pacing, Pattern, Plan, Rate, SimulatedDevice, Stop, Stream, StreamTarget, SyncRule,
-    TargetId, TargetKind,
-};
-use model::results::JobResults;
-use model::testing;
-use model::{Bytes, PerDirection};
+use model::access::Positions;
+use model::plan::FileService;
+
+use crate::prelude::*;
 
 const BLOCK: usize = 4096;
 
@@ -49,7 +39,7 @@ fn plan_on_files(directory: &Path, engine: EngineKind, stop: Stop, stream: Strea
     plan.targets = (0..4)
         .map(|number| {
             let path = directory.join(number.to_string());
-            std::fs::write(&path, vec![0; 4 * BLOCK]).unwrap();
+            fs::write(&path, vec![0; 4 * BLOCK]).unwrap();
             testing::file(&path.display().to_string())
         })
         .collect();
@@ -62,7 +52,7 @@ fn plan_on_files(directory: &Path, engine: EngineKind, stop: Stop, stream: Strea
 fn write_order(directory: &Path) -> Vec<usize> {
     let mut stamps: Vec<(u64, usize)> = Vec::new();
     for number in 0..4 {
-        for block in std::fs::read(directory.join(number.to_string())).unwrap().chunks(BLOCK) {
+        for block in fs::read(directory.join(number.to_string())).unwrap().chunks(BLOCK) {
             let stamp = u64::from_le_bytes(block[504..512].try_into().unwrap());
             assert_ne!(stamp, 0, "a block of file {number} was not written");
             stamps.push((stamp, number));
@@ -112,8 +102,7 @@ fn deep_queues_write_every_block_once() {
         (EngineKind::IoUring, 3),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        let mut tested_stream = set_stream(open, FileService::RoundRobin, 1);
-        tested_stream.depth = 8;
+        let tested_stream = set_stream(open, FileService::RoundRobin, 1).with(|tested_stream| tested_stream.depth = 8);
         let job = run_job(plan_on_files(directory.path(), engine, one_pass(), tested_stream));
         assert_eq!(write_order(directory.path()).len(), 16);
         assert_eq!((job.total().operations, job.total().bytes), (16, Bytes(16 * 4096)));
@@ -125,8 +114,8 @@ fn deep_queues_write_every_block_once() {
 fn max_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
     let (has_ended, max) = (AtomicBool::new(false), AtomicUsize::new(0));
     let count = || {
-        let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
-        let open = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let open = open.filter_map(|entry| fs::read_link(entry.path()).ok());
         open.filter(|path| path.starts_with(directory)).count()
     };
     let watch = || {
@@ -168,10 +157,7 @@ fn passes_and_bytes_count_over_all_files() {
         let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, twice, tested_stream));
         assert_eq!(job.total().operations, 32, "two passes with {open} open");
     }
-    let half = Stop {
-        region_percent: Some(50),
-        ..Stop::default()
-    };
+    let half = Stop::default().with(|stop| stop.region_percent = Some(50));
     let tested_stream = set_stream(4, FileService::RoundRobin, 1);
     let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, half, tested_stream));
     assert_eq!(job.total().operations, 8, "half of the sum of all files");
@@ -201,18 +187,11 @@ fn finished_files_are_skipped() {
     let mut tested_stream = set_stream(4, FileService::RoundRobin, 1);
     tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes(4096) });
     tested_stream.depth = 3;
-    tested_stream.sync = SyncRule {
-        every_writes: 5,
-        at_end: true,
-        ..SyncRule::default()
-    };
+    tested_stream.sync = SyncRule::default().with(|sync_rule| (sync_rule.every_writes, sync_rule.at_end) = (5, true));
     let mut plan = plan(device(), one_pass(), vec![worker(vec![tested_stream])]);
     plan.targets = sizes
         .map(|blocks| {
-            let device = SimulatedDevice {
-                size: Bytes(blocks * 4096),
-                ..device()
-            };
+            let device = device().with(|device| device.size = Bytes(blocks * 4096));
             testing::target("simulated", TargetKind::Simulated { device })
         })
         .to_vec();

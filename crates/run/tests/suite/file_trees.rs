@@ -2,20 +2,11 @@
 //! removed.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use crate::support::{plan_on, stream, worker};
-use engine::clock::ClockStart;
-use model::Bytes;
-use model::block_size::BlockSizes;
-use model::event::{EndReason, Event};
-use model::plan::{EngineKind, FileGroup, FileOperationKind, FileTree, FileWork, Plan, Stop, TargetKind};
-use model::results::Results;
-use run::RunContext;
-use run::targets::guard::Permissions;
+use model::plan::{FileGroup, FileOperationKind, FileTree, FileWork};
+
+use crate::prelude::*;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo creates this directory")
@@ -62,12 +53,12 @@ fn plan_on_tree(
         session: None,
     };
     tested_stream.mix = work.mix();
-    tested_stream.pattern.sizes = model::PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });
+    tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });
     tested_stream.files = Some(work);
     let stop = Stop {
         operations,
         // Without a time limit, a job with a number of operations also completes on a slow disk.
-        after_ns: operations.is_none().then_some(model::Nanos::secs(20)),
+        after_ns: operations.is_none().then_some(Nanos::secs(20)),
         ..Stop::default()
     };
     let workers = (0..workers).map(|_| worker(vec![tested_stream.clone()])).collect();
@@ -128,10 +119,8 @@ fn every_created_file_is_on_the_disk() {
     let plan = plan_on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 3, None);
     let (results, _) = run_and_inspect(plan, || seen = list_files(folder.path()));
     assert_eq!(count_by_kind(&results)["create"], (90, 90 * 5000));
-    assert_eq!(
-        (seen.len(), seen.iter().map(|file| file.1).sum::<u64>()),
-        (90, 90 * 5000)
-    );
+    assert_eq!(seen.len(), 90);
+    assert_eq!(seen.iter().map(|file| file.1).sum::<u64>(), 90 * 5000);
     let job = &results.steps[0].jobs[0];
     assert_eq!(job.ended, Some(EndReason::Done), "there was nothing left to create");
     assert_eq!((job.total().operations, job.total().bytes), (90, Bytes(90 * 5000)));
@@ -181,7 +170,7 @@ fn remaining_files_match_the_counts_of_creates_and_deletes() {
     let plan = plan_on_tree(folder.path(), tree(50), groups, 4, Some(1000));
     let (results, _) = run_and_inspect(plan, || {
         files = list_files(folder.path());
-        let listed = std::process::Command::new("find")
+        let listed = Command::new("find")
             .args([
                 folder.path().as_os_str(),
                 "-type".as_ref(),

@@ -1,20 +1,17 @@
 //! Decisions of the guard on Windows machines, from written facts about disks and volumes. Only the
 //! queries for such facts need Windows; the decisions do not.
 
-use std::path::PathBuf;
-
 use engine::probe::System;
 use engine::probe::windows::{
     DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionId, PartitionType, RESERVED,
     STORAGE_SPACES, Storage, Volume, VolumeContents,
 };
 use engine::{DeviceNumber, FileKind, Identity};
-use model::Bytes;
 use model::environment::Device;
 use run::targets::MarkState;
-use run::targets::guard::{
-    CallerKind, Candidate, Contents, Decision, Guard, Intent, Permissions, Signature, SignatureKind,
-};
+use run::targets::guard::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Signature, SignatureKind};
+
+use crate::prelude::*;
 
 const GIB: u64 = 1 << 30;
 /// Basic data, as `PartitionType::Gpt` has it.
@@ -32,10 +29,7 @@ fn disk(number: u32, types: &[[u8; 16]]) -> Disk {
     };
     Disk {
         number,
-        facts: Device {
-            size: Bytes(100 * GIB),
-            ..Device::default()
-        },
+        facts: Device::default().with(|device| device.size = Bytes(100 * GIB)),
         layout: Some(Layout {
             table: (!types.is_empty()).then(|| "GPT".into()),
             partitions: types.iter().enumerate().map(entry).collect(),
@@ -112,7 +106,7 @@ fn subject(name: &str, disk: u32, partition: u32) -> Candidate {
 }
 
 fn decide(storage: &Storage, subject: &Candidate, caller: CallerKind, destroy: bool) -> Decision {
-    let tree = System::from_tree(std::path::Path::new("nowhere"));
+    let tree = System::from_tree(Path::new("nowhere"));
     let permissions = Permissions {
         destroy: destroy
             .then(|| subject.path.display().to_string())
@@ -153,17 +147,14 @@ fn the_system_disk_is_always_refused() {
     );
     let refusal = decision.refusal().unwrap();
     let texts: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        texts,
-        [
-            "the running system is started from its partition Harddisk0Partition1",
-            "the running system is started from its partition Harddisk0Partition2",
-            r"its partition Harddisk0Partition3 is mounted at C:\ (NTFS)",
-            "the system swaps to its partition Harddisk0Partition3",
-            "the running system runs from its partition Harddisk0Partition3",
-            "it has partitions: Harddisk0Partition1, Harddisk0Partition2, Harddisk0Partition3, Harddisk0Partition4",
-        ]
-    );
+    texts.assert_is(&[
+        "the running system is started from its partition Harddisk0Partition1",
+        "the running system is started from its partition Harddisk0Partition2",
+        r"its partition Harddisk0Partition3 is mounted at C:\ (NTFS)",
+        "the system swaps to its partition Harddisk0Partition3",
+        "the running system runs from its partition Harddisk0Partition3",
+        "it has partitions: Harddisk0Partition1, Harddisk0Partition2, Harddisk0Partition3, Harddisk0Partition4",
+    ]);
     assert_eq!(
         refusal.help,
         "this system runs from it; choose another target. No option overrides this"
@@ -303,10 +294,7 @@ fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
     );
     let hidden = decide(&machine(), &subject("X", 5, 0), CallerKind::DropIn, true);
     let texts = hidden.refusal().unwrap().reasons[0].to_string();
-    assert_eq!(
-        texts,
-        "cannot determine whether it is in use: the system lists it neither as a disk or partition nor as a volume on one"
-    );
+    texts.assert_is("cannot determine whether it is in use: the system lists it neither as a disk or partition nor as a volume on one");
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;
     assert!(

@@ -27,3 +27,28 @@ mod verification;
 #[cfg(target_os = "linux")]
 mod verification_rules;
 mod windows;
+
+/// What most of these files use.
+mod prelude {
+    pub use crate::support::{device, plan, plan_on, run_job, stream, try_run, worker};
+    pub use engine::clock::ClockStart;
+    pub use model::access::{Access, AtEnd, Placement, Sequential};
+    pub use model::block_size::BlockSizes;
+    pub use model::content::Content;
+    pub use model::draws::DrawsForm;
+    pub use model::event::{EndReason, Event};
+    pub use model::mix::{Mix, MixRule};
+    pub use model::plan::{
+        Depth, EngineKind, Grid, GridScope, Pacing, Pattern, Plan, Prepare, Rate, SimulatedDevice, SimulatedFault,
+        SimulatedPause, SimulatedService, Stop, Stream, StreamTarget, SyncRule, TargetId, TargetKind, Verify, Worker,
+    };
+    pub use model::results::{JobResults, Results};
+    pub use model::{Bytes, Direction, Nanos, PerDirection, testing};
+    pub use run::targets::guard::Permissions;
+    pub use run::{RunContext, RunError};
+    pub use std::fs;
+    pub use std::path::{Path, PathBuf};
+    pub use std::process::Command;
+    pub use std::sync::atomic::AtomicBool;
+    pub use testbed::{AssertIs, With, need};
+}

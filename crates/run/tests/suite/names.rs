@@ -1,31 +1,19 @@
 //! Runs of engines that work on names, and of programs.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::support::{plan, plan_on, stream, try_run, try_run_permitted, worker};
-use engine::clock::ClockStart;
-use model::access::{Access, Advance, AtEnd, Sequential};
-use model::event::Event;
-use model::mix::Mix;
-use model::plan::{EngineKind, Plan, Program, Stop, TargetKind, Worker};
-use model::results::Results;
-use model::{Bytes, Direction, Nanos};
-use run::targets::guard::Permissions;
-use run::{RunContext, RunError};
-use testbed::{LoopDevice, LoopOptions, need};
+use crate::prelude::*;
+use crate::support::try_run_permitted;
+use model::access::Advance;
+use model::plan::Program;
+use testbed::{LoopDevice, LoopOptions};
 
 /// One sequential pass from start to end.
 fn single_pass() -> (Stop, Worker) {
     let mut tested_stream = stream();
-    tested_stream.pattern.access = vec![Access::Sequential(Sequential {
-        advance: Advance::Length { skip: 0 },
-        at_end: AtEnd::Finish,
-        ..Sequential::default()
-    })];
+    tested_stream.pattern.access = vec![Access::Sequential(Sequential::default().with(|sequential| {
+        (sequential.advance, sequential.at_end) = (Advance::Length { skip: 0 }, AtEnd::Finish)
+    }))];
     let stop = Stop::after_passes(1);
     (stop, worker(vec![tested_stream]))
 }
@@ -38,10 +26,7 @@ fn plan_of_pass(path: &str, kind: EngineKind) -> Plan {
 
 /// The user permits overwriting this file.
 fn permit_overwriting(path: &str) -> Permissions {
-    Permissions {
-        overwrite: vec![path.into()],
-        ..Permissions::default()
-    }
+    Permissions::default().with(|permissions| permissions.overwrite = vec![path.into()])
 }
 
 fn create_folder() -> tempfile::TempDir {
@@ -52,7 +37,7 @@ fn create_folder() -> tempfile::TempDir {
 fn all_operations_of_a_file_are_counted_but_only_one_has_a_latency() {
     let folder = create_folder();
     let path = folder.path().join("file");
-    fs::write(&path, vec![1; 16384]).expect("the folder takes files");
+    fs::write(&path, vec![1; 16384]).unwrap();
     let name = path.display().to_string();
     let refused = try_run(plan_of_pass(&name, EngineKind::FileDelete)).expect_err("the file is not ours");
     assert!(refused.to_string().contains("--allow-overwrite"), "{refused}");
@@ -76,9 +61,7 @@ fn a_target_that_was_replaced_between_two_runs_is_refused() {
     fs::write(&new, vec![2; 16384]).unwrap();
     assert_refused_once_replaced(&path, || fs::rename(&new, &path).unwrap());
     assert_eq!(fs::read(&path).unwrap(), vec![2; 16384]);
-    let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let device = need!(LoopDevice::with_size(1 << 20, LoopOptions::default()));
     let losetup = |arguments: [&Path; 2]| Command::new("losetup").args(arguments).status().unwrap().success();
     assert_refused_once_replaced(device.path(), || {
         assert!(losetup([Path::new("-d"), device.path()]));
@@ -96,10 +79,7 @@ fn assert_refused_once_replaced(path: &Path, replace: impl FnOnce()) {
     plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
         direction: Direction::Write,
     };
-    let permissions = Permissions {
-        destroy: vec![name],
-        ..Permissions::default()
-    };
+    let permissions = Permissions::default().with(|permissions| permissions.destroy = vec![name]);
     for _ in 0..2 {
         try_run_permitted(plan.clone(), &permissions).expect("it is permitted");
     }
@@ -112,7 +92,7 @@ fn assert_refused_once_replaced(path: &Path, replace: impl FnOnce()) {
 fn a_file_is_not_held_open_while_it_is_removed() {
     let folder = create_folder();
     let path = folder.path().join("file");
-    fs::write(&path, vec![1; 4096]).expect("the folder takes files");
+    fs::write(&path, vec![1; 4096]).unwrap();
     let (clock, interrupt) = (ClockStart::now().calibrate(), AtomicBool::new(false));
     let permissions = permit_overwriting(&path.display().to_string());
     let context = RunContext::new(clock, &interrupt, &permissions);
@@ -162,14 +142,11 @@ fn programs_of_a_plan_run_only_if_permitted() {
         ..Program::default()
     });
     let stop = Stop::after_operations(6);
-    let mut plan = plan(crate::support::device(), stop, vec![runner]);
+    let mut plan = plan(device(), stop, vec![runner]);
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::kib(4) };
     let run = |programs: bool| -> Result<Results, RunError> {
         let (clock, interrupt) = (ClockStart::now().calibrate(), AtomicBool::new(false));
-        let permissions = Permissions {
-            programs,
-            ..Permissions::default()
-        };
+        let permissions = Permissions::default().with(|permissions| permissions.programs = programs);
         let context = RunContext::new(clock, &interrupt, &permissions);
         run::execute(plan.clone(), context, &mut |_| ())
     };
@@ -189,12 +166,12 @@ fn programs_of_a_plan_run_only_if_permitted() {
 fn trims_are_looked_up_like_any_other_block() {
     let folder = create_folder();
     let path = folder.path().join("file");
-    fs::write(&path, vec![1; 8192]).expect("the folder takes files");
+    fs::write(&path, vec![1; 8192]).unwrap();
     let mut plan = plan_of_pass(&path.display().to_string(), EngineKind::FileStat);
     plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
         direction: Direction::Trim,
     };
-    let total = crate::support::run_job(plan).total().into_owned();
+    let total = run_job(plan).total().into_owned();
     assert_eq!((total.operations, total.total.n()), (2, 1));
     assert_eq!(
         fs::read(&path).expect("it still exists"),

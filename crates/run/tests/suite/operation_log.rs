@@ -1,12 +1,7 @@
 //! The log of single operations agrees with the results.
 
-use std::path::Path;
-
-use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, try_run, worker};
-use model::mix::{Mix, MixRule};
-use model::plan::{EngineKind, Pacing, Plan, Rate, SimulatedFault, Stop, SyncRule};
-use model::results::JobResults;
-use model::{Bytes, Nanos};
+use crate::prelude::*;
+use crate::support::QUEUE;
 
 const HEADER: &str = "completed_ns,worker,stream,operation,offset,length,moved,schedule_delay_ns,submission_ns,total_ns,\
                       error";
@@ -18,7 +13,7 @@ fn logged(mut plan: Plan, path: &Path) -> (JobResults, Vec<Vec<String>>) {
 }
 
 fn lines(path: &Path) -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(path).expect("the log exists");
+    let text = fs::read_to_string(path).expect("the log exists");
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some(HEADER));
     assert!(text.ends_with('\n'), "the last line is complete");
@@ -33,14 +28,11 @@ fn number(line: &[String], column: usize) -> u64 {
 fn every_operation_of_the_measured_window_has_a_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
-    std::fs::write(&path, format!("{HEADER}\nan older log, which is longer than nothing")).unwrap();
+    fs::write(&path, format!("{HEADER}\nan older log, which is longer than nothing")).unwrap();
     let mut tested_stream = stream();
     tested_stream.depth = 7;
     tested_stream.mix = Mix::drawn(40.0, MixRule::Independent);
-    tested_stream.sync = SyncRule {
-        every_writes: 10,
-        ..SyncRule::default()
-    };
+    tested_stream.sync = SyncRule::default().with(|sync_rule| sync_rule.every_writes = 10);
     let workers = vec![
         worker(vec![tested_stream.clone(), stream()]),
         worker(vec![tested_stream]),
@@ -89,7 +81,7 @@ fn every_operation_of_the_measured_window_has_a_line() {
 fn the_log_contains_failures_short_transfers_and_delays() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
-    let faulty = model::plan::SimulatedDevice {
+    let faulty = SimulatedDevice {
         servers: 1,
         faults: vec![
             SimulatedFault::Nth { operation: 3, errno: 5 },
@@ -121,11 +113,10 @@ fn the_log_contains_failures_short_transfers_and_delays() {
 fn real_engines_write_the_log_too() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("target");
-    std::fs::write(&target, vec![1; 1 << 20]).unwrap();
+    fs::write(&target, vec![1; 1 << 20]).unwrap();
     for (kind, depth) in [(EngineKind::Psync, 1), (QUEUE, 4), (EngineKind::Null, 1)] {
         let path = directory.path().join("log.csv");
-        let mut tested_stream = stream();
-        tested_stream.depth = depth;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
         let stop = Stop::after_operations(3000);
         let target = target.to_str().unwrap();
         let (job, lines) = logged(plan_on(target, kind, stop, vec![worker(vec![tested_stream])]), &path);
@@ -139,7 +130,7 @@ fn real_engines_write_the_log_too() {
 fn a_log_that_cannot_be_opened_prevents_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("target");
-    std::fs::write(&target, vec![7; 1 << 20]).unwrap();
+    fs::write(&target, vec![7; 1 << 20]).unwrap();
     let missing = directory.path().join("no such directory").join("log.csv");
     let link = directory.path().join("link");
     #[cfg(unix)]
@@ -160,7 +151,7 @@ fn a_log_that_cannot_be_opened_prevents_the_start() {
         assert!(error.contains("operation log") && error.contains(why), "{error}");
     }
     assert_eq!(
-        std::fs::read(&target).unwrap(),
+        fs::read(&target).unwrap(),
         vec![7; 1 << 20],
         "the target was not touched"
     );
@@ -174,7 +165,7 @@ fn a_full_disk_ends_the_job_and_keeps_its_results() {
     let mut endless = plan(device(), stop, vec![worker(vec![stream()]), worker(vec![stream()])]);
     endless.steps[0].jobs[0].operation_log = Some("/dev/full".into());
     let job = run_job(endless);
-    assert_eq!(job.ended, Some(model::event::EndReason::Failed));
+    assert_eq!(job.ended, Some(EndReason::Failed));
     let failure = job.workers[0].failure.as_ref().expect("it has failed");
     assert!(
         failure.what.contains("operation log") && failure.what.contains("No space left"),
@@ -189,13 +180,12 @@ fn a_full_disk_ends_the_job_and_keeps_its_results() {
 fn a_failed_start_does_not_change_an_older_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
-    std::fs::write(&path, "precious").unwrap();
-    let mut too_large = stream();
-    too_large.region.base = model::plan::Extent::bytes(Bytes::gib(2).0);
+    fs::write(&path, "precious").unwrap();
+    let too_large = stream().with(|too_large| too_large.region.base = model::plan::Extent::bytes(Bytes::gib(2).0));
     let mut refused = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![too_large])]);
     refused.steps[0].jobs[0].operation_log = Some(path.display().to_string());
     try_run(refused).unwrap_err();
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
 }
 
 #[test]

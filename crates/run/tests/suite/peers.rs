@@ -1,19 +1,13 @@
 //! Processes of a test that need the same files, and programs on its devices.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use crate::support::{plan_on, stream, worker};
-use engine::clock::ClockStart;
-use model::mix::Mix;
-use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, Stop};
-use model::results::Results;
-use model::{Bytes, Nanos};
-use run::targets::guard::Permissions;
+use model::plan::AtEndOfJob;
+use run::RunHooks;
 use run::targets::{Cleanup, Peers};
-use run::{RunContext, RunError, RunHooks};
+
+use crate::prelude::*;
 
 const SIZE: Bytes = Bytes::mib(1);
 
@@ -67,10 +61,7 @@ fn plan_with_writes(path: &Path) -> Plan {
 fn run_with(other_process: &OtherProcess, plan: Plan) -> Result<Results, RunError> {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    let hooks = RunHooks {
-        others: Some(other_process),
-        ..RunHooks::default()
-    };
+    let hooks = RunHooks::default().with(|run_hooks| run_hooks.others = Some(other_process));
     run::execute(plan, context.with_hooks(hooks), &mut |_| {})
 }
 
@@ -82,10 +73,8 @@ fn target_preparation(results: &Results) -> &str {
 fn a_file_of_another_process_is_awaited_used_and_not_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat");
-    let other_process = OtherProcess {
-        creates: Some((path.clone(), SIZE)),
-        ..OtherProcess::default()
-    };
+    let other_process =
+        OtherProcess::default().with(|other_process| other_process.creates = Some((path.clone(), SIZE)));
     let results = run_with(&other_process, plan_with_writes(&path)).unwrap();
     assert!(other_process.was_waited_for.load(Ordering::Relaxed));
     assert!(target_preparation(&results).contains("by another process of this test"));
@@ -115,10 +104,8 @@ fn a_created_file_stays_until_all_processes_have_ended() {
 fn a_file_of_another_size_is_not_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat");
-    let other_process = OtherProcess {
-        creates: Some((path.clone(), Bytes::mib(2))),
-        ..OtherProcess::default()
-    };
+    let other_process =
+        OtherProcess::default().with(|other_process| other_process.creates = Some((path.clone(), Bytes::mib(2))));
     let error = run_with(&other_process, plan_with_writes(&path)).unwrap_err();
     assert!(error.to_string().contains("has replaced it"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), vec![7; 2 << 20], "it is unchanged");
@@ -128,12 +115,10 @@ fn a_file_of_another_size_is_not_accepted() {
 #[test]
 fn a_program_that_uses_the_device_of_a_test_is_named() {
     // Nothing else uses this device. On a shared one, `dd` might transfer too little to be noticed.
-    let Some(folder) = testbed::need(testbed::LoopFs::ext4(384 << 20)) else {
-        return;
-    };
+    let folder = testbed::need!(testbed::LoopFs::ext4(384 << 20));
     let file = |name: &str| folder.path().join(name).display().to_string();
     fs::write(file("ours"), vec![7; SIZE.0 as usize]).unwrap();
-    let mut other = std::process::Command::new("dd")
+    let mut other = Command::new("dd")
         .args([
             "if=/dev/zero",
             &format!("of={}", file("theirs")),
@@ -145,7 +130,7 @@ fn a_program_that_uses_the_device_of_a_test_is_named() {
         .unwrap();
     let stop = Stop::after(Nanos::secs(1));
     let plan = plan_on(&file("ours"), EngineKind::Psync, stop, vec![worker(vec![stream()])]);
-    let (results, _) = crate::support::try_run(plan).unwrap();
+    let (results, _) = try_run(plan).unwrap();
     let _ = other.kill();
     other.wait().unwrap();
     let Some(device) = results.steps[0].devices.first() else {

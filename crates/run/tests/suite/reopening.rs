@@ -1,11 +1,6 @@
 //! Streams that close and reopen their target while they are measured.
 
-use crate::support::{plan_on, run_job, stream, worker};
-use model::access::{Access, Sequential};
-use model::content::Content;
-use model::mix::Mix;
-use model::plan::{Depth, EngineKind, Pattern, Stop, Stream};
-use model::{Bytes, Nanos};
+use crate::prelude::*;
 
 const BLOCK: u64 = 4096;
 
@@ -14,25 +9,21 @@ const BLOCK: u64 = 4096;
 fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) -> (Vec<u64>, Vec<usize>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("target").display().to_string();
-    std::fs::write(&path, vec![0; 16 * BLOCK as usize]).unwrap();
-    let mut tested_worker = worker(streams);
-    tested_worker.depth = depth;
+    fs::write(&path, vec![0; 16 * BLOCK as usize]).unwrap();
+    let tested_worker = worker(streams).with(|tested_worker| tested_worker.depth = depth);
     let mut plan = plan_on(&path, engine, Stop::after_operations(operations), vec![tested_worker]);
     plan.target_rules.consent = model::plan::Consent::Implied;
     let job = run_job(plan);
     let [found] = &job.workers[..] else { panic!("{job:?}") };
-    assert_eq!(
-        (job.total().operations, &found.failure),
-        (operations, &None),
-        "{engine:?}"
-    );
+    assert_eq!(job.total().operations, operations, "{engine:?}");
+    assert_eq!(&found.failure, &None, "{engine:?}");
     let connections = found.streams.iter().map(|stream| {
         let connections = stream.connections.as_ref().expect("it is reopened");
         assert_eq!(connections.operations, connections.latency.n());
         assert!(connections.operations == 0 || connections.latency.min() > 0);
         connections.operations
     });
-    let file = std::fs::read(&path).unwrap();
+    let file = fs::read(&path).unwrap();
     let blocks = file.chunks(BLOCK as usize).enumerate();
     let written = blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0));
     (connections.collect(), written.map(|(number, _)| number).collect())
@@ -79,10 +70,7 @@ fn streams_of_a_target_share_its_connections() {
 
 #[test]
 fn reopening_after_zero_operations_is_refused() {
-    let plain = worker(vec![Stream {
-        reopen_every: Some(0),
-        ..stream()
-    }]);
+    let plain = worker(vec![stream().with(|stream| stream.reopen_every = Some(0))]);
     let refused = plan_on("/x", EngineKind::Psync, Stop::after(Nanos::secs(1)), vec![plain]).check();
     assert!(refused.unwrap_err().to_string().contains("can be reopened"));
 }

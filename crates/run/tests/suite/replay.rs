@@ -1,14 +1,9 @@
 //! Traces on the simulated device. Each operation begins at its time, to the nanosecond, and in its
 //! order.
 
-use std::path::Path;
+use model::plan::{Job, Replay, TraceForm, TraceSkip};
 
-use crate::support::{device, plan, run_job, stream, try_run, worker};
-use model::event::EndReason;
-use model::mix::Mix;
-use model::plan::{Depth, EngineKind, Job, Plan, Replay, Stop, Stream, StreamTarget, TargetId, TraceForm, TraceSkip};
-use model::results::JobResults;
-use model::{Direction, Nanos};
+use crate::prelude::*;
 
 /// A stream that replays a trace of the file `x`.
 fn replaying(trace: &Path) -> Stream {
@@ -42,14 +37,14 @@ fn single_pass() -> Stop {
 fn run_replay(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(String, u64)>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let trace = directory.path().join("trace");
-    std::fs::write(&trace, lines).expect("the file is written");
+    fs::write(&trace, lines).unwrap();
     let log = directory.path().join("log");
     let mut tested_stream = replaying(&trace);
     change(&mut tested_stream);
     let mut plan = plan(device(), single_pass(), vec![worker(vec![tested_stream])]);
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     let job = run_job(plan);
-    let text = std::fs::read_to_string(&log).expect("a path in UTF-8");
+    let text = fs::read_to_string(&log).expect("a path in UTF-8");
     let line = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
         let number = |column: usize| fields[column].parse::<u64>().expect("a number");
@@ -128,11 +123,8 @@ fn a_trace_ends_with_the_time_of_its_job() {
     let lines = format!("{HEAD}10 x read 0 4096\n5000 x read 4096 4096\n900000 x read 8192 4096\n");
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
-    std::fs::write(&trace, lines).unwrap();
-    let stop = Stop {
-        after_ns: Some(Nanos::millis(10)),
-        ..single_pass()
-    };
+    fs::write(&trace, lines).unwrap();
+    let stop = single_pass().with(|stop| stop.after_ns = Some(Nanos::millis(10)));
     let job = run_job(plan(device(), stop, vec![worker(vec![replaying(&trace)])]));
     assert_eq!(job.directions().read.unwrap().operations, 2);
     assert_eq!(job.ended, Some(EndReason::Time));
@@ -148,7 +140,7 @@ fn a_trace_that_has_changed_since_its_survey_is_not_replayed() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let trace = directory.path().join("trace");
-        std::fs::write(&trace, format!("{HEAD}{line}")).unwrap();
+        fs::write(&trace, format!("{HEAD}{line}")).unwrap();
         let job = run_job(plan(device(), single_pass(), vec![worker(vec![replaying(&trace)])]));
         let failure = job.workers[0].failure.as_ref().expect("it fails");
         assert!(failure.what.contains(why), "{line}: {}", failure.what);
@@ -204,7 +196,7 @@ fn a_trace_is_written_with_the_times_of_the_worker() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trace");
     let mut tested_stream = stream();
-    tested_stream.pattern.access = vec![model::access::Access::Sequential(Default::default())];
+    tested_stream.pattern.access = vec![Access::Sequential(Default::default())];
     tested_stream.mix = Mix::WRITES;
     tested_stream.sync.every_writes = 2;
     let stop = Stop::after_operations(3);
@@ -214,7 +206,7 @@ fn a_trace_is_written_with_the_times_of_the_worker() {
     let expected = "fio version 3 iolog\n0 simulated add\n0 simulated open\n0 simulated write 0 4096\n\
                     100 simulated write 4096 4096\n200 simulated sync 0 0\n300 simulated write 8192 4096\n\
                     400 simulated close\n";
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
 }
 
 #[test]
@@ -222,11 +214,11 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     for name in ["a", "b"] {
-        std::fs::write(path(name), vec![7; 16384]).unwrap();
+        fs::write(path(name), vec![7; 16384]).unwrap();
     }
     let lines = "fio version 3 iolog\n0 a add\n0 b add\n0 a open\n0 a read 0 4096\n0 b open\n0 a close\n0 b write 0 4096\n\
                  0 b sync 0 0\n0 a open\n0 a write 4096 4096\n";
-    std::fs::write(path("trace"), lines).unwrap();
+    fs::write(path("trace"), lines).unwrap();
     for engine in [EngineKind::Psync, EngineKind::IoUring, EngineKind::Libaio] {
         let mut tested_stream = replaying(&path("trace"));
         tested_stream.depth = 4;
@@ -237,7 +229,7 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
             service: model::plan::FileService::RoundRobin,
             operations: 1,
         };
-        let mut plan = crate::support::plan_on(
+        let mut plan = plan_on(
             path("a").to_str().unwrap(),
             engine,
             single_pass(),
@@ -252,12 +244,10 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
         assert!(job.workers[0].failure.is_none(), "{:?}", job.workers[0].failure);
         let directions = job.directions();
         let operations_in = |direction: Direction| directions[direction].as_ref().unwrap().operations;
-        assert_eq!(
-            (operations_in(Direction::Read), operations_in(Direction::Write)),
-            (1, 2)
-        );
-        let done = std::fs::read_to_string(path("done")).unwrap();
-        std::fs::remove_file(path("done")).unwrap();
+        assert_eq!(operations_in(Direction::Read), 1);
+        assert_eq!(operations_in(Direction::Write), 2);
+        let done = fs::read_to_string(path("done")).unwrap();
+        fs::remove_file(path("done")).unwrap();
         let words = |name: &str| {
             let name = path(name).display().to_string();
             let lines = done.lines().filter(|line| line.contains(&format!(" {name} ")));

@@ -1,22 +1,12 @@
 //! Checks the saved results that tests of other crates read. Runs on the simulated device create
 //! them again here, so that they always agree with real runs. `FATHOM_UPDATE=1` rewrites them.
 
-use std::fs;
-use std::path::PathBuf;
-
-use crate::support::{device, try_run};
-use model::access::{Access, AtEnd, Sequential};
-use model::block_size::BlockSizes;
 use model::environment::{Clock, Cpu, Environment, Host};
-use model::event::Event;
 use model::fleet::{Fleet, Gathering, Rank, RankFacts, Share};
-use model::mix::Mix;
-use model::plan::{
-    Grid, GridScope, Phases, Plan, Rate, SimulatedDevice, SimulatedFault, SimulatedPause, SimulatedService, Stop,
-    SyncRule, TargetId, TargetKind, Workload,
-};
-use model::results::{Results, Usage};
-use model::{Bytes, Nanos, testing};
+use model::plan::{Phases, Workload};
+use model::results::Usage;
+
+use crate::prelude::*;
 
 /// A plan of native workloads, each a step of its own.
 fn plan(name: &str, device: SimulatedDevice, workloads: &[Workload]) -> Plan {
@@ -56,15 +46,10 @@ fn mixed() -> Plan {
 
 /// A thousand reads per second of 100 µs each. The host pauses for 300 of 2,000 ms.
 fn paced() -> Plan {
-    let job = Workload {
-        depth: 32,
-        rate: Some(Rate::iops(1000)),
-        ..workload("paced", Stop::after(Nanos::secs(2)))
-    };
-    let frozen = SimulatedDevice {
-        host_pauses: vec![SimulatedPause::new(Nanos::secs(1), Nanos::millis(300))],
-        ..device()
-    };
+    let job = workload("paced", Stop::after(Nanos::secs(2)))
+        .with(|workload| (workload.depth, workload.rate) = (32, Some(Rate::iops(1000))));
+    let frozen =
+        device().with(|device| device.host_pauses = vec![SimulatedPause::new(Nanos::secs(1), Nanos::millis(300))]);
     plan("paced", frozen, &[job])
 }
 
@@ -72,52 +57,29 @@ fn paced() -> Plan {
 /// and is tolerated. The device counts the 520 operations of the pass too.
 fn steps() -> Plan {
     let once = Stop::after_passes(1);
-    let mut fill = Workload {
-        depth: 4,
-        sync: SyncRule {
-            every_writes: 64,
-            ..SyncRule::default()
-        },
-        ..workload("fill", once)
-    };
-    fill.parts[0].access = Access::Sequential(Sequential {
-        at_end: AtEnd::Finish,
-        ..Sequential::default()
+    let mut fill = workload("fill", once).with(|workload| {
+        (workload.depth, workload.sync) = (4, SyncRule::default().with(|sync_rule| sync_rule.every_writes = 64))
     });
+    fill.parts[0].access =
+        Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = AtEnd::Finish));
     fill.parts[0].mix = Mix::WRITES;
     fill.parts[0].sizes = BlockSizes::Fixed { size: Bytes::kib(128) };
     let thousand = Stop::after_operations(1000);
-    let check = Workload {
-        tolerate: vec![5],
-        ..workload("check", thousand)
-    };
-    let failing = SimulatedDevice {
-        size: Bytes::mib(64),
-        faults: vec![SimulatedFault::nth(520 + 600, 5)],
-        ..device()
-    };
+    let check = workload("check", thousand).with(|workload| workload.tolerate = vec![5]);
+    let failing = device()
+        .with(|device| (device.size, device.faults) = (Bytes::mib(64), vec![SimulatedFault::nth(520 + 600, 5)]));
     plan("steps", failing, &[fill, check])
 }
 
 /// Four ranks on three machines. The third rank is slower than the others, and the last was lost
 /// after two of four seconds.
 fn fleet() -> Results {
-    let job = Workload {
-        depth: 4,
-        ..workload("shared", Stop::after(Nanos::secs(4)))
-    };
+    let job = workload("shared", Stop::after(Nanos::secs(4))).with(|workload| workload.depth = 4);
     let service = |times: u64| SimulatedService::Uniform {
         low_ns: Nanos::micros(200 * times),
         high_ns: Nanos::micros(600 * times),
     };
-    let common = plan(
-        "fleet",
-        SimulatedDevice {
-            service: service(1),
-            ..device()
-        },
-        &[job],
-    );
+    let common = plan("fleet", device().with(|device| device.service = service(1)), &[job]);
     let hosts = ["db1", "db1", "db2", "db3"];
     let share = |number: usize| {
         let rank = Rank {
@@ -127,10 +89,7 @@ fn fleet() -> Results {
         };
         let mut share = Share::for_rank(&common, &rank, &hosts.map(str::to_owned), None).expect("it can be shared");
         if number == 2 {
-            let device = SimulatedDevice {
-                service: service(2),
-                ..device()
-            };
+            let device = device().with(|device| device.service = service(2));
             share.plan.targets[0].kind = TargetKind::Simulated { device };
         }
         if number == 3 {
@@ -194,10 +153,7 @@ fn with_fixed_facts(mut results: Results) -> Results {
             ..Cpu::default()
         },
         memory: Bytes::gib(16),
-        clock: Clock {
-            source: "simulated".into(),
-            ..Clock::default()
-        },
+        clock: Clock::default().with(|clock| clock.source = "simulated".into()),
         limits: Default::default(),
         targets: host.environment.targets.clone(),
         target_numbers: Vec::new(),

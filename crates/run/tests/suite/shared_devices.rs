@@ -1,22 +1,16 @@
 //! Simulated devices that several workers, jobs and steps share. Every run gives the same figures.
 
-use crate::support::{device, plan, run_job, stream, try_run, worker};
-use model::event::EndReason;
-use model::mix::{Mix, MixRule};
 use model::plan::{
-    CacheContents, Control, Dependency, FileLock, LatencyTarget, Pacing, Plan, Rate, SimulatedCache,
-    SimulatedCollection, SimulatedDevice, SimulatedFault, SimulatedLayer, SimulatedNeighbour, SimulatedPause,
-    SimulatedService, SimulatedWriteBuffer, Step, Stop, StreamTarget, Target, TargetId, TargetKind, Worker,
+    CacheContents, Control, Dependency, FileLock, LatencyTarget, SimulatedCache, SimulatedCollection, SimulatedLayer,
+    SimulatedNeighbour, SimulatedWriteBuffer, Step, Target,
 };
-use model::results::{JobResults, Usage};
-use model::{Bytes, Nanos};
+use model::results::Usage;
+
+use crate::prelude::*;
 
 /// A device that could do more than its cap of 4,000 operations per second.
 fn capped() -> SimulatedDevice {
-    SimulatedDevice {
-        iops_cap: 4000,
-        ..device()
-    }
+    device().with(|device| device.iops_cap = 4000)
 }
 
 /// A worker with a closed loop of depth 8 on a target.
@@ -30,9 +24,7 @@ fn on_target(target: u32) -> Worker {
 }
 
 fn paced(iops: u64) -> Worker {
-    let mut paced = on_target(0);
-    paced.streams[0].pacing = Pacing::Together { rate: Rate::iops(iops) };
-    paced
+    on_target(0).with(|paced| paced.streams[0].pacing = Pacing::Together { rate: Rate::iops(iops) })
 }
 
 /// Adds a second target like the first.
@@ -134,10 +126,7 @@ fn all_workers_share_a_burst_bucket() {
                 bucket: 4000,
                 ..SimulatedLayer::default()
             },
-            SimulatedLayer {
-                rate: 20_000,
-                ..SimulatedLayer::default()
-            },
+            SimulatedLayer::default().with(|simulated_layer| simulated_layer.rate = 20_000),
         ],
         ..device()
     };
@@ -194,7 +183,7 @@ fn busy_plan() -> Plan {
     let workers: Vec<Worker> = (0..4)
         .map(|number| {
             let mut worker = mixed.clone();
-            worker.draws = model::draws::DrawsForm::Native { seed: number };
+            worker.draws = DrawsForm::Native { seed: number };
             worker
         })
         .collect();
@@ -213,9 +202,8 @@ fn busy_plan() -> Plan {
     let short = job("short", vec![mixed.clone(), on_target(1)], few);
     let mut endless = job("endless", vec![mixed.clone()], Stop::after(Nanos::secs(1_000_000)));
     endless.after = vec![Dependency(2)];
-    let mut last = job("last", vec![mixed.clone(), mixed.clone()], few);
-    last.after = vec![Dependency(1), Dependency(2)];
-    last.ends_with.jobs = vec![3];
+    let last = job("last", vec![mixed.clone(), mixed.clone()], few)
+        .with(|last| (last.after, last.ends_with.jobs) = (vec![Dependency(1), Dependency(2)], vec![3]));
     busy.steps[0].jobs.extend([delayed, short, endless, last]);
     busy.steps.push(Step {
         jobs: vec![job(
@@ -285,10 +273,7 @@ fn a_worker_that_ends_early_does_not_delay_the_others() {
     assert_operations(&jobs[0], 7800);
 
     // The fault hits one of them; the count of operations is the device's.
-    let faulty = SimulatedDevice {
-        faults: vec![SimulatedFault::nth(50, 5)],
-        ..capped()
-    };
+    let faulty = capped().with(|device| device.faults = vec![SimulatedFault::nth(50, 5)]);
     let job = run_job(plan(faulty, Stop::after(Nanos::secs(2)), vec![on_target(0); 3]));
     let failed = job.workers.iter().filter(|worker| worker.failure.is_some());
     assert_eq!(failed.count(), 1);
@@ -348,8 +333,7 @@ fn a_step_of_one_worker_and_one_of_several_measure_the_same_device() {
         }),
         ..device()
     };
-    let mut writer = on_target(0);
-    writer.streams[0].mix = Mix::WRITES;
+    let writer = on_target(0).with(|writer| writer.streams[0].mix = Mix::WRITES);
     let mut steps = plan(written, Stop::after(Nanos::secs(1)), vec![writer.clone()]);
     let mut next = steps.steps[0].clone();
     next.jobs[0].workers = vec![writer; 2];
@@ -368,10 +352,7 @@ fn a_worker_cannot_mix_simulated_time_with_real_time() {
     let mut mixed = with_second_target(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     mixed.targets[1].kind = TargetKind::Nothing { size: Bytes::gib(1) };
     let error = try_run(mixed).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "one worker cannot use simulated devices and null target together"
-    );
+    error.assert_is("one worker cannot use simulated devices and null target together");
     let mut locked = plan(device(), Stop::after(Nanos::secs(1)), vec![on_target(0)]);
     locked.steps[0].jobs[0].workers[0].streams[0].lock = FileLock::Exclusive;
     assert_eq!(

@@ -1,17 +1,14 @@
 //! File locks and divided operations, which workers share, and priorities within a stream.
 
-use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, worker};
-use model::mix::Mix;
-use model::plan::{
-    EngineKind, FileLock, Flow, Pacing, PriorityClass, PriorityRule, Rate, Stop, Stream, TargetKind, WriteThrough,
-};
-use model::{Bytes, Direction, Nanos};
+use crate::prelude::*;
+use crate::support::QUEUE;
+use model::plan::{FileLock, Flow, PriorityClass, PriorityRule, WriteThrough};
 
 /// Runs two workers. Returns when each operation of each worker began and ended.
 fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<Vec<(u64, u64)>> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("file");
-    std::fs::write(&path, vec![7; 1 << 20]).expect("the file is written");
+    fs::write(&path, vec![7; 1 << 20]).expect("the file is written");
     let log = directory.path().join("log");
     let stream_of = |direction: Direction| {
         let mut one: Stream = stream();
@@ -26,7 +23,7 @@ fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<
     plan.target_rules.consent = model::plan::Consent::Implied;
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     run_job(plan);
-    let text = std::fs::read_to_string(&log).expect("a path in UTF-8");
+    let text = fs::read_to_string(&log).expect("a path in UTF-8");
     let mut spans = vec![Vec::new(), Vec::new()];
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();

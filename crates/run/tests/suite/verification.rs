@@ -1,22 +1,16 @@
 //! Verification in complete runs on real files: written data is read back and checked, and
 //! corrupted data is found.
 
-use std::path::Path;
-use std::process::Command;
-
+use crate::prelude::*;
 use crate::support::verified::{
     BLOCK, BLOCKS, VerifiedFile, assert_clean, flip, only_worker, operations, pass, random, random_once, reads,
     sequential, writes,
 };
-use crate::support::{run_job, try_run};
-use model::block_size::{BlockSizes, SizeShare};
-use model::draws::DrawsForm;
-use model::event::{EndReason, Event, Phase};
+use model::block_size::SizeShare;
+use model::event::Phase;
 use model::mismatch::{BlockFault, HeaderField};
-use model::plan::{EngineKind, FileService, Pacing, Rate, Stop, Stream, StreamTarget, TargetId, Verify, VerifyMethod};
-use model::results::JobResults;
-use model::{Bytes, Direction, Nanos, PerDirection};
-use testbed::{Unavailable, need};
+use model::plan::{FileService, VerifyMethod};
+use testbed::Unavailable;
 
 const EILSEQ: i32 = 84;
 
@@ -43,11 +37,9 @@ const METHODS: [(VerifyMethod, &str); 18] = [
 
 fn verify(method: VerifyMethod) -> Verify {
     let has_pattern = matches!(method, VerifyMethod::Pattern | VerifyMethod::PatternWithHeader);
-    Verify {
-        pattern: if has_pattern { vec![0xab, 0x12] } else { Vec::new() },
-        after_writes: true,
-        ..Verify::new(method)
-    }
+    Verify::new(method).with(|verify| {
+        (verify.pattern, verify.after_writes) = (if has_pattern { vec![0xab, 0x12] } else { Vec::new() }, true)
+    })
 }
 
 #[test]
@@ -56,14 +48,8 @@ fn written_data_is_read_back_after_the_writes() {
         for (access, interval) in [(sequential(), 0), (random_once(), 1024), (random(), 2048)] {
             let target = VerifiedFile::new();
             let what = format!("{name} every {interval} bytes");
-            let verify = Verify {
-                interval,
-                ..verify(method)
-            };
-            let stop = Stop {
-                bytes: Some(Bytes(BLOCK * BLOCKS)),
-                ..pass()
-            };
+            let verify = verify(method).with(|verify| verify.interval = interval);
+            let stop = pass().with(|stop| stop.bytes = Some(Bytes(BLOCK * BLOCKS)));
             let repeats = access == random();
             let job = run_job(target.plan(stop, writes(access, verify)));
             assert_clean(&job, &what);
@@ -106,10 +92,7 @@ fn the_verify_phase_is_reported() {
 #[test]
 fn nothing_is_read_back_unless_requested() {
     let target = VerifiedFile::new();
-    let verify = Verify {
-        after_writes: false,
-        ..verify(VerifyMethod::Crc32c)
-    };
+    let verify = verify(VerifyMethod::Crc32c).with(|verify| verify.after_writes = false);
     let job = target.run(writes(sequential(), verify));
     assert_eq!(operations(&job, Direction::Read), 0);
     assert_eq!(only_worker(&job).verified_ns, Nanos(0));
@@ -142,11 +125,8 @@ fn a_corrupted_block_is_found_at_its_offset() {
         assert_eq!(worker.mismatch_count, 1, "{name}");
         let found = &worker.mismatches[0];
         assert_eq!((found.offset, found.length), (Bytes(17 * BLOCK), 4096), "{name}");
-        assert_eq!(
-            (found.block_offset, found.block_length),
-            (Bytes(17 * BLOCK), 4096),
-            "{name}"
-        );
+        assert_eq!(found.block_offset, Bytes(17 * BLOCK), "{name}");
+        assert_eq!(found.block_length, 4096, "{name}");
         assert_eq!(found.path, target.file.display().to_string());
         assert_eq!(job.ended, Some(EndReason::Failed), "{name}");
         // The worker counts the completion that fails, then ends.
@@ -164,10 +144,9 @@ fn tolerated_mismatches_are_counted_and_the_run_continues() {
     tolerant.on_error.tolerate_verify = vec![EILSEQ];
     let job = target.run(tolerant.clone());
     let read = job.directions().read.unwrap();
-    assert_eq!(
-        (read.operations, read.errors, read.first_error),
-        (BLOCKS, 3, Some(EILSEQ))
-    );
+    assert_eq!(read.operations, BLOCKS);
+    assert_eq!(read.errors, 3);
+    assert_eq!(read.first_error, Some(EILSEQ));
     let offsets: Vec<u64> = only_worker(&job)
         .mismatches
         .iter()
@@ -186,11 +165,7 @@ fn tolerated_mismatches_are_counted_and_the_run_continues() {
 fn a_fatal_mismatch_stops_the_check_of_its_block() {
     for (fatal, expected) in [(false, 2), (true, 1)] {
         let target = VerifiedFile::new();
-        let verify = Verify {
-            interval: 512,
-            fatal,
-            ..verify(VerifyMethod::Crc64)
-        };
+        let verify = verify(VerifyMethod::Crc64).with(|verify| (verify.interval, verify.fatal) = (512, fatal));
         assert_clean(&target.run(writes(sequential(), verify.clone())), "written");
         target.flip(5 * BLOCK + 600);
         target.flip(5 * BLOCK + 3000);
@@ -213,30 +188,25 @@ fn a_fatal_mismatch_stops_the_check_of_its_block() {
 #[test]
 fn verify_only_writes_nothing_and_finds_changed_data() {
     let target = VerifiedFile::new();
-    let verify_only = Verify {
-        only: true,
-        ..verify(VerifyMethod::Crc32c)
-    };
+    let verify_only = verify(VerifyMethod::Crc32c).with(|verify| verify.only = true);
     assert_clean(
         &target.run(writes(random_once(), verify(VerifyMethod::Crc32c))),
         "written",
     );
-    let before = std::fs::read(&target.file).unwrap();
+    let before = fs::read(&target.file).unwrap();
     let job = target.run(writes(random_once(), verify_only.clone()));
     assert_clean(&job, "verified");
     assert_eq!(operations(&job, Direction::Write), 0);
     assert_eq!(operations(&job, Direction::Read), BLOCKS);
-    assert!(before == std::fs::read(&target.file).unwrap(), "the file has changed");
+    assert!(before == fs::read(&target.file).unwrap(), "the file has changed");
     target.flip(11 * BLOCK + 100);
     let job = target.run(writes(random_once(), verify_only.clone()));
     assert_eq!(only_worker(&job).mismatches[0].offset, Bytes(11 * BLOCK));
     // With another seed the headers differ, unless seeds are ignored.
     let other = |any_seed: bool, any_order: bool| {
-        let verify = Verify {
-            any_seed,
-            any_order,
-            ..verify_only.clone()
-        };
+        let verify = verify_only
+            .clone()
+            .with(|verify| (verify.any_seed, verify.any_order) = (any_seed, any_order));
         let mut plan = target.plan(pass(), writes(random_once(), verify));
         plan.steps[0].jobs[0].workers[0].draws = DrawsForm::per_purpose(5, 1);
         let job = run_job(plan);
@@ -259,7 +229,7 @@ fn run_and_log_directions(target: &VerifiedFile, stop: Stop, stream: Stream) -> 
     let mut plan = target.plan(stop, stream);
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     let job = run_job(plan);
-    let text = std::fs::read_to_string(log).unwrap();
+    let text = fs::read_to_string(log).unwrap();
     let direction = |line: &str| line.split(',').nth(3).and_then(|word| word.chars().next()).unwrap();
     (job, text.lines().skip(1).map(direction).collect())
 }
@@ -271,11 +241,8 @@ fn a_backlog_is_read_back_between_writes() {
         (16, 4, String::new()),
     ] {
         let target = VerifiedFile::new();
-        let verify = Verify {
-            backlog,
-            backlog_batch: batch,
-            ..verify(VerifyMethod::Crc32c)
-        };
+        let verify =
+            verify(VerifyMethod::Crc32c).with(|verify| (verify.backlog, verify.backlog_batch) = (backlog, batch));
         let (job, order) = run_and_log_directions(&target, pass(), writes(random_once(), verify));
         assert_clean(&job, "backlog");
         assert_eq!(operations(&job, Direction::Write), BLOCKS);
@@ -298,15 +265,8 @@ fn a_backlog_is_read_back_between_writes() {
 fn jobs_that_end_by_time_read_back_only_their_backlog() {
     for backlog in [0, 8] {
         let target = VerifiedFile::new();
-        let stop = Stop {
-            repeat_until_time: true,
-            after_ns: Some(Nanos::millis(100)),
-            ..pass()
-        };
-        let verify = Verify {
-            backlog,
-            ..verify(VerifyMethod::Xxhash)
-        };
+        let stop = pass().with(|stop| (stop.repeat_until_time, stop.after_ns) = (true, Some(Nanos::millis(100))));
+        let verify = verify(VerifyMethod::Xxhash).with(|verify| verify.backlog = backlog);
         let job = run_job(target.plan(stop, writes(random_once(), verify)));
         let worker = only_worker(&job);
         assert_eq!((&worker.failure, worker.mismatch_count), (&None, 0));
@@ -322,12 +282,8 @@ fn deep_queues_with_a_rate_and_mixed_sizes_are_verified() {
         let target = VerifiedFile::new();
         let mut tested_plan = writes(
             random_once(),
-            Verify {
-                backlog: 10,
-                backlog_batch: 3,
-                interval: 1024,
-                ..verify(VerifyMethod::Crc32c)
-            },
+            verify(VerifyMethod::Crc32c)
+                .with(|verify| (verify.backlog, verify.backlog_batch, verify.interval) = (10, 3, 1024)),
         );
         tested_plan.depth = 16;
         tested_plan.pattern.whole_blocks = false;
@@ -344,11 +300,8 @@ fn deep_queues_with_a_rate_and_mixed_sizes_are_verified() {
         assert_clean(&job, &format!("{engine:?}"));
         let directions = job.directions();
         let (read, write) = (directions.read.unwrap(), directions.write.unwrap());
-        assert_eq!(
-            (read.operations, read.bytes),
-            (write.operations, write.bytes),
-            "{engine:?}"
-        );
+        assert_eq!(read.operations, write.operations, "{engine:?}");
+        assert_eq!(read.bytes, write.bytes, "{engine:?}");
         assert_eq!(write.bytes, Bytes(BLOCK * BLOCKS), "{engine:?}");
     }
 }
@@ -365,7 +318,7 @@ fn file_sets_are_verified_file_by_file() {
         plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
         for number in 1..3 {
             let path = target.directory.path().join(format!("g{number}"));
-            std::fs::copy(&target.file, &path).unwrap();
+            fs::copy(&target.file, &path).unwrap();
             let mut target = plan.targets[0].clone();
             target.path = path.display().to_string();
             plan.targets.push(target);
@@ -391,24 +344,21 @@ fn received_and_expected_data_is_dumped() {
     let target = VerifiedFile::new();
     let name = format!("dump-{}", std::process::id());
     let file = target.directory.path().join(&name);
-    std::fs::rename(&target.file, &file).unwrap();
+    fs::rename(&target.file, &file).unwrap();
     let target = VerifiedFile { file, ..target };
     assert_clean(
         &target.run(writes(sequential(), verify(VerifyMethod::Crc16))),
         "written",
     );
-    let right = std::fs::read(&target.file).unwrap();
+    let right = fs::read(&target.file).unwrap();
     target.flip(2 * BLOCK + 1000);
     for dump in [false, true] {
-        let verify = Verify {
-            dump,
-            ..verify(VerifyMethod::Crc16)
-        };
+        let verify = verify(VerifyMethod::Crc16).with(|verify| verify.dump = dump);
         target.run(reads(sequential(), verify));
         let read_saved = |kind: &str| {
             let path = format!("{name}.{}.{kind}", 2 * BLOCK);
-            let bytes = std::fs::read(&path).ok();
-            let _ = std::fs::remove_file(path);
+            let bytes = fs::read(&path).ok();
+            let _ = fs::remove_file(path);
             bytes
         };
         let (received, expected) = (read_saved("received"), read_saved("expected"));
@@ -438,7 +388,7 @@ fn data_that_fio_wrote_is_verified() {
         }
         let output = fio.current_dir(target.directory.path()).output();
         let output = output.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}")));
-        let Some(output) = need(output) else { return };
+        let output = need!(output);
         assert!(
             output.status.success(),
             "{name}: {}",

@@ -2,20 +2,15 @@
 //! other offsets, checker threads, flushed writes only, rounds, states for a later check, and
 //! blocks that are discarded again.
 
-use std::process::Command;
-
+use crate::prelude::*;
 use crate::support::verified::{
     BLOCK, BLOCKS, VerifiedFile, assert_clean, build_stream, operations, pass, random, random_once, reads, sequential,
     writes,
 };
-use crate::support::{run_job, try_run};
 use model::block_lifetimes::{BlockLife, BlockState};
-use model::event::EndReason;
-use model::mix::Mix;
-use model::plan::{EngineKind, Pattern, Stop, TrimWritten, Verify, VerifyMethod};
-use model::{Bytes, Direction, Nanos};
-use run::{RunError, SetupError};
-use testbed::{Unavailable, need};
+use model::plan::{TrimWritten, VerifyMethod};
+use run::SetupError;
+use testbed::Unavailable;
 
 impl VerifiedFile {
     /// A verification that keeps its state next to the file.
@@ -29,22 +24,15 @@ impl VerifiedFile {
 }
 
 fn verify() -> Verify {
-    Verify {
-        after_writes: true,
-        ..Verify::new(VerifyMethod::Crc32c)
-    }
+    Verify::new(VerifyMethod::Crc32c).with(|verify| verify.after_writes = true)
 }
 
 #[test]
 fn headers_may_be_at_another_offset() {
     let target = VerifiedFile::new();
-    let verify = Verify {
-        interval: 1024,
-        header_at: 512,
-        ..verify()
-    };
+    let verify = verify().with(|verify| (verify.interval, verify.header_at) = (1024, 512));
     assert_clean(&target.run(writes(random_once(), verify.clone())), "written");
-    let bytes = std::fs::read(&target.file).unwrap();
+    let bytes = fs::read(&target.file).unwrap();
     for piece in bytes.chunks(1024) {
         assert_ne!(piece[..2], [0xca, 0xac]);
         assert_eq!(piece[512..515], [0xca, 0xac, 0x81]);
@@ -77,14 +65,10 @@ fn headers_that_fio_wrote_at_another_offset_are_found() {
     let ran = fio
         .output()
         .map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}")));
-    let Some(ran) = need(ran) else { return };
+    let ran = need!(ran);
     assert!(ran.status.success());
     for (header_at, clean) in [(512, true), (0, false)] {
-        let verify = Verify {
-            method: VerifyMethod::Md5,
-            header_at,
-            ..verify()
-        };
+        let verify = verify().with(|verify| (verify.method, verify.header_at) = (VerifyMethod::Md5, header_at));
         let job = target.run(reads(sequential(), verify));
         assert_eq!(job.workers[0].mismatches.is_empty(), clean, "at {header_at}");
     }
@@ -95,13 +79,8 @@ fn checker_threads_find_the_same_mismatches() {
     let usual = engine::sys::thread::usable_cpus()[0];
     for (threads, processors) in [(0, vec![]), (1, vec![]), (3, vec![usual])] {
         let target = VerifiedFile::new();
-        let verify = Verify {
-            threads,
-            processors,
-            ..verify()
-        };
-        let mut deep = writes(random_once(), verify.clone());
-        deep.depth = 8;
+        let verify = verify().with(|verify| (verify.threads, verify.processors) = (threads, processors));
+        let deep = writes(random_once(), verify.clone()).with(|deep| deep.depth = 8);
         let mut plan = target.plan(pass(), deep);
         plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
         let job = run_job(plan);
@@ -123,11 +102,7 @@ fn checker_threads_find_the_same_mismatches() {
         let job = target.run(tolerant);
         assert_eq!(job.ended, Some(EndReason::Failed), "{threads} threads");
     }
-    let nowhere = Verify {
-        threads: 2,
-        processors: vec![1000],
-        ..verify()
-    };
+    let nowhere = verify().with(|verify| (verify.threads, verify.processors) = (2, vec![1000]));
     let target = VerifiedFile::new();
     let refused = try_run(target.plan(pass(), writes(sequential(), nowhere))).unwrap_err();
     assert!(refused.to_string().contains("1000"), "{refused}");
@@ -138,14 +113,8 @@ fn each_round_is_read_back_before_the_next() {
     for work_out_again in [false, true] {
         let target = VerifiedFile::new();
         let log = target.directory.path().join("log");
-        let verify = Verify {
-            work_out_again,
-            ..verify()
-        };
-        let stop = Stop {
-            rounds: Some(3),
-            ..pass()
-        };
+        let verify = verify().with(|verify| verify.work_out_again = work_out_again);
+        let stop = pass().with(|stop| stop.rounds = Some(3));
         let mut plan = target.plan(stop, writes(random_once(), verify));
         plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
         let job = run_job(plan);
@@ -155,7 +124,7 @@ fn each_round_is_read_back_before_the_next() {
         let worker = &job.workers[0];
         assert!(worker.verified_ns > Nanos(0) && worker.measured_ns > Nanos(0));
         // The log ends with the measured window, which the last check follows.
-        let text = std::fs::read_to_string(log).unwrap();
+        let text = fs::read_to_string(log).unwrap();
         let directions: String = text
             .lines()
             .skip(1)
@@ -170,7 +139,7 @@ fn each_round_is_read_back_before_the_next() {
 /// Recomputed writes equal recorded writes, whether blocks are written once or repeatedly.
 #[test]
 fn recomputed_writes_equal_recorded_writes() {
-    let mixed = Mix::drawn(40.0, model::mix::MixRule::Redrawn);
+    let mixed = Mix::drawn(40.0, MixRule::Redrawn);
     for (mix, access, operations_of_both) in [
         (Mix::WRITES, sequential(), Some(BLOCKS)),
         (Mix::WRITES, random_once(), Some(BLOCKS)),
@@ -179,15 +148,9 @@ fn recomputed_writes_equal_recorded_writes() {
     ] {
         let read_back = [false, true].map(|work_out_again| {
             let target = VerifiedFile::new();
-            let verify = Verify {
-                work_out_again,
-                ..verify()
-            };
-            let stop = Stop {
-                operations: operations_of_both,
-                passes: access.ends().then_some(1),
-                ..Stop::default()
-            };
+            let verify = verify().with(|verify| verify.work_out_again = work_out_again);
+            let stop = Stop::default()
+                .with(|stop| (stop.operations, stop.passes) = (operations_of_both, access.ends().then_some(1)));
             let job = run_job(target.plan(stop, build_stream(mix, access.clone(), verify)));
             assert_clean(&job, &format!("{mix:?} {access:?} {work_out_again}"));
             (operations(&job, Direction::Write), operations(&job, Direction::Read))
@@ -206,10 +169,7 @@ fn only_flushed_data_is_read_back_on_request() {
         (true, 20, true, BLOCKS),
     ] {
         let target = VerifiedFile::new();
-        let verify = Verify {
-            flushed_only,
-            ..verify()
-        };
+        let verify = verify().with(|verify| verify.flushed_only = flushed_only);
         let mut stream = writes(random_once(), verify);
         (stream.sync.every_writes, stream.sync.at_end) = (every, at_end);
         let job = target.run(stream);
@@ -225,47 +185,34 @@ fn only_flushed_data_is_read_back_on_request() {
 #[test]
 fn the_state_contains_the_progress_of_the_writes() {
     let target = VerifiedFile::new();
-    let saved = Verify {
-        save_state: true,
-        after_writes: false,
-        ..target.with_state()
-    };
+    let saved = target
+        .with_state()
+        .with(|verify| (verify.save_state, verify.after_writes) = (true, false));
     let state = target.directory.path().join("state");
-    let stop = Stop {
-        operations: Some(40),
-        ..pass()
-    };
+    let stop = pass().with(|stop| stop.operations = Some(40));
     run_job(target.plan(stop, writes(random_once(), saved.clone())));
-    assert_eq!(std::fs::read(&state).unwrap()[40], 40, "writes issued");
+    assert_eq!(fs::read(&state).unwrap()[40], 40, "writes issued");
     // Later blocks were not written, and are not checked.
-    let load = Verify {
-        load_state: true,
-        ..target.with_state()
-    };
+    let load = target.with_state().with(|verify| verify.load_state = true);
     let job = target.run(reads(random_once(), load.clone()));
     assert_clean(&job, "reads");
     assert_eq!(operations(&job, Direction::Read), 40);
-    let replay = Verify {
-        only: true,
-        save_state: true,
-        ..load.clone()
-    };
-    let before = std::fs::read(&state).unwrap();
+    let replay = load
+        .clone()
+        .with(|verify| (verify.only, verify.save_state) = (true, true));
+    let before = fs::read(&state).unwrap();
     let job = target.run(writes(random_once(), replay));
     assert_clean(&job, "replay");
     assert_eq!(operations(&job, Direction::Read), 40);
-    assert_eq!(std::fs::read(&state).unwrap(), before, "a replay writes nothing");
-    let all = Verify {
-        load_state: false,
-        ..load.clone()
-    };
+    assert_eq!(fs::read(&state).unwrap(), before, "a replay writes nothing");
+    let all = load.clone().with(|verify| verify.load_state = false);
     let job = target.run(reads(random_once(), all));
     assert_eq!(job.ended, Some(EndReason::Failed));
     // Without a valid state, the run does not begin.
     for broken in [true, false] {
         match broken {
-            true => std::fs::write(&state, "?").unwrap(),
-            false => std::fs::remove_file(&state).unwrap(),
+            true => fs::write(&state, "?").unwrap(),
+            false => fs::remove_file(&state).unwrap(),
         }
         let refused = try_run(target.plan(pass(), writes(random_once(), load.clone()))).unwrap_err();
         assert!(refused.to_string().contains("verification state"), "{refused}");
@@ -297,8 +244,7 @@ fn written_blocks_are_discarded_and_read_as_zeros() {
     for (engine, depth) in [(EngineKind::Psync, 1), (EngineKind::IoUring, 8)] {
         for access in [random_once(), random()] {
             let target = VerifiedFile::new();
-            let mut stream = writes(access, trims(100, 16, 0, true));
-            stream.depth = depth;
+            let stream = writes(access, trims(100, 16, 0, true)).with(|stream| stream.depth = depth);
             let stop = Stop::after_operations(BLOCKS);
             let mut plan = target.plan(stop, stream);
             plan.steps[0].jobs[0].workers[0].engine.kind = engine;
@@ -306,7 +252,7 @@ fn written_blocks_are_discarded_and_read_as_zeros() {
             assert_clean(&job, "trimmed");
             let (trimmed, read) = (operations(&job, Direction::Trim), operations(&job, Direction::Read));
             assert!(trimmed > 0 && read > 0, "{trimmed} {read}");
-            let zeros = std::fs::read(&target.file).unwrap();
+            let zeros = fs::read(&target.file).unwrap();
             let zeros = zeros
                 .chunks(BLOCK as usize)
                 .filter(|block| block.iter().all(|byte| *byte == 0));
@@ -327,10 +273,8 @@ fn shares_and_batches_of_discarded_blocks_equal_those_of_fio() {
         let target = VerifiedFile::new();
         let job = target.run(writes(random_once(), verify));
         assert_clean(&job, "trimmed");
-        assert_eq!(
-            (operations(&job, Direction::Trim), operations(&job, Direction::Read)),
-            (trimmed, read)
-        );
+        assert_eq!(operations(&job, Direction::Trim), trimmed);
+        assert_eq!(operations(&job, Direction::Read), read);
     }
 }
 

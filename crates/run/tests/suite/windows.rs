@@ -1,16 +1,14 @@
 //! Latencies by window agree with the log of single operations.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use crate::support::{device, plan, run_job, stream, try_run, worker};
 use model::fleet::{Gathering, Share};
 use model::histogram::bucket_index;
-use model::mix::{Mix, MixRule};
 use model::operation_log::LoggedOperation;
-use model::plan::{EngineKind, LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, TargetKind, Windows};
-use model::results::{JobResults, Results, Window, WindowLatency, WindowSeries};
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::plan::{LatencyPoints, Windows};
+use model::results::{Window, WindowLatency, WindowSeries};
+
+use crate::prelude::*;
 
 /// 37 ms divide neither a second nor the measured time.
 const SHORT: Nanos = Nanos::millis(37);
@@ -50,7 +48,7 @@ fn two_workers() -> Plan {
 fn logged(mut plan: Plan, path: &Path) -> (JobResults, Vec<LoggedOperation>) {
     plan.steps[0].jobs[0].operation_log = Some(path.display().to_string());
     let job = run_job(plan);
-    let text = std::fs::read_to_string(path).expect("the log exists");
+    let text = fs::read_to_string(path).expect("the log exists");
     let lines = text.lines().skip(1);
     let read = |line: &str| LoggedOperation::parse(line).unwrap_or_else(|| panic!("{line}"));
     (job, lines.map(read).collect())

@@ -3,12 +3,7 @@
 //! A small file also stays in the processor's cache, and shows the overhead of the tools. With a
 //! large file, memory takes most of the time.
 
-use super::ratio;
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, compare, ours, per_second, theirs};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::places::HOT;
-use crate::bench::work::Work;
+use super::*;
 
 /// Options with which fio is faster and still has its statistics.
 const TUNED: [&str; 6] = [
@@ -31,34 +26,18 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         theirs(tuned.clone()),
         theirs(tuned.theirs(&["--gtod_reduce=1"])),
     ])?;
-    let iops: Vec<Vec<f64>> = found.iter().map(|rounds| rounds.iops()).collect();
-    let against = |index: usize, rival: usize| compare(&iops[index], &iops[rival], per_second);
-    let mut figures = vec![
-        ratio(
-            row,
-            "IOPS, 4 MiB, depth 32, both with defaults",
-            Wanted::AtLeast(2.2),
-            against(0, 2),
-        ),
-        ratio(
-            row,
-            "… fathom in batches of 32, fio with defaults",
-            Wanted::Nothing,
-            against(1, 2),
-        ),
-        ratio(
-            row,
-            "… both in batches of 32, fio tuned",
-            Wanted::AtLeast(1.6),
-            against(1, 3),
-        ),
-        ratio(
-            row,
+    let iops = |one: usize, rival: usize| compare(&found[one].iops(), &found[rival].iops(), per_second);
+    let small = [
+        ("IOPS, 4 MiB, depth 32, both with defaults", AtLeast(2.2), iops(0, 2)),
+        ("… fathom in batches of 32, fio with defaults", Nothing, iops(1, 2)),
+        ("… both in batches of 32, fio tuned", AtLeast(1.6), iops(1, 3)),
+        (
             "… fio tuned and without statistics (gtod_reduce)",
-            Wanted::AtLeast(1.2),
-            against(1, 4),
+            AtLeast(1.2),
+            iops(1, 4),
         ),
     ];
+    let mut figures = ratios(row, small);
     let whole = Work::reads(Some(file), bench.places.size, "io_uring", bench.time()).depth(32);
     let found = bench.run_rounds(&[
         ours(whole.clone()),
@@ -66,21 +45,11 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         theirs(whole.clone()),
         theirs(whole.theirs(&TUNED)),
     ])?;
-    let iops: Vec<Vec<f64>> = found.iter().map(|rounds| rounds.iops()).collect();
-    let against = |index: usize, rival: usize| compare(&iops[index], &iops[rival], per_second);
-    figures.extend([
-        ratio(
-            row,
-            "IOPS, 1 GiB, depth 32, both with defaults",
-            Wanted::AtLeast(1.4),
-            against(0, 2),
-        ),
-        ratio(
-            row,
-            "… both in batches of 32, fio tuned",
-            Wanted::Nothing,
-            against(1, 3),
-        ),
-    ]);
+    let iops = |one: usize, rival: usize| compare(&found[one].iops(), &found[rival].iops(), per_second);
+    let large = [
+        ("IOPS, 1 GiB, depth 32, both with defaults", AtLeast(1.4), iops(0, 2)),
+        ("… both in batches of 32, fio tuned", Nothing, iops(1, 3)),
+    ];
+    figures.extend(ratios(row, large));
     Ok(figures)
 }

@@ -1,9 +1,6 @@
 //! Whether the kernel counts as many operations as fathom does.
 
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, ours};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::work::{Until, Work};
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let device = bench.places.zram()?;
@@ -24,7 +21,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
             )));
         };
         let what = format!("difference between the reads counted by the kernel and by fathom, {engine}");
-        let figure = Figure::new(row, what, Wanted::AtMost(0.0), Some((kernel - counted).abs()));
+        let figure = Figure::new(row, what, AtMost(0.0), Some((kernel - counted).abs()));
         figures.push(figure.with_detail(format!("kernel {kernel}, fathom {counted}")));
     }
     Ok(figures)

@@ -4,12 +4,7 @@ use std::fs;
 use std::os::linux::fs::MetadataExt;
 use std::path::Path;
 
-use super::ratio;
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, compare, ours, per_second, theirs, time};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::statistics::median;
-use crate::bench::work::Work;
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.file()?;
@@ -27,26 +22,17 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     let [fathom, fio, in_batches] = &found[..] else {
         return Err(BenchError("a contender is missing".into()));
     };
-    let mut figures = vec![
-        ratio(
-            row,
-            "CPU per operation, depth 32",
-            Wanted::AtMost(0.65),
-            compare(&fathom.cpu_ns(), &fio.cpu_ns(), time),
-        ),
-        ratio(
-            row,
-            "… fio in batches of 8",
-            Wanted::Nothing,
-            compare(&fathom.cpu_ns(), &in_batches.cpu_ns(), time),
-        ),
-        ratio(
-            row,
+    let cpu = |other: &Rounds| compare(&fathom.cpu_ns(), &other.cpu_ns(), time);
+    let found = [
+        ("CPU per operation, depth 32", AtMost(0.65), cpu(fio)),
+        ("… fio in batches of 8", Nothing, cpu(in_batches)),
+        (
             "IOPS, depth 32",
-            Wanted::AtLeast(0.97),
+            AtLeast(0.97),
             compare(&fathom.iops(), &fio.iops(), per_second),
         ),
     ];
+    let mut figures = ratios(row, found);
     figures.push(beyond_the_device(bench, row, file, &work)?);
     Ok(figures)
 }
@@ -76,7 +62,7 @@ fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work)
         shown(&fio_means)
     );
     let what = "median latency above the block layer's mean, depth 1";
-    Ok(Figure::new(row, what, Wanted::AtMost(5.0), median(&medians))
+    Ok(Figure::new(row, what, AtMost(5.0), median(&medians))
         .unit("µs")
         .with_detail(detail)
         .samples(medians))

@@ -7,11 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::bench::BenchError;
-use crate::bench::child::{self, Usage};
-use crate::bench::contest::Bench;
-use crate::bench::figure::{Figure, Wanted, digits};
-use crate::bench::statistics::median;
+use super::*;
 
 /// Almost no work, so that only the cost of coordination is visible.
 const NOTHING: &str = "[[job]]\nname = \"nothing\"\ntarget = \"null\"\nsize = \"1GiB\"\ndepth = 1\nrate = \"100iops\"\nwarm-up = \"0s\"\ntime = \"SECONDSs\"\n";
@@ -74,7 +70,6 @@ fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figur
         let runs: Vec<Ran> = (0..bench.options.pairs)
             .map(|_| run(bench, folder, &[], &["run", &job, "--hosts", &list]))
             .collect::<Result<_, _>>()?;
-        let median_figure = |figure: &dyn Fn(&Ran) -> f64| median(&runs.iter().map(figure).collect::<Vec<f64>>());
         let count_words = if *count == 1 {
             "1 rank".to_owned()
         } else {
@@ -84,26 +79,22 @@ fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figur
             let value = value.unwrap_or_default() / *count as f64;
             format!("{} {unit} for each rank", digits(value))
         };
-        let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
-            let figure = Figure::new(row, format!("{what}, {count_words}"), Wanted::Nothing, found);
+        type Row<'a> = (&'a str, &'static str, fn(&Ran) -> f64);
+        let rows: [Row; 4] = [
+            ("time beyond that of the test", "ms", |ran| {
+                (ran.usage.wall_secs - 1.0) * 1e3
+            }),
+            ("CPU time of all processes", "ms", |ran| ran.usage.cpu_secs() * 1e3),
+            ("memory of the largest process", "MiB", |ran| {
+                ran.usage.memory_bytes as f64 / MIB
+            }),
+            ("saved file", "KiB", |ran| ran.saved / 1024.0),
+        ];
+        for (what, unit, value) in rows {
+            let found = median(&runs.iter().map(value).collect::<Vec<f64>>());
+            let figure = Figure::new(row, format!("{what}, {count_words}"), Nothing, found);
             figures.push(figure.unit(unit).with_detail(per_rank(found, unit)));
-        };
-        add(
-            "time beyond that of the test",
-            "ms",
-            median_figure(&|ran| (ran.usage.wall_secs - 1.0) * 1e3),
-        );
-        add(
-            "CPU time of all processes",
-            "ms",
-            median_figure(&|ran| ran.usage.cpu_secs() * 1e3),
-        );
-        add(
-            "memory of the largest process",
-            "MiB",
-            median_figure(&|ran| ran.usage.memory_bytes as f64 / MIB),
-        );
-        add("saved file", "KiB", median_figure(&|ran| ran.saved / 1024.0));
+        }
     }
     Ok(())
 }
@@ -139,12 +130,7 @@ fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut 
         digits(few / 1024.0),
         digits(many / 1024.0)
     );
-    let figure = Figure::new(
-        row,
-        "bytes that a rank sends per second",
-        Wanted::Nothing,
-        Some(found / 1024.0),
-    );
+    let figure = Figure::new(row, "bytes that a rank sends per second", Nothing, Some(found / 1024.0));
     figures.push(figure.unit("KiB").with_detail(detail));
     Ok(())
 }
@@ -194,24 +180,20 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
             median(&of_runs).map(|value| value / f64::from(*count))
         };
         let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
-            let figure = Figure::new(row, format!("{what}, {count} ranks"), Wanted::Nothing, found);
+            let figure = Figure::new(row, format!("{what}, {count} ranks"), Nothing, found);
             figures.push(figure.unit(unit).with_detail("for each rank"));
         };
         let memory: Vec<f64> = runs.iter().map(|(_, usage)| usage.memory_bytes as f64).collect();
         let memory = median(&memory).map(|all| (all - alone.1.memory_bytes as f64) / f64::from(*count) / 1024.0);
-        add(
-            "dividing the plan",
-            "µs",
-            median_per_rank("share_ms").map(|ms| ms * 1e3),
-        );
-        add("merging results", "µs", median_per_rank("merge_ms").map(|ms| ms * 1e3));
-        add("self-checks", "µs", median_per_rank("check_ms").map(|ms| ms * 1e3));
-        add("saving", "µs", median_per_rank("save_ms").map(|ms| ms * 1e3));
-        add(
-            "saved file",
-            "KiB",
-            median_per_rank("saved_bytes").map(|bytes| bytes / 1024.0),
-        );
+        for (what, unit, name, factor) in [
+            ("dividing the plan", "µs", "share_ms", 1e3),
+            ("merging results", "µs", "merge_ms", 1e3),
+            ("self-checks", "µs", "check_ms", 1e3),
+            ("saving", "µs", "save_ms", 1e3),
+            ("saved file", "KiB", "saved_bytes", 1.0 / 1024.0),
+        ] {
+            add(what, unit, median_per_rank(name).map(|value| value * factor));
+        }
         add("peak memory, with the saved text", "KiB", memory);
         let parts = ["share_ms", "merge_ms", "check_ms", "save_ms"];
         costs.push(parts.iter().filter_map(|name| median_per_rank(name)).sum());
@@ -220,7 +202,7 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
         let what = "time per rank with the most ranks, compared with the fewest";
         let detail = format!("{} ms : {} ms", digits(*last), digits(*first));
         figures.push(
-            Figure::new(row, what, Wanted::AtMost(2.0), Some(last / first))
+            Figure::new(row, what, AtMost(2.0), Some(last / first))
                 .unit("×")
                 .with_detail(detail),
         );

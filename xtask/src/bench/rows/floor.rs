@@ -1,12 +1,6 @@
 //! CPU time per operation in excess of the cheapest loop that issues the same reads.
 
-use super::ratio;
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, Contender, compare, time};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::places::HOT;
-use crate::bench::tools::Tool;
-use crate::bench::work::Work;
+use super::*;
 
 /// fio's options to submit and reap 32 operations at a time.
 const BATCHES: [&str; 3] = [
@@ -52,7 +46,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         for (((name, _), most), rounds) in asked.into_iter().zip(&found[1..]) {
             let what = format!("CPU time per operation above the bare loop, {what}, {name}");
             let above = compare(&rounds.cpu_ns(), &found[0].cpu_ns(), time);
-            figures.push(ratio(row, &what, Wanted::AtMost(most), above));
+            figures.push(ratio(row, &what, AtMost(most), above));
         }
     }
     Ok(figures)

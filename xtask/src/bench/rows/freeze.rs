@@ -8,11 +8,7 @@ use std::time::Duration;
 
 use testbed::FaultFs;
 
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, Contender, ours, theirs, time};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::outcome::Outcome;
-use crate::bench::work::{Until, Work};
+use super::*;
 
 const FREEZE: Duration = Duration::from_millis(300);
 
@@ -44,12 +40,12 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         };
         if theory > 0.0 {
             let what = format!("99th percentile over {seconds} s with a freeze of 300 ms (theory {theory} ms)");
-            let figure = Figure::new(row, what, Wanted::Nothing, Some(p99(&fathom) / 1e6));
+            let figure = Figure::new(row, what, Nothing, Some(p99(&fathom) / 1e6));
             figures.push(figure.unit("ms").with_detail(format_both(&p99)));
         }
         let what = format!("maximum over {seconds} s (theory 300 ms)");
         let longest = |outcome: &Outcome| outcome.max_ns;
-        let figure = Figure::new(row, what, Wanted::Nothing, Some(fathom.max_ns / 1e6));
+        let figure = Figure::new(row, what, Nothing, Some(fathom.max_ns / 1e6));
         figures.push(figure.unit("ms").with_detail(format_both(&longest)));
     }
     Ok(figures)

@@ -1,13 +1,6 @@
 //! fathom in place of fio: both run the same command lines and the same job file.
 
-use super::ratio;
-use crate::bench::BenchError;
-use crate::bench::child;
-use crate::bench::contest::{Bench, Contender, compare, theirs, time};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::outcome::Outcome;
-use crate::bench::tools::Tool;
-use crate::bench::work::Work;
+use super::*;
 
 /// Jobs of the job file.
 const JOBS: usize = 64;
@@ -25,18 +18,9 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     for (what, work) in works {
         let found = bench.run_rounds(&[Contender::new(Tool::InPlace, &work), theirs(work)])?;
         let cpu = compare(&found[0].cpu_ns(), &found[1].cpu_ns(), time);
-        figures.push(ratio(
-            row,
-            &format!("CPU time per operation, {what}"),
-            Wanted::AtMost(1.0),
-            cpu,
-        ));
-        figures.push(ratio(
-            row,
-            &format!("IOPS, {what}"),
-            Wanted::Nothing,
-            compare(&found[0].iops(), &found[1].iops(), crate::bench::contest::per_second),
-        ));
+        let iops = compare(&found[0].iops(), &found[1].iops(), per_second);
+        figures.push(ratio(row, &format!("CPU time per operation, {what}"), AtMost(1.0), cpu));
+        figures.push(ratio(row, &format!("IOPS, {what}"), Nothing, iops));
     }
     figures.push(many_jobs(bench, row)?);
     Ok(figures)
@@ -68,5 +52,5 @@ fn many_jobs(bench: &Bench, row: &'static str) -> Result<Figure, BenchError> {
     }
     let [ours, theirs] = walls;
     let what = format!("wall time of a job file of {JOBS} jobs");
-    Ok(ratio(row, &what, Wanted::AtMost(1.0), compare(&ours, &theirs, time)))
+    Ok(ratio(row, &what, AtMost(1.0), compare(&ours, &theirs, time)))
 }

@@ -1,10 +1,6 @@
 //! Counts the user-space instructions of an operation, which are free of noise and of start-up.
 
-use crate::bench::BenchError;
-use crate::bench::contest::Bench;
-use crate::bench::figure::{Figure, Wanted, digits};
-use crate::bench::tools::Tool;
-use crate::bench::work::{Until, Work};
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     if !bench.tools.has_valgrind {
@@ -21,26 +17,27 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     // two completions; a file in memory in batches of 32 shows the cost of an operation when the
     // queue is really full.
     let batches = ["--batch", "32"];
+    let (on_disk, ring, aio) = (Some(disk), "io_uring", "libaio");
     let rows = [
         (
             "io_uring, cached, batches of 32",
             220.0,
-            reads_on(Some(disk), "io_uring").depth(32).ours(&batches),
+            reads_on(on_disk, ring).depth(32).ours(&batches),
         ),
         (
             "libaio, cached, batches of 32",
             220.0,
-            reads_on(Some(disk), "libaio").depth(32).ours(&batches),
+            reads_on(on_disk, aio).depth(32).ours(&batches),
         ),
         (
             "io_uring, disk, depth 32",
             220.0,
-            reads_on(Some(disk), "io_uring").direct().depth(32),
+            reads_on(on_disk, ring).direct().depth(32),
         ),
         (
             "libaio, disk, depth 32",
             220.0,
-            reads_on(Some(disk), "libaio").direct().depth(32),
+            reads_on(on_disk, aio).direct().depth(32),
         ),
         ("psync, tmpfs", 150.0, reads_on(Some(memory), "psync")),
         ("null, depth 32", 130.0, reads_on(None, "null").depth(32)),
@@ -53,7 +50,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
             false => "–".to_owned(),
         };
         let what = format!("user instructions per operation, {what}");
-        let figure = Figure::new(row, what, Wanted::AtMost(most), Some(ours));
+        let figure = Figure::new(row, what, AtMost(most), Some(ours));
         figures.push(figure.with_detail(format!("{} : {theirs}", digits(ours))));
     }
     Ok(figures)

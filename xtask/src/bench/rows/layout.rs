@@ -8,11 +8,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Instant;
 
-use super::ratio;
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, Contender, compare, ours, theirs, time};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::work::{Until, Work};
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.folder()?.join("laid-out");
@@ -24,11 +20,8 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         fathom.push(Made::by(bench, &ours(work.clone()), &file)?);
         if bench.tools.has_fio {
             fio.push(Made::by(bench, &theirs(work.clone()), &file)?);
-            lazy.push(Made::by(
-                bench,
-                &theirs(work.clone().theirs(&["--create_fsync=0"])),
-                &file,
-            )?);
+            let without_flush = work.clone().theirs(&["--create_fsync=0"]);
+            lazy.push(Made::by(bench, &theirs(without_flush), &file)?);
         }
     }
     let cached = |made: &[Made]| made.iter().map(|made| made.file_ns).collect::<Vec<_>>();
@@ -37,26 +30,27 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     let faster = |fathom: &[f64], fio: &[f64]| {
         let other_way = compare(fio, fathom, time);
         let detail = compare(fathom, fio, time).detail;
-        crate::bench::contest::Comparison { detail, ..other_way }
+        Comparison { detail, ..other_way }
     };
-    let figure = |what, wanted, fio: &[f64]| ratio(row, what, wanted, faster(&synced(&fathom), fio));
-    Ok(vec![
-        figure(
+    let against = |fio: &[f64]| faster(&synced(&fathom), fio);
+    let found = [
+        (
             "lay-out of 1 GiB, both flushed to the disk",
-            Wanted::AtLeast(3.0),
-            &synced(&fio),
+            AtLeast(3.0),
+            against(&synced(&fio)),
         ),
-        figure(
+        (
             "… fio writing through the page cache, with fsync",
-            Wanted::Nothing,
-            &synced(&lazy),
+            Nothing,
+            against(&synced(&lazy)),
         ),
-        figure(
+        (
             "… fio leaving the file in the page cache",
-            Wanted::Nothing,
-            &cached(&lazy),
+            Nothing,
+            against(&cached(&lazy)),
         ),
-    ])
+    ];
+    Ok(ratios(row, found))
 }
 
 /// The time to create a file.

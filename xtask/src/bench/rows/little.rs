@@ -1,10 +1,7 @@
 //! Whether latencies cover all waiting: operations in flight by Little's law, compared with the
 //! configured depth.
 
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, ours};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::work::Work;
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let disk = bench.places.file()?;
@@ -35,7 +32,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         }
         let worst = off.iter().copied().reduce(f64::max);
         let what = format!("in flight against allowed, {engine}, depth 1 to 128, worst");
-        let figure = Figure::new(row, what, Wanted::AtMost(1.0), worst).unit("%");
+        let figure = Figure::new(row, what, AtMost(1.0), worst).unit("%");
         figures.push(figure.with_detail(shown.join(" ")).samples(off));
     }
     Ok(figures)

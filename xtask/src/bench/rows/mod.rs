@@ -20,8 +20,15 @@ mod tmpfs;
 mod zram;
 
 use super::BenchError;
-use super::contest::{Bench, Comparison};
-use super::figure::{Figure, Wanted};
+use super::child::{self, Usage};
+use super::contest::{Bench, Comparison, Contender, Rounds, compare, ours, per_second, theirs, time};
+use super::figure::Wanted::{self, AtLeast, AtMost, Between, Nothing};
+use super::figure::{Figure, digits};
+use super::outcome::Outcome;
+use super::places::HOT;
+use super::statistics::median;
+use super::tools::Tool;
+use super::work::{Access, Until, Work};
 
 /// Measures a row; is given its name.
 type Row = fn(&Bench, &'static str) -> Result<Vec<Figure>, BenchError>;
@@ -54,4 +61,11 @@ fn ratio(row: &'static str, what: &str, wanted: Wanted, comparison: Comparison) 
         .unit("×")
         .with_detail(comparison.detail)
         .samples(comparison.samples)
+}
+
+/// The ratios of several comparisons.
+fn ratios<const N: usize>(row: &'static str, found: [(&str, Wanted, Comparison); N]) -> Vec<Figure> {
+    found
+        .map(|(what, wanted, comparison)| ratio(row, what, wanted, comparison))
+        .to_vec()
 }

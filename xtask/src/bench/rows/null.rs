@@ -1,10 +1,6 @@
 //! The overhead of the tools alone.
 
-use super::ratio;
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, compare, ours, per_second, theirs};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::work::Work;
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let mut figures = Vec::new();
@@ -13,7 +9,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         let found = bench.run_rounds(&[ours(work.clone()), theirs(work)])?;
         let comparison = compare(&found[0].iops(), &found[1].iops(), per_second);
         let what = format!("IOPS of the null engine, depth {depth}");
-        figures.push(ratio(row, &what, Wanted::AtLeast(wanted), comparison));
+        figures.push(ratio(row, &what, AtLeast(wanted), comparison));
     }
     Ok(figures)
 }

@@ -1,11 +1,6 @@
 //! Whether a rate is met.
 
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, ours, theirs, time};
-use crate::bench::figure::{Figure, Wanted, digits};
-use crate::bench::outcome::Outcome;
-use crate::bench::statistics::median;
-use crate::bench::work::{Until, Work};
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.tmpfs()?;
@@ -39,7 +34,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         let late = median(&delay).map_or("–".to_owned(), time);
         let detail = format!("{} : {}; median schedule delay {late}", words(&fathom), words(&fio));
         let what = format!("error of the rate beyond one operation, {rate}/s");
-        let figure = Figure::new(row, what, Wanted::AtMost(0.01), median(&fathom)).unit("%");
+        let figure = Figure::new(row, what, AtMost(0.01), median(&fathom)).unit("%");
         figures.push(figure.with_detail(detail).samples(fathom));
     }
     Ok(figures)

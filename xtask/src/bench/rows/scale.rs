@@ -1,10 +1,6 @@
 //! Many operations in flight, and many workers.
 
-use super::ratio;
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, compare, ours, time};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::work::Work;
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let null = Work::reads(None, 1 << 30, "null", bench.time());
@@ -17,27 +13,23 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         ours(null.clone().depth(32).workers(512)),
     ])?;
     let cpu = |many: usize, few: usize| compare(&found[many].cpu_ns(), &found[few].cpu_ns(), time);
+    let mut figures = ratios(
+        row,
+        [
+            ("CPU per operation, null, depth 4096 against 32", AtMost(1.1), cpu(0, 1)),
+            (
+                "CPU per operation, cached 1 GiB, depth 4096 against 32",
+                AtMost(1.1),
+                cpu(2, 3),
+            ),
+            (
+                "CPU per operation, null, 512 workers against 1",
+                AtMost(1.25),
+                cpu(4, 1),
+            ),
+        ],
+    );
     // The other side is fathom too.
-    let among_us = |what, wanted, comparison| {
-        let figure = ratio(row, what, wanted, comparison);
-        let detail = format!("{} (both fathom)", figure.detail);
-        figure.with_detail(detail)
-    };
-    Ok(vec![
-        among_us(
-            "CPU per operation, null, depth 4096 against 32",
-            Wanted::AtMost(1.1),
-            cpu(0, 1),
-        ),
-        among_us(
-            "CPU per operation, cached 1 GiB, depth 4096 against 32",
-            Wanted::AtMost(1.1),
-            cpu(2, 3),
-        ),
-        among_us(
-            "CPU per operation, null, 512 workers against 1",
-            Wanted::AtMost(1.25),
-            cpu(4, 1),
-        ),
-    ])
+    figures.iter_mut().for_each(|figure| figure.detail += " (both fathom)");
+    Ok(figures)
 }

@@ -1,10 +1,6 @@
 //! Whether memory grows with the target: reads each block of 1 TiB once, in random order.
 
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, Contender, ours, theirs};
-use crate::bench::figure::{Figure, Wanted, digits};
-use crate::bench::statistics::median;
-use crate::bench::work::{Access, Until, Work};
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     const LARGE: u64 = 1 << 40;
@@ -37,7 +33,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     let what = "memory for 1 TiB above that for 64 MiB, each block once";
     let found = median(&fathom);
     Ok(vec![
-        Figure::new(row, what, Wanted::AtMost(1.0), found)
+        Figure::new(row, what, AtMost(1.0), found)
             .unit("MB")
             .with_detail(detail)
             .samples(fathom),

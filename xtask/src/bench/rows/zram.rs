@@ -1,10 +1,6 @@
 //! Direct reads of compressed memory: a device that answers within the call.
 
-use super::ratio;
-use crate::bench::BenchError;
-use crate::bench::contest::{Bench, Rounds, compare, ours, per_second, theirs, time};
-use crate::bench::figure::{Figure, Wanted};
-use crate::bench::work::Work;
+use super::*;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let device = bench.places.zram()?;
@@ -24,30 +20,22 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         .collect();
     let found = bench.run_rounds(&contenders)?;
     let per_cpu_second = |rounds: &Rounds| rounds.cpu_ns().iter().map(|ns| 1e9 / ns).collect::<Vec<_>>();
-    let efficiency = |index: usize| {
+    let efficiency = |place: usize| {
         compare(
-            &per_cpu_second(&found[index]),
-            &per_cpu_second(&found[index + 1]),
+            &per_cpu_second(&found[place]),
+            &per_cpu_second(&found[place + 1]),
             per_second,
         )
     };
-    let iops = |index: usize| compare(&found[index].iops(), &found[index + 1].iops(), per_second);
-    Ok(vec![
-        ratio(
-            row,
-            "IOPS per CPU-second, libaio, depth 32",
-            Wanted::AtLeast(1.2),
-            efficiency(0),
-        ),
-        ratio(row, "IOPS per CPU-second, psync", Wanted::AtLeast(1.05), efficiency(2)),
-        ratio(
-            row,
-            "CPU per operation, io_uring, depth 32",
-            Wanted::AtMost(0.75),
-            compare(&found[4].cpu_ns(), &found[5].cpu_ns(), time),
-        ),
-        ratio(row, "IOPS, libaio, depth 32", Wanted::Nothing, iops(0)),
-        ratio(row, "IOPS, psync", Wanted::Nothing, iops(2)),
-        ratio(row, "IOPS, io_uring, depth 32", Wanted::Nothing, iops(4)),
-    ])
+    let iops = |place: usize| compare(&found[place].iops(), &found[place + 1].iops(), per_second);
+    let cpu = compare(&found[4].cpu_ns(), &found[5].cpu_ns(), time);
+    let figures = [
+        ("IOPS per CPU-second, libaio, depth 32", AtLeast(1.2), efficiency(0)),
+        ("IOPS per CPU-second, psync", AtLeast(1.05), efficiency(2)),
+        ("CPU per operation, io_uring, depth 32", AtMost(0.75), cpu),
+        ("IOPS, libaio, depth 32", Nothing, iops(0)),
+        ("IOPS, psync", Nothing, iops(2)),
+        ("IOPS, io_uring, depth 32", Nothing, iops(4)),
+    ];
+    Ok(ratios(row, figures))
 }

@@ -6,6 +6,7 @@ use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::plan::{Depth, Dialect, Pacing, Plan, Rate, Worker};
 use model::{Bytes, Nanos, PerDirection};
+use testbed::{AssertContains, AssertIs};
 
 use crate::convert::support::{diskspd_again, diskspd_line, flags, job_file, native_again, texts};
 use crate::fio::effects::{lowered, split_words};
@@ -128,11 +129,7 @@ fn bytes_that_end_a_job_before_its_passes_are_kept() {
         "--rw=randread --bssplit=4k/10:64k/90",
         "--rw=randwrite --bsrange=4k-64k",
     ] {
-        assert!(
-            to_native(sizes).contains(" --bytes 4m --passes 1"),
-            "{}",
-            to_native(sizes)
-        );
+        to_native(sizes).assert_contains(&[" --bytes 4m --passes 1"]);
     }
     let once = to_native("--rw=randread --bs=8k");
     assert!(once.contains(" --passes 1") && !once.contains("--bytes"), "{once}");
@@ -166,27 +163,21 @@ fn amounts_of_uneven_passes_are_converted() {
         assert_eq!(texts(&found.lost), [""; 0], "{line}\n{}", found.text);
     }
     let overlaps = flags("--target /d/a.dat --size 1m --access random-once --block 4k-16k --passes 1");
-    assert_eq!(
-        texts(&to_fio(&overlaps).lost),
-        [
-            "native operations, bytes, passes: about 253 operations, 2530k, by each worker; fio: about 102 operations, \
+    texts(&to_fio(&overlaps).lost).assert_is(&[
+        "native operations, bytes, passes: about 253 operations, 2530k, by each worker; fio: about 102 operations, \
              1m, by each worker",
-            "native access: random, each position once, so that operations overlap; fio: random, each block once",
-        ]
-    );
+        "native access: random, each position once, so that operations overlap; fio: random, each block once",
+    ]);
 }
 
 #[test]
 fn a_pause_with_operations_in_flight_is_lost_in_native() {
     let lost = |line: &str| texts(&to_native(&diskspd_line(line)).lost);
     assert_eq!(lost("-r -o1 -i10 -j5 -n a.dat"), [""; 0]);
-    assert_eq!(
-        lost("-r -o4 -i10 -j5 -n a.dat"),
-        [
-            "DiskSpd -i, -j: a pause follows a number of submitted operations, while others are in flight; native: a \
-             pause begins when all operations are complete, so that the queue runs empty"
-        ]
-    );
+    lost("-r -o4 -i10 -j5 -n a.dat").assert_is(&[
+        "DiskSpd -i, -j: a pause follows a number of submitted operations, while others are in flight; native: a \
+             pause begins when all operations are complete, so that the queue runs empty",
+    ]);
 }
 
 /// Threads that each traverse the whole file become jobs, because workers of one job would divide
@@ -256,9 +247,7 @@ fn losses_from_diskspd_to_native_are_listed() {
 fn behaviour_specific_to_each_dialect_is_reported_once() {
     let written = to_native(&diskspd_line("-c1G -r -t2 -n a.dat b.dat"));
     assert_eq!(texts(&written.lost), [""; 0]);
-    assert_eq!(
-        texts(&written.differs),
-        [
+    texts(&written.differs).assert_is(&[
             "DiskSpd: a failure also stops other workers and later steps; native: a failure also stops other jobs and later steps",
             "DiskSpd: random numbers: a single one; native: fathom's own, one per purpose: the \
              distributions are the same, the positions and data are not",
@@ -266,8 +255,7 @@ fn behaviour_specific_to_each_dialect_is_reported_once() {
              latency; native: completion latency is measured from the start of the submitting call; series show total \
              latency",
             "DiskSpd -c: a file that is recreated; native: a file that is filled with random data once, then reused",
-        ]
-    );
+        ]);
 }
 
 #[test]

@@ -35,6 +35,7 @@ enum Property {
 }
 
 use Property::{Amount, Directions, Lengths, Pauses, Positions, Rates};
+use testbed::With;
 
 /// Words of the lines that name a difference in a property: names of options, or parts of
 /// descriptions.
@@ -142,10 +143,7 @@ fn gcd(one: u64, other: u64) -> u64 {
 fn measure(plan: &Plan) -> Measured {
     let plan = simplified(plan);
     let sizes = sizes(&plan);
-    let mut measured = Measured {
-        fixed_positions: true,
-        ..Measured::default()
-    };
+    let mut measured = Measured::default().with(|measured| measured.fixed_positions = true);
     let (mut count, mut bytes, mut ends) = (0.0, 0.0, true);
     let (mut divisor, mut first) = (0, u64::MAX);
     for (step, jobs) in plan.steps.iter().enumerate() {

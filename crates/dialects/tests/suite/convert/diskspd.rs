@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use dialects::convert::{Form, to_diskspd};
 use model::plan::{EngineKind, Plan};
 use proptest::prelude::*;
+use testbed::With;
 
 use crate::convert::support::{
     DISKSPD, TestEnv, diskspd, diskspd_again, diskspd_line, env_for_line, lowered, without_origin,
@@ -28,10 +29,7 @@ fn read_plan(case: &PathBuf) -> Option<Plan> {
         let name = entry.file_name().into_string().unwrap();
         (name, fs::read_to_string(entry.path()).unwrap_or_default())
     });
-    let mut env = TestEnv {
-        files: files.collect(),
-        ..TestEnv::default()
-    };
+    let mut env = TestEnv::default().with(|test_env| test_env.files = files.collect());
     let words: Vec<String> = std::iter::once("-Rp".to_owned()).chain(arguments).collect();
     let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env) else {
         panic!("{}", case.display());
@@ -111,11 +109,8 @@ fn recorded_cases_survive_a_round_trip() {
 fn lines_look_as_people_write_them() {
     let check_line = |line: &str, expected: &str| {
         let (form, text) = check(&diskspd_line(line), line);
-        assert_eq!(
-            (form, text.as_str()),
-            (Form::CommandLine, &*format!("{expected}\n")),
-            "{line}"
-        );
+        assert_eq!(form, Form::CommandLine, "{line}");
+        assert_eq!(text.as_str(), &*format!("{expected}\n"), "{line}");
     };
     check_line("a.dat", "diskspd -d10 -W5 -a0 a.dat");
     check_line(

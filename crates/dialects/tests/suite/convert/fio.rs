@@ -7,6 +7,7 @@ use dialects::fio::options::queue::Sync;
 use dialects::fio::options::typed::{Distribution, Piece};
 use dialects::fio::values::Amount;
 use model::plan::Plan;
+use testbed::AssertIs;
 
 use crate::convert::support::{diskspd_line, fio_again, flags, job_file, texts};
 
@@ -49,14 +50,12 @@ fn a_native_job_converts() {
         center: None,
     };
     assert_eq!(job.pattern.distribution, zipf);
-    assert_eq!(
-        (job.queue.iodepth, job.queue.direct, job.queue.fdatasync),
-        (32, true, 16)
-    );
-    assert_eq!(
-        (job.job.numjobs, job.job.runtime, job.job.ramp_time),
-        (4, 300_000_000, 2_000_000)
-    );
+    assert_eq!(job.queue.iodepth, 32);
+    assert!(job.queue.direct);
+    assert_eq!(job.queue.fdatasync, 16);
+    assert_eq!(job.job.numjobs, 4);
+    assert_eq!(job.job.runtime, 300_000_000);
+    assert_eq!(job.job.ramp_time, 2_000_000);
     assert!(job.job.time_based && job.data.refill_buffers && job.report.group_reporting);
     // 4000 over four clones, 70 % of them reads.
     assert_eq!((job.pace.rate_iops.read, job.pace.rate_iops.write), (700, 300));
@@ -148,10 +147,7 @@ fn a_request_pool_becomes_a_set_of_files() {
     assert_eq!(fio_again(&written)[0].options.files.filename, ["a.dat", "dir/b:c.dat"]);
     // A depth for each target is not a depth over all of them.
     let converted = to_fio(&diskspd_line("-b4K -F2 -o16 -r -n a.dat b.dat"));
-    assert_eq!(
-        texts(&converted.lost),
-        ["DiskSpd -o, -O: 16 on each target; fio: 32 over all targets"]
-    );
+    texts(&converted.lost).assert_is(&["DiskSpd -o, -O: 16 on each target; fio: 32 over all targets"]);
 }
 
 /// fio's grammar knows every option that the conversion writes, also in combinations.

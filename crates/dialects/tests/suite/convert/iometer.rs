@@ -3,6 +3,7 @@
 use dialects::convert::{Conversion, to_iometer};
 use model::plan::{Plan, Step};
 use model::testing::{assert_contains, assert_starts_with};
+use testbed::{AssertContains, AssertIs};
 
 use crate::convert::support::{diskspd_line, flags, job_file, texts};
 use crate::iometer::{FILES, lower_text};
@@ -105,18 +106,13 @@ fn a_job_becomes_a_file() {
     assert_eq!(found.text, expected);
     // Only what Iometer does in every test, and the path.
     let lost = texts(&found.lost);
-    assert_eq!(
-        lost,
-        [
-            "native target: /d/one; Iometer tests disks, and the file iobw.tst of a file system (`/data [ext4]`, `D:`); \
-             only `fathom iometer` takes paths"
-        ]
-    );
+    lost.assert_is(&[
+        "native target: /d/one; Iometer tests disks, and the file iobw.tst of a file system (`/data [ext4]`, `D:`); \
+             only `fathom iometer` takes paths",
+    ]);
     let got = again(&found, &[]);
-    assert_eq!(
-        (got.targets[0].path.as_str(), got.steps[0].jobs[0].workers.len()),
-        ("/d/one", 2)
-    );
+    assert_eq!(got.targets[0].path.as_str(), "/d/one");
+    assert_eq!(got.steps[0].jobs[0].workers.len(), 2);
 }
 
 /// Sizes, directions, shares of random transfers, pauses and several targets are lines.
@@ -164,24 +160,19 @@ fn steps_are_specifications_or_a_cycle_of_depths() {
     // Equal tests at other depths.
     let cycle = steps(&["depth = 1", "depth = 4", "depth = 16", "depth = 64"]);
     assert_eq!(texts(&cycle.lost), Vec::<String>::new());
-    assert_eq!(
-        part(&cycle.text, "'Queue Depth", "'END"),
-        [
-            "'Queue Depth Cycling",
-            "'\tstart      end        step       step type",
-            "1          64         4          EXPONENTIAL",
-            "'Test Type",
-            "CYCLE_OUTSTANDING_IOS"
-        ]
-    );
+    part(&cycle.text, "'Queue Depth", "'END").assert_is(&[
+        "'Queue Depth Cycling",
+        "'\tstart      end        step       step type",
+        "1          64         4          EXPONENTIAL",
+        "'Test Type",
+        "CYCLE_OUTSTANDING_IOS",
+    ]);
     assert_eq!(cycle.text.matches("'Worker\n").count(), 1);
     // Each mix at each depth.
     let both = steps(&["depth = 2", "depth = 4", "depth = 2\nread = 50", "depth = 4\nread = 50"]);
     assert_contains(&both.text, "\n\t2          4          2          LINEAR\n");
-    assert_eq!(
-        part(&both.text, "'Assigned access specs", "'End assigned")[1..],
-        ["4 KiB; 100% Read; 100% random", "4 KiB; 50% Read; 100% random"]
-    );
+    part(&both.text, "'Assigned access specs", "'End assigned")[1..]
+        .assert_is(&["4 KiB; 100% Read; 100% random", "4 KiB; 50% Read; 100% random"]);
     assert_eq!(texts(&both.lost), Vec::<String>::new());
     // Depths that no rule gives: a worker for each, idle in the other tests.
     let other = steps(&["depth = 1", "depth = 2\nblock = \"4k/50,8k/50\"", "depth = 1"]);
@@ -199,13 +190,10 @@ fn steps_are_specifications_or_a_cycle_of_depths() {
                 .to_owned()
         })
         .collect();
-    assert_eq!(
-        assigned,
-        [
-            "4 KiB; 100% Read; 100% random|Idle|4 KiB; 100% Read; 100% random",
-            "Idle|job  2|Idle"
-        ]
-    );
+    assigned.assert_is(&[
+        "4 KiB; 100% Read; 100% random|Idle|4 KiB; 100% Read; 100% random",
+        "Idle|job  2|Idle",
+    ]);
     assert_eq!(texts(&other.lost), Vec::<String>::new());
 }
 
@@ -243,7 +231,7 @@ fn what_iometer_lacks_is_listed() {
                  --content zeros --cool-down 2s --time 1500ms";
     let found = to_iometer(&flags(words));
     let lost = texts(&found.lost).join("\n");
-    for line in [
+    lost.assert_contains(&[
         "native block: 4k-64k; Iometer: 4k",
         "native access: zipf 1.2; Iometer: random",
         "native cool-down: 2s; Iometer: 0s",
@@ -251,9 +239,7 @@ fn what_iometer_lacks_is_listed() {
         "native cache: through the page cache; Iometer: bypassing the page cache",
         "native rate: ",
         "native content: zeros; Iometer: the repeated bytes 0x",
-    ] {
-        assert!(lost.contains(line), "{line}:\n{lost}");
-    }
+    ]);
     // A share that is no whole percent, and a file whose size no region reaches.
     let found = to_iometer(&diskspd_line("-Sh -b4K -r -d5 -W0 -c1G -f512M -t2 /d/f"));
     let lost = texts(&found.lost).join("\n");
@@ -276,9 +262,5 @@ fn names_stay_on_their_line() {
     plan.name = "'End manager".into();
     plan.steps[0].jobs[0].name = "\n'x,y".into();
     let text = to_iometer(&plan).text;
-    assert!(text.contains("\n\t/d/a 'Target  /dev/sda\n"), "{text}");
-    assert!(
-        text.contains("\n\tEnd manager\n") && text.contains("\n\tx y,NONE\n"),
-        "{text}"
-    );
+    text.assert_contains(&["\n\t/d/a 'Target  /dev/sda\n", "\n\tEnd manager\n", "\n\tx y,NONE\n"]);
 }

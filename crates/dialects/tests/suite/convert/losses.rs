@@ -8,10 +8,10 @@ use model::mix::Mix;
 use model::plan::{
     AtEndOfJob, BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping,
     MemoryNodes, MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState,
-    Stop, Stream, StreamTarget, Target, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker,
-    WriteThrough,
+    Stop, Stream, StreamTarget, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
+use testbed::With;
 
 use crate::convert::support::{flags, job_file};
 
@@ -29,10 +29,8 @@ fn worker(plan: &mut Plan) -> &mut Worker {
 }
 
 fn files(plan: &mut Plan, service: FileService, operations: u64) {
-    plan.targets.push(Target {
-        path: "/mnt/c.dat".into(),
-        ..plan.targets[0].clone()
-    });
+    plan.targets
+        .push(plan.targets[0].clone().with(|target| target.path = "/mnt/c.dat".into()));
     stream(plan).target = StreamTarget::files(vec![TargetId(0), TargetId(1)], 1, service, operations);
 }
 

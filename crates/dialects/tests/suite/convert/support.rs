@@ -6,6 +6,7 @@ use dialects::diskspd::{LowerEnv, Reading, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
 use dialects::{Location, fio};
 use model::plan::{Origin, Plan};
+use testbed::With;
 
 pub use crate::diskspd::support::{DATA as DISKSPD, TestEnv};
 use crate::fio::support as fio_support;
@@ -206,10 +207,7 @@ pub fn fio_plan(jobs: &fio::Jobs) -> Result<Plan, String> {
 
 /// The plan without the record of the input that it came from.
 pub fn without_origin(plan: &Plan) -> Plan {
-    Plan {
-        origin: Origin::default(),
-        ..plan.clone()
-    }
+    plan.clone().with(|plan| plan.origin = Origin::default())
 }
 
 pub fn texts<T: ToString>(list: &[T]) -> Vec<String> {

@@ -3,6 +3,7 @@
 use dialects::convert::{self, Conversion, to_iometer, to_native, to_vdbench};
 use dialects::vdbench::{VdbenchEnv, expand, lower_all, read_command, read_parameters};
 use model::plan::{Depth, Dialect, FileService, Plan, StreamTarget, TargetId};
+use testbed::AssertContains;
 
 use crate::convert::support::{flags, job_file, texts};
 
@@ -75,13 +76,11 @@ fn differences_to_vdbench_are_listed() {
          wd=wd1,sd=sd1,xfersize=8k,rdpct=70,seekpct=100\nrd=run1,wd=wd1,iorate=max,elapsed=61,interval=1\n"
     );
     let lost = texts(&found.lost).join("\n");
-    for part in [
+    lost.assert_contains(&[
         "warm-up: 0s; Vdbench: 1s",
         "workers: 4 with one target each; Vdbench: workers: 1",
         "depth: 8; Vdbench: 32",
-    ] {
-        assert!(lost.contains(part), "{part}: {lost}");
-    }
+    ]);
     // A target that is used whole has no size, so its size is not listed either.
     let device = to_vdbench(&flags("--target /dev/nvme1n1 --depth 4 --time 60s --warm-up 5s"));
     let lost = texts(&device.lost).join("\n");
@@ -132,15 +131,9 @@ fn streams_keep_their_rates_and_shares() {
     }
     let iometer = to_iometer(&sizes("4k,60,16k,40", "500"));
     let lost = texts(&iometer.lost).join("\n");
-    assert!(
-        iometer.text.contains("4096,60,70,") && iometer.text.contains("16384,40,70,"),
-        "{}",
-        iometer.text
-    );
-    assert!(
-        lost.contains("210 iops") && lost.contains("no limit") && !lost.contains("shares"),
-        "{lost}"
-    );
+    iometer.text.assert_contains(&["4096,60,70,", "16384,40,70,"]);
+    lost.assert_contains(&["210 iops", "no limit"]);
+    lost.assert_lacks(&["shares"]);
 }
 
 /// In every dialect, other shares and another rate are other text, or they are listed.

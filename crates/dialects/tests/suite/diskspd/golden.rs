@@ -9,6 +9,7 @@ use dialects::diskspd::text::{TextForm, lines};
 use dialects::diskspd::{LowerEnv, Reading, Request, lower, xml};
 use model::Direction;
 use model::plan::Target;
+use testbed::With;
 
 use crate::diskspd::deviations::case_deviations;
 use crate::diskspd::support::{DATA, TestEnv, request};
@@ -30,10 +31,7 @@ fn arguments(case: &Path) -> Vec<String> {
 
 /// Reads the command line of a case, with a switch before it, in the folder that has its XML files.
 fn reading(case: &Path, before: &str) -> (Reading, String) {
-    let mut env = TestEnv {
-        files: HashMap::new(),
-        ..TestEnv::default()
-    };
+    let mut env = TestEnv::default().with(|test_env| test_env.files = HashMap::new());
     for entry in fs::read_dir(case).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if name.ends_with(".xml") && name != "profile.xml" && name != "result.xml" {

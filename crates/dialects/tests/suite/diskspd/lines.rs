@@ -4,23 +4,19 @@
 use dialects::diskspd::newer::{KindOrder, Separation};
 use dialects::diskspd::profile::ResultFormat;
 use dialects::diskspd::{EventRole, xml};
+use testbed::With;
 
-use crate::diskspd::support::{
-    TestEnv, check_bare_refusal, check_refused, end, newer, profile, reading, request, split, strings,
-};
+use crate::diskspd::support::{AssertMessages, TestEnv, end, newer, profile, reading, request, split, strings};
 
 #[test]
 fn the_order_decides_which_mistake_is_reported() {
     // Targets first, then the first pass, then the second pass from left to right.
-    check_refused(
-        "-q t.dat -b0x",
-        &["ERROR: parameters (-b0x) must come before targets on the command line"],
-    );
-    check_refused("-q -o0 -d-1", &["ERROR: invalid measured duration time (-d): '-1'"]);
-    check_refused("-q -o0", &["ERROR: invalid option: '-q'"]);
-    check_bare_refusal("-o0");
+    "-q t.dat -b0x".assert_refused(&["ERROR: parameters (-b0x) must come before targets on the command line"]);
+    "-q -o0 -d-1".assert_refused(&["ERROR: invalid measured duration time (-d): '-1'"]);
+    "-q -o0".assert_refused(&["ERROR: invalid option: '-q'"]);
+    "-o0".assert_refused_by_name(&[]);
     for garbage in ["--help", "-", "-é5", "-0"] {
-        check_refused(garbage, &[&format!("ERROR: invalid option: '{garbage}'")]);
+        garbage.assert_refused(&[&format!("ERROR: invalid option: '{garbage}'")]);
     }
 }
 
@@ -78,7 +74,7 @@ fn switches_of_the_next_version_are_refused_by_name() {
         ("-u8", &["ERROR: invalid option: '-u8'"]),
     ] {
         // As in 2.2, which does not know them.
-        check_refused(switch, says);
+        switch.assert_refused(says);
         let hints = end(reading(&format!("{switch} t.dat"))).hints;
         assert!(
             hints.iter().any(|hint| hint.contains("FATHOM_DISKSPD_VERSION=2.3")),
@@ -113,10 +109,9 @@ fn switches_of_the_next_version_are_read_on_request() {
     assert_eq!(span("-b4K -bs2b").newer.separation, Some(Separation::Bytes(8192)));
     assert_eq!(span("").newer.order.kind, Some(KindOrder::FastInGroup));
     let order = span("-ac -as -aE").newer.order;
-    assert_eq!(
-        (order.cores, order.groups, order.kind),
-        (true, true, Some(KindOrder::Frugal))
-    );
+    assert!(order.cores);
+    assert!(order.groups);
+    assert_eq!(order.kind, Some(KindOrder::Frugal));
     let list = |line: &str| span(line).affinity.iter().map(|cpu| cpu.number).collect::<Vec<_>>();
     assert_eq!(list("-a0-2,1"), [0, 1, 2, 1]);
     assert_eq!(list("-ag0"), [0, 1, 2, 3]);
@@ -158,10 +153,7 @@ fn events_that_cannot_be_opened_end_the_process() {
         ("-ypx", "Error creating/opening force-stop event: 'x'"),
         ("-yex", "Error opening event 'x'"),
     ] {
-        let mut env = TestEnv {
-            events_fail: true,
-            ..TestEnv::default()
-        };
+        let mut env = TestEnv::default().with(|test_env| test_env.events_fail = true);
         let end = end(env.read(&[switch, "t.dat"]));
         assert_eq!((end.code, end.stderr), (1, strings(&[said])), "{switch}");
         // DiskSpd's messages do not give the reason.
@@ -173,24 +165,17 @@ fn events_that_cannot_be_opened_end_the_process() {
 fn setting_an_event_starts_no_run() {
     let mut env = TestEnv::default();
     let done = end(env.read(&["-yego"]));
-    assert_eq!(
-        (done.code, done.stdout),
-        (1, strings(&["Succesfully set event: 'go'", "Now exiting..."]))
-    );
+    assert_eq!(done.code, 1);
+    assert_eq!(done.stdout, strings(&["Succesfully set event: 'go'", "Now exiting..."]));
     assert_eq!(env.signalled, ["go"]);
     let mistaken = end(env.read(&split("-yego -o0 t.dat")));
-    assert_eq!(
-        (mistaken.code, mistaken.stdout),
-        (3, strings(&["Succesfully set event: 'go'"]))
-    );
+    assert_eq!(mistaken.code, 3);
+    assert_eq!(mistaken.stdout, strings(&["Succesfully set event: 'go'"]));
 }
 
 #[test]
 fn slashes_and_other_dashes_introduce_switches() {
-    let mut windows = TestEnv {
-        slash: true,
-        ..TestEnv::default()
-    };
+    let mut windows = TestEnv::default().with(|test_env| test_env.slash = true);
     let on_windows = request(windows.read(&["/b4K", "-r", "t.dat"])).profile;
     assert_eq!(on_windows, profile("-b4K -r t.dat"));
     let refused = end(windows.read(&["/a0,x", "t.dat"]));

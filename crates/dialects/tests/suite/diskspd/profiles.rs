@@ -34,10 +34,8 @@ fn the_command_line_overrides_the_file() {
         assert_eq!((span.warm_up, span.duration, span.cool_down, span.seed), (1, 2, 3, 4));
     }
     assert!(profile.verbose && profile.verbose_stats);
-    assert_eq!(
-        (profile.experiment_flags, profile.result_format),
-        (5, ResultFormat::Xml)
-    );
+    assert_eq!(profile.experiment_flags, 5);
+    assert_eq!(profile.result_format, ResultFormat::Xml);
 
     let plain = request(with_template(&["t.dat"], "-Xp.xml")).profile;
     assert_eq!((plain.time_spans[0].duration, plain.time_spans[1].seed), (7, 3));

@@ -9,6 +9,7 @@ use dialects::diskspd::{End, Form, Reading, Value, Version, switches, xml};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
+use testbed::With;
 
 use crate::diskspd::support::{TestEnv, request};
 
@@ -20,10 +21,7 @@ const FILE: &str = "<Profile><TimeSpans><TimeSpan><Targets><Target><Path>*1</Pat
 
 /// The environment of a DiskSpd that has all switches.
 fn newer(path: &str, text: &str) -> TestEnv {
-    TestEnv {
-        version: Version::V2_3,
-        ..TestEnv::with_file(path, text)
-    }
+    TestEnv::with_file(path, text).with(|test_env| test_env.version = Version::V2_3)
 }
 
 /// A switch that must accompany a form for it to be accepted.
@@ -189,11 +187,7 @@ fn normalized(mut profile: Profile) -> Profile {
 #[test]
 fn accepted_lines_survive_being_printed() {
     let seen: RefCell<HashMap<Kind, u32>> = RefCell::default();
-    let config = Config {
-        cases: LINES,
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let config = Config::default().with(|config| (config.cases, config.failure_persistence) = (LINES, None));
     let outcome = TestRunner::new(config).run(&lines(), |(pieces, paths)| {
         let given = |companion: &str| {
             let mut others = pieces.iter().filter(|piece| piece.companion != Some(companion));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use dialects::diskspd::profile::{Profile, Target, TimeSpan};
 use dialects::diskspd::{End, EventRole, ParseEnv, Processors, Reading, Request, Version, read};
+use testbed::With;
 
 /// Folder of the recorded data.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
@@ -38,10 +39,7 @@ impl Default for TestEnv {
 
 impl TestEnv {
     pub fn with_file(path: &str, text: &str) -> Self {
-        TestEnv {
-            files: HashMap::from([(path.to_string(), text.to_string())]),
-            ..TestEnv::default()
-        }
+        TestEnv::default().with(|test_env| test_env.files = HashMap::from([(path.to_string(), text.to_string())]))
     }
 
     pub fn read(&mut self, arguments: &[&str]) -> Reading {
@@ -98,11 +96,9 @@ pub fn reading(line: &str) -> Reading {
 /// Reads a command line as DiskSpd 2.3 does.
 pub fn newer(line: &str) -> Reading {
     let version = Version::V2_3;
-    TestEnv {
-        version,
-        ..TestEnv::default()
-    }
-    .read(&split(line))
+    TestEnv::default()
+        .with(|test_env| test_env.version = version)
+        .read(&split(line))
 }
 
 /// The request that a command line makes, for a run or for printing.
@@ -141,42 +137,39 @@ pub fn target(switches: &str) -> Target {
     span(switches).targets.remove(0)
 }
 
-/// Checks the stderr of a refused command line, to which `t.dat` is added, and its exit code 3.
-#[track_caller]
-pub fn check_refused(switches: &str, expected: &[&str]) {
-    let end = end(reading(&format!("{switches} t.dat")));
-    assert_eq!(
-        (end.code, end.stderr.as_slice()),
-        (3, strings(expected).as_slice()),
-        "{switches}"
-    );
-    assert!(end.stdout.is_empty(), "{switches}");
+/// Checks of the messages about switches, to which `t.dat` is added.
+pub trait AssertMessages {
+    /// They are refused with this stderr and exit code 3.
+    fn assert_refused(&self, expected: &[&str]);
+    /// They are accepted with these warnings.
+    fn assert_warned(&self, expected: &[&str]);
+    /// The second pass refuses them with these lines and the common one, with the last switch.
+    fn assert_refused_by_name(&self, expected: &[&str]);
 }
 
-/// Checks the warnings on stderr of an accepted command line, to which `t.dat` is added.
-#[track_caller]
-pub fn check_warned(switches: &str, expected: &[&str]) {
-    let reading = reading(&format!("{switches} t.dat"));
-    assert!(matches!(reading, Reading::Run(_)), "{switches}: {reading:?}");
-    assert_eq!(request(reading).stderr, strings(expected), "{switches}");
+impl AssertMessages for str {
+    #[track_caller]
+    fn assert_refused(&self, expected: &[&str]) {
+        let end = end(reading(&format!("{self} t.dat")));
+        assert_eq!((end.code, end.stderr), (3, strings(expected)), "{self}");
+        assert!(end.stdout.is_empty(), "{self}");
+    }
+
+    #[track_caller]
+    fn assert_warned(&self, expected: &[&str]) {
+        let reading = reading(&format!("{self} t.dat"));
+        assert!(matches!(reading, Reading::Run(_)), "{self}: {reading:?}");
+        assert_eq!(request(reading).stderr, strings(expected), "{self}");
+    }
+
+    #[track_caller]
+    fn assert_refused_by_name(&self, expected: &[&str]) {
+        let last = split(self).pop().unwrap_or_default();
+        let shared = format!("ERROR: incorrectly provided option: '{last}'");
+        self.assert_refused(&[expected, &[shared.as_str()]].concat());
+    }
 }
 
 pub fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| text.to_string()).collect()
-}
-
-/// Checks that a switch of the second pass is refused with only the line common to all of them.
-#[track_caller]
-pub fn check_bare_refusal(switch: &str) {
-    check_refused(switch, &[&format!("ERROR: incorrectly provided option: '{switch}'")]);
-}
-
-/// Checks that switches of the second pass are refused with these lines and the common one, which
-/// names the last switch.
-#[track_caller]
-pub fn check_refusal(switches: &str, said: &[&str]) {
-    let last = split(switches).pop().unwrap_or_default().to_string();
-    let shared = format!("ERROR: incorrectly provided option: '{last}'");
-    let all: Vec<&str> = said.iter().copied().chain([shared.as_str()]).collect();
-    check_refused(switches, &all);
 }

@@ -4,8 +4,9 @@ use dialects::diskspd::Reading;
 use dialects::diskspd::profile::{
     Cache, Distribution, Etw, FlushType, Processor, Range, ResultFormat, Source, Target, ThroughputUnit, TimeSpan,
 };
+use testbed::With;
 
-use crate::diskspd::support::{check_bare_refusal, check_refusal, check_refused, end, profile, reading, span, target};
+use crate::diskspd::support::{AssertMessages, end, profile, reading, span, target};
 
 /// Compares the targets of two sets of switches.
 #[track_caller]
@@ -31,16 +32,10 @@ fn a_line_without_switches_has_the_defaults() {
     assert_eq!(profile.progress, 0);
     assert_eq!(profile.result_format, ResultFormat::Text);
     assert!(!profile.verbose && !profile.verbose_stats && profile.etw.is_none() && profile.precreate.is_none());
-    let expected = Target {
-        path: "t.dat".into(),
-        ..Target::default()
-    };
+    let expected = Target::default().with(|target| target.path = "t.dat".into());
     assert_eq!(
         profile.time_spans,
-        [TimeSpan {
-            targets: vec![expected],
-            ..TimeSpan::default()
-        }]
+        [TimeSpan::default().with(|span| span.targets = vec![expected])]
     );
 }
 
@@ -63,7 +58,7 @@ fn impossible_values_of_numbers_are_refused() {
         "-g0", "-g0i", "-gi", "-g-5", "-g5k", "-c", "-B", "-f", "-fx", "-frx", "-N", "-Nx", "-Nvv", "-y", "-yx", "-e",
         "-eFOO", "-edisk_io", "-Nvn",
     ] {
-        check_bare_refusal(switch);
+        switch.assert_refused_by_name(&[]);
     }
 }
 
@@ -75,15 +70,12 @@ fn a_block_size_applies_to_the_whole_line() {
     check("-b4k -b2b", |target| target.block, 8192);
     check("-b4294967294", |target| target.block, 4294967294);
     check("-b0", |target| target.block, 0);
-    check_refused("-b", &["Invalid integer", "ERROR: invalid block size passed to -b"]);
-    check_refused("-b4G", &["ERROR: invalid block size passed to -b"]);
-    check_refused(
-        "-b4KB",
-        &[
-            "Unrecognized characters after size specification",
-            "ERROR: invalid block size passed to -b",
-        ],
-    );
+    "-b".assert_refused(&["Invalid integer", "ERROR: invalid block size passed to -b"]);
+    "-b4G".assert_refused(&["ERROR: invalid block size passed to -b"]);
+    "-b4KB".assert_refused(&[
+        "Unrecognized characters after size specification",
+        "ERROR: invalid block size passed to -b",
+    ]);
 }
 
 #[test]
@@ -111,28 +103,23 @@ fn random_and_sequential_share_an_alignment() {
 fn random_and_sequential_exclude_each_other() {
     let conflict = "ERROR: sequential IO (-s) conflicts with random IO (-r/-rs)";
     let twice = "ERROR: mixed random/sequential IO (-rs) specified multiple times";
-    check_refusal("-rs50 -rs60", &[twice]);
-    check_refusal("-rs50 -rs100", &[twice]);
-    check_refusal("-r -r", &["ERROR: random IO (-r) specified multiple times"]);
-    check_refusal("-r8k -rs50 -r4k", &["ERROR: random IO (-r) specified multiple times"]);
-    check_refusal(
-        "-s -rs50",
-        &["ERROR: use -r to specify IO alignment when using mixed random/sequential IO (-rs)"],
-    );
-    check_refusal("-s -r", &[conflict]);
-    check_refusal("-r -s", &[conflict]);
-    check_refusal("-rs100 -s", &[conflict]);
-    check_refusal("-rs50 -s", &["ERROR: use -r to specify IO alignment for -rs"]);
-    check_refusal("-s -s", &["ERROR: sequential IO (-s) specified multiple times"]);
-    check_refusal("-si -s", &["ERROR: sequential IO (-s) specified multiple times"]);
-    check_refusal("-r0", &["ERROR: invalid alignment passed to -r"]);
-    check_refusal("-r-1", &["Invalid integer", "ERROR: invalid alignment passed to -r"]);
-    check_refusal("-si-1", &["Invalid integer", "ERROR: invalid stride size passed to -s"]);
-    check_refusal("-rs", &["ERROR: no random percentage passed to -rs"]);
-    check_refusal(
-        "-rs101",
-        &["ERROR: random percentage passed to -rs should be between 1 and 100"],
-    );
+    "-rs50 -rs60".assert_refused_by_name(&[twice]);
+    "-rs50 -rs100".assert_refused_by_name(&[twice]);
+    "-r -r".assert_refused_by_name(&["ERROR: random IO (-r) specified multiple times"]);
+    "-r8k -rs50 -r4k".assert_refused_by_name(&["ERROR: random IO (-r) specified multiple times"]);
+    "-s -rs50"
+        .assert_refused_by_name(&["ERROR: use -r to specify IO alignment when using mixed random/sequential IO (-rs)"]);
+    "-s -r".assert_refused_by_name(&[conflict]);
+    "-r -s".assert_refused_by_name(&[conflict]);
+    "-rs100 -s".assert_refused_by_name(&[conflict]);
+    "-rs50 -s".assert_refused_by_name(&["ERROR: use -r to specify IO alignment for -rs"]);
+    "-s -s".assert_refused_by_name(&["ERROR: sequential IO (-s) specified multiple times"]);
+    "-si -s".assert_refused_by_name(&["ERROR: sequential IO (-s) specified multiple times"]);
+    "-r0".assert_refused_by_name(&["ERROR: invalid alignment passed to -r"]);
+    "-r-1".assert_refused_by_name(&["Invalid integer", "ERROR: invalid alignment passed to -r"]);
+    "-si-1".assert_refused_by_name(&["Invalid integer", "ERROR: invalid stride size passed to -s"]);
+    "-rs".assert_refused_by_name(&["ERROR: no random percentage passed to -rs"]);
+    "-rs101".assert_refused_by_name(&["ERROR: random percentage passed to -rs should be between 1 and 100"]);
 }
 
 #[test]
@@ -154,44 +141,23 @@ fn bounds_may_be_given_only_once() {
     check("-f0 -B0", bounds, (0, 0));
     check("-B0:0", bounds, (0, 0));
     let end_twice = "ERROR: maximum target offset (-Bbase:length or -fsize) can only be specified once";
-    check_refusal("-f1G -f1G", &[end_twice]);
-    check_refusal("-f1G -B0:1G", &[end_twice]);
-    check_refusal("-B0:1G -f1G", &[end_twice]);
-    check_refusal(
-        "-B1 -B1",
-        &["ERROR: base target offset (-Bbase[:length]) can only be specified once"],
-    );
-    check_refusal(
-        "-Bx",
-        &["Invalid integer", "ERROR: invalid base target offset passed to -B"],
-    );
-    check_refusal(
-        "-B:1",
-        &["Invalid integer", "ERROR: invalid base target offset passed to -B"],
-    );
+    "-f1G -f1G".assert_refused_by_name(&[end_twice]);
+    "-f1G -B0:1G".assert_refused_by_name(&[end_twice]);
+    "-B0:1G -f1G".assert_refused_by_name(&[end_twice]);
+    "-B1 -B1".assert_refused_by_name(&["ERROR: base target offset (-Bbase[:length]) can only be specified once"]);
+    "-Bx".assert_refused_by_name(&["Invalid integer", "ERROR: invalid base target offset passed to -B"]);
+    "-B:1".assert_refused_by_name(&["Invalid integer", "ERROR: invalid base target offset passed to -B"]);
     let unexpected = "ERROR: unexpected characters after -Bbase; use ':' to separate -Bbase:length";
-    check_refusal("-B1Mx", &[unexpected]);
-    check_refusal("-B1M,2M", &[unexpected]);
-    check_refusal("-B1M:", &["ERROR: -Bbase:length - no length provided"]);
-    check_refusal(
-        "-B1M:x",
-        &["Invalid integer", "ERROR: invalid target length passed to -B"],
-    );
-    check_refusal(
-        "-B1:18446744073709551615",
-        &["ERROR: invalid target length passed to -B"],
-    );
-    check_refusal(
-        "-f1x",
-        &[
-            "Invalid size 'x'. Valid: K - KiB, M - MiB, G - GiB, T - TiB, B - block",
-            "ERROR: invalid max target size passed to -f",
-        ],
-    );
-    check_refused(
-        "-B1M:0",
-        &["ERROR: maximum (-f) target offset must be greater than base (-B)"],
-    );
+    "-B1Mx".assert_refused_by_name(&[unexpected]);
+    "-B1M,2M".assert_refused_by_name(&[unexpected]);
+    "-B1M:".assert_refused_by_name(&["ERROR: -Bbase:length - no length provided"]);
+    "-B1M:x".assert_refused_by_name(&["Invalid integer", "ERROR: invalid target length passed to -B"]);
+    "-B1:18446744073709551615".assert_refused_by_name(&["ERROR: invalid target length passed to -B"]);
+    "-f1x".assert_refused_by_name(&[
+        "Invalid size 'x'. Valid: K - KiB, M - MiB, G - GiB, T - TiB, B - block",
+        "ERROR: invalid max target size passed to -f",
+    ]);
+    "-B1M:0".assert_refused(&["ERROR: maximum (-f) target offset must be greater than base (-B)"]);
 }
 
 #[test]
@@ -224,8 +190,8 @@ fn incomplete_distributions_are_completed_and_later_ones_replace_them() {
         ranges(&[(80, 1 << 20), (20, 0)], true),
     );
     check("-b4k -r -rdabs100/2b", distribution, ranges(&[(100, 8192)], true));
-    check_refusal("-rdfoo", &["Unrecognized random distribution type"]);
-    check_refusal("-rdpct50/", &["Invalid integer Target%: must be > 0 and <= 100"]);
+    "-rdfoo".assert_refused_by_name(&["Unrecognized random distribution type"]);
+    "-rdpct50/".assert_refused_by_name(&["Invalid integer Target%: must be > 0 and <= 100"]);
 }
 
 #[test]
@@ -282,13 +248,10 @@ fn each_cache_choice_may_be_made_only_once() {
         ("-Sx", "ERROR: unrecognized option provided to -S"),
         ("-SB", "ERROR: unrecognized option provided to -S"),
     ] {
-        check_refusal(switches, &[expected]);
+        switches.assert_refused_by_name(&[expected]);
     }
     // The old form ignores memory mapping; the validation checks it.
-    check_refused(
-        "-Sm -h",
-        &["ERROR: unbuffered IO (-Su or -Sh) can't be used with memory mapped IO (-Sm)"],
-    );
+    "-Sm -h".assert_refused(&["ERROR: unbuffered IO (-Su or -Sh) can't be used with memory mapped IO (-Sm)"]);
 }
 
 #[test]
@@ -328,9 +291,9 @@ fn write_contents_may_be_combined() {
     check("-b4k -Z2b", contents, (false, source(8192, None)));
     check_span("-Zr", |span| span.random_write_data, true);
     for switch in ["-Zr5", "-Zx"] {
-        check_refusal(switch, &["Invalid integer", "ERROR: invalid size passed to -Z"]);
+        switch.assert_refused_by_name(&["Invalid integer", "ERROR: invalid size passed to -Z"]);
     }
-    check_refusal("-Z0", &["ERROR: invalid size passed to -Z"]);
+    "-Z0".assert_refused_by_name(&["ERROR: invalid size passed to -Z"]);
 }
 
 #[test]
@@ -338,18 +301,18 @@ fn file_sizes_and_thread_strides() {
     check("-c1G", |target| target.file_size, Some(1 << 30));
     check("-c0", |target| target.file_size, Some(0));
     check("-t2 -T256M", |target| target.thread_stride, 256 << 20);
-    check_refusal("-cx", &["Invalid integer", "ERROR: invalid target size passed to -c"]);
-    check_refusal("-T0", &["ERROR: invalid offset passed to -T"]);
-    check_refusal("-T", &["Invalid integer", "ERROR: invalid offset passed to -T"]);
+    "-cx".assert_refused_by_name(&["Invalid integer", "ERROR: invalid target size passed to -c"]);
+    "-T0".assert_refused_by_name(&["ERROR: invalid offset passed to -T"]);
+    "-T".assert_refused_by_name(&["Invalid integer", "ERROR: invalid offset passed to -T"]);
 }
 
 #[test]
 fn write_shares_need_a_value() {
     check("-w100", |target| target.write_percent, 100);
-    check_refusal("-w", &["ERROR: no write ratio passed to -w"]);
+    "-w".assert_refused_by_name(&["ERROR: no write ratio passed to -w"]);
     let range = "ERROR: write ratio passed to -w must be between 0 and 100 (percent)";
-    check_refusal("-w101", &[range]);
-    check_refusal("-w-1", &[range]);
+    "-w101".assert_refused_by_name(&[range]);
+    "-w-1".assert_refused_by_name(&[range]);
 }
 
 #[test]
@@ -385,7 +348,7 @@ fn switches_of_the_time_span() {
     check_span("-z", |span| span.seed, 77);
     check("-lfoo", |target| target.large_pages, true);
     check("-I1", |target| target.priority, 1);
-    check_refusal("-ag0", &["ERROR: incomplete affinity specification"]);
+    "-ag0".assert_refused_by_name(&["ERROR: incomplete affinity specification"]);
 }
 
 #[test]
@@ -398,20 +361,12 @@ fn switches_of_the_profile() {
     assert!(parse_profile("-v").verbose && !parse_profile("-v").verbose_stats);
     assert!(parse_profile("-vs").verbose_stats && !parse_profile("-vs").verbose);
     assert!(parse_profile("-vs -v").verbose_stats && parse_profile("-vs -v").verbose);
-    let etw = Etw {
-        disk_io: true,
-        use_perf_timer: true,
-        use_paged_memory: true,
-        ..Etw::default()
-    };
+    let etw = Etw::default().with(|etw| (etw.disk_io, etw.use_perf_timer, etw.use_paged_memory) = (true, true, true));
     assert_eq!(parse_profile("-eDISK_IO -eq -epfoo").etw, Some(etw));
-    check_refused("-vx", &["ERROR: invalid verbose mode (-v): 'x'"]);
-    check_refused("-W-1", &["ERROR: invalid warmup time (-W): '-1'"]);
-    check_refused("-C-2s", &["ERROR: invalid cooldown time (-C): '-2s'"]);
-    check_refused(
-        "-z1x",
-        &["ERROR: invalid random seed value '1x' specified - must be a valid 32 bit integer"],
-    );
+    "-vx".assert_refused(&["ERROR: invalid verbose mode (-v): 'x'"]);
+    "-W-1".assert_refused(&["ERROR: invalid warmup time (-W): '-1'"]);
+    "-C-2s".assert_refused(&["ERROR: invalid cooldown time (-C): '-2s'"]);
+    "-z1x".assert_refused(&["ERROR: invalid random seed value '1x' specified - must be a valid 32 bit integer"]);
 }
 
 #[test]
@@ -426,6 +381,6 @@ fn result_formats_accumulate() {
     assert_eq!(printed("-Rxml -Rp"), ResultFormat::Xml);
     assert_eq!(printed("-Rpxml -Rtext"), ResultFormat::Text);
     assert_eq!(profile("-Rxml t.dat").result_format, ResultFormat::Xml);
-    check_refused("-R", &["ERROR: unspecified results format -R: use [p]<text|xml>"]);
-    check_refused("-Rpfoo", &["ERROR: invalid results format (-R): 'foo'"]);
+    "-R".assert_refused(&["ERROR: unspecified results format -R: use [p]<text|xml>"]);
+    "-Rpfoo".assert_refused(&["ERROR: invalid results format (-R): 'foo'"]);
 }

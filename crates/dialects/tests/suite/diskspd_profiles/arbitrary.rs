@@ -8,6 +8,7 @@ use dialects::diskspd::profile::*;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use testbed::With;
 
 /// Any profile that a document can express.
 pub fn profiles() -> impl Strategy<Value = Profile> {
@@ -82,10 +83,8 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
             random_write_data: flags[0],
             no_affinity: flags[1],
             completion_routines: flags[2],
-            newer: dialects::diskspd::newer::Newer {
-                ring: flags[3].then(Default::default),
-                ..Default::default()
-            },
+            newer: dialects::diskspd::newer::Newer::default()
+                .with(|newer| newer.ring = flags[3].then(Default::default)),
             latency: flags[4],
             iops_deviation: flags[5],
             affinity,
@@ -155,10 +154,8 @@ fn targets() -> impl Strategy<Value = Target> {
 /// A target with only its pattern: sequential, mixed or random.
 fn patterns() -> impl Strategy<Value = Target> {
     let alignments = sizes().prop_map(|size| size.max(1));
-    let sequential = (alignments.clone(), any::<bool>()).prop_map(|(alignment, interlocked)| Target {
-        alignment,
-        interlocked,
-        ..Target::default()
+    let sequential = (alignments.clone(), any::<bool>()).prop_map(|(alignment, interlocked)| {
+        Target::default().with(|target| (target.alignment, target.interlocked) = (alignment, interlocked))
     });
     let random =
         (alignments, 1u8..=100, option::of(distributions())).prop_map(|(alignment, percent, distribution)| Target {

@@ -3,6 +3,7 @@
 
 use dialects::diskspd::profile::{Cache, Precreate, Processor, Profile, Range, ResultFormat, Target, TimeSpan};
 use dialects::diskspd::xml::{XmlError, XmlErrorKind, read};
+use testbed::{AssertIs, With};
 
 /// A document with these elements in the profile, in its time span and in its target.
 fn document(profile: &str, span: &str, target: &str) -> String {
@@ -37,10 +38,7 @@ fn refused(text: &str) -> XmlError {
 fn absent_elements_have_their_default() {
     let expected = Profile {
         time_spans: vec![TimeSpan {
-            targets: vec![Target {
-                path: "a".to_string(),
-                ..Target::default()
-            }],
+            targets: vec![Target::default().with(|target| target.path = "a".to_string())],
             ..TimeSpan::default()
         }],
         ..Profile::default()
@@ -65,11 +63,8 @@ fn only_the_value_true_is_true() {
         let span = in_span(&format!(
             "<MeasureLatency>{word}</MeasureLatency><IORing>{word}</IORing>"
         ));
-        assert_eq!(
-            (span.latency, span.newer.ring.is_some()),
-            (expected, expected),
-            "{word}"
-        );
+        assert_eq!(span.latency, expected, "{word}");
+        assert_eq!(span.newer.ring.is_some(), expected, "{word}");
         let target = in_target(&format!("<DisableOSCache>{word}</DisableOSCache>"));
         assert_eq!(target.cache == Cache::Unbuffered, expected, "{word}");
     }
@@ -211,11 +206,9 @@ fn the_last_cache_element_in_diskspds_order_wins() {
                 elements.reverse();
             }
             let target = in_target(&elements.concat());
-            assert_eq!(
-                (target.cache, target.write_through, target.memory_mapped),
-                (cache, write_through, memory_mapped),
-                "{names:?}"
-            );
+            assert_eq!(target.cache, cache, "{names:?}");
+            assert_eq!(target.write_through, write_through, "{names:?}");
+            assert_eq!(target.memory_mapped, memory_mapped, "{names:?}");
         }
     }
 }
@@ -255,11 +248,8 @@ fn patterns_have_their_strides() {
         ("<RandomRatio>40</RandomRatio>", 40, 0),
     ] {
         let target = in_target(elements);
-        assert_eq!(
-            (target.random_percent, target.alignment),
-            (percent, alignment),
-            "{elements}"
-        );
+        assert_eq!(target.random_percent, percent, "{elements}");
+        assert_eq!(target.alignment, alignment, "{elements}");
     }
     for (other, expected) in [
         (
@@ -432,13 +422,10 @@ fn the_schema_is_checked_first() {
 fn a_mistake_has_a_position() {
     let error = refused("<Profile>\n  <Progress>1</Progress>\n  <ResultFormat>json</ResultFormat>\n</Profile>");
     assert_eq!((error.line, error.column), (3, 3));
-    assert_eq!(
-        error.lines(),
-        [
-            "ERROR: failed to load profile, line 3, line position 3, errorCode c00ce000",
-            "ERROR: reason: <ResultFormat> is 'text' or 'xml', not 'json'",
-        ]
-    );
+    error.lines().assert_is(&[
+        "ERROR: failed to load profile, line 3, line position 3, errorCode c00ce000",
+        "ERROR: reason: <ResultFormat> is 'text' or 'xml', not 'json'",
+    ]);
     let error = refused("<Profile>\n  <Progress>1</Profile>");
     assert_eq!((error.kind, error.line), (XmlErrorKind::Syntax, 2));
     assert!(!error.reason.contains(" at 2:"), "{}", error.reason);

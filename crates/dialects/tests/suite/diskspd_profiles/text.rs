@@ -5,6 +5,7 @@ use dialects::diskspd::profile::{Cache, Distribution, Range, Target, TimeSpan};
 use dialects::diskspd::text::{TextForm, lines, range_lines, size};
 use dialects::diskspd::{Profile, xml};
 use proptest::prelude::*;
+use testbed::AssertIs;
 
 use super::arbitrary::profiles;
 use super::{cases, file};
@@ -155,37 +156,22 @@ fn ranges_of_a_distribution_are_listed() {
             .map(|&(io_percent, length)| Range { io_percent, length })
             .collect(),
     };
-    assert_eq!(
-        range_lines(&distribution(false, &[(5, 1), (0, 9), (95, 90)])),
-        [
-            "     5% of IO => [ 0% -   1%) of target",
-            "     0% of IO => [ 1% -  10%) of target",
-            "    95% of IO => [10% - 100%) of target",
-        ]
-    );
-    assert_eq!(
-        range_lines(&distribution(false, &[(100, 100)])),
-        ["   100% of IO => [ 0% - 100%) of target"]
-    );
-    assert_eq!(
-        range_lines(&distribution(true, &[(60, 512), (40, 0)])),
-        [
-            "    60% of IO => [     0    -    512)",
-            "    40% of IO => [   512 -       end)"
-        ]
-    );
+    range_lines(&distribution(false, &[(5, 1), (0, 9), (95, 90)])).assert_is(&[
+        "     5% of IO => [ 0% -   1%) of target",
+        "     0% of IO => [ 1% -  10%) of target",
+        "    95% of IO => [10% - 100%) of target",
+    ]);
+    range_lines(&distribution(false, &[(100, 100)])).assert_is(&["   100% of IO => [ 0% - 100%) of target"]);
+    range_lines(&distribution(true, &[(60, 512), (40, 0)])).assert_is(&[
+        "    60% of IO => [     0    -    512)",
+        "    40% of IO => [   512 -       end)",
+    ]);
     // A range of 20 % was beyond the end of the target.
-    assert_eq!(
-        range_lines(&distribution(true, &[(60, 1 << 20), (20, 1 << 20)])),
-        [
-            "    75.0% of IO => [     0    -      1MiB)",
-            "    25.0% of IO => [     1MiB -      2MiB)"
-        ]
-    );
-    assert_eq!(
-        range_lines(&distribution(true, &[(0, 1024)])),
-        ["     0% of IO => [     0    -      1KiB)"]
-    );
+    range_lines(&distribution(true, &[(60, 1 << 20), (20, 1 << 20)])).assert_is(&[
+        "    75.0% of IO => [     0    -      1MiB)",
+        "    25.0% of IO => [     1MiB -      2MiB)",
+    ]);
+    range_lines(&distribution(true, &[(0, 1024)])).assert_is(&["     0% of IO => [     0    -      1KiB)"]);
 }
 
 proptest! {

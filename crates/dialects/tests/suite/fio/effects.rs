@@ -20,6 +20,7 @@ use dialects::fio::table::{Kind, Row, Status, rows};
 use dialects::fio::{Disk, LowerEnv, Lowered, PathFacts, PathKind, Reading, TraceFile, lower};
 use model::plan::{Job, Plan, Stream, Target, Worker};
 use serde_json::{Value, json};
+use testbed::With;
 
 use self::elsewhere::ELSEWHERE;
 use self::sayings::{COMPLAINTS, SAYINGS, SILENCES};
@@ -102,10 +103,7 @@ fn records() -> Vec<u8> {
 
 /// The plan of a command line, or the reasons for its refusal; `None` if it does not even parse.
 fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
-    let mut env = TestEnv {
-        folders: ["d", "e"].map(String::from).to_vec(),
-        ..TestEnv::default()
-    };
+    let mut env = TestEnv::default().with(|test_env| test_env.folders = ["d", "e"].map(String::from).to_vec());
     let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();
     let Reading::Run(jobs) = env.read(&borrowed) else {
         return None;

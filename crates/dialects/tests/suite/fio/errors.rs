@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use dialects::fio::VERSION;
+use testbed::With;
 
 use crate::fio::support::{DATA, TestEnv, all, reading_in};
 
@@ -163,10 +164,7 @@ fn inputs_of_runs_are_accepted() {
     for (name, reason) in RUN {
         let case = cases.iter().find(|case| case.name == *name);
         let case = case.unwrap_or_else(|| panic!("{name} ({reason}) is not recorded"));
-        let mut env = TestEnv {
-            files: case.env.files.clone(),
-            ..TestEnv::default()
-        };
+        let mut env = TestEnv::default().with(|test_env| test_env.files = case.env.files.clone());
         let (code, read) = all(reading_in(&mut env, &case.line));
         assert_eq!(code, 0, "{name}: {:?}", read.notices);
         // Messages of the parser come before the messages of the run.

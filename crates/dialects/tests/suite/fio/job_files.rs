@@ -130,10 +130,9 @@ fn includes_are_relative_to_the_including_file() {
     let (code, read) = all(reading_in(&mut env, "--parse-only dir/a.fio"));
     assert_eq!(code, 0, "{:?}", read.notices);
     let options = &read.jobs[0].options;
-    assert_eq!(
-        (options.pattern.bs.read, options.queue.iodepth, options.job.thread),
-        (2048, 3, true)
-    );
+    assert_eq!(options.pattern.bs.read, 2048);
+    assert_eq!(options.queue.iodepth, 3);
+    assert!(options.job.thread);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use dialects::fio::options::files::ServiceType;
 use dialects::fio::options::pattern::Rw;
 use dialects::fio::options::typed::{CpuRange, Distribution, LogName, Piece, Split};
 use dialects::fio::{Jobs, Reading};
+use testbed::With;
 
 use crate::fio::support::{TestEnv, all, check_refused, job, reading, reading_in};
 
@@ -134,10 +135,9 @@ fn a_question_mark_lists_the_debug_classes() {
 fn an_unknown_debug_class_is_reported_and_the_job_runs() {
     let (code, read) = all(reading("--debug=parse,nosuch --name=x --size=64k --ioengine=null"));
     let lines: Vec<_> = read.stderr().collect();
-    assert_eq!(
-        (code, read.jobs.len(), lines),
-        (0, 1, vec!["fio: debug mask nosuch not found"])
-    );
+    assert_eq!(code, 0);
+    assert_eq!(read.jobs.len(), 1);
+    assert_eq!(lines, vec!["fio: debug mask nosuch not found"]);
     assert_eq!(read.flags.debug, ["parse"]);
 }
 
@@ -157,10 +157,8 @@ fn flags_are_typed() {
     };
     assert_eq!((flags.formats, flags.terse_version, flags.eta), (all, 5, Eta::Never));
     assert_eq!((flags.eta_newline_us, flags.status_interval_us), (2_000_000, 500_000));
-    assert_eq!(
-        (flags.sections, flags.debug),
-        (vec!["x".into(), "y".into()], vec!["parse".into(), "io".into()])
-    );
+    assert_eq!(flags.sections, ["x", "y"]);
+    assert_eq!(flags.debug, ["parse", "io"]);
     assert!(flags.readonly && flags.warnings_fatal);
     assert_eq!(flags.bandwidth_log.as_deref(), Some("agg"));
     assert_eq!(flags.output.as_deref(), Some("o"));
@@ -229,20 +227,16 @@ fn parsing_ends_at_the_first_mistake() {
 #[test]
 fn values_with_their_own_syntax_are_read() {
     let pattern = |options: &str| job(options).options.pattern;
-    assert_eq!(
-        (pattern("--rw=write:4k").rw, pattern("--rw=write:4k").rw_step),
-        (Rw::Write, 4096)
-    );
+    assert_eq!(pattern("--rw=write:4k").rw, Rw::Write);
+    assert_eq!(pattern("--rw=write:4k").rw_step, 4096);
     assert_eq!(pattern("--rw=read:-8k").rw_step, -8192);
     assert_eq!(pattern("--rw=randread:8").rw_step, 8);
     assert_eq!(pattern("--rwmixwrite=30").rwmixread, 70);
     let split = pattern("--bssplit=4k/60:8k/:16k/,8k/100").bssplit.clone();
     let part = |bytes, percent| Split { bytes, percent };
     assert_eq!(split.read, [part(4096, 60), part(8192, 20), part(16384, 20)]);
-    assert_eq!(
-        (split.write, split.trim),
-        (vec![part(8192, 100)], vec![part(8192, 100)])
-    );
+    assert_eq!(split.write, vec![part(8192, 100)]);
+    assert_eq!(split.trim, vec![part(8192, 100)]);
     let zipf = Distribution::Zipf {
         theta: 1.2,
         center: Some(0.5),
@@ -253,10 +247,8 @@ fn values_with_their_own_syntax_are_read() {
         Distribution::Zoned(_)
     ));
     let files = job("--file_service_type=random:8 --filename=a:b\\:c:d").options.files;
-    assert_eq!(
-        (files.file_service_type, files.file_service_count),
-        (ServiceType::Random, Some(8.0))
-    );
+    assert_eq!(files.file_service_type, ServiceType::Random);
+    assert_eq!(files.file_service_count, Some(8.0));
     assert_eq!(files.filename, ["a", "b:c", "d"]);
     let cpus = job("--cpus_allowed=0,2-5").options.system.cpus_allowed.clone();
     assert_eq!(cpus, [CpuRange { first: 0, last: 0 }, CpuRange { first: 2, last: 5 }]);
@@ -324,16 +316,11 @@ fn gtod_reduce_disables_clock_calls() {
 
 #[test]
 fn a_directory_applies_to_names_that_follow_it() {
-    let env = || TestEnv {
-        folders: vec!["d".into()],
-        ..TestEnv::default()
-    };
+    let env = || TestEnv::default().with(|test_env| test_env.folders = vec!["d".into()]);
     let files_option = |line: &str| all(reading_in(&mut env(), line)).1.jobs.remove(0).options.files;
     let after = files_option("--parse-only --name=x --filename=a --directory=d");
-    assert_eq!(
-        (&after.filename[..], &after.directory[..]),
-        (&["a".to_owned()][..], &["d".to_owned()][..])
-    );
+    assert_eq!(&after.filename[..], &["a".to_owned()][..]);
+    assert_eq!(&after.directory[..], &["d".to_owned()][..]);
     let before = files_option("--parse-only --name=x --directory=d --filename=a");
     assert_eq!(before.filename, ["d/a"]);
 }

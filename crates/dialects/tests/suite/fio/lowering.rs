@@ -7,6 +7,7 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::plan::{Control, EngineKind, MemoryNodes, Plan, Prepare, Stream, ThinkCount, Worker};
 use model::{Bytes, Nanos};
+use testbed::AssertIs;
 
 use crate::fio::support::{TestEnv, all};
 
@@ -301,10 +302,7 @@ fn a_directory_is_replaced_by_its_files() {
         .collect();
     assert_eq!(paths, ["there/a", "there/b"]);
     let missing = lowered("--opendir=missing").unwrap_err();
-    assert_eq!(
-        missing[0],
-        "fio: opendir: cannot read 'missing': No such file or directory"
-    );
+    missing[0].assert_is("fio: opendir: cannot read 'missing': No such file or directory");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use dialects::fio::{End, Job, Jobs, ParseEnv, Reading, read};
+use testbed::With;
 
 /// Folder of the recorded data.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");
@@ -17,10 +18,7 @@ pub struct TestEnv {
 
 impl TestEnv {
     pub fn with_file(path: &str, text: &str) -> TestEnv {
-        TestEnv {
-            files: HashMap::from([(path.to_string(), text.to_string())]),
-            ..TestEnv::default()
-        }
+        TestEnv::default().with(|test_env| test_env.files = HashMap::from([(path.to_string(), text.to_string())]))
     }
 
     pub fn read(&mut self, arguments: &[&str]) -> Reading {

@@ -22,39 +22,28 @@ fn latency(samples: u64, mean_ms: f64, max_ms: f64) -> Latency {
 #[test]
 fn results_of_2006_are_read_by_their_titles() {
     let imported = read("iometer/results-2006.csv");
-    assert_eq!(
-        (imported.form, rules(&imported), imported.unread.len()),
-        (Form::Iometer, vec![], 0)
-    );
-    assert_eq!(
-        (imported.host.as_deref(), imported.processors),
-        (Some("TESTHOST"), Some(2))
-    );
+    assert_eq!(imported.form, Form::Iometer);
+    assert_eq!(rules(&imported), [""; 0]);
+    assert_eq!(imported.unread.len(), 0);
+    assert_eq!(imported.host.as_deref(), Some("TESTHOST"));
+    assert_eq!(imported.processors, Some(2));
     assert_eq!(imported.started.as_deref(), Some("2026-11-23 10:00:00:123"));
     let [first, second] = &*imported.loads else {
         panic!("{imported:#?}")
     };
-    assert_eq!(
-        (first.tool.as_str(), first.version.as_deref()),
-        ("Iometer", Some("2006.07.27"))
-    );
+    assert_eq!(first.tool.as_str(), "Iometer");
+    assert_eq!(first.version.as_deref(), Some("2006.07.27"));
     assert_eq!(first.name, "4 KiB; 100% Read; 100% random");
-    assert_eq!(
-        (first.total.iops, first.total.bytes_per_sec),
-        (Some(16_000.0), Some(62.5 * MIB))
-    );
-    assert_eq!(
-        (first.total.operations, first.total.bytes),
-        (Some(960_000), Some(Bytes(3_932_160_000)))
-    );
+    assert_eq!(first.total.iops, Some(16_000.0));
+    assert_eq!(first.total.bytes_per_sec, Some(62.5 * MIB));
+    assert_eq!(first.total.operations, Some(960_000));
+    assert_eq!(first.total.bytes, Some(Bytes(3_932_160_000)));
     assert_eq!(first.total.latency, Some(latency(960_000, 2.0, 45.5)));
     // Two workers with one disk each, 16 for each of these.
     assert_eq!((first.load.workers, first.load.depth), (Some(2), Some(32)));
     assert_eq!(first.load.targets, ["PHYSICALDRIVE:1", "PHYSICALDRIVE:2"]);
-    assert_eq!(
-        (first.load.block, first.load.read_percent),
-        (Some(Bytes(4096)), Some(100.0))
-    );
+    assert_eq!(first.load.block, Some(Bytes(4096)));
+    assert_eq!(first.load.read_percent, Some(100.0));
     assert_eq!((first.load.random, first.load.closed_loop), (Some(true), Some(true)));
     assert_eq!(
         (first.load.direct, first.measured_ns),
@@ -109,12 +98,10 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
     assert_eq!(load.load.depth, Some(1));
     let remark = only(&imported.remarks);
     // 600,000 operations. Below 100 us: 390,000; below 500 us: 599,000; below 1 ms: 599,900.
+    assert_eq!(remark.rule.as_str(), "PCT-RANGES");
     assert_eq!(
-        (remark.rule.as_str(), remark.what.as_str()),
-        (
-            "PCT-RANGES",
-            "by its latency histogram, p50 is in 50 to 100 uS, p99 is in 200 to 500 uS, p99.9 is in 0.5 to 1 mS"
-        )
+        remark.what.as_str(),
+        "by its latency histogram, p50 is in 50 to 100 uS, p99 is in 200 to 500 uS, p99.9 is in 0.5 to 1 mS"
     );
     let decimal = read_text("iometer/results-1.1.csv").replace("MiBps (Binary)", "Mibit");
     let load = &import::read("x", &decimal).unwrap().loads[0];

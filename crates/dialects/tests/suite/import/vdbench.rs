@@ -22,27 +22,20 @@ fn mean_and_max(load: &Observation) -> (Option<f64>, Option<f64>) {
 #[track_caller]
 fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     let imported = read(path);
-    assert_eq!(
-        (imported.form, rules(&imported), imported.unread.len()),
-        (form, vec![], 0)
-    );
+    assert_eq!(imported.form, form);
+    assert_eq!(rules(&imported), [""; 0]);
+    assert_eq!(imported.unread.len(), 0);
     let [first, second] = &*imported.loads else {
         panic!("{imported:#?}")
     };
     assert_eq!([first.name.as_str(), second.name.as_str()], names);
-    assert_eq!(
-        (first.tool.as_str(), first.version.as_deref()),
-        ("Vdbench", Some("50407"))
-    );
+    assert_eq!(first.tool.as_str(), "Vdbench");
+    assert_eq!(first.version.as_deref(), Some("50407"));
     // Six intervals of 5 s; the first is not in any average.
-    assert_eq!(
-        (first.measured_ns, first.load.warm_up_ns),
-        (Some(Nanos::secs(25)), Some(Nanos::secs(5)))
-    );
-    assert_eq!(
-        (first.total.iops, first.total.bytes_per_sec),
-        (Some(20_000.0), Some(78.13 * MIB))
-    );
+    assert_eq!(first.measured_ns, Some(Nanos::secs(25)));
+    assert_eq!(first.load.warm_up_ns, Some(Nanos::secs(5)));
+    assert_eq!(first.total.iops, Some(20_000.0));
+    assert_eq!(first.total.bytes_per_sec, Some(78.13 * MIB));
     assert_eq!(mean_and_max(first), (Some(400_000.0), Some(3_210_000.0)));
     assert_eq!((first.load.closed_loop, first.load.rate_iops), (Some(true), None));
     assert_eq!(first.load.block, Some(Bytes(4096)));
@@ -50,15 +43,11 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
         first.load.depth, None,
         "eight threads for each storage definition, of which the number is not stated"
     );
-    assert_eq!(
-        (first.stated.in_flight, first.stated.bytes_per_operation),
-        (Some(8.0), Some(4096.0))
-    );
+    assert_eq!(first.stated.in_flight, Some(8.0));
+    assert_eq!(first.stated.bytes_per_operation, Some(4096.0));
     assert_eq!(first.stated.processors_busy, Some(0.214));
-    assert_eq!(
-        (first.directions.read.as_ref(), &first.directions.write),
-        (Some(&first.total), &None)
-    );
+    assert_eq!(first.directions.read.as_ref(), Some(&first.total));
+    assert_eq!(&first.directions.write, &None);
     assert_eq!(
         (first.total.operations, first.errors),
         (None, None),
@@ -77,22 +66,16 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     assert_eq!(first.series[0], expected);
     assert_eq!(first.series[4].start_ns, Nanos::secs(20));
 
-    assert_eq!(
-        (second.load.closed_loop, second.load.rate_iops),
-        (Some(false), Some(5000.0))
-    );
-    assert_eq!(
-        (second.load.block, second.load.read_percent),
-        (Some(Bytes(8192)), Some(70.0))
-    );
+    assert_eq!(second.load.closed_loop, Some(false));
+    assert_eq!(second.load.rate_iops, Some(5000.0));
+    assert_eq!(second.load.block, Some(Bytes(8192)));
+    assert_eq!(second.load.read_percent, Some(70.0));
     // The larger of the two maxima.
     assert_eq!(mean_and_max(second), (Some(650_000.0), Some(9_700_000.0)));
     let [reads, writes] = [&second.directions.read, &second.directions.write].map(|flow| flow.as_ref().unwrap());
     assert!((reads.iops.unwrap() - 3500.0).abs() < 1e-6 && (writes.iops.unwrap() - 1500.0).abs() < 1e-6);
-    assert_eq!(
-        (mean_latency(reads), mean_latency(writes)),
-        (Some(500_000.0), Some(1_000_000.0))
-    );
+    assert_eq!(mean_latency(reads), Some(500_000.0));
+    assert_eq!(mean_latency(writes), Some(1_000_000.0));
     assert_eq!(
         second.directions.read.as_ref().unwrap().bytes_per_sec,
         None,
@@ -120,10 +103,8 @@ fn a_summary_is_read_by_its_two_header_lines() {
 #[test]
 fn a_flat_file_is_read_by_its_column_names() {
     let loads = two_runs("vdbench/flatfile-50407.html", Form::VdbenchFlat, ["rd1", "rd2"]);
-    assert_eq!(
-        (loads[0].load.random, loads[0].load.read_percent),
-        (Some(true), Some(100.0))
-    );
+    assert_eq!(loads[0].load.random, Some(true));
+    assert_eq!(loads[0].load.read_percent, Some(100.0));
     assert_eq!(loads[0].total.iops_deviation, None, "it has no such row");
     let timestamp = read("vdbench/flatfile-50407.html").started;
     assert_eq!(timestamp.as_deref(), Some("11/23/2026-10:00:05-UTC"));
@@ -159,17 +140,13 @@ fn an_older_summary_has_fewer_columns_and_crosses_midnight() {
     let imported = read("vdbench/summary-503.txt");
     let load = only(&imported.loads);
     assert_eq!((load.name.as_str(), load.version.as_deref()), ("seqwrite", Some("503")));
-    assert_eq!(
-        (load.measured_ns, load.load.warm_up_ns),
-        (Some(Nanos::secs(3)), Some(Nanos::secs(1)))
-    );
+    assert_eq!(load.measured_ns, Some(Nanos::secs(3)));
+    assert_eq!(load.load.warm_up_ns, Some(Nanos::secs(1)));
     assert_eq!(mean_and_max(load), (Some(2_500_000.0), Some(31_250_000.0)));
     assert_eq!(load.total.latency.as_ref().unwrap().deviation_ns, Some(750_000.0));
     assert_eq!((load.stated.in_flight, load.stated.processors_busy), (None, Some(0.12)));
-    assert_eq!(
-        (&load.directions.read, load.directions.write.as_ref()),
-        (&None, Some(&load.total))
-    );
+    assert_eq!(&load.directions.read, &None);
+    assert_eq!(load.directions.write.as_ref(), Some(&load.total));
     assert_eq!(load.series.len(), 3);
 }
 
@@ -278,10 +255,9 @@ fn absent_and_inconsistent_values_stay_unknown() {
         .filter(|line| !line.contains("   65536") || line.contains("avg_"))
         .collect();
     let loads = import::read("x", &only.join("\n")).unwrap().loads;
-    assert_eq!(
-        (loads[0].measured_ns, loads[0].load.warm_up_ns, loads[0].series.len()),
-        (None, None, 0)
-    );
+    assert_eq!(loads[0].measured_ns, None);
+    assert_eq!(loads[0].load.warm_up_ns, None);
+    assert_eq!(loads[0].series.len(), 0);
     assert_eq!(loads[0].total.iops, Some(1600.0));
     // An interval is missing.
     let gap: Vec<&str> = text.lines().filter(|line| !line.contains("23:59:59.002")).collect();
@@ -317,10 +293,8 @@ fn complete_runs_of_a_truncated_summary_are_read() {
         "the run has no averages (avg_…): it is truncated or ended after interval 2"
     );
     let unread = only(&imported.unread);
-    assert_eq!(
-        (unread.what.as_str(), unread.at.as_ref().unwrap().line),
-        ("the row has 8 cells, but there are 13 columns", 29)
-    );
+    assert_eq!(unread.what.as_str(), "the row has 8 cells, but there are 13 columns");
+    assert_eq!(unread.at.as_ref().unwrap().line, 29);
 }
 
 #[track_caller]

@@ -9,6 +9,7 @@ use model::block_size::BlockSizes;
 use model::plan::{Depth, Plan, Prepare, Stream};
 use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Nanos};
+use testbed::{AssertContains, AssertIs};
 
 pub(crate) const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 
@@ -104,10 +105,7 @@ fn workers_and_targets_cycle_and_specifications_follow() {
     let steps: Vec<String> = plan.steps.iter().map(shape).collect();
     // Two workers, then four; one target each, then two. Worker 3 idles in the second
     // specification.
-    assert_eq!(
-        steps,
-        ["1 1", "1 2", "1 1 1 1", "1 2 1 2", "1 1", "1 2", "1 1 1", "1 2 2"]
-    );
+    steps.assert_is(&["1 1", "1 2", "1 1 1 1", "1 2 1 2", "1 1", "1 2", "1 1 1", "1 2 2"]);
     let paths: Vec<&str> = plan.targets.iter().map(|target| &*target.path).collect();
     assert_eq!(paths, ["/d/iobw.tst", "/e/iobw.tst"]);
     let filled = Prepare::Filled {
@@ -179,10 +177,8 @@ fn a_line_with_a_share_of_0_is_never_used() {
     let Err(words) = spec("4096,50,100,100,0,1,0,0\n8192,25,100,100,0,0,0,0\n512,25,100,0,0,1,0,0\n") else {
         panic!("a burst of 0 transfers");
     };
-    assert!(
-        words.contains("8192,25,100,100,0,0,0,0") && !words.contains("512,25"),
-        "{words}"
-    );
+    words.assert_contains(&["8192,25,100,100,0,0,0,0"]);
+    words.assert_lacks(&["512,25"]);
 }
 
 #[test]
@@ -196,10 +192,8 @@ fn linux_targets_are_found_if_they_exist() {
     // A sector of a file system is its block; a sector of a device has 512 bytes.
     assert_eq!(found, [("/mnt/data/iobw.tst", Some(Bytes::mib(4))), ("/dev/sdb", None)]);
     let job = &plan.steps[0].jobs[0];
-    assert_eq!(
-        (job.phases.warm_up_ns, job.stop.after_ns),
-        (Nanos::secs(1), Some(Nanos::secs(1)))
-    );
+    assert_eq!(job.phases.warm_up_ns, Nanos::secs(1));
+    assert_eq!(job.stop.after_ns, Some(Nanos::secs(1)));
 }
 
 #[test]
@@ -376,10 +370,7 @@ fn a_manager_without_name_and_address_is_this_machine() {
     assert!(lower_text(&unnamed.replace("127.0.0.1", ""), &[]).is_ok());
     let away = unnamed.replace("127.0.0.1", "192.0.2.1");
     let words = refused(&away, &[]);
-    assert!(
-        words.contains("these managers: 192.0.2.1;") && words.contains("\"192.0.2.1=localhost\""),
-        "{words}"
-    );
+    words.assert_contains(&["these managers: 192.0.2.1;", "\"192.0.2.1=localhost\""]);
     assert!(lower_text(&away, &["--map", "192.0.2.1=localhost"]).is_ok());
 }
 
@@ -400,10 +391,8 @@ fn a_problem_of_several_lines_is_one_message() {
         &[],
     );
     let listed = "cannot run worker \"Worker 1\" of manager \"TESTBED\", worker \"Worker 2\" of manager";
-    assert!(
-        words.contains(listed) && words.matches("network workers").count() == 1,
-        "{words}"
-    );
+    assert!(words.matches("network workers").count() == 1, "{words}");
+    words.assert_contains(&[listed]);
     // Two specifications have this line, of which the help names the second.
     let words = refused(&base.replace(",0,1,", ",0,0,"), &[]);
     assert_eq!(words.matches("Invalid value encountered").count(), 1, "{words}");

@@ -3,6 +3,7 @@
 use dialects::vdbench::{Host, Lowered};
 use model::plan::{Job, Pacing, Prepare};
 use model::testing::assert_contains;
+use testbed::With;
 
 use super::{Fixture, read, run};
 
@@ -155,10 +156,7 @@ fn trees_have_one_host() {
 fn hosts_keep_what_is_needed_to_reach_them() {
     let text = "hd=default,user=root\nhd=a,system=192.0.2.7,shell=vdbench\nhd=b,clients=2\nhd=c,system=localhost\n\
                 sd=sd1,lun=/d/f,size=64m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=9";
-    let mut env = Fixture {
-        text: Some(text.to_owned()),
-        ..Fixture::default()
-    };
+    let mut env = Fixture::default().with(|fixture| fixture.text = Some(text.to_owned()));
     let (_, parameters, _) = read("-f parmfile", &mut env).unwrap();
     let host = |label: &str, system: &str, has_agent, is_local| Host {
         label: label.into(),

@@ -16,6 +16,7 @@ use dialects::vdbench::{
 use model::Nanos;
 use model::content::Content;
 use model::plan::{Pacing, Prepare, Process, Stream};
+use testbed::With;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vdbench");
 
@@ -65,10 +66,7 @@ fn read(args: &str, env: &mut Fixture) -> Result<(Command, Parameters, Vec<Run>)
 
 /// Reads and lowers a text, as the start of a run does.
 fn run(args: &str, text: &str) -> Result<Vec<vdbench::Lowered>, String> {
-    let mut env = Fixture {
-        text: Some(text.to_owned()),
-        ..Fixture::default()
-    };
+    let mut env = Fixture::default().with(|fixture| fixture.text = Some(text.to_owned()));
     let what = |error: Diagnostic| error.what;
     let (_, parameters, runs) = read(args, &mut env).map_err(what)?;
     if let Some(refusal) = parameters.refusals.first() {
@@ -113,10 +111,7 @@ fn the_command_line_forces_a_format() {
     let text = "fsd=f,anchor=/a,files=2\nfwd=w,fsd=f\nrd=r1,fwd=w,fwdrate=9,format=restart,elapsed=4\n\
                 rd=r2,fwd=w,fwdrate=9,elapsed=4";
     let formats = |args: &str| -> Vec<(Option<TreeFormat>, bool)> {
-        let mut env = Fixture {
-            text: Some(text.to_owned()),
-            ..Fixture::default()
-        };
+        let mut env = Fixture::default().with(|fixture| fixture.text = Some(text.to_owned()));
         let (_, _, runs) = read(&format!("-f parmfile {args}"), &mut env).unwrap();
         let files = runs.iter().map(|run| run.files.as_ref().unwrap());
         files.map(|files| (files.format.tree, files.format.only)).collect()
@@ -172,10 +167,8 @@ fn varying_rates_are_shares_of_their_mean() {
                     )
                 })
                 .collect();
-            assert_eq!(
-                (spans, course.at_once),
-                (vec![(2, 100), (3, 50), (1, 0)], distribution == "spike")
-            );
+            assert_eq!(spans, vec![(2, 100), (3, 50), (1, 0)]);
+            assert_eq!(course.at_once, distribution == "spike");
         }
     }
     assert!(
@@ -321,19 +314,15 @@ fn workloads_on_files_are_jobs_on_one_tree() {
     let work = |job: usize| jobs[job].workers[0].streams[0].files.clone().unwrap();
     let transfers = |job: usize| work(job).session.unwrap().transfers.unwrap();
     assert_eq!((work(0).block, work(0).in_order), (model::Bytes::kib(4), true));
-    assert_eq!(
-        (transfers(0).count, transfers(0).random, transfers(0).write_percent),
-        (Some(10), true, 0)
-    );
-    assert_eq!(
-        (transfers(1).percent, transfers(1).random, transfers(1).write_percent),
-        (25.0, false, 30)
-    );
+    assert_eq!(transfers(0).count, Some(10));
+    assert!(transfers(0).random);
+    assert_eq!(transfers(0).write_percent, 0);
+    assert_eq!(transfers(1).percent, 25.0);
+    assert!(!transfers(1).random);
+    assert_eq!(transfers(1).write_percent, 30);
     assert!(!work(1).in_order);
-    assert_eq!(
-        (work(2).kinds(), work(2).session),
-        (vec![FileOperationKind::Delete], None)
-    );
+    assert_eq!(work(2).kinds(), vec![FileOperationKind::Delete]);
+    assert_eq!(work(2).session, None);
 }
 
 #[test]
@@ -412,10 +401,8 @@ fn operations_and_flags_on_files_are_in_the_plan() {
     assert_eq!(job.phases.warm_up_ns, Nanos(0), "it may end before");
     let synchronous = plan_on_files(",openflags=o_sync", "", "");
     let cache = &synchronous.steps[0].jobs[0].workers[0].streams[0].cache;
-    assert_eq!(
-        (cache.write_through, cache.direct),
-        (WriteThrough::DataAndMetadata, false)
-    );
+    assert_eq!(cache.write_through, WriteThrough::DataAndMetadata);
+    assert!(!cache.direct);
 }
 
 /// Public files name their only host with `hd=`, and give operations where percentages of reads
@@ -625,10 +612,8 @@ fn poisson_positions_decrease_towards_the_end() {
     let stream = &banded.steps[0].jobs[0].workers[0].streams[0];
     assert_eq!(access, &stream.pattern.access[0]);
     let resolve = |extent: model::plan::Extent| extent.resolve(64 << 20);
-    assert_eq!(
-        (resolve(stream.region.base), stream.region.length.map(resolve)),
-        (16 << 20, Some(32 << 20))
-    );
+    assert_eq!(resolve(stream.region.base), 16 << 20);
+    assert_eq!(stream.region.length.map(resolve), Some(32 << 20));
     let wrong = text.replace("(poisson,3)", "(poisson,x)");
     assert!(run("-f parmfile", &wrong).unwrap_err().contains("poisson,x"));
 }
@@ -637,10 +622,7 @@ fn poisson_positions_decrease_towards_the_end() {
 #[test]
 fn key_blocks_divide_every_transfer() {
     let lengths = |text: &str| {
-        let mut env = Fixture {
-            text: Some(text.to_owned()),
-            ..Fixture::default()
-        };
+        let mut env = Fixture::default().with(|fixture| fixture.text = Some(text.to_owned()));
         let (_, mut parameters, runs) = read("-f parmfile -v", &mut env).unwrap();
         let mut validation = parameters.validation.take().unwrap();
         let placed = validation.place_maps(&runs, &parameters, std::path::Path::new("/out"), &env);

@@ -3,6 +3,7 @@
 use dialects::vdbench::{Run, TreeFormat, with_tree_formats};
 use model::Bytes;
 use model::plan::{FileOperationKind, Pacing};
+use testbed::With;
 
 use super::{Fixture, plan_on_files, read, run};
 
@@ -47,10 +48,7 @@ fn trees_are_removed_before_the_first_run() {
     let text = "fsd=f,anchor=/a,files=2\nfsd=g,anchor=/b,files=2\nfwd=w,fsd=f\nfwd=v,fsd=g\n\
                 rd=r1,fwd=w,fwdrate=9,elapsed=4\nrd=r2,fwd=(w,v),fwdrate=9,format=yes,elapsed=4";
     let runs = |args: &str| -> Vec<Run> {
-        let mut env = Fixture {
-            text: Some(text.to_owned()),
-            ..Fixture::default()
-        };
+        let mut env = Fixture::default().with(|fixture| fixture.text = Some(text.to_owned()));
         let (_, parameters, runs) = read(&format!("-f parmfile {args}"), &mut env).unwrap();
         with_tree_formats(&runs, &parameters)
     };

@@ -1,17 +1,15 @@
 //! Combinations that were never recorded, compared with the reference rules.
 
-use model::access::{Access, Interlocked, Parallel, RangeBasis};
-use model::content::Content;
+use model::access::{Interlocked, Parallel};
 use model::plan::{
-    CacheMode, Depth, EngineChoice, EngineKind, Extent, Grid, GridScope, Job, MapFlush, Mapping, Memory, OpenHint,
-    Pacing, Phases, Plan, Prepare, PrepareWhen, Priority, PriorityClass, Rate, Region, Stream, TargetId, TargetKind,
-    Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
+    CacheMode, EngineChoice, EngineKind, MapFlush, Mapping, Memory, OpenHint, Prepare, PrepareWhen, Priority,
+    PriorityClass, TargetKind, ThreadPlacement, WriteThrough,
 };
-use model::{Bytes, Direction, Nanos};
 
 use super::parts::{MODULO, job, mixed, one, plan, random, ranges, region, sequential, stream, worker, writes};
 use super::rules::{Buffer, Io, Target as Rules, Thread, Walk};
 use crate::drive::{build_pattern, execute, only_worker, whole};
+use crate::prelude::*;
 
 const M: u64 = 1 << 20;
 const OPERATIONS: usize = 500;
@@ -52,23 +50,11 @@ fn threads_of_a_pool_choose_among_their_own_targets() {
     let streams = [
         stream(0, random(), 4096, 512, 30),
         stream(1, sequential(0), 64 << 10, 0, 0),
-        Stream {
-            region: region(M, 2 * M),
-            ..stream(2, mixed(40, MODULO), 8192, 0, 50)
-        },
+        stream(2, mixed(40, MODULO), 8192, 0, 50).with(|stream| stream.region = region(M, 2 * M)),
     ];
     let rules = [
-        Rules {
-            random: 100,
-            alignment: 512,
-            write: 30,
-            ..Rules::default()
-        },
-        Rules {
-            size: 3 * M + 512,
-            block: 64 << 10,
-            ..Rules::default()
-        },
+        Rules::default().with(|rules| (rules.random, rules.alignment, rules.write) = (100, 512, 30)),
+        Rules::default().with(|rules| (rules.size, rules.block) = (3 * M + 512, 64 << 10)),
         Rules {
             size: 10 * M,
             base: M,
@@ -115,11 +101,7 @@ fn threads_of_a_pool_choose_among_their_own_targets() {
 #[test]
 fn each_time_span_has_its_own_targets_and_seeds() {
     let span = |workers| Job {
-        phases: Phases {
-            warm_up_ns: Nanos(0),
-            cool_down_ns: Nanos::secs(2),
-            ..Phases::default()
-        },
+        phases: Phases::default().with(|phases| (phases.warm_up_ns, phases.cool_down_ns) = (Nanos(0), Nanos::secs(2))),
         ..job(workers)
     };
     let spread = ranges(RangeBasis::Percent, &[(70, 10), (0, 30), (30, 60)]);
@@ -138,10 +120,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
             ),
             span(one(
                 5,
-                Stream {
-                    content: Content::Zeros,
-                    ..stream(2, random(), 512, 0, 100)
-                },
+                stream(2, random(), 512, 0, 100).with(|stream| stream.content = Content::Zeros),
             )),
         ],
     );
@@ -153,11 +132,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
     plan.targets[2].prepare = recreate(M, Content::Zeros);
     let plan = whole(plan);
     let sizes = [5 * M, 7 * M + 123, M];
-    let sequential = Rules {
-        size: sizes[0],
-        block: 64 << 10,
-        ..Rules::default()
-    };
+    let sequential = Rules::default().with(|rules| (rules.size, rules.block) = (sizes[0], 64 << 10));
     check_by_rules(&plan, 0, &sizes, vec![(1, vec![sequential], None)]);
     let spread = Rules {
         size: sizes[1],
@@ -174,12 +149,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
         &sizes,
         vec![(9, vec![spread.clone()], None), (10, vec![spread], None)],
     );
-    let writes = Rules {
-        block: 512,
-        random: 100,
-        write: 100,
-        ..Rules::default()
-    };
+    let writes = Rules::default().with(|rules| (rules.block, rules.random, rules.write) = (512, 100, 100));
     check_by_rules(&plan, 2, &sizes, vec![(5, vec![writes], None)]);
 }
 
@@ -198,10 +168,7 @@ fn distributions_are_within_bounds() {
     };
     let whole_target = stream(0, random(), 4096, 0, 0);
     let percent = |shares: &[(u32, u64)]| Access::random(ranges(RangeBasis::Percent, shares));
-    let bounded = Stream {
-        region: region(M, 6 * M),
-        ..whole_target.clone()
-    };
+    let bounded = whole_target.clone().with(|stream| stream.region = region(M, 6 * M));
     check(
         "-b16k -r8k -w25 -B1M:6M -z42 -rdpct90/10:0/10",
         42,
@@ -346,11 +313,8 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
         "three threads together cover 32 blocks in 33 operations"
     );
 
-    let parallel = Stream {
-        depth: 4,
-        region: region(4096, M),
-        ..stream(0, Access::Parallel(Parallel::default()), 8192, 12_288, 0)
-    };
+    let parallel = stream(0, Access::Parallel(Parallel::default()), 8192, 12_288, 0)
+        .with(|stream| (stream.depth, stream.region) = (4, region(4096, M)));
     let rules = Rules {
         size: 4 * M,
         base: 4096,
@@ -374,16 +338,8 @@ fn one_generator_serves_all_streams_of_a_thread() {
         file: Some("entropy.bin".into()),
     };
     let streams = vec![
-        Stream {
-            depth: 3,
-            content: Content::Drawn,
-            ..stream(0, mixed(30, MODULO), 4096, 512, 35)
-        },
-        Stream {
-            content: source,
-            cache: CacheMode::DIRECT,
-            ..stream(1, random(), 8192, 0, 60)
-        },
+        stream(0, mixed(30, MODULO), 4096, 512, 35).with(|stream| (stream.depth, stream.content) = (3, Content::Drawn)),
+        stream(1, random(), 8192, 0, 60).with(|stream| (stream.content, stream.cache) = (source, CacheMode::DIRECT)),
     ];
     let plan = whole(plan(
         "-F1 -Zr",
@@ -418,10 +374,7 @@ fn completion_routines_start_at_the_first_target() {
     let mut with_routines = worker(0, Depth::Shared { operations: 8 }, streams);
     with_routines.batching.completion_routines = true;
     let plan = whole(plan("-x -F1 -O8", &["a.dat", "b.dat"], vec![job(vec![with_routines])]));
-    let random = Rules {
-        random: 100,
-        ..Rules::default()
-    };
+    let random = Rules::default().with(|rules| rules.random = 100);
     let rules = vec![
         random.clone(),
         Rules {
@@ -441,11 +394,8 @@ fn completion_routines_start_at_the_first_target() {
 #[test]
 fn throttles_delay_by_bytes_and_by_operations() {
     let check = |name: &str, rate: Rate, block: u64, due_ns: fn(u64) -> u64| {
-        let throttled = Stream {
-            pacing: Pacing::Together { rate },
-            depth: 8,
-            ..stream(0, random(), block, 0, 50)
-        };
+        let throttled = stream(0, random(), block, 0, 50)
+            .with(|stream| (stream.pacing, stream.depth) = (Pacing::Together { rate }, 8));
         let plan = whole(plan(name, &["t.dat"], vec![job(one(0, throttled))]));
         for (number, issued) in only_worker(&plan, &[M], 1000).iter().enumerate() {
             assert_eq!(issued.due.0, due_ns(number as u64 + 1), "{name}: operation {number}");
@@ -458,10 +408,7 @@ fn throttles_delay_by_bytes_and_by_operations() {
     };
     check("-g80 -b4k", bytes_per_ms(80, 4096), 4096, |k| k * 4096 * 1_000_000 / 80);
     check("-g65536 -b64k", bytes_per_ms(65_536, 65_536), 65_536, |k| k * 1_000_000);
-    let operations = Rate {
-        phase_ns: Nanos(1_000_000_000 / 3),
-        ..Rate::iops(3)
-    };
+    let operations = Rate::iops(3).with(|rate| rate.phase_ns = Nanos(1_000_000_000 / 3));
     // DiskSpd's own arithmetic rounds this to 0 bytes per millisecond, which means no throttle.
     check("-g3i -b512", operations, 512, |k| {
         (k - 1) * 1_000_000_000 / 3 + 333_333_333
@@ -477,11 +424,7 @@ fn bursts_are_divided_among_threads() {
         let operations = (burst / threads).max(1);
         let think = Think::new(pause_ns, operations, ThinkCount::Issued);
         let workers = (0..threads).map(|thread| {
-            let bursts = Stream {
-                think: Some(think),
-                depth: 2,
-                ..stream(0, random(), 4096, 0, 0)
-            };
+            let bursts = stream(0, random(), 4096, 0, 0).with(|stream| (stream.think, stream.depth) = (Some(think), 2));
             worker(thread, Depth::PerStream, vec![bursts])
         });
         let plan = whole(plan("-i100 -j20", &["b.dat"], vec![job(workers.collect())]));
@@ -535,30 +478,18 @@ fn other_settings_do_not_disturb_the_pattern() {
         let streams = vec![
             Stream {
                 cache: mapped,
-                hint: OpenHint {
-                    random: true,
-                    temporary: true,
-                    ..OpenHint::default()
-                },
+                hint: OpenHint::default().with(|open_hint| (open_hint.random, open_hint.temporary) = (true, true)),
                 ..stream(0, random(), 4096, 0, 50)
             },
-            Stream {
-                cache: written_through,
-                priority,
-                ..stream(1, sequential(0), 4096, 0, 50)
-            },
+            stream(1, sequential(0), 4096, 0, 50)
+                .with(|stream| (stream.cache, stream.priority) = (written_through, priority)),
         ];
         let (group, processor) = processors[thread as usize % processors.len()];
         Worker {
             engine: EngineChoice::new(EngineKind::Auto),
-            placement: ThreadPlacement {
-                cpus: vec![group * 64 + processor],
-                ..ThreadPlacement::default()
-            },
-            memory: Memory {
-                huge_pages: true,
-                ..Memory::default()
-            },
+            placement: ThreadPlacement::default()
+                .with(|thread_placement| thread_placement.cpus = vec![group * 64 + processor]),
+            memory: Memory::default().with(|memory| memory.huge_pages = true),
             ..worker(thread, Depth::PerStream, streams)
         }
     });
@@ -577,16 +508,8 @@ fn other_settings_do_not_disturb_the_pattern() {
     let plan = whole(plan);
     let sizes = [8 * M, M];
     let rules = vec![
-        Rules {
-            size: 8 * M,
-            random: 100,
-            write: 50,
-            ..Rules::default()
-        },
-        Rules {
-            write: 50,
-            ..Rules::default()
-        },
+        Rules::default().with(|rules| (rules.size, rules.random, rules.write) = (8 * M, 100, 50)),
+        Rules::default().with(|rules| rules.write = 50),
     ];
     check_by_rules(
         &plan,

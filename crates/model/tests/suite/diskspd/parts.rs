@@ -1,18 +1,10 @@
 //! The parts of a plan as lowering DiskSpd's command line or profile would make them.
 
-use model::access::{
-    Access, Continuation, Mixed, Placement, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform,
-};
-use model::content::Content;
-use model::draws::{DrawsForm, Reduction};
-use model::mix::{Mix, MixRule};
-use model::plan::{
-    AtEndOfJob, Depth, Dialect, Extent, Job, Origin, Phases, Plan, PrepareWhen, Region, Stop, Stream, StreamTarget,
-    Target, TargetId, Worker,
-};
-use model::{Bytes, Nanos, PerDirection, testing};
+use model::access::{Continuation, RangeShare, Ranges, RangesRule};
+use model::plan::{AtEndOfJob, Dialect, Origin, PrepareWhen, Target};
 
 use crate::drive::build_pattern;
+use crate::prelude::*;
 
 pub const MODULO: Placement = Placement::Uniform(Uniform {
     reduction: Reduction::Modulo,
@@ -23,10 +15,7 @@ pub fn random() -> Access {
 }
 
 pub fn sequential(start: u64) -> Access {
-    Access::Sequential(Sequential {
-        start: Bytes(start),
-        ..Sequential::default()
-    })
+    Access::Sequential(Sequential::default().with(|sequential| sequential.start = Bytes(start)))
 }
 
 pub fn mixed(percent: u8, placement: Placement) -> Access {
@@ -63,25 +52,16 @@ pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u3
 }
 
 pub fn worker(seed: u32, depth: Depth, streams: Vec<Stream>) -> Worker {
-    Worker {
-        depth,
-        draws: DrawsForm::Single { seed },
-        ..testing::worker(streams)
-    }
+    testing::worker(streams).with(|worker| (worker.depth, worker.draws) = (depth, DrawsForm::Single { seed }))
 }
 
 pub fn job(workers: Vec<Worker>) -> Job {
-    Job {
-        phases: Phases::with_warm_up(Nanos::secs(5)),
-        ..testing::job("time span", Stop::after(Nanos::secs(10)), workers)
-    }
+    testing::job("time span", Stop::after(Nanos::secs(10)), workers)
+        .with(|job| job.phases = Phases::with_warm_up(Nanos::secs(5)))
 }
 
 pub fn file(path: &str) -> Target {
-    Target {
-        at_end: AtEndOfJob::Keep,
-        ..testing::file(path)
-    }
+    testing::file(path).with(|target| target.at_end = AtEndOfJob::Keep)
 }
 
 pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {
@@ -89,10 +69,7 @@ pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {
     let steps = jobs.into_iter().map(|job| testing::step(vec![job])).collect();
     Plan {
         prepare: PrepareWhen::EachStep,
-        origin: Origin {
-            dialect: Dialect::Diskspd,
-            ..Origin::default()
-        },
+        origin: Origin::default().with(|origin| origin.dialect = Dialect::Diskspd),
         ..testing::plan(name, targets, steps)
     }
 }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use super::rules::{Buffer, Target as Rules, Thread, Walk};
+use crate::prelude::*;
 
 struct Recording {
     /// Names and sizes of the targets.
@@ -52,18 +53,13 @@ fn the_reference_rules_reproduce_the_recordings() {
             let mut shared = vec![0; recording.files.len()];
             for (number, (target, write, offset)) in recorded.iter().enumerate() {
                 let (expected_target, _, is_write, expected) = rules.next(&mut shared);
-                assert_eq!(
-                    (expected_target, is_write, expected),
-                    (*target, *write, *offset),
-                    "{case}: {number}"
-                );
+                assert_eq!(expected_target, *target, "{case}: {number}");
+                assert_eq!(is_write, *write, "{case}: {number}");
+                assert_eq!(expected, *offset, "{case}: {number}");
             }
         }
     };
-    let random = Rules {
-        random: 100,
-        ..Rules::default()
-    };
+    let random = Rules::default().with(|rules| rules.random = 100);
     let ranged = |absolute: bool, ranges: &[(u64, u64)]| Rules {
         ranges: ranges.to_vec(),
         absolute,
@@ -73,10 +69,7 @@ fn the_reference_rules_reproduce_the_recordings() {
         "02-random-write-mix-seed7",
         &[7],
         None,
-        &[Rules {
-            write: 30,
-            ..random.clone()
-        }],
+        &[random.clone().with(|rules| rules.write = 30)],
     );
     let bounded = Rules {
         base: 100 << 10,
@@ -93,28 +86,16 @@ fn the_reference_rules_reproduce_the_recordings() {
         ..Rules::default()
     };
     check("07-sequential-small-stride", &[0], None, &[stride]);
-    let threads = Rules {
-        block: 64 << 10,
-        start: 300 << 10,
-        ..Rules::default()
-    };
+    let threads = Rules::default().with(|rules| (rules.block, rules.start) = (64 << 10, 300 << 10));
     check("08-thread-stride", &[0, 1], None, &[threads]);
-    let interlocked = Rules {
-        block: 64 << 10,
-        alignment: 96 << 10,
-        walk: Walk::Interlocked,
-        ..Rules::default()
-    };
+    let interlocked = Rules::default()
+        .with(|rules| (rules.block, rules.alignment, rules.walk) = (64 << 10, 96 << 10, Walk::Interlocked));
     check("09-interlocked-one-thread", &[0], None, &[interlocked]);
     check(
         "10-mixed-random-40",
         &[0],
         None,
-        &[Rules {
-            random: 40,
-            write: 50,
-            ..Rules::default()
-        }],
+        &[Rules::default().with(|rules| (rules.random, rules.write) = (40, 50))],
     );
     check(
         "11-distribution-percent",
@@ -122,23 +103,15 @@ fn the_reference_rules_reproduce_the_recordings() {
         None,
         &[ranged(false, &[(90, 10), (0, 10), (5, 20), (5, 60)])],
     );
-    let degenerate = Rules {
-        write: 50,
-        ..ranged(false, &[(10, 1), (10, 1), (80, 98)])
-    };
+    let degenerate = ranged(false, &[(10, 1), (10, 1), (80, 98)]).with(|rules| rules.write = 50);
     check("12-distribution-percent-degenerate", &[0], None, &[degenerate]);
     let absolute = ranged(true, &[(60, 1 << 20), (0, 1 << 20), (20, 2 << 20), (20, 32 << 20)]);
     check("13-distribution-absolute-trimmed", &[0], None, &[absolute]);
-    let both = Rules {
-        random: 50,
-        ..ranged(false, &[(80, 20), (20, 80)])
-    };
+    let both = ranged(false, &[(80, 20), (20, 80)]).with(|rules| rules.random = 50);
     check("14-mixed-with-distribution", &[3], None, &[both]);
-    let source = Rules {
-        write: 50,
-        buffer: Buffer::Source,
-        ..random.clone()
-    };
+    let source = random
+        .clone()
+        .with(|rules| (rules.write, rules.buffer) = (50, Buffer::Source));
     check("16-write-source-buffer", &[0], None, &[source]);
     check(
         "18-pool-equal-weights",
@@ -147,16 +120,8 @@ fn the_reference_rules_reproduce_the_recordings() {
         &[random.clone(), random.clone()],
     );
     let weighted = [
-        Rules {
-            weight: 30,
-            ..random.clone()
-        },
-        Rules {
-            weight: 70,
-            block: 8192,
-            write: 40,
-            ..Rules::default()
-        },
+        random.clone().with(|rules| rules.weight = 30),
+        Rules::default().with(|rules| (rules.weight, rules.block, rules.write) = (70, 8192, 40)),
     ];
     check("19-pool-weighted", &[5], Some(1), &weighted);
     check(

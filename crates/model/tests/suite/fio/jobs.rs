@@ -3,20 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use model::content::Content;
-use model::mix::Mix;
 use model::plan::{
-    Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Grid, GridScope, Group, Job,
-    LatencyTarget, MinimumRate, Pacing, Phases, Process, Rate, Region, Span, SteadyState, Stop, Stream, SyncRule,
-    Think, ThinkCount, TrackedMetric, TrimWritten, Verify, VerifyMethod,
+    Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Group, LatencyTarget, MinimumRate,
+    Process, Span, SteadyState, SyncRule, TrackedMetric, TrimWritten, Verify, VerifyMethod,
 };
-use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::parts::{
     K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, files, fixed, job, offsets, pattern, plan, random,
     reads, region, single, stream,
 };
 use crate::drive::{execute, only_worker, whole};
+use crate::prelude::*;
 
 /// Clone numbers, and with them the seeds, count over all jobs and steps: a job that comes second
 /// has the sequence of a second clone, regardless of its step.
@@ -41,10 +38,7 @@ fn stonewalls_groups_and_dependencies() {
         },
         ..named("first", 1)
     };
-    let waits = Job {
-        after: vec![Dependency(0)],
-        ..named("wait_for=first", 2)
-    };
+    let waits = named("wait_for=first", 2).with(|job| job.after = vec![Dependency(0)]);
     let chained = Job {
         after: vec![Dependency(0), Dependency(1)],
         phases: Phases {
@@ -56,17 +50,12 @@ fn stonewalls_groups_and_dependencies() {
         },
         ..named("wait_for=wait_for=first, startdelay=1-5", 3)
     };
-    let after_stonewall = Job {
-        ends_with: EndsWith {
-            plan: true,
-            ..EndsWith::default()
-        },
-        ..job(
-            "stonewall numjobs=2",
-            stop,
-            vec![clone(4, reader(3)), clone(5, reader(4))],
-        )
-    };
+    let after_stonewall = job(
+        "stonewall numjobs=2",
+        stop,
+        vec![clone(4, reader(3)), clone(5, reader(4))],
+    )
+    .with(|job| job.ends_with = EndsWith::default().with(|ends_with| ends_with.plan = true));
     let mut plan = plan(
         "groups",
         files(5, 64 * K),
@@ -216,10 +205,7 @@ fn pauses_of_all_kinds() {
 /// however large the target turns out to be.
 #[test]
 fn amounts_are_percentages_of_an_unknown_size() {
-    let stop = Stop {
-        region_percent: Some(50),
-        ..Stop::default()
-    };
+    let stop = Stop::default().with(|stop| stop.region_percent = Some(50));
     let walk = stream(0, Mix::READS, pattern(random(NO_MAP), fixed(4 * K)), Region::default());
     let plan = single("io_size=50%", stop, walk, 0);
     for size in [8 * K, 64 * K, M] {
@@ -316,11 +302,8 @@ fn other_settings_are_kept() {
         ramp_ns: Nanos::secs(5),
     };
     let watched = Job {
-        phases: Phases {
-            warm_up_ns: Nanos::secs(10),
-            warm_up_bytes: Some(Bytes::mib(64)),
-            ..Phases::default()
-        },
+        phases: Phases::default()
+            .with(|phases| (phases.warm_up_ns, phases.warm_up_bytes) = (Nanos::secs(10), Some(Bytes::mib(64)))),
         control: vec![
             Control::LatencyTarget(LatencyTarget {
                 target_ns: Nanos::micros(500),
@@ -339,11 +322,7 @@ fn other_settings_are_kept() {
         operation_log: Some("log".into()),
         ..job(
             "everything",
-            Stop {
-                after_ns: Some(Nanos::secs(60)),
-                repeat_until_time: true,
-                ..amount(4 * M, Some(1))
-            },
+            amount(4 * M, Some(1)).with(|stop| (stop.after_ns, stop.repeat_until_time) = (Some(Nanos::secs(60)), true)),
             vec![worker],
         )
     };

@@ -1,22 +1,14 @@
 //! The parts of a plan as lowering an fio job would make them.
 
-use model::access::{
-    Access, Advance, AtEnd, Between, Continuation, Every, Mixed, Once, OnceMethod, Placement, Positions, Sequential,
-    Uniform,
-};
-use model::block_size::BlockSizes;
-use model::content::Content;
-use model::draws::{DrawsForm, Reduction};
-use model::mix::{Mix, MixRule};
+use model::access::{Advance, Between, Continuation, Every, OnceMethod};
 pub use model::testing::job;
 
 use model::plan::{
-    AllocateMode, AtEndOfJob, CacheMode, Dialect, Extent, Job, LatencyPoints, OpenHint, Origin, Pattern, Plan, Prepare,
-    Region, Stop, Stream, StreamTarget, Target, TargetId, Worker,
+    AllocateMode, AtEndOfJob, CacheMode, Dialect, LatencyPoints, OpenHint, Origin, Pattern, Prepare, Target,
 };
-use model::{Bytes, PerDirection, testing};
 
 use crate::drive::{Issued, whole};
+use crate::prelude::*;
 
 pub const K: u64 = 1024;
 pub const M: u64 = 1 << 20;
@@ -72,11 +64,8 @@ pub fn fixed(size: u64) -> BlockSizes {
 }
 
 pub fn pattern(access: Access, sizes: BlockSizes) -> Pattern {
-    Pattern {
-        sizes: PerDirection::all(sizes),
-        whole_blocks: false,
-        ..Pattern::simple(access, Bytes(0))
-    }
+    Pattern::simple(access, Bytes(0))
+        .with(|pattern| (pattern.sizes, pattern.whole_blocks) = (PerDirection::all(sizes), false))
 }
 
 /// `offset` and `size`.
@@ -98,30 +87,21 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
             drop_before: true,
             ..CacheMode::BUFFERED
         },
-        hint: OpenHint {
-            random: true,
-            ..OpenHint::default()
-        },
+        hint: OpenHint::default().with(|open_hint| open_hint.random = true),
         ..Stream::default()
     }
 }
 
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
-    Worker {
-        draws: DrawsForm::per_purpose(SEED, number),
-        latency: LatencyPoints::AfterCall,
-        ..testing::worker(vec![stream])
-    }
+    testing::worker(vec![stream]).with(|worker| {
+        (worker.draws, worker.latency) = (DrawsForm::per_purpose(SEED, number), LatencyPoints::AfterCall)
+    })
 }
 
 /// What ends a job without `runtime`: a number of bytes, or the end of the pass.
 pub fn amount(bytes: u64, passes: Option<u32>) -> Stop {
-    Stop {
-        bytes: Some(Bytes(bytes)),
-        passes,
-        ..Stop::default()
-    }
+    Stop::default().with(|stop| (stop.bytes, stop.passes) = (Some(Bytes(bytes)), passes))
 }
 
 /// A file that is laid out before the first step if it is too small.
@@ -144,14 +124,8 @@ pub fn file(path: &str, size: u64) -> Target {
 
 /// `stonewall` separates the steps.
 pub fn plan(name: &str, targets: Vec<Target>, steps: Vec<Vec<Job>>) -> Plan {
-    Plan {
-        seed: SEED,
-        origin: Origin {
-            dialect: Dialect::Fio,
-            ..Origin::default()
-        },
-        ..testing::plan(name, targets, steps.into_iter().map(testing::step).collect())
-    }
+    testing::plan(name, targets, steps.into_iter().map(testing::step).collect())
+        .with(|plan| (plan.seed, plan.origin) = (SEED, Origin::default().with(|origin| origin.dialect = Dialect::Fio)))
 }
 
 pub fn files(count: u32, size: u64) -> Vec<Target> {

@@ -3,19 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::access::{
-    Access, Between, BlockList, Every, Placement, Positions, RangeBasis, RangeShare, Ranges, RangesRule, Zones,
-};
-use model::block_size::{BlockSizes, SizeShare};
-use model::mix::Mix;
-use model::plan::{Extent, FileService, Region, Stop, Stream, StreamTarget, TargetId};
-use model::{Bytes, Direction, PerDirection};
+use model::access::{Between, BlockList, Every, RangeShare, Ranges, RangesRule, Zones};
+use model::plan::FileService;
 
 use super::parts::{
     K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, every, file, files, fixed, job, offsets,
     partly_random, pattern, plan, random, reads, region, sequential, single, stream,
 };
 use crate::drive::{Issued, execute, only_worker, whole};
+use crate::prelude::*;
 
 /// `offset=10%`, `offset_increment=20%`, `size=20%` for four clones of one device: percentages of a
 /// size that the plan does not know. Positions are rounded up and amounts down to whole blocks, so
@@ -38,11 +34,7 @@ fn clones_divide_a_target_by_percent() {
             stream(0, reads(30.0), pattern(random(MAP), fixed(4 * K)), part),
         )
     });
-    let stop = Stop {
-        region_percent: Some(100),
-        passes: Some(1),
-        ..Stop::default()
-    };
+    let stop = Stop::default().with(|stop| (stop.region_percent, stop.passes) = (Some(100), Some(1)));
     let plan = whole(plan(
         "clones",
         vec![file("/dev/x", 0)],
@@ -269,16 +261,10 @@ fn trims_and_writes_come_in_pairs() {
         assert_eq!(trims.len(), writes.len());
         for (number, pair) in issued.chunks(2).enumerate() {
             let [trim, write] = [pair[0].operation, pair[1].operation];
-            assert_eq!(
-                (trim.direction, write.direction),
-                (Direction::Trim, Direction::Write),
-                "{name} {number}"
-            );
-            assert_eq!(
-                (trim.offset, trim.length),
-                (write.offset, write.length),
-                "{name} {number}"
-            );
+            assert_eq!(trim.direction, Direction::Trim, "{name} {number}");
+            assert_eq!(write.direction, Direction::Write, "{name} {number}");
+            assert_eq!(trim.offset, write.offset, "{name} {number}");
+            assert_eq!(trim.length, write.length, "{name} {number}");
         }
         assert_tiles(&trims[..trims.len() / 3], 64 * K, M + 64 * K, name);
     }

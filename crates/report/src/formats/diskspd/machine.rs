@@ -183,6 +183,7 @@ pub(super) fn group_masks<'a>(cpus: impl IntoIterator<Item = &'a CpuPlace>) -> B
 #[cfg(test)]
 mod tests {
     use model::Nanos;
+    use testbed::With;
 
     use super::*;
 
@@ -210,10 +211,7 @@ mod tests {
 
     #[test]
     fn without_a_topology_each_processor_is_a_core() {
-        let listed = Cpu {
-            logical: 3,
-            ..Cpu::default()
-        };
+        let listed = Cpu::default().with(|cpu| cpu.logical = 3);
         assert_eq!(place_cpus(&listed, BTreeSet::new()).len(), 3);
         let counted = place_cpus(&listed, BTreeSet::from([0, 2]));
         assert_eq!((counted.len(), counted[1].number, counted[1].core), (2, 2, 1));

@@ -115,15 +115,13 @@ fn format_eta(seconds: Option<u64>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use testbed::With;
+
     use super::*;
 
     #[test]
     fn line_matches_fio() {
-        let mut live = Live {
-            running: 4,
-            files: 4,
-            ..Live::default()
-        };
+        let mut live = Live::default().with(|live| (live.running, live.files) = (4, 4));
         assert_eq!(format_line(&live), "Jobs: 4 (f=4)");
         live.limits = Some(Limits::Bandwidth(0, 6 << 20));
         assert_eq!(format_line(&live), "Jobs: 4 (f=4), 0B/s-6144KiB/s");

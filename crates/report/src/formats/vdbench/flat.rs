@@ -120,16 +120,15 @@ pub fn format_flat_row(
 
 #[cfg(test)]
 mod tests {
+    use testbed::With;
+
     use super::*;
 
     #[test]
     fn rows_have_every_column() {
         for (layout, count) in [(Layout::V50406, 30), (Layout::V50407, 34)] {
-            let facts = FlatFacts {
-                run: "run1".into(),
-                threads: Some(8),
-                ..FlatFacts::default()
-            };
+            let facts =
+                FlatFacts::default().with(|flat_facts| (flat_facts.run, flat_facts.threads) = ("run1".into(), Some(8)));
             let row = format_flat_row(
                 layout,
                 ("21:51:18.051", "11/23/2026-21:51:18-UTC"),

@@ -102,6 +102,8 @@ pub fn group_digits(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use testbed::With;
+
     use super::*;
 
     #[test]
@@ -110,18 +112,9 @@ mod tests {
         times.record_times(10_000, 1_416);
         times.record_times(30_000, 33);
         times.record_times(5_000_000_000, 1);
-        let side = DirectionTally {
-            n: times.n(),
-            histogram: Some(times),
-            ..DirectionTally::default()
-        };
-        let lines = format_histogram(
-            &Tally {
-                reads: side,
-                ..Tally::default()
-            },
-            &[],
-        );
+        let side = DirectionTally::default()
+            .with(|direction_tally| (direction_tally.n, direction_tally.histogram) = (times.n(), Some(times)));
+        let lines = format_histogram(&Tally::default().with(|tally| tally.reads = side), &[]);
         assert_eq!(lines[0], "Only reads done for this workload:");
         assert_eq!(lines.len(), 3 + 27 + 1);
         assert_eq!(

@@ -172,6 +172,8 @@ pub fn format_skew_table(
 
 #[cfg(test)]
 mod tests {
+    use testbed::With;
+
     use super::*;
 
     fn tally() -> Tally {
@@ -242,16 +244,10 @@ mod tests {
             name: name.into(),
             requested: Some(requested),
             tally: Tally {
-                reads: DirectionTally {
-                    n: reads,
-                    bytes: reads * bytes,
-                    ..DirectionTally::default()
-                },
-                writes: DirectionTally {
-                    n: writes,
-                    bytes: writes * bytes,
-                    ..DirectionTally::default()
-                },
+                reads: DirectionTally::default()
+                    .with(|direction_tally| (direction_tally.n, direction_tally.bytes) = (reads, reads * bytes)),
+                writes: DirectionTally::default()
+                    .with(|direction_tally| (direction_tally.n, direction_tally.bytes) = (writes, writes * bytes)),
                 ..Tally::default()
             },
         };

@@ -1,6 +1,7 @@
 use super::*;
 use crate::html::chart::{Heat, Tick};
 use model::testing::assert_contains;
+use testbed::With;
 
 fn chart(series: Vec<Series>) -> Chart {
     Chart {
@@ -87,10 +88,7 @@ fn a_long_series_keeps_its_extremes() {
 #[test]
 fn bars_are_stacked_or_side_by_side() {
     let bars = |form: Form, value: f64| Series::over_names("a", form, [("cpu 0".to_owned(), Some(value))]);
-    let with_names = |series: Vec<Series>| Chart {
-        x: Axis::names("processor"),
-        ..chart(series)
-    };
+    let with_names = |series: Vec<Series>| chart(series).with(|chart| chart.x = Axis::names("processor"));
     let drawn = draw(&with_names(vec![bars(Form::Stack, 30.0), bars(Form::Stack, 50.0)]));
     let feet = |series: usize| {
         let path = data(&drawn, series, "bars").0;
@@ -125,16 +123,9 @@ fn charts_of_odd_values_are_drawn() {
     ];
     let empty = Heat::default();
     for scale in [Axis::linear("x", ""), Axis::log("x", "")] {
-        let odd = Chart {
-            x: scale.clone(),
-            y: scale,
-            right: Some(Axis::from_zero("r", "")),
-            ..chart(strange.to_vec())
-        };
-        let with_heat = Chart {
-            heat: Some(empty.clone()),
-            ..odd.clone()
-        };
+        let odd = chart(strange.to_vec())
+            .with(|chart| (chart.x, chart.y, chart.right) = (scale.clone(), scale, Some(Axis::from_zero("r", ""))));
+        let with_heat = odd.clone().with(|chart| chart.heat = Some(empty.clone()));
         for chart in [odd, with_heat] {
             let drawn = draw(&chart);
             assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
@@ -149,10 +140,7 @@ fn rows_draw_intervals_and_keep_the_end_of_a_long_name() {
     series.low = vec![Some(90.0), None];
     series.high = vec![Some(110.0), None];
     series.words = vec!["100 (90 to 110)".into(), "200".into()];
-    let drawn = draw(&Chart {
-        y: Axis::linear("IOPS", "IOPS"),
-        ..chart(vec![series])
-    });
+    let drawn = draw(&chart(vec![series]).with(|chart| chart.y = Axis::linear("IOPS", "IOPS")));
     // 90 to 200 with a margin of 5 % at both ends, over 528 units from 16 on.
     let across = |value: f64| format!("{:.1}", 16.0 + 528.0 * (value - 84.5) / 121.0);
     assert_contains(&drawn, &format!("M{} 50H{}", across(90.0), across(110.0)));

@@ -2,19 +2,14 @@
 
 use model::event::{Counts, EndReason};
 use model::plan::{Dependency, Job, Phases, Step, Stop};
+use testbed::With;
 
 use super::*;
 
 fn job(warm_up: u64, measured: Option<u64>) -> Job {
     Job {
-        phases: Phases {
-            warm_up_ns: Nanos::secs(warm_up),
-            ..Phases::default()
-        },
-        stop: Stop {
-            after_ns: measured.map(Nanos::secs),
-            ..Stop::default()
-        },
+        phases: Phases::default().with(|phases| phases.warm_up_ns = Nanos::secs(warm_up)),
+        stop: Stop::default().with(|stop| stop.after_ns = measured.map(Nanos::secs)),
         ..Job::default()
     }
 }
@@ -24,10 +19,7 @@ fn state_with_steps(steps: Vec<Vec<Job>>) -> State {
         jobs,
         ..Step::default()
     });
-    let plan = Plan {
-        steps: steps.collect(),
-        ..Plan::default()
-    };
+    let plan = Plan::default().with(|plan| plan.steps = steps.collect());
     let mut state = State::default();
     state.begin(&plan, None);
     state
@@ -49,14 +41,8 @@ fn reads(job: u32, phase: Phase, start: Nanos, length: Nanos, operations: u64) -
         epoch: 0,
         start_ns: start,
         length_ns: length,
-        counts: PerDirection {
-            read,
-            ..PerDirection::default()
-        },
-        latency: PerDirection {
-            read: Some(latency),
-            ..PerDirection::default()
-        },
+        counts: PerDirection::default().with(|per_direction| per_direction.read = read),
+        latency: PerDirection::default().with(|per_direction| per_direction.read = Some(latency)),
         in_flight_ns: Nanos(operations * 1_000_000),
         depth: 8,
         targets: Vec::new(),
@@ -115,10 +101,7 @@ fn progress_counts_steps_and_phases() {
 
 #[test]
 fn progress_includes_waiting_jobs_and_needs_planned_ends() {
-    let second = Job {
-        after: vec![Dependency(0)],
-        ..job(0, Some(20))
-    };
+    let second = job(0, Some(20)).with(|job| job.after = vec![Dependency(0)]);
     let state = state_with_steps(vec![vec![job(0, Some(10)), second]]);
     assert_eq!(state.progress().map(|progress| progress.total), Some(Nanos::secs(30)));
     assert_eq!(state_with_steps(vec![vec![job(0, None)]]).progress(), None);
@@ -134,10 +117,7 @@ fn measured_figures_start_at_the_last_reset() {
     apply(&mut state, second(1, 200));
     assert_eq!(n(&state), 300);
     assert_eq!(state.measured_rates().map(|rates| rates.read.iops), Some(150.0));
-    let after_reset = Interval {
-        epoch: 1,
-        ..second(2, 50)
-    };
+    let after_reset = second(2, 50).with(|interval| interval.epoch = 1);
     apply(&mut state, after_reset);
     assert_eq!(n(&state), 50);
     assert_eq!(state.measured_rates().map(|rates| rates.read.iops), Some(50.0));

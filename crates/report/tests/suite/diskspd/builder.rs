@@ -1,13 +1,10 @@
 //! Synthetic results: how much each thread did on each target, with latencies from a formula.
 
 use model::environment::{CoreUse, Cpu, Environment, Host, LogicalCpu, TargetFacts};
-use model::event::EndReason;
-use model::plan::Dialect;
-use model::results::{
-    DirectionResults, HostCoreUse, JobResults, Point, Results, Series, StepResults, StreamResults, WorkerResults,
-};
-use model::{Bytes, Direction, Nanos, PerDirection, testing};
+use model::results::{DirectionResults, HostCoreUse, JobResults, StreamResults, WorkerResults};
 use report::formats::diskspd;
+
+use crate::prelude::*;
 
 /// One thread's work on one target.
 #[derive(Clone, Copy)]
@@ -44,18 +41,11 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
         ..TargetFacts::default()
     };
     let paths = targets.iter().map(|(path, _)| testing::file(path));
-    let mut plan = testing::plan("", paths.collect(), Vec::new());
-    plan.origin.dialect = Dialect::Diskspd;
+    let plan = testing::plan("", paths.collect(), Vec::new()).with(|plan| plan.origin.dialect = Dialect::Diskspd);
     let environment = Environment {
-        host: Host {
-            name: "testhost".into(),
-            ..Host::default()
-        },
-        cpu: Cpu {
-            logical: 2,
-            topology: vec![place(0, 0, 0, 0, 0), place(1, 1, 0, 0, 0)],
-            ..Cpu::default()
-        },
+        host: Host::default().with(|host| host.name = "testhost".into()),
+        cpu: Cpu::default()
+            .with(|cpu| (cpu.logical, cpu.topology) = (2, vec![place(0, 0, 0, 0, 0), place(1, 1, 0, 0, 0)])),
         targets: targets.iter().map(facts).collect(),
         ..Environment::default()
     };
@@ -83,11 +73,9 @@ pub fn step(seconds: f64, grid: Option<Grid>, threads: &[&[Work]]) -> StepResult
         streams: work.iter().map(|work| stream(number as u64, work)).collect(),
         ..WorkerResults::default()
     };
-    let mut job = JobResults {
-        workers: threads.iter().enumerate().map(worker).collect(),
-        ended: Some(EndReason::Time),
-        ..JobResults::default()
-    };
+    let mut job = JobResults::default().with(|job| {
+        (job.workers, job.ended) = (threads.iter().enumerate().map(worker).collect(), Some(EndReason::Time))
+    });
     if let Some(grid) = grid {
         for (number, work) in threads.iter().enumerate() {
             for (target, work) in work.iter().enumerate() {
@@ -96,11 +84,9 @@ pub fn step(seconds: f64, grid: Option<Grid>, threads: &[&[Work]]) -> StepResult
             }
         }
     }
-    StepResults {
-        jobs: vec![job],
-        cores: vec![busy(0, [300, 200, 500]), busy(1, [100, 100, 800])],
-        ..StepResults::default()
-    }
+    StepResults::default().with(|step_results| {
+        (step_results.jobs, step_results.cores) = (vec![job], vec![busy(0, [300, 200, 500]), busy(1, [100, 100, 800])])
+    })
 }
 
 /// User, kernel and idle time of a processor, in milliseconds.
@@ -124,21 +110,15 @@ pub fn latency(thread: u64, operation: u64) -> u64 {
 
 fn stream(thread: u64, work: &Work) -> StreamResults {
     let results = |operations: u64| {
-        let mut results = DirectionResults {
-            operations,
-            bytes: Bytes(operations * work.block),
-            ..DirectionResults::default()
-        };
+        let mut results = DirectionResults::default().with(|direction_results| {
+            (direction_results.operations, direction_results.bytes) = (operations, Bytes(operations * work.block))
+        });
         (0..operations).for_each(|operation| results.completion.record(latency(thread, operation)));
-        results
+        (operations > 0).then_some(results)
     };
     StreamResults {
         targets: vec![work.target],
-        directions: PerDirection {
-            read: (work.reads > 0).then(|| results(work.reads)),
-            write: (work.writes > 0).then(|| results(work.writes)),
-            trim: None,
-        },
+        directions: PerDirection::new(results(work.reads), results(work.writes), None),
         ..StreamResults::default()
     }
 }

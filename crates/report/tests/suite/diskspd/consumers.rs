@@ -3,6 +3,7 @@
 
 use model::results::Results;
 use roxmltree::{Document, Node};
+use testbed::AssertIs;
 
 use crate::diskspd::builder::{self, Grid, Work, set, step};
 
@@ -77,10 +78,7 @@ fn process_diskspd() {
     near(sum("WriteBytes"), 150.0 * 4096.0);
     assert_eq!(numbers(root, "TimeSpan/Iops/ReadIopsStdDev").len(), 1);
     assert_eq!(numbers(root, "TimeSpan/Iops/WriteIopsStdDev").len(), 1);
-    assert_eq!(
-        texts(root, "Profile/TimeSpans/TimeSpan/Targets/Target/BlockSize"),
-        ["4096"]
-    );
+    texts(root, "Profile/TimeSpans/TimeSpan/Targets/Target/BlockSize").assert_is(&["4096"]);
     assert_eq!(texts(root, "Profile/TimeSpans/TimeSpan/DisableAffinity"), ["false"]);
     near(numbers(root, "TimeSpan/CpuUtilization/Average/UsagePercent")[0], 35.0);
     assert_eq!(numbers(root, "TimeSpan/CpuUtilization/CPU/KernelPercent"), [20.0, 10.0]);
@@ -196,12 +194,9 @@ fn virtual_client_by_sections() {
     for (name, operations) in [("Total IO", 950.0), ("Read IO", 800.0), ("Write IO", 150.0)] {
         let section = find(name);
         let titles: Vec<&str> = section[1].split('|').map(str::trim).collect();
-        assert_eq!(
-            titles,
-            [
-                "thread", "bytes", "I/Os", "MiB/s", "I/O per s", "AvgLat", "IopsStdDev", "LatStdDev", "file"
-            ]
-        );
+        titles.assert_is(&[
+            "thread", "bytes", "I/Os", "MiB/s", "I/O per s", "AvgLat", "IopsStdDev", "LatStdDev", "file",
+        ]);
         assert_eq!(section.len(), 5);
         assert!(section[2].split('|').count() == titles.len());
         assert!((figures(section[4])[1] - operations).abs() < 1e-9);

@@ -1,13 +1,10 @@
 //! Reports whose figures were all worked out by hand.
 
 use model::environment::LogicalCpu;
-use model::event::EndReason;
-use model::plan::Dialect;
-use model::results::{EffectiveShare, Point, Results, StepResults, Waits};
-use model::testing::assert_contains;
-use model::{Bytes, Nanos};
+use model::results::{EffectiveShare, Waits};
 
 use crate::diskspd::builder::{Grid, Work, busy, place, reads, results, section, set, step, text, xml};
+use crate::prelude::*;
 
 /// One step in which every operation took `latency_ns`.
 fn uniform(seconds: f64, latency_ns: u64, threads: &[&[Work]]) -> StepResults {
@@ -51,8 +48,6 @@ Command Line: diskspd.exe -L test_002.dat
 
 Input parameters:
 
-
-
 Results for timespan 1:
 *******************************************************************************
 
@@ -86,8 +81,6 @@ thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | L
      0 |       348717056 |         5321 |      11.08 |     177.34 |    8.944 |     0.000 | test_002.dat (2048MiB)
 -----------------------------------------------------------------------------------------------------
 total:         348717056 |         5321 |      11.08 |     177.34 |    8.944 |     0.000
-
-
 
 total:
   %-ile |  Read (ms) | Write (ms) | Total (ms)
@@ -132,9 +125,7 @@ fn version_2_0_prints_its_optional_parts() {
         "-".repeat(51)
     )));
     assert!(text.contains("| a (1024MiB)\n") && text.contains("| b (512B)\n"));
-    assert!(
-        text.contains("\n\n\n\na\n  %-ile |") && text.contains("\n\nb\n  %-ile |") && text.contains("\n\ntotal:\n")
-    );
+    text.assert_contains(&["\n\n\n\na\n  %-ile |", "\n\nb\n  %-ile |", "\n\ntotal:\n"]);
 }
 
 /// All optional columns together.
@@ -157,45 +148,34 @@ fn the_processor_table_has_every_optional_column() {
     results.steps[0].cores = vec![busy(0, [225, 1025, 8750]), busy(71, [25, 225, 9750])];
     let text = text(&results);
     let table = section(&text, "Socket | ");
-    assert_eq!(
-        table[..3],
-        [
-            "Socket | Node | Group | Core | Class | CPU |  Usage |  User  | Kernel |  Idle",
-            "-------------------------------------------------------------------------------",
-            "      0|     0|      0|     0|     1P|    0|  12.50%|   2.25%|  10.25%|  87.50%",
-        ]
-    );
+    table[..3].assert_is(&[
+        "Socket | Node | Group | Core | Class | CPU |  Usage |  User  | Kernel |  Idle",
+        "-------------------------------------------------------------------------------",
+        "      0|     0|      0|     0|     1P|    0|  12.50%|   2.25%|  10.25%|  87.50%",
+    ]);
     // Each cell is followed by a bar and a blank, as the headers are.
-    assert_eq!(
-        table[7..],
-        [
-            "      1|     1|      1|     3|     0 |    7|   2.50%|   0.25%|   2.25%|  97.50%",
-            "-------------------------------------------------------------------------------",
-            "                                       avg.|   2.50%|   0.42%|   2.08%|  97.50%",
-        ]
-    );
+    table[7..].assert_is(&[
+        "      1|     1|      1|     3|     0 |    7|   2.50%|   0.25%|   2.25%|  97.50%",
+        "-------------------------------------------------------------------------------",
+        "                                       avg.|   2.50%|   0.42%|   2.08%|  97.50%",
+    ]);
     let counts = section(&text, "\tcpu count");
-    assert_eq!(
-        counts,
-        [
-            "\tcpu count:\t\t6",
-            "\tcore count:\t\t5",
-            "\tgroup count:\t\t2",
-            "\tnode count:\t\t2",
-            "\tsocket count:\t\t2",
-            "\theterogeneous cores:\ty",
-        ]
-    );
+    counts.assert_is(&[
+        "\tcpu count:\t\t6",
+        "\tcore count:\t\t5",
+        "\tgroup count:\t\t2",
+        "\tnode count:\t\t2",
+        "\tsocket count:\t\t2",
+        "\theterogeneous cores:\ty",
+    ]);
     let xml = xml(&results);
-    for line in [
+    xml.assert_contains(&[
         r#"<ProcessorTopology Heterogeneous="true">"#,
         r#"<Group Group="1" MaximumProcessors="8" ActiveProcessors="4" ActiveProcessorMask="0x95"/>"#,
         r#"<Core Group="0" Core="0" Mask="0x3" EfficiencyClass="1"/>"#,
         r#"<Core Group="1" Core="3" Mask="0x80" EfficiencyClass="0"/>"#,
         r#"<Node Node="1">"#,
-    ] {
-        assert!(xml.contains(line), "{line}");
-    }
+    ]);
 }
 
 #[test]
@@ -205,15 +185,12 @@ fn a_direction_without_operations_has_rows_of_zeros() {
     results.plan.origin.presentation.iops_deviation = true;
     results.steps = vec![uniform(2.0, 1_500_000, &[&[reads(0, 4096, 10)]])];
     let text = text(&results);
-    assert_eq!(
-        section(&text, "Write IO")[2..],
-        [
+    section(&text, "Write IO")[2..].assert_is(&[
             "------------------------------------------------------------------------------------------------------------------",
             "     0 |               0 |            0 |       0.00 |       0.00 |    0.000 |       0.00 |       N/A | a.dat (4KiB)",
             "------------------------------------------------------------------------------------------------------------------",
             "total:                 0 |            0 |       0.00 |       0.00 |    0.000 |       0.00 |       N/A",
-        ]
-    );
+        ]);
     let chart = section(&text, "Total latency distribution:");
     assert_eq!(chart[3], "    min |      1.500 |        N/A |      1.500");
     assert_eq!(chart.len(), 18);
@@ -272,8 +249,7 @@ fn deviations_use_only_the_intervals_within_the_window() {
     job.series[0].points.read = points(&[0, 4, 8, 0, 1]);
     job.series[1].points.read = points(&[4, 4]);
     // Intervals of another length, from the same streams, are not used.
-    let mut other = job.series[1].clone();
-    other.length_ns = Nanos::millis(100);
+    let other = job.series[1].clone().with(|other| other.length_ns = Nanos::millis(100));
     job.series.insert(0, other);
 
     let text = text(&results);
@@ -366,8 +342,7 @@ fn totals_combine_several_time_spans() {
         reads,
         writes,
     };
-    let mut cut = step(9.0, None, &[&[work(100, 100)]]);
-    cut.jobs[0].ended = None;
+    let cut = step(9.0, None, &[&[work(100, 100)]]).with(|cut| cut.jobs[0].ended = None);
     results.steps = vec![
         step(1.0, None, &[&[work(30, 0)]]),
         cut,
@@ -412,8 +387,7 @@ fn a_window_that_was_closed_at_once_has_no_figures() {
 #[test]
 fn totals_over_no_time_are_zero() {
     let mut results = results(&[("a.dat", 4096)]);
-    let mut never = step(0.0, None, &[&[]]);
-    never.jobs[0].ended = Some(EndReason::Interrupted);
+    let never = step(0.0, None, &[&[]]).with(|never| never.jobs[0].ended = Some(EndReason::Interrupted));
     results.steps = vec![never.clone(), never];
     let text = text(&results);
     assert!(
@@ -435,15 +409,12 @@ fn wait_statistics_are_printed() {
     assert!(!text(&results).contains("Wait Statistics"));
     assert!(!xml(&results).contains("WaitStatistics"));
     set(&mut results, "wait_statistics", "true");
-    assert_eq!(
-        section(&text(&results), "Wait Statistics"),
-        [
-            "Wait Statistics",
-            "thread | completion wait | throttle wait  -  sleep | lookaside | 0 - 7+ complete per lookaside",
-            "-----------------------------------------------------------------------------------------------",
-            "     0 |             123 |            45  -   6789 |      1010 | 1 2 3 4 5 6 7 88",
-        ]
-    );
+    section(&text(&results), "Wait Statistics").assert_is(&[
+        "Wait Statistics",
+        "thread | completion wait | throttle wait  -  sleep | lookaside | 0 - 7+ complete per lookaside",
+        "-----------------------------------------------------------------------------------------------",
+        "     0 |             123 |            45  -   6789 |      1010 | 1 2 3 4 5 6 7 88",
+    ]);
     assert!(xml(&results).contains("<LookasideCompletion>1 2 3 4 5 6 7 88</LookasideCompletion>"));
 }
 
@@ -466,19 +437,16 @@ fn effective_distributions_list_their_threads() {
         };
     }
     results.steps = vec![step];
-    assert_eq!(
-        section(&text(&results), "Effective IO Distributions"),
-        [
-            "Effective IO Distributions",
-            "--------------------------",
-            "target: a.dat [thread: 0 2 4 - 6]",
-            "target: b.dat [thread: 3]",
-            "   100% of IO => [   512 -      1MiB)",
-            "target: a.dat [thread: 1]",
-            "    50.0% of IO => [     0    -    512)",
-            "    50.0% of IO => [     2KiB -    514KiB)",
-        ]
-    );
+    section(&text(&results), "Effective IO Distributions").assert_is(&[
+        "Effective IO Distributions",
+        "--------------------------",
+        "target: a.dat [thread: 0 2 4 - 6]",
+        "target: b.dat [thread: 3]",
+        "   100% of IO => [   512 -      1MiB)",
+        "target: a.dat [thread: 1]",
+        "    50.0% of IO => [     0    -    512)",
+        "    50.0% of IO => [     2KiB -    514KiB)",
+    ]);
     let xml = xml(&results);
     let range = "          <Absolute>\n            <Range IO=\"0\">512</Range>\n            <Range IO=\"100\">1048064</Range>\n";
     assert_eq!(xml.matches(range).count(), 6, "{xml}");
@@ -499,8 +467,7 @@ fn times_and_names_are_printed() {
     assert!(text.contains("\tactive power scheme:\t<unknown>\n\nResults for timespan 1:\n"));
     let xml = xml(&results);
     assert!(xml.contains("<Path>a &amp; &lt;b&gt;.dat</Path>"));
-    assert!(xml.contains("<RunTime>2026/01/02 03:04:05 UTC</RunTime>"));
-    assert!(xml.contains("\n  <Profile/>\n"));
+    xml.assert_contains(&["<RunTime>2026/01/02 03:04:05 UTC</RunTime>", "\n  <Profile/>\n"]);
     let document = roxmltree::Document::parse(&xml).unwrap();
     let path = document.descendants().find(|node| node.has_tag_name("Path")).unwrap();
     assert_eq!(path.text(), Some("a & <b>.dat"));
@@ -549,11 +516,10 @@ fn only_windows_has_a_power_scheme() {
         (text(&results), xml(&results))
     };
     let (shown, markup) = reports_with("Balanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)");
-    assert!(shown.contains("\tactive power scheme:\tBalanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)\n"));
-    assert_contains(
-        &markup,
+    shown.assert_contains(&["\tactive power scheme:\tBalanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)\n"]);
+    markup.assert_contains(&[
         "<PowerScheme Name=\"Balanced &amp; \u{c9}co\" Guid=\"381b4222-f694-41f0-9685-ff5bb260df2e\"/>",
-    );
+    ]);
     let (shown, _) = reports_with("performance");
     assert!(shown.contains("\tactive power scheme:\t<unknown>\n"));
 }

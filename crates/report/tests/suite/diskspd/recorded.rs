@@ -2,15 +2,13 @@
 //! order and number formats. Measured figures are masked, but their width and decimals are
 //! compared.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use model::Bytes;
-use model::event::EndReason;
-use model::results::{EffectiveShare, Results, StepResults, Waits};
+use model::results::{EffectiveShare, Waits};
 
 use crate::diskspd::builder::{self, Grid, Work, reads, set, step};
 use crate::diskspd::hidden;
+use crate::prelude::*;
 
 const ONE: (&str, u64) = ("one.dat", 16 << 20);
 const TWO: (&str, u64) = ("two.dat", 16 << 20);
@@ -106,9 +104,7 @@ fn masked_element(line: &str) -> String {
 }
 
 fn results_with(targets: &[(&str, u64)], steps: Vec<StepResults>) -> Results {
-    let mut results = builder::results(targets);
-    results.steps = steps;
-    results
+    builder::results(targets).with(|results| results.steps = steps)
 }
 
 fn with_latency(mut results: Results) -> Results {
@@ -135,50 +131,8 @@ fn range(percent: f64, start: u64, length: u64) -> EffectiveShare {
     }
 }
 
-#[test]
-fn plain_sequential_read_matches() {
-    let step = step(2.003, None, &[&[reads(0, 64 << 10, 500)]]);
-    check("01-plain-sequential-read", results_with(&[ONE], vec![step]));
-}
-
-#[test]
-fn latency_and_buckets_mixed_matches() {
-    let work = mixed(0, 4096, 700, 300);
-    let results = results_with(&[ONE], vec![step(3.01, grid(500, 6), &[&[work], &[work]])]);
-    check(
-        "02-latency-and-buckets-mixed",
-        with_deviation(with_latency(results), "500", "3000"),
-    );
-}
-
-#[test]
-fn latency_only_two_targets_read_matches() {
-    let step = step(2.0, None, &[&[reads(0, 8192, 500)], &[reads(1, 8192, 100)]]);
-    check(
-        "03-latency-only-two-targets-read",
-        with_latency(results_with(&[ONE, TWO], vec![step])),
-    );
-}
-
-#[test]
-fn buckets_only_write_matches() {
-    let step = step(2.0, grid(1000, 2), &[&[mixed(0, 64 << 10, 0, 99)]]);
-    let results = results_with(&[ONE], vec![step]);
-    check("04-buckets-only-write", with_deviation(results, "1000", "2000"));
-}
-
-#[test]
-fn thread_pool_matches() {
-    let thread: &[Work] = &[mixed(0, 4096, 90, 100), mixed(1, 4096, 110, 80)];
-    let results = results_with(&[ONE, TWO], vec![step(2.0, grid(1000, 2), &[thread; 3])]);
-    let mut results = with_deviation(with_latency(results), "1000", "2000");
-    set(&mut results, "requests.1", "4");
-    check("05-thread-pool", results);
-}
-
 /// The two spans show different figures: the second has neither latencies nor intervals.
-#[test]
-fn two_timespans_match() {
+fn two_time_spans() -> Results {
     let two = ("two.dat", 8 << 20);
     let first = step(1.0, grid(200, 5), &[&[mixed(0, 4096, 400, 100)]]);
     let write = mixed(1, 64 << 10, 0, 70);
@@ -194,88 +148,108 @@ fn two_timespans_match() {
     ] {
         set(&mut results, name, value);
     }
-    check("06-two-timespans", results);
+    results
 }
 
-#[test]
-fn effective_distributions_match() {
+/// Threads with effective ranges.
+fn distributed(threads: usize, ranges: &[EffectiveShare]) -> Results {
     let thread: &[Work] = &[reads(0, 4096, 300)];
-    let mut step = step(1.0, None, &[thread; 3]);
+    let mut step = step(1.0, None, &vec![thread; threads]);
     for worker in &mut step.jobs[0].workers {
-        worker.streams[0].effective_ranges = vec![
-            range(60.0, 0, 1 << 20),
-            range(20.0, 2 << 20, 2 << 20),
-            range(20.0, 4 << 20, 6_303_801),
-        ];
+        worker.streams[0].effective_ranges = ranges.to_vec();
     }
-    let mut results = with_latency(results_with(&[EXIST], vec![step]));
-    set(&mut results, "wait_statistics", "true");
-    check("07-effective-distributions", results);
+    with_latency(results_with(&[EXIST], vec![step]))
 }
 
-#[test]
-fn percent_distribution_matches() {
-    let mut step = step(1.0, None, &[&[reads(0, 4096, 300)]]);
-    let kib = |kib: u64| kib << 10;
-    step.jobs[0].workers[0].streams[0].effective_ranges = vec![
-        range(10.0, 0, kib(96)),
-        range(10.0, kib(96), kib(104)),
-        range(50.0, kib(200), kib(3384)),
-        range(30.0, kib(3584), kib(6672)),
-    ];
-    check(
-        "08-percent-distribution",
-        with_latency(results_with(&[EXIST], vec![step])),
-    );
-}
-
-#[test]
-fn throttled_wait_statistics_match() {
+fn throttled() -> Results {
     let thread: &[Work] = &[reads(0, 8192, 300)];
     let mut step = step(2.0, None, &[thread; 2]);
-    step.jobs[0].workers[1].waits = Waits {
-        slept: 1834,
-        looks: 795,
-        completions_per_look: [0, 795, 0, 0, 0, 0, 0, 0],
-        ..Waits::default()
+    step.jobs[0].workers[1].waits = Waits::default()
+        .with(|waits| (waits.slept, waits.looks, waits.completions_per_look) = (1834, 795, [0, 795, 0, 0, 0, 0, 0, 0]));
+    with_latency(results_with(&[EXIST], vec![step]))
+}
+
+/// A run of one step that ended in another way.
+fn ended(target: (&str, u64), mut step: StepResults, ended: Option<EndReason>) -> Results {
+    step.jobs[0].ended = ended;
+    results_with(&[target], vec![step])
+}
+
+#[test]
+fn every_recorded_run_matches() {
+    let run = |targets: &[(&str, u64)], step| results_with(targets, vec![step]);
+    let with = |mut results, name, value| {
+        set(&mut results, name, value);
+        results
     };
-    let mut results = with_latency(results_with(&[EXIST], vec![step]));
-    set(&mut results, "wait_statistics", "true");
-    check("09-throttled-wait-statistics", results);
-}
-
-#[test]
-fn verbose_cooldown_progress_matches() {
-    let step = step(1.21, None, &[&[reads(0, 64 << 10, 300)]]);
-    check("10-verbose-cooldown-progress", results_with(&[EXIST], vec![step]));
-}
-
-#[test]
-fn missing_file_matches() {
-    let mut never = step(0.0, None, &[&[]]);
-    never.jobs[0].ended = None;
-    check("11-missing-file", results_with(&[("nosuchfile.dat", 0)], vec![never]));
-}
-
-/// If a worker fails, its time span has no figures.
-#[test]
-fn target_too_small_matches() {
-    let mut failed = step(1.0, None, &[&[reads(0, 4096, 7)]]);
-    failed.jobs[0].ended = Some(EndReason::Failed);
-    check("12-target-too-small", results_with(&[EXIST], vec![failed]));
-}
-
-#[test]
-fn completion_routines_match() {
-    let step = step(1.0, grid(1000, 1), &[&[mixed(0, 4096, 500, 500)]]);
-    let results = with_deviation(with_latency(results_with(&[ONE], vec![step])), "1000", "1000");
-    check("13-completion-routines", results);
-}
-
-#[test]
-fn memory_mapped_flush_matches() {
-    let step = step(1.0, None, &[&[mixed(0, 4096, 500, 500)]]);
-    check("14-memory-mapped-flush", with_latency(results_with(&[ONE], vec![step])));
+    let (block, half, part) = (64 << 10, mixed(0, 4096, 500, 500), mixed(0, 4096, 700, 300));
+    let kib = |percent: f64, start: u64, length: u64| range(percent, start << 10, length << 10);
+    let sixty = [
+        range(60.0, 0, 1 << 20),
+        range(20.0, 2 << 20, 2 << 20),
+        range(20.0, 4 << 20, 6_303_801),
+    ];
+    let tenths = [
+        kib(10.0, 0, 96),
+        kib(10.0, 96, 104),
+        kib(50.0, 200, 3384),
+        kib(30.0, 3584, 6672),
+    ];
+    let mixture = run(&[ONE], step(3.01, grid(500, 6), &[&[part], &[part]]));
+    let two = run(
+        &[ONE, TWO],
+        step(2.0, None, &[&[reads(0, 8192, 500)], &[reads(1, 8192, 100)]]),
+    );
+    let written = run(&[ONE], step(2.0, grid(1000, 2), &[&[mixed(0, block, 0, 99)]]));
+    let thread: &[Work] = &[mixed(0, 4096, 90, 100), mixed(1, 4096, 110, 80)];
+    let pool = with_latency(run(&[ONE, TWO], step(2.0, grid(1000, 2), &[thread; 3])));
+    let routines = with_latency(run(&[ONE], step(1.0, grid(1000, 1), &[&[half]])));
+    for (case, results) in [
+        (
+            "01-plain-sequential-read",
+            run(&[ONE], step(2.003, None, &[&[reads(0, block, 500)]])),
+        ),
+        (
+            "02-latency-and-buckets-mixed",
+            with_deviation(with_latency(mixture), "500", "3000"),
+        ),
+        ("03-latency-only-two-targets-read", with_latency(two)),
+        ("04-buckets-only-write", with_deviation(written, "1000", "2000")),
+        (
+            "05-thread-pool",
+            with(with_deviation(pool, "1000", "2000"), "requests.1", "4"),
+        ),
+        ("06-two-timespans", two_time_spans()),
+        (
+            "07-effective-distributions",
+            with(distributed(3, &sixty), "wait_statistics", "true"),
+        ),
+        ("08-percent-distribution", distributed(1, &tenths)),
+        (
+            "09-throttled-wait-statistics",
+            with(throttled(), "wait_statistics", "true"),
+        ),
+        (
+            "10-verbose-cooldown-progress",
+            run(&[EXIST], step(1.21, None, &[&[reads(0, block, 300)]])),
+        ),
+        (
+            "11-missing-file",
+            ended(("nosuchfile.dat", 0), step(0.0, None, &[&[]]), None),
+        ),
+        // If a worker fails, its time span has no figures.
+        (
+            "12-target-too-small",
+            ended(EXIST, step(1.0, None, &[&[reads(0, 4096, 7)]]), Some(EndReason::Failed)),
+        ),
+        ("13-completion-routines", with_deviation(routines, "1000", "1000")),
+        (
+            "14-memory-mapped-flush",
+            with_latency(run(&[ONE], step(1.0, None, &[&[half]]))),
+        ),
+    ] {
+        check(case, results);
+    }
 }
 
 /// The recorded intervals yield the recorded deviations, for each thread and for all.
@@ -340,7 +314,7 @@ fn from_xml(span: roxmltree::Node, length_ms: u64) -> StepResults {
             let number = |name: &str| bucket.attribute(name).unwrap().parse::<f64>().unwrap();
             for (name, points) in [("Read", &mut series.points.read), ("Write", &mut series.points.write)] {
                 let latency = |what: &str| (number(&format!("{name}{what}LatencyMilliseconds")) * 1e6).round() as u64;
-                points.push(model::results::Point {
+                points.push(Point {
                     operations: (number(name) * length_ms as f64 / 1e3).round() as u64,
                     latency_ns_min: latency("Min"),
                     latency_ns_max: latency("Max"),

@@ -1,16 +1,13 @@
 //! Synthetic results: how much each clone of each job did, with latencies from a formula.
 
 use model::access::{Access, Sequential};
-use model::environment::{Device, DeviceUse, Environment, TargetFacts};
-use model::event::EndReason;
-use model::plan::{
-    Control, Dialect, EngineKind, Grid, GridScope, Group, Job, LatencyPoints, Pattern, Plan, Step, Stream, Worker,
-};
+use model::environment::{Device, Environment, TargetFacts};
+use model::plan::{Grid, GridScope, Group, Job, LatencyPoints, Pattern, Plan, Step, Stream, Worker};
 use model::results::{
-    DirectionResults, EngineUsed, HostDeviceUse, JobResults, Point, Results, Series, StepResults, StreamResults,
-    SyncResults, Usage, WorkerResults,
+    DirectionResults, EngineUsed, HostDeviceUse, JobResults, StreamResults, SyncResults, Usage, WorkerResults,
 };
-use model::{Bytes, Direction, Nanos, PerDirection, testing};
+
+use crate::prelude::*;
 
 /// Length of the sampling windows.
 pub const HALF_SECOND: u64 = 500;
@@ -40,8 +37,7 @@ pub struct Work {
 impl Work {
     /// One clone with a queue depth of one, in a group of its own in the first step.
     pub fn new(name: &'static str, direction: Direction, operations: u64, block: u64) -> Work {
-        let mut counts = PerDirection::default();
-        counts[direction] = operations;
+        let counts = PerDirection::default().with(|counts| counts[direction] = operations);
         Work {
             name,
             step: 0,
@@ -62,9 +58,7 @@ impl Work {
 
     /// The same with reads and writes.
     pub fn mixed(name: &'static str, reads: u64, writes: u64, block: u64) -> Work {
-        let mut work = Work::new(name, Direction::Read, reads, block);
-        work.operations.write = writes;
-        work
+        Work::new(name, Direction::Read, reads, block).with(|work| work.operations.write = writes)
     }
 
     /// Executed by an asynchronous engine with this queue depth.
@@ -100,10 +94,7 @@ pub fn results(works: &[Work]) -> Results {
     }
     results.steps[0].devices.push(HostDeviceUse {
         host: 0,
-        counters: DeviceUse {
-            name: "vda".into(),
-            ..DeviceUse::default()
-        },
+        counters: DeviceUse::default().with(|device_use| device_use.name = "vda".into()),
     });
     results
 }
@@ -117,16 +108,9 @@ fn empty() -> Results {
         ..testing::plan("", vec![testing::file("data")], Vec::new())
     };
     plan.origin.dialect = Dialect::Fio;
-    let disk = Device {
-        name: "vda".into(),
-        kind: "disk".into(),
-        ..Device::default()
-    };
+    let disk = Device::default().with(|device| (device.name, device.kind) = ("vda".into(), "disk".into()));
     let environment = Environment {
-        targets: vec![TargetFacts {
-            devices: vec![disk],
-            ..TargetFacts::default()
-        }],
+        targets: vec![TargetFacts::default().with(|target_facts| target_facts.devices = vec![disk])],
         ..Environment::default()
     };
     // Sat Nov 21 19:36:04 2026 UTC.
@@ -166,10 +150,7 @@ fn found(work: &Work) -> JobResults {
     let worker = |number: usize| {
         let mut worker = WorkerResults {
             worker: number as u32,
-            engine: EngineUsed {
-                kind: work.engine,
-                ..EngineUsed::default()
-            },
+            engine: EngineUsed::default().with(|engine_used| engine_used.kind = work.engine),
             started_ns: Nanos::millis(5),
             measured_ns: measured,
             active_ns: measured,
@@ -207,11 +188,9 @@ pub fn latency(operation: u64) -> u64 {
 
 fn stream(work: &Work) -> StreamResults {
     let results = |operations: u64| {
-        let mut results = DirectionResults {
-            operations,
-            bytes: Bytes(operations * work.block),
-            ..DirectionResults::default()
-        };
+        let mut results = DirectionResults::default().with(|direction_results| {
+            (direction_results.operations, direction_results.bytes) = (operations, Bytes(operations * work.block))
+        });
         for operation in 0..operations {
             let ns = latency(operation);
             results.submission.record(ns / 10);
@@ -220,10 +199,7 @@ fn stream(work: &Work) -> StreamResults {
         }
         results
     };
-    let mut sync = SyncResults {
-        operations: work.flushes,
-        ..SyncResults::default()
-    };
+    let mut sync = SyncResults::default().with(|sync_results| sync_results.operations = work.flushes);
     (0..work.flushes).for_each(|flush| sync.latency.record(latency(flush)));
     StreamResults {
         targets: vec![0],
@@ -258,13 +234,13 @@ pub fn written(results: &Results, format: &str) -> String {
 }
 
 /// The JSON report, parsed by a general JSON parser.
-pub fn json(results: &Results, format: &str) -> serde_json::Value {
+pub fn json(results: &Results, format: &str) -> Value {
     serde_json::from_str(&written(results, format)).unwrap()
 }
 
 /// A file of the recorded data.
 pub fn recorded(path: &str) -> String {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/fio");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/fio");
     let path = folder.join(path);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -1,13 +1,10 @@
 //! Parses the reports as public programs do: each test relies on what one family of readers relies
 //! on.
 
-use model::Direction;
-use model::plan::{EngineKind, JobEcho};
-use model::results::Results;
-use model::testing::assert_contains;
-use serde_json::Value;
+use model::plan::JobEcho;
 
 use crate::fio::builder::{Work, json, results, written};
+use crate::prelude::*;
 
 const DIRECTIONS: [&str; 2] = ["read", "write"];
 

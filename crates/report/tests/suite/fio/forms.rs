@@ -1,12 +1,12 @@
 //! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O,
 //! group members.
 
-use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, TrackedMetric};
-use model::results::{ControlOutcome, FailedOperation, Failure, Results};
-use model::testing::{assert_contains, assert_starts_with};
-use model::{Bytes, Direction, Nanos};
+use model::plan::{LatencyTarget, MinimumRate, SteadyState, TrackedMetric};
+use model::results::{ControlOutcome, FailedOperation, Failure};
+use model::testing::assert_starts_with;
 
 use crate::fio::builder::{Work, json, results, set, written};
+use crate::prelude::*;
 
 fn reader(name: &'static str) -> Work {
     Work::new(name, Direction::Read, 100, 4096)
@@ -93,10 +93,8 @@ fn an_error_is_printed_for_its_worker() {
     assert_eq!(lines(&text, head).len(), 1, "{text}");
     assert_eq!(lines(&text, "whole: (groupid=0, jobs=1): err= 0: pid=0: ").len(), 1);
     let document = json(&results, "fio-json");
-    assert_eq!(
-        (&document["jobs"][0]["error"], &document["jobs"][1]["error"]),
-        (&28.into(), &0.into())
-    );
+    assert_eq!(document["jobs"][0]["error"], 28);
+    assert_eq!(document["jobs"][1]["error"], 0);
     assert_eq!(document["jobs"][0].get("total_err"), None);
 }
 
@@ -114,10 +112,8 @@ fn tolerated_errors_are_counted() {
     assert_eq!(lines(&text, "     errors"), [line]);
     assert!(text.contains("err=28 (file:"), "{text}");
     let document = json(&results, "fio-json");
-    assert_eq!(
-        (&document["jobs"][0]["total_err"], &document["jobs"][0]["first_error"]),
-        (&16.into(), &28.into())
-    );
+    assert_eq!(document["jobs"][0]["total_err"], 16);
+    assert_eq!(document["jobs"][0]["first_error"], 28);
     set(&mut results, "disk_util", "false");
     let terse = written(&results, "fio-terse");
     assert!(terse.ends_with("0.00%;16;28\n"), "{terse}");
@@ -229,31 +225,22 @@ fn latencies_are_scaled_by_their_values() {
     };
     // Milliseconds need a minimum above 2 ms, a maximum of 99.999999 ms and a deviation of 1 ms.
     let shown = spread(&mut results, &[3_000_999, 100_000_000]);
-    assert_eq!(
-        shown,
-        [
-            "    clat (msec): min=3, max=100, avg=51.50, stdev=68.59",
-            "    clat percentiles (msec):"
-        ]
-    );
+    shown.assert_is(&[
+        "    clat (msec): min=3, max=100, avg=51.50, stdev=68.59",
+        "    clat percentiles (msec):",
+    ]);
     let shown = spread(&mut results, &[2_000, 3_000]);
-    assert_eq!(
-        shown,
-        [
-            "    clat (nsec): min=2000, max=3000, avg=2500.00, stdev=707.11",
-            "    clat percentiles (nsec):"
-        ]
-    );
+    shown.assert_is(&[
+        "    clat (nsec): min=2000, max=3000, avg=2500.00, stdev=707.11",
+        "    clat percentiles (nsec):",
+    ]);
     // The unit of the percentiles depends only on the percentiles; without a deviation the line
     // stays in nanoseconds.
     let shown = spread(&mut results, &[1_250_000; 2]);
-    assert_eq!(
-        shown,
-        [
-            "    clat (nsec): min=1250.0k, max=1250.0k, avg=1250000.00, stdev= 0.00",
-            "    clat percentiles (usec):"
-        ]
-    );
+    shown.assert_is(&[
+        "    clat (nsec): min=1250.0k, max=1250.0k, avg=1250000.00, stdev= 0.00",
+        "    clat percentiles (usec):",
+    ]);
 }
 
 #[test]
@@ -270,41 +257,26 @@ fn times_and_process_counts_are_printed() {
     assert_eq!(document["timestamp"], 1_796_153_764);
     assert_eq!(document["timestamp_ms"], 1_796_153_764_750_u64);
     assert_eq!(document["jobs"][0]["job_start"], 1_795_289_764_255_u64);
-    assert_eq!(
-        (&document["jobs"][0]["elapsed"], &document["jobs"][0]["eta"]),
-        (&864_001.into(), &0.into())
-    );
+    assert_eq!(document["jobs"][0]["elapsed"], 864_001);
+    assert_eq!(document["jobs"][0]["eta"], 0);
 }
 
 #[test]
 fn banners_precede_the_run() {
-    let mut results = results(&[
-        reader("one"),
-        Work {
-            clones: 3,
-            ..reader("two")
-        },
-    ]);
+    let mut results = results(&[reader("one"), reader("two").with(|work| work.clones = 3)]);
     results.plan.origin.profile = vec!["one: …".into()];
     let head = |results: &Results| written(results, "fio").lines().take(3).collect::<Vec<_>>().join("|");
     assert_eq!(head(&results), "one: …|fio-3.42|Starting 4 processes");
     set(&mut results, "thread.0", "true");
     assert_eq!(head(&results), "one: …|fio-3.42|Starting 1 thread and 3 processes");
     let laying_out = report::formats::fio::laying_out;
-    assert_eq!(
-        laying_out("job", 1, 16 << 20),
-        "job: Laying out IO file (1 file / 16MiB)"
-    );
-    assert_eq!(
-        laying_out("files", 4, 1 << 20),
-        "files: Laying out IO files (4 files / total 1MiB)"
-    );
+    laying_out("job", 1, 16 << 20).assert_is("job: Laying out IO file (1 file / 16MiB)");
+    laying_out("files", 4, 1 << 20).assert_is("files: Laying out IO files (4 files / total 1MiB)");
 }
 
 #[test]
 fn text_is_escaped_as_fio_does() {
-    let mut work = reader("a \"b\" \\ é");
-    work.description = Some("line\\");
+    let work = reader("a \"b\" \\ é").with(|work| work.description = Some("line\\"));
     let results = results(&[work]);
     let text = written(&results, "fio-json");
     assert!(text.contains(r#""jobname" : "a \"b\" \\ é","#), "{text}");
@@ -334,14 +306,10 @@ fn a_latency_slope_is_printed() {
     }];
     let document = json(&results, "fio-json");
     let steady = &document["jobs"][0]["steadystate"];
-    assert_eq!(
-        (&steady["ss"], &steady["duration"]),
-        (&"lat_slope:0.100000".into(), &3.into())
-    );
-    assert_eq!(
-        (&steady["attained"], &steady["criterion"]),
-        (&0.into(), &"2.000000".into())
-    );
+    assert_eq!(steady["ss"], "lat_slope:0.100000");
+    assert_eq!(steady["duration"], 3);
+    assert_eq!(steady["attained"], 0);
+    assert_eq!(steady["criterion"], "2.000000");
     assert_eq!((&steady["slope"], &steady["max_deviation"]), (&2.0.into(), &0.0.into()));
     assert_eq!(steady["data"]["lat_mean"], 1002);
     assert_eq!(steady["data"]["lat_ns"], serde_json::json!([1000, 1002, 1004]));

@@ -2,12 +2,12 @@
 //! out by hand.
 
 use model::operation_log::HEADER;
-use model::plan::{EngineKind, Priority, PriorityClass};
-use model::results::{Point, Results, Window, WindowLatency, WindowSeries};
-use model::{Direction, Nanos, PerDirection};
+use model::plan::{Priority, PriorityClass};
+use model::results::{Window, WindowLatency, WindowSeries};
 use report::formats::fio::logs::{self, LogFile, LogRequest, WindowValue, write_operations};
 
 use crate::fio::builder::{self, Work, recorded, set};
+use crate::prelude::*;
 
 const AVERAGE: Nanos = Nanos::millis(500);
 
@@ -95,7 +95,7 @@ fn keep_reads(results: &mut Results, length: Nanos, windows: Vec<Window>) {
 /// A series of the first worker, with reads in each interval.
 fn sampled(results: &mut Results, length: Nanos, operations: &[u64]) {
     let point = |operations: &u64| Point::new(*operations, operations * 4096);
-    results.steps[0].jobs[0].series.push(model::results::Series {
+    results.steps[0].jobs[0].series.push(Series {
         length_ns: length,
         source: Some((0, 0)),
         points: PerDirection::from_reads(operations.iter().map(point).collect()),
@@ -128,7 +128,7 @@ fn recorded_logs_of_rates_match() {
     for (bandwidth, iops) in rates.iter().zip(lines(&recorded("golden/11-logs/run_iops.1.log"))) {
         points[direction(bandwidth[2])].push(Point::new(iops[1] / 2, bandwidth[1] * 512));
     }
-    results.steps[0].jobs[0].series.push(model::results::Series {
+    results.steps[0].jobs[0].series.push(Series {
         length_ns: AVERAGE,
         source: Some((0, 0)),
         points,
@@ -186,23 +186,11 @@ fn idle_windows_have_no_line_and_the_last_is_cut_short() {
     let mut results = measured(1200);
     keep_reads(&mut results, AVERAGE, vec![window(0, 3, 0, 10), window(2, 2, 1, 20)]);
     sampled(&mut results, AVERAGE, &[100, 0, 50]);
-    assert_eq!(
-        text(&results, &request(), "run_clat.1.log"),
-        "500, 10, 0, 0, 0\n1200, 20, 0, 0, 0\n"
-    );
-    assert_eq!(
-        text(&results, &request(), "run_lat.1.log"),
-        "500, 10, 0, 0, 0\n1200, 21, 0, 0, 0\n"
-    );
+    text(&results, &request(), "run_clat.1.log").assert_is("500, 10, 0, 0, 0\n1200, 20, 0, 0, 0\n");
+    text(&results, &request(), "run_lat.1.log").assert_is("500, 10, 0, 0, 0\n1200, 21, 0, 0, 0\n");
     // 50 in 200 ms.
-    assert_eq!(
-        text(&results, &request(), "run_iops.1.log"),
-        "500, 200, 0, 0, 0\n1200, 250, 0, 0, 0\n"
-    );
-    assert_eq!(
-        text(&results, &request(), "run_bw.1.log"),
-        "500, 800, 0, 0, 0\n1200, 1000, 0, 0, 0\n"
-    );
+    text(&results, &request(), "run_iops.1.log").assert_is("500, 200, 0, 0, 0\n1200, 250, 0, 0, 0\n");
+    text(&results, &request(), "run_bw.1.log").assert_is("500, 800, 0, 0, 0\n1200, 1000, 0, 0, 0\n");
 }
 
 #[test]
@@ -214,14 +202,8 @@ fn operations_completed_at_the_end_belong_to_the_last_window() {
         vec![window(0, 1, 0, 9), window(1, 3, 0, 10), window(2, 1, 0, 30)],
     );
     sampled(&mut results, AVERAGE, &[100, 99, 1]);
-    assert_eq!(
-        text(&results, &request(), "run_clat.1.log"),
-        "500, 9, 0, 0, 0\n1000, 15, 0, 0, 0\n"
-    );
-    assert_eq!(
-        text(&results, &request(), "run_iops.1.log"),
-        "500, 200, 0, 0, 0\n1000, 200, 0, 0, 0\n"
-    );
+    text(&results, &request(), "run_clat.1.log").assert_is("500, 9, 0, 0, 0\n1000, 15, 0, 0, 0\n");
+    text(&results, &request(), "run_iops.1.log").assert_is("500, 200, 0, 0, 0\n1000, 200, 0, 0, 0\n");
 }
 
 #[test]
@@ -229,10 +211,7 @@ fn a_last_window_shorter_than_a_millisecond_gets_its_own_time() {
     let mut results = measured(500);
     results.steps[0].jobs[0].workers[0].measured_ns = Nanos(500_000_001);
     keep_reads(&mut results, AVERAGE, vec![window(0, 1, 0, 1), window(1, 1, 0, 2)]);
-    assert_eq!(
-        text(&results, &request(), "run_clat.1.log"),
-        "500, 1, 0, 0, 0\n501, 2, 0, 0, 0\n"
-    );
+    text(&results, &request(), "run_clat.1.log").assert_is("500, 1, 0, 0, 0\n501, 2, 0, 0, 0\n");
 }
 
 #[test]
@@ -242,27 +221,14 @@ fn shorter_samples_are_averaged() {
     sampled(&mut results, AVERAGE, &[100, 103, 0]);
     results.steps[0].jobs[0].series[0].points.write =
         vec![Point::default(), Point::new(7, 7 * 1024), Point::new(9, 9 * 1024)];
-    let mut wanted = request();
-    wanted.averaging_time = Some(Nanos::secs(1));
+    let mut wanted = request().with(|wanted| wanted.averaging_time = Some(Nanos::secs(1)));
     let iops = |value: WindowValue| {
-        let wanted = LogRequest {
-            value,
-            ..wanted.clone()
-        };
+        let wanted = wanted.clone().with(|request| request.value = value);
         text(&results, &wanted, "run_iops.1.log")
     };
-    assert_eq!(
-        iops(WindowValue::Average),
-        "1000, 203, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n"
-    );
-    assert_eq!(
-        iops(WindowValue::Maximum),
-        "1000, 206, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n"
-    );
-    assert_eq!(
-        iops(WindowValue::MeanAndMax),
-        "1000, 203, 206, 0, 0, 0\n1000, 14, 14, 1, 0, 0\n1500, 18, 18, 1, 0, 0\n"
-    );
+    iops(WindowValue::Average).assert_is("1000, 203, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n");
+    iops(WindowValue::Maximum).assert_is("1000, 206, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n");
+    iops(WindowValue::MeanAndMax).assert_is("1000, 203, 206, 0, 0, 0\n1000, 14, 14, 1, 0, 0\n1500, 18, 18, 1, 0, 0\n");
     assert_eq!(
         wanted.effective_bandwidth_sample(),
         AVERAGE,
@@ -279,8 +245,7 @@ fn shorter_samples_are_averaged() {
 #[test]
 fn means_are_rounded_and_maxima_shown() {
     let mut results = measured(500);
-    let mut odd = window(0, 2, 0, 0);
-    odd.completion = WindowLatency { sum_ns: 25, max_ns: 20 };
+    let odd = window(0, 2, 0, 0).with(|odd| odd.completion = WindowLatency { sum_ns: 25, max_ns: 20 });
     keep_reads(&mut results, AVERAGE, vec![odd]);
     let mut wanted = request();
     let mut clat = |value: WindowValue| {
@@ -298,10 +263,7 @@ fn other_columns_of_averages_are_zero() {
     keep_reads(&mut results, AVERAGE, vec![window(0, 1, 0, 5)]);
     let mut wanted = request();
     (wanted.offset, wanted.priority, wanted.issue_time) = (true, true, true);
-    assert_eq!(
-        text(&results, &wanted, "run_clat.1.log"),
-        "500, 5, 0, 0, 0, 0x0000, 0\n"
-    );
+    text(&results, &wanted, "run_clat.1.log").assert_is("500, 5, 0, 0, 0, 0x0000, 0\n");
 }
 
 #[test]
@@ -319,16 +281,11 @@ fn clock_times_are_measured_from_the_start_of_the_measurement() {
 
 #[test]
 fn workers_are_numbered_over_all_jobs() {
-    let mut first = Work::new("first", Direction::Read, 1, 4096);
-    first.clones = 2;
+    let first = Work::new("first", Direction::Read, 1, 4096).with(|first| first.clones = 2);
     let second = Work::new("second", Direction::Read, 1, 4096);
-    let mut third = Work::new("third", Direction::Read, 1, 4096);
-    third.step = 1;
+    let third = Work::new("third", Direction::Read, 1, 4096).with(|third| third.step = 1);
     let results = builder::results(&[first, second, third]);
-    let wanted = |prefix: &str| LogRequest {
-        iops: Some(prefix.into()),
-        ..LogRequest::default()
-    };
+    let wanted = |prefix: &str| LogRequest::default().with(|request| request.iops = Some(prefix.into()));
     let mut requests = [Some(wanted("a")), None, Some(wanted("dir/c"))];
     let files = logs::list_files(&results, &requests);
     assert_eq!(names(&files), ["a_iops.1.log", "a_iops.2.log", "dir/c_iops.4.log"]);
@@ -347,14 +304,10 @@ fn disabled_kinds_have_no_file_and_synchronous_engines_an_empty_one() {
     assert_eq!(text(&results, &request(), "run_slat.1.log"), "500, 3, 0, 0, 0\n");
     results.plan.steps[0].jobs[0].workers[0].latency = model::plan::LatencyPoints::BeforeCall;
     assert_eq!(text(&results, &request(), "run_slat.1.log"), "");
-    let mut wanted = request();
-    wanted.histogram = Some("h".into());
+    let wanted = request().with(|wanted| wanted.histogram = Some("h".into()));
     set(&mut results, "disabled", "clat,slat");
     let requests = [Some(wanted)];
-    assert_eq!(
-        names(&logs::list_files(&results, &requests)),
-        ["run_bw.1.log", "run_lat.1.log", "run_iops.1.log"]
-    );
+    names(&logs::list_files(&results, &requests)).assert_is(&["run_bw.1.log", "run_lat.1.log", "run_iops.1.log"]);
 }
 
 fn histogram_request(coarseness: u32) -> LogRequest {
@@ -375,9 +328,7 @@ fn histograms_have_fios_bins() {
     let mut late = window(1, 1, 0, 0);
     // Longer than any bin.
     late.buckets = vec![(model::histogram::BUCKETS as u32, 1)];
-    let mut write = window(0, 1, 0, 0);
-    write.bytes = 8192;
-    write.buckets = vec![(0, 1)];
+    let write = window(0, 1, 0, 0).with(|write| (write.bytes, write.buckets) = (8192, vec![(0, 1)]));
     keep(
         &mut results,
         Nanos::secs(1),
@@ -408,10 +359,7 @@ fn histograms_have_fios_bins() {
             assert_eq!(coarse[3..], sums.collect::<Vec<_>>());
         }
     }
-    let without = LogRequest {
-        histogram_interval: None,
-        ..histogram_request(0)
-    };
+    let without = histogram_request(0).with(|request| request.histogram_interval = None);
     assert_eq!(text(&results, &without, "h_clat_hist.1.log"), "");
 }
 
@@ -438,8 +386,7 @@ fn each_operation_has_a_line() {
          2000002,0,0,flush,0,0,0,,0,9,\n\
          2000003,0,0,read,0,4096,0,,0,9,5\n"
     );
-    let mut wanted = request();
-    wanted.averaging_time = None;
+    let wanted = request().with(|wanted| wanted.averaging_time = None);
     let found = operation_logs(&results, &wanted, &log).unwrap();
     let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (&name[..], &text[..])).collect();
     assert_eq!(
@@ -482,20 +429,8 @@ fn operations_show_offset_priority_and_issue() {
             percent,
             hint: 0,
         });
-        let plain = clat(
-            &results,
-            &LogRequest {
-                priority: false,
-                ..wanted.clone()
-            },
-        );
-        let hex = clat(
-            &results,
-            &LogRequest {
-                priority: true,
-                ..wanted.clone()
-            },
-        );
+        let plain = clat(&results, &wanted.clone().with(|request| request.priority = false));
+        let hex = clat(&results, &wanted.clone().with(|request| request.priority = true));
         let column = |line: &str| line.split(", ").nth(5).unwrap().to_owned();
         (column(&plain), column(&hex))
     };
@@ -509,8 +444,7 @@ fn operations_show_offset_priority_and_issue() {
 #[test]
 fn a_log_of_another_form_is_refused() {
     let results = measured(500);
-    let mut wanted = request();
-    wanted.averaging_time = None;
+    let wanted = request().with(|wanted| wanted.averaging_time = None);
     for log in ["", "time,value\n", &format!("{HEADER}1,2,3\n")] {
         let error = operation_logs(&results, &wanted, log).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{log}");

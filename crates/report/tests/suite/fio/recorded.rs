@@ -2,13 +2,12 @@
 //! number formats. Measured figures are masked; what the job determines is compared.
 
 use model::mix::Mix;
-use model::plan::{Control, EngineKind, JobEcho, LatencyTarget, SteadyState, TrackedMetric};
-use model::results::{ControlOutcome, Point, Results, Series};
-use model::{Direction, Nanos, PerDirection};
-use serde_json::Value;
+use model::plan::{JobEcho, LatencyTarget, SteadyState, TrackedMetric};
+use model::results::ControlOutcome;
 
 use crate::fio::builder::{self, Work, set, written};
 use crate::fio::masks::{json_lines, normal_lines, terse_lines};
+use crate::prelude::*;
 
 /// All recorded cases.
 pub const CASES: [&str; 23] = [
@@ -168,16 +167,14 @@ fn without_latency(results: &mut Results) {
 #[test]
 fn simple_jobs_match() {
     check(1, builder::results(&[read("reader", 256, 64 * K)]), true);
-    let mut etcd = write("mytest", 102, 2300);
-    etcd.flushes = 102;
+    let etcd = write("mytest", 102, 2300).with(|etcd| etcd.flushes = 102);
     check(6, builder::results(&[etcd]), true);
     let verify = Work::mixed("vfy", 1024, 1024, 4 * K);
     let mut results = builder::results(&[libaio(verify, 16)]);
     results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::WRITES;
     results.steps[0].jobs[0].workers[0].verified_ns = Nanos::millis(9);
     check(9, results, true);
-    let mut files = write("files", 256, 4 * K);
-    files.flushes = 15;
+    let files = write("files", 256, 4 * K).with(|files| files.flushes = 15);
     check(17, builder::results(&[files]), true);
     let trims = Work::new("trimmer", Direction::Trim, 64, 64 * K);
     check(19, builder::results(&[null(trims)]), true);
@@ -185,16 +182,14 @@ fn simple_jobs_match() {
 
 #[test]
 fn clones_match_alone_and_merged() {
-    let mut clones = long(libaio(write("fiowrite", 4000, 4 * K), 256), 2005);
-    clones.clones = 4;
+    let clones = long(libaio(write("fiowrite", 4000, 4 * K), 256), 2005).with(|clones| clones.clones = 4);
     check(2, builder::results(&[clones]), false);
     let reads = long(libaio(read("fioread", 4000, 4 * K), 256), 2003);
     check(3, builder::results(&[merged(reads, 4)]), false);
     let both = Work::mixed("fioreadwrite", 4000, 4000, 4 * K);
     check(4, builder::results(&[merged(long(libaio(both, 256), 2004), 4)]), false);
     let sla = Work::mixed("sla", 2100, 900, 32 * K);
-    let mut sla = builder::results(&[merged(long(libaio(sla, 8), 3001), 4)]);
-    sla.plan.name = "sla".into();
+    let sla = builder::results(&[merged(long(libaio(sla, 8), 3001), 4)]).with(|sla| sla.plan.name = "sla".into());
     check(5, sla, true);
     let uring = long(read("ur", 8000, 16 * K).queued(EngineKind::IoUring, 32), 2001);
     let mut uring = builder::results(&[merged(uring, 2)]);
@@ -227,8 +222,7 @@ fn disabled_latencies_match() {
     let mut results = builder::results(&[merged(libaio(Work::mixed("rand_rw_4k", 1995, 2101, 4 * K), 64), 2)]);
     without_latency(&mut results);
     check(20, results, true);
-    let mut test = long(read("test", 4000, 4 * K), 2001);
-    test.merged = true;
+    let test = long(read("test", 4000, 4 * K), 2001).with(|test| test.merged = true);
     let mut results = builder::results(&[test]);
     without_latency(&mut results);
     set(&mut results, "iodepth", "64");

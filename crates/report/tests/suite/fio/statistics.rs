@@ -1,14 +1,12 @@
 //! Figures worked out by hand.
 
-use model::environment::{Device, DeviceUse};
+use model::environment::Device;
 use model::mix::Mix;
-use model::plan::{EngineKind, Verify, VerifyMethod};
-use model::results::{Distribution, HostDeviceUse, Point, Results};
-use model::testing::assert_contains;
-use model::{Bytes, Direction, Nanos};
-use serde_json::Value;
+use model::plan::{Verify, VerifyMethod};
+use model::results::{Distribution, HostDeviceUse};
 
 use crate::fio::builder::{Work, json, results, written};
+use crate::prelude::*;
 
 fn near(value: &Value, expected: f64) {
     let value = value.as_f64().unwrap();
@@ -40,10 +38,9 @@ fn latencies_of_clones_are_one_population() {
         values.iter().for_each(|value| found.completion.record(*value));
     }
     let clat = &json(&results, "fio-json")["jobs"][0]["read"]["clat_ns"];
-    assert_eq!(
-        (&clat["N"], &clat["min"], &clat["max"]),
-        (&3.into(), &1000.into(), &4000.into())
-    );
+    assert_eq!(clat["N"], 3);
+    assert_eq!(clat["min"], 1000);
+    assert_eq!(clat["max"], 4000);
     near(&clat["mean"], 7000.0 / 3.0);
     // (1333.3² + 333.3² + 1666.7²) / 2
     near(&clat["stddev"], (7_000_000.0_f64 / 3.0).sqrt());
@@ -88,8 +85,7 @@ fn samples_of_clones_are_added() {
 
 #[test]
 fn the_share_of_a_group_is_relative_to_its_bandwidth() {
-    let mut work = Work::new("one", Direction::Read, 1000, 1 << 20);
-    work.measured_ms = 1000;
+    let work = Work::new("one", Direction::Read, 1000, 1 << 20).with(|work| work.measured_ms = 1000);
     let results = results(&[work.clone(), Work { name: "two", ..work }]);
     let read = &json(&results, "fio-json")["jobs"][0]["read"];
     // 500 of 1000 operations in each half second: half of the 2,048,000 KiB/s.
@@ -151,14 +147,11 @@ fn classes_are_percentages_of_all_operations() {
     }
     let text = written(&results, "fio");
     let classes: Vec<&str> = text.lines().filter(|line| line.starts_with("  lat (")).collect();
-    assert_eq!(
-        classes,
-        [
-            "  lat (nsec)   : 250=20.00%",
-            "  lat (usec)   : 2=20.00%, 50=20.00%",
-            "  lat (msec)   : 2=20.00%, >=2000=20.00%"
-        ]
-    );
+    classes.assert_is(&[
+        "  lat (nsec)   : 250=20.00%",
+        "  lat (usec)   : 2=20.00%, 50=20.00%",
+        "  lat (msec)   : 2=20.00%, >=2000=20.00%",
+    ]);
     let terse = written(&results, "fio-terse");
     let fields: Vec<&str> = terse.split(';').collect();
     // Latencies below a microsecond are added to the first class.
@@ -205,13 +198,10 @@ fn group_lines_are_printed() {
     let text = written(&results(&[mib("one", 10, 1000), mib("two", 4, 500)]), "fio");
     let group = &text[text.find("Run status").unwrap()..];
     let lines: Vec<&str> = group.lines().take(2).collect();
-    assert_eq!(
-        lines,
-        [
+    lines.assert_is(&[
             "Run status group 0 (all jobs):",
             "  WRITE: bw=14.0MiB/s (14.7MB/s), 8192KiB/s-10.0MiB/s (8389kB/s-10.5MB/s), io=14.0MiB (14.7MB), run=500-1000msec"
-        ]
-    );
+        ]);
 }
 
 fn counters(name: &str, of: u64) -> HostDeviceUse {
@@ -231,11 +221,7 @@ fn counters(name: &str, of: u64) -> HostDeviceUse {
 }
 
 fn device(name: &str, kind: &str) -> Device {
-    Device {
-        name: name.into(),
-        kind: kind.into(),
-        ..Device::default()
-    }
+    Device::default().with(|device| (device.name, device.kind) = (name.into(), kind.into()))
 }
 
 #[test]
@@ -274,14 +260,8 @@ fn disks_beneath_partitions_and_mappings() {
     assert_eq!(list[0]["aggr_write_merge"], 2);
     let terse = written(&results, "fio-terse");
     let fields: Vec<&str> = terse.trim_end().split(';').skip(121).collect();
-    assert_eq!(
-        fields[..9],
-        ["dm-0", "900", "1800", "1", "2", "900", "2700", "3600", "90.00%"]
-    );
-    assert_eq!(
-        fields[9..],
-        ["slaves", "200", "401", "1", "2", "200", "601", "802", "30.10%"]
-    );
+    fields[..9].assert_is(&["dm-0", "900", "1800", "1", "2", "900", "2700", "3600", "90.00%"]);
+    fields[9..].assert_is(&["slaves", "200", "401", "1", "2", "200", "601", "802", "30.10%"]);
 }
 
 /// A job that writes, then verifies what it wrote.
@@ -289,11 +269,8 @@ fn checked(mix: Mix, backlog: u64) -> Results {
     let mut results = results(&[Work::mixed("vfy", 1024, 1024, 4096)]);
     let stream = &mut results.plan.steps[0].jobs[0].workers[0].streams[0];
     stream.mix = mix;
-    stream.verify = Some(Verify {
-        after_writes: true,
-        backlog,
-        ..Verify::new(VerifyMethod::Crc32c)
-    });
+    stream.verify =
+        Some(Verify::new(VerifyMethod::Crc32c).with(|verify| (verify.after_writes, verify.backlog) = (true, backlog)));
     let worker = &mut results.steps[0].jobs[0].workers[0];
     worker.measured_ns = Nanos(8_200_000);
     worker.verified_ns = Nanos(6_400_000);

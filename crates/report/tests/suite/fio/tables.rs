@@ -1,11 +1,10 @@
 //! Exact computations as in fio: number formats, bins, and percentiles of recorded histograms.
 
-use model::Direction;
 use report::formats::fio::bins::{bin_index, bin_value};
 use report::formats::fio::numbers::{Style, Unit};
-use serde_json::Value;
 
 use crate::fio::builder::{Work, json, recorded, results, set};
+use crate::prelude::*;
 
 fn rows(file: &str) -> Vec<Vec<String>> {
     let text = recorded(file);

@@ -21,13 +21,7 @@ fn foreign_files_need_permission_and_own_files_do_not() {
         file().with_intent(intent).assert_refused(&[FOREIGN]);
     }
     file().with_intent(Intent::READ).assert_allowed(&[]);
-    let ours = || {
-        file().with(|subject| {
-            subject.mark = MarkState::Intact {
-                random_len: model::Bytes(1),
-            }
-        })
-    };
+    let ours = || file().with(|subject| subject.mark = MarkState::Intact { random_len: Bytes(1) });
     ours().assert_allowed(&[]);
     ours().for_drop_in().assert_allowed(&[]);
     // An empty file has no contents to lose.
@@ -56,11 +50,7 @@ fn files_with_known_contents_need_permission_to_destroy() {
     // A file system was created later in a file that fathom prepared.
     let formatted = || {
         let file = ask("swap-file", "/home/user/data").with_signature(SignatureKind::FileSystem, "ext4", Some("test"));
-        file.with(|subject| {
-            subject.mark = MarkState::Intact {
-                random_len: model::Bytes(1),
-            }
-        })
+        file.with(|subject| subject.mark = MarkState::Intact { random_len: Bytes(1) })
     };
     formatted().assert_refused(&["it contains an ext4 file system \"test\""]);
     formatted()

@@ -6,15 +6,14 @@
 
 mod files;
 
-use std::path::{Path, PathBuf};
-
 use engine::probe::System;
 use engine::{FileKind, Identity};
 use run::targets::MarkState;
 use run::targets::guard::{
-    CallerKind, Candidate, Contents, Decision, Guard, Intent, ListingKind, Permissions, Signature, SignatureKind,
-    WriteAccess, list,
+    CallerKind, Candidate, Contents, Decision, Guard, Intent, ListingKind, Signature, SignatureKind, WriteAccess, list,
 };
+
+use crate::prelude::*;
 
 fn load_tree(name: &str) -> System {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -553,7 +552,7 @@ fn the_list_of_targets_has_the_decisions_of_the_guard() {
     let listed = list(&load_tree("partition-table"));
     let disk = listed.iter().find(|entry| entry.path == "/dev/sdb").unwrap();
     assert_eq!(disk.name(), "sdb");
-    assert_eq!(disk.size(), model::Bytes::kib(64));
+    assert_eq!(disk.size(), Bytes::kib(64));
     assert!(matches!(&disk.contents, Contents::Known(found) if found.len() == 1 && found[0].name == "MBR"));
     assert!(matches!(&disk.write, WriteAccess::IfNamed(refusal) if refusal.reasons.len() == 2));
     let root = listed.iter().find(|entry| entry.path == "/dev/sda2").unwrap();
@@ -574,33 +573,22 @@ fn device_facts_come_from_the_tree() {
             .map(|device| format!("{} {}", device.name, device.kind));
         words.collect::<Vec<_>>()
     };
-    assert_eq!(
-        chain("lvm", "/dev/vg0/scratch"),
-        ["dm-2 device mapper", "sda2 partition", "sdb disk", "sda disk"]
-    );
-    assert_eq!(
-        chain("raid1", "/dev/md1p1"),
-        ["md1p1 partition", "md1 RAID", "sde disk"]
-    );
+    chain("lvm", "/dev/vg0/scratch").assert_is(&["dm-2 device mapper", "sda2 partition", "sdb disk", "sda disk"]);
+    chain("raid1", "/dev/md1p1").assert_is(&["md1p1 partition", "md1 RAID", "sde disk"]);
     // A loop device is above the file system of its file.
-    assert_eq!(
-        chain("loop", "/dev/loop0"),
-        ["loop0 loop", "sda2 partition", "sda disk"]
-    );
+    chain("loop", "/dev/loop0").assert_is(&["loop0 loop", "sda2 partition", "sda disk"]);
     assert_eq!(chain("loop", "/dev/loop1"), ["loop1 loop", "sdb disk"]);
     let system = load_tree("system-disk");
     let devices = engine::probe::device_chain(&system, &[number(&system, "/dev/sda2")]);
     let [partition, disk] = &devices[..] else {
         panic!("{devices:?}")
     };
-    assert_eq!(partition.physical_sector, model::Bytes(4096));
+    assert_eq!(partition.physical_sector, Bytes(4096));
     assert_eq!(disk.model.as_deref(), Some("QEMU HARDDISK"));
     assert_eq!(disk.scheduler.as_deref(), Some("mq-deadline"));
-    assert_eq!(
-        (disk.queue_requests, disk.largest_request),
-        (Some(64), Some(model::Bytes::kib(1280)))
-    );
+    assert_eq!(disk.queue_requests, Some(64));
+    assert_eq!(disk.largest_request, Some(Bytes::kib(1280)));
     assert_eq!(disk.write_cache.as_deref(), Some("write back"));
-    assert_eq!(disk.size, model::Bytes::gib(20));
+    assert_eq!(disk.size, Bytes::gib(20));
     assert!(!disk.rotational && !disk.polled && disk.numa_node.is_none());
 }

@@ -1,6 +1,7 @@
 //! Devices that fail, stall or are too slow, and hosts that pause.
 
 use super::*;
+use crate::prelude::*;
 
 #[test]
 fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
@@ -56,8 +57,7 @@ fn a_stalled_device_shows_in_both_latencies() {
         },
         ..device()
     };
-    let mut closed = stream();
-    closed.depth = 32;
+    let closed = stream().with(|closed| closed.depth = 32);
     let mut open = closed.clone();
     open.pacing = Pacing::Together { rate: Rate::iops(1000) };
     let run = |fault| {
@@ -85,12 +85,8 @@ fn a_stalled_device_shows_in_both_latencies() {
 fn every_single_fault_is_reported_and_nothing_is_lost() {
     let operations = 40;
     for nth in 1..=operations + 1 {
-        let faulty = SimulatedDevice {
-            faults: vec![SimulatedFault::nth(nth, 5)],
-            ..device()
-        };
-        let mut tested_stream = stream();
-        tested_stream.depth = 6;
+        let faulty = device().with(|device| device.faults = vec![SimulatedFault::nth(nth, 5)]);
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = 6);
         let stop = Stop::after_operations(operations);
         let job = run_job(plan(faulty, stop, vec![worker(vec![tested_stream])]));
         let failure = &job.workers[0].failure;
@@ -125,8 +121,7 @@ fn tolerated_errors_and_short_transfers_are_counted() {
         },
     ];
     let faulty = SimulatedDevice { faults, ..device() };
-    let mut tested_stream = stream();
-    tested_stream.on_error.tolerate_read = vec![5];
+    let tested_stream = stream().with(|tested_stream| tested_stream.on_error.tolerate_read = vec![5]);
     let stop = Stop::after_operations(500);
     let job = run_job(plan(faulty, stop, vec![worker(vec![tested_stream])]));
     let total = job.total();
@@ -140,10 +135,8 @@ fn tolerated_errors_and_short_transfers_are_counted() {
 #[test]
 fn an_operation_that_takes_too_long_counts_as_failed() {
     // The 500th operation begins at 49.9 ms and is delayed by 20 ms.
-    let stalled = SimulatedDevice {
-        stalls: vec![SimulatedPause::new(Nanos::micros(49_950), Nanos::millis(20))],
-        ..device()
-    };
+    let stalled =
+        device().with(|device| device.stalls = vec![SimulatedPause::new(Nanos::micros(49_950), Nanos::millis(20))]);
     let stop = Stop::after_operations(1000);
     let run = |most: Option<Nanos>, tolerate: Vec<i32>| {
         let mut tested_stream = stream();
@@ -174,13 +167,9 @@ fn an_operation_that_takes_too_long_counts_as_failed() {
 
 #[test]
 fn a_failed_write_is_reported_as_a_write() {
-    let faulty = SimulatedDevice {
-        faults: vec![SimulatedFault::Nth { operation: 3, errno: 5 }],
-        ..device()
-    };
-    let mut tested_stream = stream();
-    tested_stream.mix = Mix::WRITES;
-    tested_stream.on_error.tolerate_read = vec![5];
+    let faulty = device().with(|device| device.faults = vec![SimulatedFault::Nth { operation: 3, errno: 5 }]);
+    let tested_stream = stream()
+        .with(|tested_stream| (tested_stream.mix, tested_stream.on_error.tolerate_read) = (Mix::WRITES, vec![5]));
     let job = run_job(plan(
         faulty,
         Stop::after(Nanos::secs(1)),

@@ -2,16 +2,12 @@
 
 mod faults;
 
-use crate::support::{device, plan, relative_error, run_job, stream, try_run, worker};
-use model::access::{Access, Once, Placement, Sequential};
-use model::event::{EndReason, Event, Phase};
-use model::mix::{Mix, MixRule};
-use model::plan::{
-    Control, Depth, EngineKind, Flow, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault,
-    SimulatedPause, SimulatedService, Stop, Stream, SyncRule, Think, ThinkCount, TrackedMetric, Worker,
-};
-use model::results::JobResults;
-use model::{Bytes, Direction, Nanos};
+use crate::prelude::*;
+use crate::support::relative_error;
+use model::access::Once;
+use model::event::Phase;
+use model::plan::{Control, Flow, LatencyTarget, Phases, Precision, Think, ThinkCount, TrackedMetric};
+use testbed::AssertContains;
 
 /// Σ total / (N × T), which Little's law says is 1.
 fn littles_law_ratio(job: &JobResults, depth: f64) -> f64 {
@@ -32,18 +28,13 @@ fn reads_and_writes(job: &JobResults) -> (u64, u64) {
 }
 
 fn one_server(time_ns: Nanos) -> SimulatedDevice {
-    SimulatedDevice {
-        servers: 1,
-        service: SimulatedService::Constant { time_ns },
-        ..device()
-    }
+    device().with(|device| (device.servers, device.service) = (1, SimulatedService::Constant { time_ns }))
 }
 
 #[test]
 fn littles_law_holds_at_every_depth() {
     for depth in [1u32, 2, 3, 8, 31, 32, 33, 64, 128] {
-        let mut tested_stream = stream();
-        tested_stream.depth = depth;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
         let job = run_stream(Stop::after(Nanos::secs(2)), tested_stream);
         let n = job.total().operations as f64;
         let bound = 0.01 + f64::from(depth) / n;
@@ -65,10 +56,8 @@ fn littles_law_holds_at_every_depth() {
 /// A synchronous engine has one operation in flight, regardless of the depth.
 #[test]
 fn a_synchronous_engine_has_one_operation_in_flight() {
-    let mut tested_stream = stream();
-    tested_stream.depth = 4;
-    let mut tested_worker = worker(vec![tested_stream]);
-    tested_worker.engine.kind = EngineKind::Psync;
+    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 4);
+    let tested_worker = worker(vec![tested_stream]).with(|tested_worker| tested_worker.engine.kind = EngineKind::Psync);
     let workers = vec![tested_worker.clone(), tested_worker];
     let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), workers));
     assert_eq!(job.workers[0].slots, 1);
@@ -86,8 +75,7 @@ fn overlapping_operations_are_serialised_on_request() {
         let mut tested_stream = stream();
         tested_stream.depth = 8;
         tested_stream.region.length = Some(model::plan::Extent::bytes(4096));
-        let mut all = worker(vec![tested_stream]);
-        all.batching.serialize_overlap = apart;
+        let all = worker(vec![tested_stream]).with(|all| all.batching.serialize_overlap = apart);
         let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
         let found = job.total().operations as f64;
         assert!(
@@ -148,10 +136,7 @@ fn rates_of_streams_that_share_slots_are_kept() {
             ..stream()
         };
         let streams = rates.into_iter().zip(weights).map(create_stream).collect();
-        let both = Worker {
-            depth: Depth::Shared { operations: 4 },
-            ..worker(streams)
-        };
+        let both = worker(streams).with(|worker| worker.depth = Depth::Shared { operations: 4 });
         let job = run_job(plan(device(), Stop::after(Nanos::secs(4)), vec![both]));
         for (found, rate) in job.workers[0].streams.iter().zip(rates) {
             let issued = found.lifetime.read.operations;
@@ -178,10 +163,7 @@ fn streams_that_share_slots_have_one_share_of_a_flow() {
         }),
         ..stream()
     };
-    let two = Worker {
-        depth: Depth::Shared { operations: 4 },
-        ..worker(vec![part(Some(8)), part(None)])
-    };
+    let two = worker(vec![part(Some(8)), part(None)]).with(|worker| worker.depth = Depth::Shared { operations: 4 });
     let workers = vec![two, worker(vec![part(Some(2))])];
     let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), workers));
     let issued = |worker: usize| -> u64 {
@@ -198,11 +180,7 @@ fn directions_keep_their_own_rates() {
     tested_stream.depth = 8;
     tested_stream.mix = Mix::drawn(50.0, MixRule::Independent);
     tested_stream.pacing = Pacing::PerDirection {
-        rates: model::PerDirection {
-            read: Some(Rate::iops(700)),
-            write: Some(Rate::iops(300)),
-            trim: None,
-        },
+        rates: PerDirection::new(Some(Rate::iops(700)), Some(Rate::iops(300)), None),
     };
     let job = run_stream(Stop::after(Nanos::secs(10)), tested_stream);
     let directions = job.directions();
@@ -213,11 +191,8 @@ fn directions_keep_their_own_rates() {
 #[test]
 fn only_the_measured_window_counts() {
     let mut tested_plan = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
-    tested_plan.steps[0].jobs[0].phases = Phases {
-        warm_up_ns: Nanos::millis(1500),
-        cool_down_ns: Nanos::millis(700),
-        ..Phases::default()
-    };
+    tested_plan.steps[0].jobs[0].phases = Phases::default()
+        .with(|phases| (phases.warm_up_ns, phases.cool_down_ns) = (Nanos::millis(1500), Nanos::millis(700)));
     let (results, events) = try_run(tested_plan).unwrap();
     let job = &results.steps[0].jobs[0];
     let worker = &job.workers[0];
@@ -246,8 +221,7 @@ fn only_the_measured_window_counts() {
 #[test]
 fn counts_end_a_job_exactly() {
     let check = |stop: Stop, expected: u64| {
-        let mut tested_stream = stream();
-        tested_stream.depth = 7;
+        let tested_stream = stream().with(|tested_stream| tested_stream.depth = 7);
         let job = run_stream(stop, tested_stream);
         assert_eq!(job.total().operations, expected, "{stop:?}");
         assert_eq!(job.ended, Some(EndReason::Done), "{stop:?}");
@@ -265,20 +239,13 @@ fn counts_end_a_job_exactly() {
 
 #[test]
 fn a_pass_touches_every_block_once() {
-    let small = SimulatedDevice {
-        size: Bytes::mib(1),
-        ..device()
-    };
+    let small = device().with(|device| device.size = Bytes::mib(1));
     for access in [
         Access::random(Placement::Once(Once::default())),
-        Access::Sequential(Sequential {
-            at_end: model::access::AtEnd::Finish,
-            ..Sequential::default()
-        }),
+        Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = AtEnd::Finish)),
     ] {
-        let mut tested_stream = stream();
-        tested_stream.depth = 5;
-        tested_stream.pattern.access = vec![access];
+        let tested_stream =
+            stream().with(|tested_stream| (tested_stream.depth, tested_stream.pattern.access) = (5, vec![access]));
         let stop = Stop::after_passes(3);
         let job = run_job(plan(small.clone(), stop, vec![worker(vec![tested_stream])]));
         assert_eq!(job.total().operations, 3 * 256);
@@ -287,9 +254,8 @@ fn a_pass_touches_every_block_once() {
 
 #[test]
 fn an_exact_mix_is_exact() {
-    let mut tested_stream = stream();
-    tested_stream.mix = Mix::Exact { write_percent: 30.0 };
-    tested_stream.depth = 4;
+    let tested_stream = stream()
+        .with(|tested_stream| (tested_stream.mix, tested_stream.depth) = (Mix::Exact { write_percent: 30.0 }, 4));
     let job = run_stream(Stop::after_operations(1000), tested_stream);
     assert_eq!(reads_and_writes(&job), (700, 300));
 }
@@ -299,8 +265,7 @@ fn pauses_come_after_the_right_operations() {
     // Ten operations of 100 µs, then 9 ms of rest: 1,000 operations a second.
     let think = |count| Think::new(Nanos::millis(9), 10, count);
     for count in [ThinkCount::Completed, ThinkCount::Issued] {
-        let mut tested_stream = stream();
-        tested_stream.think = Some(think(count));
+        let tested_stream = stream().with(|tested_stream| tested_stream.think = Some(think(count)));
         let total = run_stream(Stop::after(Nanos::secs(2)), tested_stream)
             .total()
             .into_owned();
@@ -318,10 +283,7 @@ fn flushes_follow_every_n_writes_and_are_counted_separately() {
     let mut tested_stream = stream();
     tested_stream.mix = Mix::WRITES;
     tested_stream.depth = 3;
-    tested_stream.sync = SyncRule {
-        every_writes: 5,
-        ..SyncRule::default()
-    };
+    tested_stream.sync = SyncRule::default().with(|sync_rule| sync_rule.every_writes = 5);
     let job = run_stream(Stop::after_operations(100), tested_stream);
     assert_eq!(job.total().operations, 100);
     let sync = job.workers[0].streams[0].sync.as_ref().unwrap();
@@ -336,10 +298,7 @@ fn a_flush_follows_its_write_and_waits_for_no_schedule() {
     // that flush.
     let mut tested_stream = stream();
     tested_stream.mix = Mix::WRITES;
-    tested_stream.sync = SyncRule {
-        every_writes: 1,
-        ..SyncRule::default()
-    };
+    tested_stream.sync = SyncRule::default().with(|sync_rule| sync_rule.every_writes = 1);
     tested_stream.pacing = Pacing::Together { rate: Rate::iops(100) };
     let job = run_stream(Stop::after(Nanos::secs(1)), tested_stream);
     let total = job.total();
@@ -351,9 +310,8 @@ fn a_flush_follows_its_write_and_waits_for_no_schedule() {
 
 #[test]
 fn totals_are_the_sum_of_their_parts() {
-    let mut tested_stream = stream();
-    tested_stream.depth = 9;
-    tested_stream.mix = Mix::drawn(40.0, MixRule::Independent);
+    let tested_stream = stream()
+        .with(|tested_stream| (tested_stream.depth, tested_stream.mix) = (9, Mix::drawn(40.0, MixRule::Independent)));
     let job = run_job(plan(
         device(),
         Stop::after(Nanos::millis(3250)),
@@ -429,8 +387,7 @@ fn weights_divide_a_shared_queue() {
     let (mut heavy, mut light) = (stream(), stream());
     (heavy.weight, light.weight) = (3, 1);
     light.mix = Mix::WRITES;
-    let mut both = worker(vec![heavy, light]);
-    both.depth = Depth::Shared { operations: 16 };
+    let both = worker(vec![heavy, light]).with(|both| both.depth = Depth::Shared { operations: 16 });
     let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     let (reads, writes) = reads_and_writes(&job);
     assert!(
@@ -466,8 +423,7 @@ fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
         },
         ..device()
     };
-    let mut tested_stream = stream();
-    tested_stream.depth = 32;
+    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 32);
     let job = run_job(plan(
         inline,
         Stop::after(Nanos::secs(1)),
@@ -483,12 +439,8 @@ fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
 fn interlocked_workers_share_one_walk() {
     let mut tested_stream = stream();
     tested_stream.pattern.access = vec![Access::Interlocked(Default::default())];
-    tested_stream.pattern.sizes =
-        model::PerDirection::all(model::block_size::BlockSizes::Fixed { size: Bytes::kib(64) });
-    let small = SimulatedDevice {
-        size: Bytes::mib(64),
-        ..device()
-    };
+    tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(64) });
+    let small = device().with(|device| device.size = Bytes::mib(64));
     let stop = Stop::after_operations(256);
     let job = run_job(plan(
         small,
@@ -535,8 +487,7 @@ fn rules_act_on_the_running_job() {
 
     // One server of 10 µs: at depth d an operation takes d × 10 µs, so 250 µs allow a depth of 25.
     let serial = one_server(Nanos::micros(10));
-    let mut deep = stream();
-    deep.depth = 128;
+    let deep = stream().with(|deep| deep.depth = 128);
     let mut search = plan(serial, Stop::after(Nanos::secs(600)), vec![worker(vec![deep])]);
     search.steps[0].jobs[0].control = vec![Control::LatencyTarget(LatencyTarget {
         target_ns: Nanos::micros(250),
@@ -558,20 +509,15 @@ fn a_plan_with_an_unsupported_feature_is_refused() {
     let mut asks = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![stream()])]);
     asks.steps[0].jobs[0].workers[0].streams[0].hint.temporary = true;
     let error = try_run(asks).unwrap_err().to_string();
-    assert!(
-        error.contains("job `job`") && error.contains("is not supported yet"),
-        "{error}"
-    );
+    error.assert_contains(&["job `job`", "is not supported yet"]);
 }
 
 #[test]
 fn a_maximum_of_completions_is_kept_and_loses_none() {
     // Eight operations end at the same instant; three at most are taken at a time.
-    let mut tested_stream = stream();
-    tested_stream.depth = 8;
-    let mut bounded = worker(vec![tested_stream]);
-    bounded.batching.complete_max = Some(3);
-    bounded.batching.submit = Some(8);
+    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 8);
+    let bounded = worker(vec![tested_stream])
+        .with(|bounded| (bounded.batching.complete_max, bounded.batching.submit) = (Some(3), Some(8)));
     let stop = Stop::after_operations(8000);
     let job = run_job(plan(device(), stop, vec![bounded]));
     assert_eq!(job.total().operations, 8000);
@@ -588,11 +534,9 @@ fn two_flush_rules_apply_together() {
     let flushes = |every_writes, data_every_writes| {
         let mut tested_stream = stream();
         tested_stream.mix = Mix::WRITES;
-        tested_stream.sync = SyncRule {
-            every_writes,
-            data_every_writes,
-            ..SyncRule::default()
-        };
+        tested_stream.sync = SyncRule::default().with(|sync_rule| {
+            (sync_rule.every_writes, sync_rule.data_every_writes) = (every_writes, data_every_writes)
+        });
         let job = run_stream(Stop::after_operations(121), tested_stream);
         assert_eq!(job.total().operations, 121);
         job.workers[0].streams[0].sync.as_ref().unwrap().operations
@@ -604,26 +548,16 @@ fn two_flush_rules_apply_together() {
 
 #[test]
 fn a_part_of_the_region_ends_a_job() {
-    let small = SimulatedDevice {
-        size: Bytes::mib(8),
-        ..device()
-    };
+    let small = device().with(|device| device.size = Bytes::mib(8));
     for (percent, operations) in [(50, 1024), (100, 2048), (250, 5120)] {
-        let stop = Stop {
-            region_percent: Some(percent),
-            ..Stop::default()
-        };
+        let stop = Stop::default().with(|stop| stop.region_percent = Some(percent));
         let job = run_job(plan(small.clone(), stop, vec![worker(vec![stream()])]));
         assert_eq!(job.total().operations, operations, "{percent} %");
         assert_eq!(job.ended, Some(EndReason::Done));
     }
     // The regions of all streams count, and the limit that is reached first ends the job.
     let both = worker(vec![stream(), stream()]);
-    let stop = Stop {
-        region_percent: Some(25),
-        bytes: Some(Bytes::mib(3)),
-        ..Stop::default()
-    };
+    let stop = Stop::default().with(|stop| (stop.region_percent, stop.bytes) = (Some(25), Some(Bytes::mib(3))));
     assert_eq!(run_job(plan(small, stop, vec![both])).total().bytes, Bytes::mib(3));
 }
 
@@ -657,9 +591,8 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
     let (mut first, mut second) = (stream(), stream());
     (first.weight, second.weight) = (1, 3);
     second.mix = Mix::WRITES;
-    let mut both = worker(vec![first, second]);
-    both.depth = Depth::Shared { operations: 16 };
-    both.batching.completion_routines = true;
+    let both = worker(vec![first, second])
+        .with(|both| (both.depth, both.batching.completion_routines) = (Depth::Shared { operations: 16 }, true));
     let stop = Stop::after_operations(16);
     let job = run_job(plan(device(), stop, vec![both.clone()]));
     // Each slot begins with the first stream.
@@ -678,11 +611,10 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
 #[test]
 fn trims_before_writes_are_counted_as_trims() {
     // The null target, one operation at a time.
-    let mut tested_stream = stream();
-    tested_stream.mix = Mix::TrimThenWrite;
+    let tested_stream = stream().with(|tested_stream| tested_stream.mix = Mix::TrimThenWrite);
     let stop = Stop::after_operations(1000);
     let mut null = plan(device(), stop, vec![worker(vec![tested_stream])]);
-    null.targets[0].kind = model::plan::TargetKind::Nothing { size: Bytes::mib(64) };
+    null.targets[0].kind = TargetKind::Nothing { size: Bytes::mib(64) };
     let job = run_job(null);
     let directions = job.directions();
     assert_eq!(directions.trim.unwrap().operations, 500);

@@ -5,18 +5,7 @@
 #[cfg(target_os = "linux")]
 pub mod verified;
 
-use std::sync::atomic::AtomicBool;
-
-use engine::clock::ClockStart;
-use model::draws::DrawsForm;
-use model::event::Event;
-use model::plan::{
-    EngineKind, Grid, GridScope, Plan, SimulatedDevice, SimulatedService, Stop, Stream, TargetKind, Worker,
-};
-use model::results::{JobResults, Results};
-use model::{Bytes, Nanos, testing};
-use run::targets::guard::Permissions;
-use run::{RunContext, RunError};
+use crate::prelude::*;
 
 /// A device that serves 32 operations at the same time, in 100 µs each.
 pub fn device() -> SimulatedDevice {
@@ -37,10 +26,7 @@ pub fn stream() -> Stream {
 
 /// A worker with these streams.
 pub fn worker(streams: Vec<Stream>) -> Worker {
-    Worker {
-        draws: DrawsForm::Native { seed: 7 },
-        ..testing::worker(streams)
-    }
+    testing::worker(streams).with(|worker| worker.draws = DrawsForm::Native { seed: 7 })
 }
 
 /// One job of one step on a simulated device.
@@ -65,9 +51,7 @@ pub fn plan(device: SimulatedDevice, stop: Stop, workers: Vec<Worker>) -> Plan {
 /// Like [`plan`], but on a file or device.
 pub fn plan_on(path: &str, engine: EngineKind, stop: Stop, mut workers: Vec<Worker>) -> Plan {
     workers.iter_mut().for_each(|worker| worker.engine.kind = engine);
-    let mut plan = plan(device(), stop, workers);
-    plan.targets[0] = testing::file(path);
-    plan
+    plan(device(), stop, workers).with(|plan| plan.targets[0] = testing::file(path))
 }
 
 /// Executes a plan.

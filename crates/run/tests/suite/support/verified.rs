@@ -1,17 +1,14 @@
 //! Streams that verify, on a file that they may overwrite.
 
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
-use model::access::{Access, AtEnd, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
-use model::draws::{DrawsForm, Reduction};
-use model::event::EndReason;
-use model::mix::Mix;
-use model::plan::{Consent, EngineKind, Pattern, Plan, Stop, Stream, Verify};
-use model::results::{JobResults, WorkerResults};
-use model::{Bytes, Direction};
+use model::access::{Once, OnceMethod, Positions, Uniform};
+use model::draws::Reduction;
+use model::plan::Consent;
+use model::results::WorkerResults;
 
 use super::{plan_on, run_job, stream, worker};
+use crate::prelude::*;
 
 pub const BLOCK: u64 = 4096;
 pub const BLOCKS: u64 = 64;
@@ -65,7 +62,7 @@ impl VerifiedFile {
     pub fn new() -> VerifiedFile {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("f");
-        std::fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
+        fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
         VerifiedFile { directory, file }
     }
 
@@ -93,7 +90,7 @@ impl VerifiedFile {
 }
 
 pub fn flip(file: &Path, at: u64) {
-    let file = std::fs::File::options().read(true).write(true).open(file).unwrap();
+    let file = fs::File::options().read(true).write(true).open(file).unwrap();
     let mut byte = [0];
     file.read_exact_at(&mut byte, at).unwrap();
     file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();

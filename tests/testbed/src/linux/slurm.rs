@@ -5,9 +5,9 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::ground::Directory;
+use super::tools::{cannot, need_root, run};
 use crate::Unavailable;
-use crate::ground::Directory;
-use crate::tools::{cannot, need_root, run};
 
 /// How long its node may take to appear.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::ground::{Directory, Remedy, Undo};
+use super::tools::{cannot, need_root, run};
 use crate::Unavailable;
-use crate::ground::{Directory, Remedy, Undo};
-use crate::tools::{cannot, need_root, run};
 
 /// How many sets of hosts this process has made.
 static MADE: AtomicU32 = AtomicU32::new(0);

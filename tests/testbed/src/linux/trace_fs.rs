@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use super::ground::{Directory, Remedy, Undo};
+use super::tools::{need_root, run, text};
 use crate::Unavailable;
-use crate::ground::{Directory, Remedy, Undo};
-use crate::tools::{need_root, run, text};
 
 /// A mounted tracefs in a place of its own, unmounted when dropped. All mounts of it show the same
 /// content, so names created there are visible to every process.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::ground::{Directory, Remedy, Undo};
+use super::tools::{cannot, need_root, run, text};
 use crate::Unavailable;
-use crate::ground::{Directory, Remedy, Undo};
-use crate::tools::{cannot, need_root, run, text};
 
 /// A loop device, detached when dropped.
 #[derive(Debug)]

@@ -20,9 +20,9 @@ use fuser::{
     ReplyOpen, ReplyWrite, Request, Session, WriteFlags,
 };
 
+use super::ground::{Directory, Remedy, Undo};
+use super::tools::cannot;
 use crate::Unavailable;
-use crate::ground::{Directory, Remedy, Undo};
-use crate::tools::cannot;
 
 const FILE: INodeNo = INodeNo(2);
 /// How long the kernel may cache its knowledge of the file.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::ground::{Ground, Remedy, Undo};
+use super::tools::{cannot, need_root};
 use crate::Unavailable;
-use crate::ground::{Ground, Remedy, Undo};
-use crate::tools::{cannot, need_root};
 
 /// A zram device, removed when dropped. It is always a new one; existing ones are never touched.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use super::tools::{cannot, need_root, run, text};
 use crate::Unavailable;
-use crate::tools::{cannot, need_root, run, text};
 
 /// A folder of its own on a real file system, removed with its content.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::ground::Directory;
 use crate::Unavailable;
-use crate::ground::Directory;
 
 /// A mounted tmpfs or ramfs, removed with its content when dropped.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::ground::{Ground, Remedy, Undo};
+use super::tools::{cannot, device_number, need_root};
 use crate::Unavailable;
-use crate::ground::{Ground, Remedy, Undo};
-use crate::tools::{cannot, device_number, need_root};
 
 const CONTROLLER: &str = "/sys/fs/cgroup/blkio";
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::ground::{Directory, Remedy, Undo};
+use super::loop_device::{LoopDevice, LoopOptions};
+use super::tools::{run, text};
 use crate::Unavailable;
-use crate::ground::{Directory, Remedy, Undo};
-use crate::loop_device::{LoopDevice, LoopOptions};
-use crate::tools::{run, text};
 
 /// A mounted file system on a loop device of its own, removed when dropped.
 #[derive(Debug)]
