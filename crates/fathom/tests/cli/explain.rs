@@ -188,7 +188,7 @@ fn a_promise_is_judged() {
     assert!(answer.contains("so this is the mean of all operations"), "{answer}");
     assert!(answer.contains("PASS PASS iops >= 4000: 4001"), "{answer}");
     assert!(answer.contains("PASS read.mean <= 3 ms: 1.01 ms"), "{answer}");
-    assert!(answer.contains("PASS write.mean <= 3 ms: 469 us"), "{answer}");
+    assert!(answer.contains("PASS write.mean <= 3 ms: 0.469 ms"), "{answer}");
     assert!(
         answer.contains("N = 3.40 operations were in flight on average, with a queue depth of 4"),
         "{answer}"
@@ -220,6 +220,14 @@ fn a_promise_is_judged() {
         let arguments = ["explain", &report, "--require", "mean<=20ms"];
         fathom(&[&arguments[..], strict].concat()).expect(code, &["PASS mean <= 20 ms", "SHORT-RUN"]);
     }
+    // The page shows the layers that the limits name, and the same disclaimer as the text.
+    assert!(ran.out.contains("A synthetic load never equals"), "{}", ran.out);
+    let page = fathom_line(&format!("report {figures} --vm Standard_D8ds_v4 --disk P30 -o -"));
+    let page = page
+        .expect(0, &["A synthetic load never equals"])
+        .out
+        .replace('\u{a0}', " ");
+    assert!(page.contains("From ") && page.contains("Limit: "), "{page}");
     fathom(&["explain", &figures, "--require", "speed>=3"]).expect(4, &["--require speed>=3"]);
 }
 

@@ -129,6 +129,19 @@ fn two_parameters_make_a_table_and_a_curve_for_each_row() {
             "Use 4 in flight",
         ],
     );
+    let ran = sweep(
+        &job,
+        "--over block=4k,64k --over access=sequential,random --time 100ms -q",
+    );
+    ran.expect(
+        0,
+        &[
+            "IOPS over block (across) and access (down)\n",
+            "\n    random",
+            "\nsequential",
+        ],
+    );
+    sweep(&job, "--over access=random,sideways").expect(4, &["sideways"]);
 }
 
 #[test]
