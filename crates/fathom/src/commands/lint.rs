@@ -60,8 +60,6 @@ pub struct Args {
     set: Vec<String>,
     #[command(flatten)]
     catalogue: CatalogueArgs,
-    #[command(flatten)]
-    limits: NamedLimitArgs,
     /// Cache size in front of the disks, for --intent cached-reads
     #[arg(long, value_name = "SIZE")]
     host_cache: Option<String>,
@@ -84,6 +82,9 @@ pub struct Args {
     strict: bool,
     #[command(flatten)]
     source: SourceArgs,
+    // The last, because its heading would apply to others.
+    #[command(flatten)]
+    limits: NamedLimitArgs,
 }
 
 /// Formats of the report.

@@ -26,7 +26,7 @@ fn figures_are_saved_and_compared_with_a_baseline() {
     baseline(&["import", &report, "--name", "disk-a", "--replace"]).expect(0, &[]);
     baseline(&["import", &report, "--name", "../x"]).expect(4, &["cannot be the name of a baseline"]);
     fs::write(kept.join("baselines/foreign.json"), "{}").unwrap();
-    baseline(&["list"]).expect(0, &["disk-a", "a text report of DiskSpd", "foreign.json"]);
+    baseline(&["list"]).expect(6, &["disk-a", "a text report of DiskSpd", "foreign.json"]);
     fs::remove_file(kept.join("baselines/foreign.json")).unwrap();
     baseline(&["show", "disk-a"]).expect(0, &["7,177", "8.91 ms", "23.8 ms"]);
 

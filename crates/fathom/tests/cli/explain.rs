@@ -284,7 +284,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         &[
             ": meets iops &gt;= 3,000 and p99 &lt;= 3 ms</title>",
             // The slower of reads and writes, which all operations together do not exceed.
-            "602 us (95 %: ",
+            "0.602 ms (95 %: ",
         ],
     );
     made(
