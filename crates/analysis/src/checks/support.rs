@@ -37,7 +37,7 @@ pub(super) const PERCENTILES: Check = Check {
                 };
                 let (word, operations) = (direction.word(), found.operations);
                 let operations_beyond = (operations as f64 * (1.0 - fraction)).floor();
-                let verb = if operations_beyond == 1.0 { "lies" } else { "lie" };
+                let verb = if operations_beyond == 1.0 { "is" } else { "are" };
                 let what = format!(
                     "{name} of {word}s: only {operations_beyond:.0} of {operations} operations {verb} beyond it"
                 );
@@ -126,7 +126,7 @@ mod tests {
             assert!(advice.starts_with(help), "{advice}");
         }
         let what = samples::finding(&samples::closed_loop(1, 199, Nanos::millis(1)), "PCT-UNSUPPORTED").what;
-        assert!(what.ends_with("only 1 of 199 operations lies beyond it"), "{what}");
+        assert!(what.ends_with("only 1 of 199 operations is beyond it"), "{what}");
         assert!(!rules(&samples::closed_loop(10, 10_000, Nanos::millis(1))).contains(&"PCT-UNSUPPORTED".to_owned()));
     }
 }
