@@ -6,6 +6,7 @@ use std::path::Path;
 use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{PrepareAction, TargetDecision};
 use analysis::lint::Purpose;
+use analysis::requirement::Clause;
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
 use dialects::import::recognise_test;
@@ -14,6 +15,7 @@ use dialects::{Location, convert};
 use model::Nanos;
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
+use model::results::Results;
 use report::{html, words};
 use study::confirm;
 use study::diagnosis::KnownLimits;
@@ -103,11 +105,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
-    let required = args
-        .require
-        .as_ref()
-        .map(|text| judged::parse_clauses(text, "--require"));
-    let required = required.transpose()?.unwrap_or_default();
+    let required = match &args.require {
+        Some(text) => judged::parse_clauses(text, "--require")?,
+        None => Vec::new(),
+    };
     let clauses = [judged::read_clauses(&document)?, required.clone()].concat();
     let mut plan = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
@@ -173,25 +174,30 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .findings
         .extend(analysis::lint::lint_results(&results, &purpose));
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
+    write_outputs(args, outputs, &results, &clauses)
+}
+
+/// Writes the reports, with the verdict if there are clauses; returns the exit code.
+fn write_outputs(args: &Args, outputs: Outputs, results: &Results, clauses: &[Clause]) -> Result<Exit, Faults> {
     let strict = args.output.strict;
     if clauses.is_empty() {
-        let written = outputs.finish(&results, None);
-        args.output.record(EntryKind::Run, &results, None);
+        let written = outputs.finish(results, None);
+        args.output.record(EntryKind::Run, results, None);
         written?;
-        return Ok(Exit::from_results(&results, strict));
+        return Ok(Exit::from_results(results, strict));
     }
-    let judged = judged::judge(&results, &clauses);
-    let text = judged::render_report(&results) + &judged.text(&clauses);
-    let json = judged.json(&results, &clauses);
+    let judged = judged::judge(results, clauses);
+    let text = judged::render_report(results) + &judged.text(clauses);
+    let json = judged.json(results, clauses);
     let page = match outputs.has_page() {
-        true => html::file(&pages::run(&results, pages::worst_verdict(&judged, &clauses))),
+        true => html::file(&pages::run(results, pages::worst_verdict(&judged, clauses))),
         false => String::new(),
     };
-    let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let written = outputs.finish_with(results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let verdict = Some(judged.outcome().word());
-    args.output.record(EntryKind::Run, &results, verdict);
+    args.output.record(EntryKind::Run, results, verdict);
     written?;
-    Ok(Exit::from_verdict(&results, judged.outcome(), strict))
+    Ok(Exit::from_verdict(results, judged.outcome(), strict))
 }
 
 /// Builds the document of a job file, a preset or flags.
