@@ -26,6 +26,11 @@ pub(crate) fn format_number(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
+/// A number with the singular or plural of a word: `1 slot`, `2 slots`.
+pub(crate) fn count(number: u64, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Formats a time with three digits.
 pub(crate) fn format_time(ns: f64) -> String {
     model::Nanos(ns.round().max(0.0) as u64).to_string()
@@ -64,6 +69,10 @@ mod tests {
         assert_eq!(format_number(4.866), "4.9");
         assert_eq!(format_number(105.2), "105");
         assert_eq!(format_time(33_333.3), "33.3 us");
+        assert_eq!(
+            [0, 1, 2].map(|number| count(number, "slot")),
+            ["0 slots", "1 slot", "2 slots"]
+        );
         assert_eq!(format_change(1.3644), "+36 %");
         assert_eq!(format_change(0.996), "-0.40 %");
         assert_eq!(format_change(0.95), "-5.0 %");

@@ -105,6 +105,26 @@ impl Metric {
     }
 }
 
+impl Clause {
+    /// Formats a value in the unit of the target, so that both compare at a glance. A value that
+    /// would have too many digits in it has the unit that suits it.
+    pub fn show(&self, value: f64) -> String {
+        const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+        let target = self.metric.show(self.target);
+        let unit = UNITS
+            .iter()
+            .find(|(unit, _)| target.strip_suffix(unit).is_some_and(|number| number.ends_with(' ')));
+        match unit.map(|(unit, ns)| (unit, value / ns)) {
+            Some((unit, scaled)) if (0.01..99_999.5).contains(&scaled) => {
+                let decimals = (2.0 - scaled.log10().floor()).clamp(0.0, 4.0) as usize;
+                let digits = trim_zeros((scaled * 10f64.powi(decimals as i32)).round() / 10f64.powi(decimals as i32));
+                format!("{digits} {unit}")
+            }
+            _ => self.metric.show(value),
+        }
+    }
+}
+
 /// Rounds to four or more significant digits.
 fn round_significant(value: f64) -> f64 {
     match value.abs() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::policies::{Catalogue, Date, Inputs, Origin, Policy, PolicyFileError};
+use analysis::policies::{Catalogue, Date, Inputs, Origin, Policy, PolicyFileError, ResolvedPolicy};
 use clap::ValueHint;
 use jiff::Zoned;
 
@@ -17,7 +17,7 @@ const VARIABLE: &str = "FATHOM_POLICIES";
 pub const ARGUMENT: &str = "catalogue";
 
 /// Flags that name policy files.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct CatalogueArgs {
     /// Add your own policy files, or a directory of them
     #[arg(
@@ -74,7 +74,17 @@ pub fn parse_inputs(args: &InputArgs) -> Result<Inputs, Faults> {
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
     let mut inputs: Inputs = own.collect();
-    for pair in &args.set {
+    inputs.extend(parse_pairs(&args.set)?);
+    Ok(inputs)
+}
+
+/// Parses the values of `--set`.
+///
+/// # Errors
+/// [`Faults`] if one has no `=`.
+pub fn parse_pairs(pairs: &[String]) -> Result<Inputs, Faults> {
+    let mut inputs = Inputs::new();
+    for pair in pairs {
         let Some((name, value)) = pair.split_once('=') else {
             let fault = Fault::new("an input needs a name and a value").at(format!("--set {pair}"));
             return Err(Faults::usage(fault.help("for example --set rpm=7200")));
@@ -139,6 +149,18 @@ pub fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, option: &str) -> Re
         }
         None => catalogue.find(name).map_err(fault),
     }
+}
+
+/// Resolves the policy of `--policy` with its inputs.
+///
+/// # Errors
+/// [`Faults`] if there is no such policy, or an input is invalid.
+pub fn resolve_policy(args: &CatalogueArgs, name: &str, inputs: &Inputs) -> Result<ResolvedPolicy, Faults> {
+    let catalogue = load_catalogue(args, policy_file(name))?;
+    let policy = find_policy(&catalogue, name, "--policy ")?;
+    policy
+        .resolve(inputs)
+        .map_err(|error| Faults::usage(Fault::new(format!("{}: {error}", policy.id())).at(format!("--policy {name}"))))
 }
 
 /// Lists the user's policy directories and files. Later ones take precedence.

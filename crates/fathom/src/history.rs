@@ -99,13 +99,11 @@ pub fn record_drop_in(recording: &Recording<'_>) -> Result<(), String> {
     if !is_recording_drop_ins() {
         return Ok(());
     }
-    match HistoryLocation::from_env() {
-        HistoryLocation::Off => Ok(()),
-        HistoryLocation::NoFolder => Err(missing_folder_fault().what),
-        HistoryLocation::At(path, _) => add_entry(&path, recording)
-            .map(|_| ())
-            .map_err(|error| fault(&error).what),
-    }
+    let HistoryLocation::At(path, _) = HistoryLocation::from_env() else {
+        return Err(missing_folder_fault().what);
+    };
+    let added = add_entry(&path, recording);
+    added.map(|_| ()).map_err(|error| fault(&error).what)
 }
 
 fn add_entry(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError> {

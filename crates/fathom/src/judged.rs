@@ -1,5 +1,6 @@
 //! Judges results by the requirement of a preset or of a suite's workload.
 
+use analysis::compare;
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{self, ClauseVerdict, Context, JudgedJob, Outcome, Verdict, judge as judge_one};
 use dialects::native::Document;
@@ -62,9 +63,14 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
     let mut jobs = Vec::new();
     for (step, found) in results.steps.iter().enumerate() {
         for (number, job) in found.jobs.iter().enumerate() {
+            let findings = results.findings.iter();
+            let findings: Vec<Finding> = findings
+                .filter(|finding| compare::concerns_job(results, &job.name, finding))
+                .cloned()
+                .collect();
             let context = Context {
                 intervals: &job.histograms,
-                findings: &results.findings,
+                findings: &findings,
                 interrupted: results.interrupted,
                 ..Context::default()
             };

@@ -31,6 +31,16 @@ pub const HEADING: &str = "Diagnosis";
 /// Limits for commands that diagnose.
 #[derive(clap::Args)]
 pub struct LimitArgs {
+    #[command(flatten)]
+    named: NamedLimitArgs,
+    /// Treat every job without --path as cached by the host
+    #[arg(long, help_heading = HEADING, requires = "vm")]
+    pub host_cache: bool,
+}
+
+/// Limits that the user names.
+#[derive(clap::Args)]
+pub struct NamedLimitArgs {
     #[command(flatten, next_help_heading = HEADING)]
     cap: CapArgs,
     /// Size of the virtual machine, such as Standard_B2ms
@@ -42,15 +52,13 @@ pub struct LimitArgs {
     /// Number of each of these disks [default: 1]
     #[arg(long, value_name = "N", help_heading = HEADING, requires = "disk", value_parser = value_parser!(u32).range(1..=1024))]
     disks: Option<u32>,
-    /// Treat every job without --path as cached by the host
-    #[arg(long, help_heading = HEADING, requires = "vm")]
-    pub host_cache: bool,
 }
 
 impl LimitArgs {
     /// True if a limit is named.
     pub fn is_given(&self) -> bool {
-        self.vm.is_some() || !self.disk.is_empty() || !self.cap.cap.is_empty()
+        let NamedLimitArgs { cap, vm, disk, .. } = &self.named;
+        vm.is_some() || !disk.is_empty() || !cap.cap.is_empty()
     }
 }
 
@@ -101,14 +109,14 @@ pub fn from_args_and_machine(
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
     let machine = detect_machine(
-        args.vm.as_ref(),
-        &args.disk,
+        args.named.vm.as_ref(),
+        &args.named.disk,
         metadata,
         quiet,
         &Catalogue::built_in(),
         &paths,
     );
-    from_args_with(args, machine.name, None)
+    from_args_with(&args.named, args.host_cache, machine.name, None)
 }
 
 /// Keys of [`StoragePath`]: options of native job files, and flags about loads of any tool.
@@ -333,11 +341,20 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
 /// # Errors
 /// [`Faults`] about the invalid value.
 pub fn from_args(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
-    from_args_with(args, args.vm.clone(), Some(policies))
+    from_args_with(&args.named, args.host_cache, args.named.vm.clone(), Some(policies))
+}
+
+/// Reads the limits that the user names, for loads without a host cache.
+///
+/// # Errors
+/// As [`from_args`].
+pub fn from_named(args: &NamedLimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
+    from_args_with(args, false, args.vm.clone(), Some(policies))
 }
 
 fn from_args_with(
-    args: &LimitArgs,
+    args: &NamedLimitArgs,
+    cached: bool,
     machine: Option<String>,
     policies: Option<&CatalogueArgs>,
 ) -> Result<KnownLimits, Faults> {
@@ -349,7 +366,7 @@ fn from_args_with(
                 machine,
                 disks,
                 count: args.disks.unwrap_or(1),
-                cached: args.host_cache,
+                cached,
             };
             from_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }

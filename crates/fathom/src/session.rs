@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use analysis::lint::Purpose;
 use engine::probe::{self, System};
 use model::environment::BackgroundIo;
 use model::event::Event;
@@ -212,7 +213,9 @@ impl<'a> Execution<'a> {
         results.equivalents = equivalents;
         self.session.describe_host(self.background_io, &mut results);
         results.findings.extend(analysis::check(&results));
-        results.findings.extend(analysis::lint::lint_results(&results));
+        results
+            .findings
+            .extend(analysis::lint::lint_results(&results, &Purpose::default()));
         results.findings = analysis::lint::filter_silenced(results.findings, &self.silenced);
         Ok(results)
     }

@@ -100,17 +100,20 @@ pub enum Parameter {
     Rate,
     /// How many of the targets are used.
     Targets,
+    /// The order of positions, by name.
+    Access,
 }
 
 impl Parameter {
     /// Every parameter.
-    pub const ALL: [Parameter; 6] = [
+    pub const ALL: [Parameter; 7] = [
         Parameter::Depth,
         Parameter::Workers,
         Parameter::Block,
         Parameter::Read,
         Parameter::Rate,
         Parameter::Targets,
+        Parameter::Access,
     ];
 
     /// Its name: the option that it varies.
@@ -122,6 +125,7 @@ impl Parameter {
             Parameter::Read => "read",
             Parameter::Rate => "rate",
             Parameter::Targets => "targets",
+            Parameter::Access => "access",
         }
     }
 
@@ -129,7 +133,7 @@ impl Parameter {
     pub fn is_load(self) -> bool {
         match self {
             Parameter::Depth | Parameter::Workers | Parameter::Rate | Parameter::Targets => true,
-            Parameter::Block | Parameter::Read => false,
+            Parameter::Block | Parameter::Read | Parameter::Access => false,
         }
     }
 }

@@ -187,7 +187,10 @@ pub(crate) fn format_limit(layer: &LayerUse) -> String {
 
 /// Formats how much of a limit is used.
 pub(crate) fn format_use(layer: &LayerUse) -> String {
-    let percent = 100.0 * layer.share;
+    let share = match layer.share {
+        share if share < 10.0 => format!("{:.1} %", 100.0 * share),
+        share => format!("{} times as much", rough(share)),
+    };
     let (used, limit) = (
         format_amount(layer.used, &layer.unit),
         format_amount(layer.limit, &layer.unit),
@@ -196,7 +199,7 @@ pub(crate) fn format_use(layer: &LayerUse) -> String {
         [] => String::new(),
         jobs => format!(" ({} together)", jobs.join(" + ")),
     };
-    let mut text = format!("{used}{jobs} of {limit}, {percent:.1} %");
+    let mut text = format!("{used}{jobs} of {limit}, {share}");
     if let Some(stranded) = layer.stranded {
         text += &format!(", {} out of reach", format_amount(stranded, &layer.unit));
     }
@@ -266,8 +269,8 @@ mod tests {
                     ..LayerUse::default()
                 }],
                 also: vec![Remark {
-                    rule: "D-IRQ-SKEW".into(),
-                    what: "one processor".into(),
+                    rule: "D-ABOVE-LIMIT".into(),
+                    what: "a cache or credits".into(),
                 }],
                 missing: vec!["no series".into()],
                 advice: vec!["a larger machine".into()],
@@ -285,7 +288,7 @@ What limits job
     operations in flight: 64.0, against 64 (the depth)
   limits, lowest first
     disks: 1,953 IOPS of 20,000 IOPS, 9.8 %, 18,080 IOPS out of reach [catalogue]
-  also D-IRQ-SKEW: one processor
+  also D-ABOVE-LIMIT: a cache or credits
   not judged: no series
   help: a larger machine
 ";

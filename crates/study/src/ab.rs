@@ -162,6 +162,18 @@ impl Sentence {
 }
 
 impl Report {
+    /// Describes the first failure of a study without a comparison; `None` if no run failed.
+    pub fn describe_failure(&self, study: &Study) -> Option<String> {
+        let errors = self
+            .warnings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error);
+        let mut of_runs = errors.map(|finding| finding.what.clone());
+        let skipped = study.skipped.first().map(|skipped| skipped.why.clone());
+        let why = of_runs.next().or(skipped).filter(|_| self.found.is_none())?;
+        Some(format!("no two pairs of runs are complete: {why}"))
+    }
+
     /// Adds a comparison with the expectation for a three-way mirror ([`explain_for_mirror`]).
     #[must_use]
     pub fn with_mirror_expectation(mut self, study: &Study) -> Report {
@@ -276,8 +288,12 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
 
 fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -> Vec<Sentence> {
     let Some(found) = found else {
+        let measured = match pairs {
+            1 => "1 complete pair was".to_owned(),
+            pairs => format!("{pairs} complete pairs were"),
+        };
         let text = format!(
-            "No comparison: {pairs} complete pairs were measured, but two are needed, and {MIN_PAIRS} for a \
+            "No comparison: {measured} measured, but two are needed, and {MIN_PAIRS} for a \
              judgement."
         );
         return vec![Sentence::new(Topic::Meaning, text)];

@@ -200,8 +200,8 @@ pub fn sign_off(report: &SuiteReport) -> String {
 }
 
 fn row(name: &str, judged: &ClauseVerdict) -> String {
-    let metric = judged.clause.metric;
-    let show = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| metric.show(value));
+    let clause = &judged.clause;
+    let show = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| clause.show(value));
     let interval = match judged.interval {
         (None, None) => "–".to_owned(),
         (low, high) => format!("{} to {}", show(low), show(high)),
@@ -209,10 +209,10 @@ fn row(name: &str, judged: &ClauseVerdict) -> String {
     format!(
         "| {} | {} | {} | {interval} | {} |\n",
         escape_cell(name),
-        escape_cell(&judged.clause.to_string()),
+        escape_cell(&clause.to_string()),
         judged
             .value
-            .map_or_else(|| "nothing".to_owned(), |value| metric.show(value)),
+            .map_or_else(|| "nothing".to_owned(), |value| clause.show(value)),
         judged.outcome.word()
     )
 }
@@ -276,14 +276,14 @@ mod tests {
     #[test]
     fn the_worst_outcome_is_fail_then_inconclusive() {
         use Outcome::{Consistent, Fail, Inconclusive, Pass};
-        for (times, expected) in [
+        for (outcomes, expected) in [
             (vec![Pass, Fail, Inconclusive], Fail),
             (vec![Pass, Inconclusive], Inconclusive),
             (vec![Pass, Consistent], Pass),
             (vec![Consistent], Consistent),
             (vec![], Inconclusive),
         ] {
-            assert_eq!(worst(times.clone()), expected, "{times:?}");
+            assert_eq!(worst(outcomes.clone()), expected, "{outcomes:?}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
+use model::observation::Observation;
 
 use super::{Check, JobView};
 
@@ -70,6 +71,14 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
     let finding = Finding::new("GEN-CPU", Severity::Warning, what).at(&*job.plan.name);
     let why = "the processor is the limit; the target may be able to do more";
     Some(finding.why(why).help("use more workers, if processors are idle"))
+}
+
+/// The share of a processor that the busiest worker of a load used. `None` if it is unknown, or if
+/// the window is too short to count processor time.
+pub(crate) fn busiest_worker(observation: &Observation) -> Option<f64> {
+    let is_long = observation.measured_ns.is_none_or(|length| length >= MIN_WINDOW);
+    let generator = observation.generator.filter(|_| is_long)?;
+    Some(generator.busiest_worker)
 }
 
 pub(super) const CLOCK: Check = Check {

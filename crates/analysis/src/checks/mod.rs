@@ -19,8 +19,9 @@ mod target;
 mod totals;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 
+pub(crate) use generator::busiest_worker;
 pub use plausible::detect_cache_hit;
 pub use steadiness::{LevelChange, level_changes};
 

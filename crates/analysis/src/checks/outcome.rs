@@ -6,6 +6,7 @@ use model::finding::{Finding, Severity};
 use model::results::Results;
 
 use super::Check;
+use crate::figures::count;
 
 pub(super) const OUTCOME: Check = Check {
     rules: &[
@@ -28,7 +29,10 @@ pub(super) const OUTCOME: Check = Check {
                 let Some(counts) = counts else { continue };
                 let word = direction.word();
                 if counts.errors > 0 {
-                    let what = format!("{} {word} operations failed and were tolerated", counts.errors);
+                    let what = match counts.errors {
+                        1 => format!("1 {word} operation failed and was tolerated"),
+                        errors => format!("{errors} {word} operations failed and were tolerated"),
+                    };
                     let finding = Finding::new("IO-ERRORS", Severity::Error, what).at(&*job.plan.name);
                     let number = counts
                         .first_error
@@ -36,7 +40,10 @@ pub(super) const OUTCOME: Check = Check {
                     findings.push(Finding { why: number, ..finding });
                 }
                 if counts.short > 0 {
-                    let what = format!("{} {word} operations transferred less than requested", counts.short);
+                    let what = format!(
+                        "{} transferred less than requested",
+                        count(counts.short, &format!("{word} operation"))
+                    );
                     let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, what).at(&*job.plan.name);
                     findings.push(finding.why("the target is shorter than expected, or its file system is full"));
                 }
@@ -172,9 +179,7 @@ mod tests {
             let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
             results.steps[0].jobs[0].workers[0].streams.clear();
             change(&mut results);
-            let findings = super::super::check(&results);
-            let found = findings.into_iter().find(|finding| finding.rule == "NOTHING-MEASURED");
-            found.unwrap().help.unwrap()
+            samples::finding(&results, "NOTHING-MEASURED").help.unwrap()
         };
         assert_eq!(help_after(&|_| ()), "measure for longer");
         assert_eq!(

@@ -42,7 +42,7 @@ pub(super) fn reads(job: &mut JobResults) -> &mut DirectionResults {
 
 /// One worker that keeps `depth` reads of 4 KiB in flight for a second. It completes `operations`
 /// of the given latency.
-pub(super) fn closed_loop(depth: u32, operations: u64, latency: Nanos) -> Results {
+pub(crate) fn closed_loop(depth: u32, operations: u64, latency: Nanos) -> Results {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
     workload.depth = depth;
     results(&workload, operations, latency)

@@ -295,8 +295,7 @@ mod tests {
         let mut second = IntervalFacts::default();
         (second.queue.issued, second.queue.blocked) = (9_000, 0);
         results.steps[0].jobs[0].seconds = vec![second];
-        let found = super::super::check(&results);
-        let missed = found.iter().find(|finding| finding.rule == "RATE-NOT-KEPT").unwrap();
+        let missed = samples::finding(&results, "RATE-NOT-KEPT");
         assert_starts_with(missed.why.as_ref().unwrap(), "every slot was in use");
     }
 

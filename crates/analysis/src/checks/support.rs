@@ -9,7 +9,7 @@ use model::plan::{EngineKind, Job};
 use model::stats::{Support, support};
 
 use super::{Check, CheckInput};
-use crate::identities::{Purpose, examine, find_two_modes};
+use crate::identities::{examine_only, find_two_modes};
 
 /// The percentiles that reports show, with their names.
 const REPORTED_PERCENTILES: [(f64, &str); 4] = [
@@ -37,8 +37,10 @@ pub(super) const PERCENTILES: Check = Check {
                 };
                 let (word, operations) = (direction.word(), found.operations);
                 let operations_beyond = (operations as f64 * (1.0 - fraction)).floor();
-                let what =
-                    format!("{name} of {word}s: only {operations_beyond:.0} of {operations} operations beyond it");
+                let verb = if operations_beyond == 1.0 { "is" } else { "are" };
+                let what = format!(
+                    "{name} of {word}s: only {operations_beyond:.0} of {operations} operations {verb} beyond it"
+                );
                 let needed = (10.0 / (1.0 - fraction)).ceil();
                 let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
                 let finding = finding
@@ -67,8 +69,7 @@ pub(super) const FIGURES: Check = Check {
     rules: &["TAIL", "IRQ-SKEW"],
     about: "Whether few operations take much longer than p99, and interrupts load one processor most.",
     detect: |input, findings| {
-        let found = plain_observations(input).flat_map(|seen| examine(&seen, Purpose::default()));
-        findings.extend(found.filter(|finding| FIGURES.rules.contains(&&*finding.rule)));
+        findings.extend(plain_observations(input).flat_map(|seen| examine_only(&seen, FIGURES.rules)));
     },
 };
 
@@ -94,9 +95,7 @@ mod tests {
         let reads = reads(&mut results.steps[0].jobs[0]);
         reads.total.record_times(5_000_000, 2_000);
         reads.operations += 2_000;
-        let found = super::super::check(&results);
-        let modes = found.iter().find(|finding| finding.rule == "TWO-MODES");
-        let what = &modes.expect("two modes").what;
+        let what = samples::finding(&results, "TWO-MODES").what;
         assert!(
             what.contains("90.9 % of the reads take about 50") && what.contains("other 9.1 % about 5"),
             "{what}"
@@ -122,14 +121,12 @@ mod tests {
             (500, "measure 2.0 times as long"),
             (10, "measure 100 times as long"),
         ] {
-            let found = super::super::check(&samples::closed_loop(1, operations, Nanos::millis(1)));
-            let weak = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");
-            let advice = weak.and_then(|finding| finding.help.as_deref()).expect("advice");
+            let results = samples::closed_loop(1, operations, Nanos::millis(1));
+            let advice = samples::finding(&results, "PCT-UNSUPPORTED").help.expect("advice");
             assert!(advice.starts_with(help), "{advice}");
         }
-        let found = super::super::check(&samples::closed_loop(1, 199, Nanos::millis(1)));
-        let weak = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");
-        assert!(weak.is_some_and(|finding| finding.what.ends_with("only 1 of 199 operations beyond it")));
+        let what = samples::finding(&samples::closed_loop(1, 199, Nanos::millis(1)), "PCT-UNSUPPORTED").what;
+        assert!(what.ends_with("only 1 of 199 operations is beyond it"), "{what}");
         assert!(!rules(&samples::closed_loop(10, 10_000, Nanos::millis(1))).contains(&"PCT-UNSUPPORTED".to_owned()));
     }
 }

@@ -125,11 +125,22 @@ const EXACT_TO_SHORT_FACTS: [(&str, &str); 5] = [
 pub const DOUBTS: &str = "invalidating findings";
 
 /// The value of [`DOUBTS`].
-pub fn describe_doubts(findings: &[Finding]) -> String {
+pub fn describe_doubts<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
     match list_doubts(findings)[..] {
         [] => "none".into(),
         ref rules => rules.join(", "),
     }
+}
+
+/// True if a finding names this job or target as its place, perhaps among others.
+pub fn names_place(finding: &Finding, name: &str) -> bool {
+    finding.at.iter().any(|at| at.split(", ").any(|place| place == name))
+}
+
+/// True if a finding of a result concerns this job: it names no other job, or this one as well.
+pub fn concerns_job(results: &Results, job: &str, finding: &Finding) -> bool {
+    let mut jobs = results.plan.steps.iter().flat_map(|step| &step.jobs);
+    names_place(finding, job) || !jobs.any(|other| other.name != job && names_place(finding, &other.name))
 }
 
 /// True if findings invalidate the figures with these facts.
@@ -154,7 +165,11 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     engines.dedup();
     facts.push(fact(FactKind::Measuring, "engine", engines.join(", ")));
     facts.push(fact(FactKind::Other, "seed", results.plan.seed));
-    facts.push(fact(FactKind::System, DOUBTS, describe_doubts(&results.findings)));
+    let of_job = results
+        .findings
+        .iter()
+        .filter(|finding| concerns_job(results, &planned.name, finding));
+    facts.push(fact(FactKind::System, DOUBTS, describe_doubts(of_job)));
     if let Some(host) = results.hosts.first() {
         let environment = &host.environment;
         facts.push(fact(FactKind::System, "host", &environment.host.name));
@@ -332,4 +347,35 @@ pub fn facts_of_observation(observation: &Observation) -> Vec<Fact> {
         observation.measured_ns.map(|length| length.to_string()),
     );
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::samples;
+    use model::finding::Severity;
+
+    #[test]
+    fn findings_of_another_job_are_no_doubts() {
+        let mut results = samples::closed_loop(1, 1000, Nanos::millis(1));
+        let (mut step, mut found) = (results.plan.steps[0].clone(), results.steps[0].clone());
+        (step.jobs[0].name, found.jobs[0].name) = ("other".into(), "other".into());
+        results.plan.steps.push(step);
+        results.steps.push(found);
+        let finding = |rule: &str, at: &str| Finding::new(rule, Severity::Error, "").at(at);
+        results.findings = vec![
+            finding("WORKER-FAILED", "other, worker 2: /dev/sdb"),
+            finding("IO-ERRORS", "job"),
+            finding("HOLES", "a file of both"),
+        ];
+        let doubts = |step: usize| {
+            let facts = facts_of_results(&results, step, 0).expect("a measured job");
+            facts
+                .into_iter()
+                .find(|fact| fact.name == DOUBTS)
+                .expect("the fact")
+                .value
+        };
+        assert_eq!([doubts(0), doubts(1)], ["HOLES, IO-ERRORS", "HOLES, WORKER-FAILED"]);
+    }
 }

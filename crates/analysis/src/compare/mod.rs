@@ -10,8 +10,8 @@ mod trend;
 
 pub use change::{Change, Figure, Judgement, MARGIN, changes, describe_change, describe_contrary, primary};
 pub use fingerprint::{
-    DOUBTS, Difference, Fact, FactKind, changes_load, describe_doubts, differences, facts_of_observation,
-    facts_of_results, is_doubtful,
+    DOUBTS, Difference, Fact, FactKind, changes_load, concerns_job, describe_doubts, differences, facts_of_observation,
+    facts_of_results, is_doubtful, names_place,
 };
 pub use interleaved::{InterleavedComparison, interleaved};
 pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};

@@ -206,7 +206,8 @@ fn bucket_in_operations(input: &Input<'_>, burst: &KnownBurst) -> f64 {
 fn format_duration(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),
-        seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        // Rounded, 119.5 min would be 120.
+        seconds if seconds < 119.5 * 60.0 => format!("{:.0} min", seconds / 60.0),
         seconds => format!("{:.1} h", seconds / 3600.0),
     }
 }

@@ -58,12 +58,14 @@ pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
 fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
-    let (used, limit) = (format_figure(bound.used, unit), format_figure(bound.limit.low, unit));
+    let limit = bound.limit.compared_with(bound.used);
+    let figures = [bound.used, limit, bound.limit.low, bound.limit.high];
+    let [used, limit_text, low, high] = figures.map(|figure| format_figure(figure, unit));
     let sentence = match bound.kind {
         LayerKind::Application => {
             let relation = match bound.is_reached() {
                 true => String::new(),
-                false => format!(" of {limit} ({percent:.1} %)"),
+                false => format!(" of {limit_text} ({percent:.1} %)"),
             };
             format!("no limit except {}: {used}{relation}", bound.layer)
         }
@@ -74,13 +76,14 @@ fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
             };
             match bound.is_variable() {
                 true => format!(
-                    "{}: {used}{job_names}; its limit changed during the test, between {limit} and {}",
-                    bound.layer,
-                    format_figure(bound.limit.high, unit)
+                    "{}: {used}{job_names}; its limit changed during the test, between {low} and {high}",
+                    bound.layer
                 ),
-                false if bound.is_reached() => format!("{}: {used}{job_names} reach its limit of {limit}", bound.layer),
+                false if bound.is_reached() => {
+                    format!("{}: {used}{job_names} reach its limit of {limit_text}", bound.layer)
+                }
                 false => format!(
-                    "{}: {used}{job_names} are {percent:.1} % of its limit of {limit}",
+                    "{}: {used}{job_names} are {percent:.1} % of its limit of {limit_text}",
                     bound.layer
                 ),
             }
@@ -96,9 +99,8 @@ fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
             format!("{sentence}, reached in {reached} of {seconds} seconds")
         }
     };
-    let mut symptom = Symptom::new(sentence).with_evidence(figure_vs(
-        "use of the limit", bound.used, unit, bound.limit.low, &bound.layer,
-    ));
+    let mut symptom =
+        Symptom::new(sentence).with_evidence(figure_vs("use of the limit", bound.used, unit, limit, &bound.layer));
     if input.rates_by_second.len() as f64 >= MIN_SECONDS {
         symptom = symptom.with_evidence(figure(
             "variation second by second",
@@ -203,10 +205,13 @@ pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
             LayerKind::ControlGroup => "the limit was changed during the test, or does not apply to this process",
             _ => "a cache or credits served the excess, or another limit applies",
         };
+        let share = match bound.share() {
+            share if share < 10.0 => format!("{:.0} % of", 100.0 * share),
+            share => format!("{} times", three_digits(share)),
+        };
         let what = format!(
-            "{} are {:.0} % of the limit of {}: {why}",
+            "{} are {share} the limit of {}: {why}",
             format_figure(bound.used, bound.unit()),
-            100.0 * bound.share(),
             bound.layer
         );
         remark("D-ABOVE-LIMIT", what)

@@ -6,6 +6,8 @@ use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 use crate::attribution::{Attribution, Fault};
+use crate::checks::busiest_worker;
+use crate::figures::format_time;
 
 /// A worker above this share of a processor may be the limit.
 const BUSY_WORKER_SHARE: f64 = 0.90;
@@ -39,9 +41,9 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 }
 
 fn detect_busy_worker(input: &Input<'_>) -> Option<Symptom> {
-    let generator = input.observation.generator.filter(|_| !input.context.polls)?;
-    (generator.busiest_worker > BUSY_WORKER_SHARE).then(|| {
-        let percent = 100.0 * generator.busiest_worker;
+    let busiest = busiest_worker(input.observation).filter(|_| !input.context.polls)?;
+    (busiest > BUSY_WORKER_SHARE).then(|| {
+        let percent = 100.0 * busiest;
         let sentence =
             format!("the program itself was the limit: its busiest worker used {percent:.0} % of a processor");
         Symptom::new(sentence)
@@ -125,8 +127,8 @@ fn detect_late_issue_on_average(input: &Input<'_>) -> Option<Symptom> {
     (late > MAX_DELAY_SHARE * service && late > MIN_DELAY_NS && median > MAX_DELAY_SHARE * service).then(|| {
         let sentence = format!(
             "the program could not keep its schedule although the queue had room: half of the operations were issued \
-             {:.3} ms or more too late",
-            median / 1e6
+             {} or more too late",
+            format_time(median)
         );
         Symptom::new(sentence)
             .with_evidence(figure_vs(

@@ -6,7 +6,7 @@ use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
 use super::symptom::{Symptom, figure, latency_vs_alone};
-use crate::figures::three_digits;
+use crate::figures::{format_time, three_digits};
 
 /// Up to this multiple of the unloaded latency, operations hardly wait.
 const MAX_LATENCY_GROWTH: f64 = 1.3;
@@ -44,9 +44,10 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             .then(Symptom::default)?
             .with_evidence(figure("depth", 1.0, "")),
     };
-    let latency = input.mean_latency()? / 1e6;
+    let latency = format_time(input.mean_latency()?);
+    let gives = if depth == 1 { "gives" } else { "each give" };
     let sentence = format!(
-        "the latency of operations: {depth} in flight at {latency:.3} ms each give {} IOPS",
+        "the latency of operations: {depth} in flight at {latency} {gives} {} IOPS",
         three_digits(input.rate()?)
     );
     let symptom = symptom.with_advice("raise the depth or the number of workers for more operations per second");

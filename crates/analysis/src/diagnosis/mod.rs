@@ -53,7 +53,7 @@ pub use model::diagnosis::{Answer, Diagnosis, Evidence, JobDiagnosis, LayerUse, 
 pub use system::system_layers;
 
 use crate::caps::Layer;
-use crate::figures::three_digits;
+use crate::figures::{format_time, three_digits};
 use input::Input;
 use symptom::Symptom;
 
@@ -101,7 +101,6 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
         .filter(|(answer, _)| first.as_ref().is_none_or(|(taken, _)| answer != taken))
         .map(|(answer, symptom)| remark(answer.rule(), symptom.sentence))
         .collect();
-    also.extend(processor::detect_kernel_time_skew(&input));
     also.extend(cap::exceeded_limits(&input));
     also.extend(input.contradictions());
     let (answer, symptom) = first
@@ -170,9 +169,9 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
         (input.context.question, input.rate(), input.mean_latency())
     {
         let what = format!(
-            "at {} IOPS, the storage took {:.3} ms for each operation on average, and no known limit explains that",
+            "at {} IOPS, the storage took {} for each operation on average, and no known limit explains that",
             three_digits(rate),
-            latency / 1e6
+            format_time(latency)
         );
         return Symptom::new(what).with_advice(
             "find the load that this storage serves with a shorter latency: `fathom sweep --over depth=1..64`",

@@ -1,14 +1,13 @@
 //! Detects that the processors of this machine were the limit.
 
-use model::diagnosis::{Answer, Remark};
+use model::diagnosis::Answer;
 use model::observation::CoreShare;
-use model::stats::median;
 
+use super::Signature;
 use super::bounds::Bound;
 use super::input::Input;
 use super::other_programs::{WAITED_FOR_PROCESSOR, disturbed_seconds};
 use super::symptom::{Symptom, figure, figure_vs};
-use super::{Signature, remark};
 use crate::attribution::{Attribution, Fault, describe_fault, is_simulated, other_activity};
 use crate::caps::LayerKind;
 
@@ -27,11 +26,6 @@ const MIN_MAIN_OTHERS_SHARE: f64 = 0.5;
 const MIN_WAITED_SHARE: f64 = 0.1;
 /// A worker that uses at least this share of a processor is busy.
 const BUSY_WORKER_SHARE: f64 = 0.9;
-/// Kernel time is skewed if one processor spends more than this multiple of the median in the
-/// kernel.
-const MIN_SKEW: f64 = 3.0;
-/// Minimum share of its time that the busiest processor spends in the kernel for skew to matter.
-const MIN_SKEWED_KERNEL_SHARE: f64 = 0.10;
 
 /// The storage is at fault if it caused more than this share of the operations that were due but
 /// did not complete.
@@ -186,25 +180,4 @@ fn is_storage_at_fault(input: &Input<'_>) -> bool {
     };
     let others = other_activity(input.observation, |_| true);
     others.cpu_share > others.own_share && attribution.share(Fault::Storage) > MIN_STORAGE_SHARE
-}
-
-/// Reports a processor that spent far more time in the kernel than the median processor.
-pub(super) fn detect_kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
-    let cores = &input.observation.cores;
-    if cores.len() < 3 {
-        return None;
-    }
-    let shares: Vec<f64> = cores.iter().map(|core| core.kernel).collect();
-    let middle = median(&shares);
-    let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
-    (busiest.kernel >= MIN_SKEWED_KERNEL_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
-        let what = format!(
-            "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts probably \
-             all go to one processor",
-            busiest.cpu,
-            100.0 * busiest.kernel,
-            100.0 * middle
-        );
-        remark("D-IRQ-SKEW", what)
-    })
 }

@@ -18,7 +18,7 @@ const MAX_DRIFT_POINTS: f64 = 1.0;
 /// The operations in flight by Little's law (1961), compared with the depth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QueueFill {
-    /// Rate × mean latency.
+    /// Rate × mean latency, at most the depth unless it exceeds that beyond the tolerance.
     pub in_flight: f64,
     /// Queue depth, if known.
     pub depth: Option<u64>,
@@ -30,18 +30,25 @@ pub struct QueueFill {
 
 /// Computes the operations in flight of a load; `None` if the rate or the latency is unknown.
 pub fn estimate_queue_fill(load: &Observation) -> Option<QueueFill> {
-    let in_flight = load.in_flight()?;
+    let mut in_flight = load.in_flight()?;
     let mean = load.total.latency.as_ref()?.mean_ns?;
     let depth = load.load.depth.filter(|depth| *depth > 0);
     let edges = depth
         .zip(load.total.operations)
         .map_or(0.0, |(depth, operations)| depth as f64 / operations.max(1) as f64);
-    let mean_rounding = mean_rounding(load, mean);
+    let tolerance = TOLERANCE + edges + mean_rounding(load, mean);
+    // Operations in flight at the start of the window count with their whole latency.
+    if let Some(depth) = depth
+        .map(|depth| depth as f64)
+        .filter(|depth| in_flight <= depth * (1.0 + tolerance))
+    {
+        in_flight = in_flight.min(depth);
+    }
     Some(QueueFill {
         in_flight,
         depth,
         share: depth.map(|depth| in_flight / depth as f64),
-        tolerance: TOLERANCE + edges + mean_rounding,
+        tolerance,
     })
 }
 
@@ -235,6 +242,19 @@ mod tests {
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "a paced load");
         load.load.closed_loop = None;
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "an unknown depth");
+    }
+
+    /// The edges of the window can raise the product above the depth.
+    #[test]
+    fn within_the_tolerance_no_more_than_the_depth_is_in_flight() {
+        let figures = |mean_ns: f64| {
+            let mut load = sound();
+            load.total.latency.as_mut().expect("latencies").mean_ns = Some(mean_ns);
+            let found = estimate_queue_fill(&load).expect("a complete load");
+            (found.in_flight, found.share)
+        };
+        assert_eq!(figures(2.01e6), (64.0, Some(1.0)));
+        assert_eq!(figures(4e6), (128.0, Some(2.0)), "impossible");
     }
 
     #[test]

@@ -68,6 +68,19 @@ pub fn examine(observation: &Observation, purpose: Purpose) -> Vec<Finding> {
     findings
 }
 
+/// Applies the rules that report findings with these names, and returns only those.
+pub(crate) fn examine_only(observation: &Observation, names: &[&str]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let chosen = RULES
+        .iter()
+        .filter(|rule| rule.names.iter().any(|name| names.contains(name)));
+    for rule in chosen {
+        (rule.detect)(observation, Purpose::default(), &mut findings);
+    }
+    findings.retain(|finding| names.contains(&&*finding.rule));
+    findings
+}
+
 #[cfg(test)]
 mod samples {
     use model::observation::{Flow, Latency, Load, Observation};

@@ -5,6 +5,7 @@ use model::finding::{Finding, Severity};
 use model::observation::Observation;
 
 use super::Rule;
+use crate::figures::count;
 
 /// Shorter tests measure bursts and caches.
 const MIN_LENGTH: Nanos = Nanos::secs(60);
@@ -147,8 +148,12 @@ pub(super) const ERRORS: Rule = Rule {
     about: "Operations that failed.",
     detect: |load, _, findings| {
         if let Some(errors) = load.errors.filter(|errors| *errors > 0) {
-            let finding =
-                Finding::new("IO-ERRORS", Severity::Error, format!("{errors} operations failed")).at(&*load.name);
+            let finding = Finding::new(
+                "IO-ERRORS",
+                Severity::Error,
+                format!("{} failed", count(errors, "operation")),
+            )
+            .at(&*load.name);
             findings.push(finding.why("the figures of a failing target do not describe a working one"));
         }
     },

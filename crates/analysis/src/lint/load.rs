@@ -8,6 +8,7 @@ use model::plan::{Job, Pacing, Stream, Worker};
 use model::{Bytes, Direction};
 
 use super::{Intent, Rule, all_streams, is_random, streams};
+use crate::figures::count;
 
 /// Blocks of at most this size are small.
 const MAX_SMALL_BLOCK: Bytes = Bytes(8 << 10);
@@ -74,10 +75,7 @@ pub(super) const RULES: &[Rule] = &[
                 let one_each =
                     !job.workers.is_empty() && job.workers.iter().all(|w| w.slots() == 1 || is_synchronous(w));
                 if one_each && job.workers.len() < MIN_THREADS {
-                    let threads = match job.workers.len() {
-                        1 => "1 thread".to_owned(),
-                        count => format!("{count} threads"),
-                    };
+                    let threads = count(job.workers.len() as u64, "thread");
                     findings.push(rule.finding(format!("{threads} with one operation each"), &job.name));
                 }
             }

@@ -7,6 +7,7 @@ use model::{Bytes, Direction, Nanos};
 
 use super::{Rule, all_streams};
 use crate::attribution::name_programs;
+use crate::figures::count;
 
 /// Maximum exit time of an idle state; a longer one shows in the latency of single operations.
 const MAX_IDLE_EXIT: Nanos = Nanos::micros(50);
@@ -27,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
             for step in &test.plan.steps {
                 let threads: usize = step.jobs.iter().map(|job| job.workers.len()).sum();
                 if usable > 0 && threads > usable {
-                    let what = format!("{threads} threads on {usable} processors");
+                    let what = format!("{threads} threads on {}", count(usable as u64, "processor"));
                     findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));
                 }
             }

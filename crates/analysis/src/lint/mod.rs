@@ -185,14 +185,14 @@ pub fn lint(test: &Test<'_>) -> Vec<Finding> {
 
 /// Applies the rules to a finished test, for its report: only warnings and errors that the checks
 /// of results have not reported.
-pub fn lint_results(results: &Results) -> Vec<Finding> {
+pub fn lint_results(results: &Results, purpose: &Purpose) -> Vec<Finding> {
     let Some(host) = results.hosts.first() else {
         return Vec::new();
     };
     let test = Test {
         plan: &results.plan,
         environment: &host.environment,
-        purpose: &Purpose::default(),
+        purpose,
     };
     let is_reported = |finding: &Finding| {
         let rule = if finding.rule == "SPARSE" {

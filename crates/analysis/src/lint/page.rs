@@ -10,7 +10,9 @@ const HEAD: &str = "# Is the test valid?\n\n<!-- Generated: FATHOM_UPDATE=1 carg
     results. A finding has a\nname; it states what was found and where, why it matters and what to do. *Errors* make \
     the figures invalid, *warnings* may\nmislead, *notes* are worth knowing. With `--strict` warnings end the \
     program with exit code 1. `--silence NAME,…` skips\nrules that do not apply; refusals of the guard cannot be \
-    silenced.\n`--out sarif=FILE,junit=FILE` writes the findings for code scanners and build servers as well.\n";
+    silenced.\n`--out sarif=FILE,junit=FILE` writes the findings for code scanners and build servers as well.\n\
+    `--vm`, `--disk`, `--cap` and `--policy NAME --set size=500GiB` state limits, burst credits and promises for\n\
+    BW-BINDS-FIRST and BURST-WINDOW.\n";
 
 /// The text of `docs/lint.md`.
 pub fn page() -> String {

@@ -5,6 +5,8 @@ use model::finding::Severity;
 use model::plan::{Job, Pacing, Stream};
 
 use super::{Rule, all_streams};
+use crate::caps::Layer;
+use crate::figures::{count, format_time};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -41,8 +43,9 @@ pub(super) const RULES: &[Rule] = &[
                 let depth: u64 = step.jobs.iter().map(Job::depth).sum();
                 if depth < needed {
                     let what = format!(
-                        "the depth is {depth}, but {iops:.0} IOPS at {:.3} ms need {needed} operations in flight",
-                        latency / 1e6
+                        "the depth is {depth}, but {iops:.0} IOPS at {} need {} in flight",
+                        format_time(latency),
+                        count(needed, "operation")
                     );
                     findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));
                 }
@@ -62,7 +65,8 @@ pub(super) const RULES: &[Rule] = &[
             };
             for job in test.jobs() {
                 let block = all_streams(job).map(longest_block).max().unwrap_or(0);
-                for layer in test.purpose.layers.iter().filter(|_| block > 0) {
+                let covers = |layer: &&Layer| block > 0 && layer.covers(&job.name, &job.storage);
+                for layer in test.purpose.layers.iter().filter(covers) {
                     let Some(limit) = layer.bytes_per_sec else { continue };
                     let reachable = limit.high / block as f64;
                     if reachable < promised {

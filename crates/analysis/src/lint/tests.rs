@@ -359,6 +359,15 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
         case.workload.stop.repeat_until_time = true;
     }),
     ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(329))),
+    // The limit of another job.
+    ("BW-BINDS-FIRST", |case| {
+        case.purpose.promised_iops = Some(5_000.0);
+        case.purpose.layers = vec![Layer {
+            bytes_per_sec: Some(Limit::exactly(1e6)),
+            job: Some("other".into()),
+            ..Layer::default()
+        }];
+    }),
     ("UNDERSIZED-CONCURRENCY", |case| {
         case.purpose.promised_iops = Some(10_666.0);
         case.purpose.promised_latency_ns = Some(3e6);

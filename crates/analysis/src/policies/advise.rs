@@ -1,4 +1,4 @@
-//! Finds the disks and machines that meet a need, and the size, IOPS and throughput to order.
+//! Finds the disks, machines and contracts that meet a need, and the size, IOPS and throughput to order.
 //! States why each other entry does not meet it.
 
 use model::{Bytes, Nanos};
@@ -41,7 +41,7 @@ pub struct Need {
 pub struct Advice {
     /// Name of the policy.
     pub policy: String,
-    /// Disk or machine.
+    /// Disk, machine, or a contract for the whole.
     pub kind: PolicyKind,
     /// The tier, for an entry with a table of tiers.
     pub tier: Option<String>,
@@ -65,19 +65,17 @@ pub fn advise(catalogue: &Catalogue, need: &Need) -> Vec<Advice> {
     let mut list: Vec<Advice> = Vec::new();
     for policy in catalogue.entries() {
         match policy.kind() {
-            // Skip entries whose limits the user sets: they would meet any need.
-            PolicyKind::Disk if policy.has_unlimited_input() => {}
-            PolicyKind::Disk => list.push(advise_disk(policy, need)),
             PolicyKind::Machine => list.extend(advise_machines(policy, need)),
-            // A contract cannot be ordered.
-            PolicyKind::Whole => {}
+            // Skip entries whose limits the user sets: they would meet any need.
+            PolicyKind::Disk | PolicyKind::Whole if policy.has_unlimited_input() => {}
+            PolicyKind::Disk | PolicyKind::Whole => list.push(advise_disk(policy, need)),
         }
     }
     list.sort_by_key(|advice| !advice.fits);
     list
 }
 
-/// The smallest disk that satisfies the need, otherwise the largest with its unmet needs.
+/// The smallest disk, of an entry or a contract, that satisfies the need, otherwise the largest with its unmet needs.
 fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     let smallest = need.size.map_or(Bytes::gib(1).0 as f64, |size| size.0 as f64);
     let largest = policy.largest_size().unwrap_or(MAX_DISK_SIZE.0 as f64);
@@ -286,7 +284,7 @@ fn unmet_needs(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
             None => missing.push("the catalogue lists no throughput limit".into()),
         }
     }
-    if let (Some(wanted), PolicyKind::Disk) = (need.latency_ns, resolved.kind) {
+    if let (Some(wanted), PolicyKind::Disk | PolicyKind::Whole) = (need.latency_ns, resolved.kind) {
         let (wanted, time) = (wanted * (1.0 + 1e-9), |ns: f64| Nanos(ns as u64));
         match resolved.latency_ns {
             Some(promised) if promised > wanted => missing.push(format!(
@@ -309,6 +307,9 @@ fn remarks(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
         if burst.unit == BurstUnit::Iops {
             remarks.push(format!("sustained; bursts to {:.0} IOPS for {lasts}", burst.ceiling));
         }
+    }
+    if need.size.is_some() && resolved.kind == PolicyKind::Whole && resolved.inputs.is_empty() {
+        remarks.push("the catalogue lists no size".into());
     }
     if let (Some(_), None, PolicyKind::Machine) = (need.latency_ns, resolved.latency_ns, resolved.kind) {
         remarks.push("the limits of a machine do not include latency".into());

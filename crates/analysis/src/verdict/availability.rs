@@ -9,10 +9,13 @@ use model::stats::{lag_one_correlation, wilson_interval};
 use super::doubt::Doubt;
 use super::judgement::is_rate;
 use super::{Case, Cause, ClauseVerdict, Outcome, Reason, Shortfall};
+use crate::figures::count;
 use crate::requirement::{Clause, Metric};
 
 /// Length of the intervals that are counted, in seconds.
 const INTERVAL_SECS: f64 = 1.0;
+/// Fewer seconds do not show a share.
+const MIN_SECONDS: usize = 10;
 /// Two-sided confidence of Wilson's interval: each side alone has 95 %.
 const CONFIDENCE: f64 = 0.90;
 
@@ -41,9 +44,19 @@ impl Case<'_> {
             verdict(Outcome::Inconclusive, value, interval, Some(doubt), why)
         };
         let seconds = join_seconds(&self.observation.series);
-        if seconds.len() < 10 {
-            let why = "the result has no series of at least ten seconds".to_owned();
-            return inconclusive(Doubt::new(Cause::Absent, why), None, (None, None));
+        if seconds.len() < MIN_SECONDS {
+            let doubt = match self.observation.series.is_empty() {
+                true => Doubt::new(Cause::Absent, "the result has no figures for each second".into()),
+                false => {
+                    let action = format!("measure for at least {MIN_SECONDS} s: --time {MIN_SECONDS}s");
+                    let why = format!(
+                        "the result has {}, too few to count",
+                        count(seconds.len() as u64, "whole second")
+                    );
+                    Doubt::new(Cause::Samples, why).with_action(action)
+                }
+            };
+            return inconclusive(doubt, None, (None, None));
         }
         // A policy's promise does not include the user's clauses.
         let others: Vec<&Clause> = self
@@ -65,28 +78,28 @@ impl Case<'_> {
             })
             .collect();
         let stalled_secs: f64 = stalls.iter().map(|(_, length)| length).sum();
-        let (count, n) = (met.iter().sum::<f64>(), met.len() as f64);
+        let (met_count, n) = (met.iter().sum::<f64>(), met.len() as f64);
         // Bad seconds occur in clusters, and correlated seconds count as fewer independent ones.
         let correlation = lag_one_correlation(&met).clamp(0.0, 0.99);
         let effective = n * (1.0 - correlation) / (1.0 + correlation);
-        let (low, high) = wilson_interval(count / n * effective, effective, CONFIDENCE);
+        let (low, high) = wilson_interval(met_count / n * effective, effective, CONFIDENCE);
         let proof_secs = (0.05f64.ln() / clause.target.ln()).ceil();
         let stalled = match stalled_secs > 0.0 {
             true => format!(" (nothing was served for {stalled_secs:.1} s)"),
             false => String::new(),
         };
-        let counts_text = format!("{count:.0} of {n:.0} seconds met the other clauses{stalled}");
+        let counts_text = format!("{met_count:.0} of {n:.0} seconds met the other clauses{stalled}");
         let interval = (Some(low), Some(high));
         match high < clause.target {
             true => {
                 if let Some(doubt) = self.doubt_storage_fault(&others, &seconds, reasons) {
-                    return inconclusive(doubt, Some(count / n), interval);
+                    return inconclusive(doubt, Some(met_count / n), interval);
                 }
                 let reason = format!(
                     "{counts_text}, which is too few for {}",
                     Metric::Availability.show(clause.target)
                 );
-                verdict(Outcome::Fail, Some(count / n), interval, None, reason)
+                verdict(Outcome::Fail, Some(met_count / n), interval, None, reason)
             }
             false => {
                 let target = Metric::Availability.show(clause.target);
@@ -95,7 +108,7 @@ impl Case<'_> {
                     false => String::new(),
                 };
                 let reason = format!("{counts_text}: this fits {target}, but does not prove it{proof}");
-                verdict(Outcome::Consistent, Some(count / n), interval, None, reason)
+                verdict(Outcome::Consistent, Some(met_count / n), interval, None, reason)
             }
         }
     }

@@ -193,7 +193,7 @@ impl Case<'_> {
 
     /// Doubts a latency if the storage met the limit but operations waited in fathom.
     fn doubt_program_wait(&self, clause: &Clause, service: f64, attribution: Option<&Attribution>) -> Doubt {
-        let show = |value: f64| clause.metric.show(value);
+        let show = |value: f64| clause.show(value);
         let within_limit = format!(
             "the storage itself took {}, within {}",
             show(service),

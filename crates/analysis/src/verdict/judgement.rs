@@ -6,9 +6,10 @@ use model::observation::Observation;
 use super::census::Slump;
 use super::doubt::Doubt;
 use super::estimate::{self, Estimate, NoEstimate};
-use super::shortfall::name_other_programs;
+use super::shortfall::{OTHER_PROGRAMS, name_other_programs};
 use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Shortfall, Verdict};
+use crate::figures::count;
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
@@ -133,7 +134,7 @@ impl Case<'_> {
     /// spite of it. `None` without other load, or if a cache may have served the I/O.
     fn describe_harmless_load(&self, outcome: Outcome) -> Option<String> {
         let others = name_other_programs(self.observation, self.context.findings);
-        let is_other_load = |finding: &Finding| ["OTHER-LOAD", "BUSY-DISK"].contains(&finding.rule.as_str());
+        let is_other_load = |finding: &Finding| OTHER_PROGRAMS.contains(&finding.rule.as_str());
         let is_disturbed = others.is_some() || self.context.findings.iter().any(is_other_load);
         (outcome == Outcome::Pass && is_disturbed && self.observation.load.direct == Some(true)).then(|| {
             let others = others.unwrap_or_else(|| "other I/O".into());
@@ -199,7 +200,7 @@ impl Case<'_> {
             cause: Some(cause),
             action: Some(action),
             reason: match measured {
-                Some(value) => format!("measured {}; {}", format_with_unit(clause.metric, value), doubt.why),
+                Some(value) => format!("measured {}; {}", format_with_unit(clause, value), doubt.why),
                 None => doubt.why,
             },
             shared: doubt.shared,
@@ -240,7 +241,7 @@ impl Case<'_> {
             Some(doubt) => {
                 let action = doubt.action;
                 let action = action.unwrap_or_else(|| self.action_with_others(clause, doubt.cause));
-                let why = match doubt.why.starts_with(&format_with_unit(clause.metric, estimate.value)) {
+                let why = match doubt.why.starts_with(&format_with_unit(clause, estimate.value)) {
                     true => doubt.why,
                     false => format!("{}; {}", format_with_distance(clause, estimate.value), doubt.why),
                 };
@@ -304,7 +305,10 @@ impl Case<'_> {
                 .filter(|found| is_rate(clause) && found.saturated)
             && let Some((slots, _)) = depth_search.probes.last()
         {
-            text += &format!("; saturated: up to {slots} operations in flight did not raise it");
+            text += &format!(
+                "; saturated: up to {} in flight did not raise it",
+                count((*slots).into(), "operation")
+            );
         }
         if outcome == Outcome::Pass
             && let Some(credits) = self.describe_credit_use(clause.metric, clause.target)
@@ -429,7 +433,7 @@ fn is_adverse(shift: &Shift) -> bool {
 
 /// Describes the periods of a slump.
 fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> String {
-    let (mean, target) = (clause.metric.show(estimate.value), clause.metric.show(clause.target));
+    let (mean, target) = (clause.show(estimate.value), clause.show(clause.target));
     let served = match slump.iops.round() {
         0.0 => "nothing was served".to_owned(),
         iops => format!("only {iops:.0} IOPS were served"),

@@ -8,6 +8,8 @@ use super::doubt::Doubt;
 use super::judgement::breaks_clause;
 use super::{Case, Cause, Reason};
 use crate::attribution::{Attribution, is_simulated};
+use crate::checks::busiest_worker;
+use crate::figures::count;
 use crate::policies::{Burst, BurstUnit, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
 use crate::requirement::{Clause, Metric};
 
@@ -29,8 +31,8 @@ const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 const FAILURE_FINDINGS: [&str; 3] = ["WORKER-FAILED", "JOB-FAILED", "IO-ERRORS"];
 
 /// Lists the rules of findings with which figures are not those of the storage, each once.
-pub fn list_doubts(findings: &[Finding]) -> Vec<&str> {
-    let mut rules: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
+pub fn list_doubts<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<&'a str> {
+    let mut rules: Vec<&str> = findings.into_iter().map(|finding| finding.rule.as_str()).collect();
     rules.retain(|rule| OTHER_SOURCE_FINDINGS.contains(rule) || FAILURE_FINDINGS.contains(rule));
     rules.sort_unstable();
     rules.dedup();
@@ -58,7 +60,10 @@ impl Case<'_> {
         let mut reasons = Vec::new();
         let mut add = |cause: Option<Cause>, what: String| reasons.push(Reason { cause, what });
         if let Some(errors) = self.observation.errors.filter(|errors| *errors > 0) {
-            add(None, format!("{errors} operations failed, so the promise is not met"));
+            add(
+                None,
+                format!("{} failed, so the promise is not met", count(errors, "operation")),
+            );
         }
         let failed = self
             .context
@@ -286,9 +291,8 @@ impl Case<'_> {
                  operations"
             ));
         }
-        let busiest = self.observation.generator.map(|generator| generator.busiest_worker);
         // A paced worker spins until the next operation is due.
-        let busiest = busiest.filter(|_| load.closed_loop == Some(true));
+        let busiest = busiest_worker(self.observation).filter(|_| load.closed_loop == Some(true));
         busiest.filter(|share| *share > BUSY_WORKER_SHARE).map(|share| {
             format!(
                 "a worker used {:.0} % of a processor, so the generator may have been the limit",

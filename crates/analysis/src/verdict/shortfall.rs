@@ -20,8 +20,8 @@ const MAX_BACKLOGGED_SHARE: f64 = 0.95;
 const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
 /// Programs that used a smaller share of a processor are not named.
 const MIN_NAMED_SHARE: f64 = 0.05;
-/// Checks that name programs with I/O: during the test, and before it.
-const CHECKS_OF_PROGRAMS: [&str; 2] = ["OTHER-LOAD", "BUSY-DISK"];
+/// Rules that find other programs: at the device during the test and before it, at the processors.
+pub const OTHER_PROGRAMS: [&str; 3] = ["OTHER-LOAD", "BUSY-DISK", "D-CPU"];
 
 /// How a headline states a missed clause.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,19 +105,19 @@ impl Case<'_> {
         let states_change = self.clauses.iter().any(is_rate);
         let shift = self.shift(clause).filter(|_| !states_change);
         let shift = shift.map_or(String::new(), |shift| describe_shift(&shift));
-        let queued = format_with_unit(clause.metric, estimate.value);
+        let queued = format_with_unit(clause, estimate.value);
         Some(match service {
             Some(service) if service > clause.target => format!(
                 "missed: even without waiting, an operation took {} on average; {queued} with the queue that built \
                  up{shift}",
-                Metric::Mean.show(service)
+                clause.show(service)
             ),
             _ => format!(
                 "missed: {queued}, because operations queued up: only {served:.0} of {requested:.0} requested IOPS \
                  were served{}{shift}",
                 service.map_or(String::new(), |service| format!(
                     "; without waiting, an operation took {} on average",
-                    Metric::Mean.show(service)
+                    clause.show(service)
                 ))
             ),
         })
@@ -185,7 +185,7 @@ impl Case<'_> {
 /// (tar, dd)`.
 pub fn name_other_programs(observation: &Observation, findings: &[Finding]) -> Option<String> {
     let findings = findings.iter();
-    let named = findings.filter(|finding| CHECKS_OF_PROGRAMS.contains(&&*finding.rule));
+    let named = findings.filter(|finding| OTHER_PROGRAMS.contains(&&*finding.rule));
     let mut names: Vec<String> = Vec::new();
     for (_, programs) in named.filter_map(|finding| finding.what.split_once(PROGRAMS)) {
         let programs = programs.split("), ");

@@ -69,18 +69,18 @@ impl Verdict {
     }
 }
 
-/// A value with its unit.
-pub(super) fn format_with_unit(metric: Metric, value: f64) -> String {
-    match metric {
-        Metric::Iops => format!("{} IOPS", metric.show(value)),
-        _ => metric.show(value),
+/// A value with its unit, which is that of the limit.
+pub(super) fn format_with_unit(clause: &Clause, value: f64) -> String {
+    match clause.metric {
+        Metric::Iops => format!("{} IOPS", clause.show(value)),
+        _ => clause.show(value),
     }
 }
 
 /// The figure with its interval: `2000 IOPS (95 %: 1950 to 2050)`.
 pub(super) fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
-    let show = |value: f64| clause.metric.show(value);
-    let value = format_with_unit(clause.metric, estimate.value);
+    let show = |value: f64| clause.show(value);
+    let value = format_with_unit(clause, estimate.value);
     match estimate.interval() {
         (Some(low), Some(high)) if show(low) == show(high) => value,
         // The lower end of such a wide symmetric interval may be below the fastest operation.
@@ -105,21 +105,17 @@ pub(super) fn compare(clause: &Clause, estimate: &Estimate) -> String {
 
 /// The figure, and its distance from the limit.
 pub(super) fn format_with_distance(clause: &Clause, value: f64) -> String {
-    format!(
-        "{}: {}",
-        format_with_unit(clause.metric, value),
-        distance(clause, value)
-    )
+    format!("{}: {}", format_with_unit(clause, value), distance(clause, value))
 }
 
 /// The distance of a value from its limit: `25 % below the limit`, `2.4 times the limit`.
 fn distance(clause: &Clause, value: f64) -> String {
-    let (metric, target) = (clause.metric, clause.target);
+    let target = clause.target;
     let limit = match clause.side {
         Side::AtLeast => "the required rate",
         Side::AtMost => "the limit",
     };
-    if metric.show(value) == metric.show(target) || target <= 0.0 {
+    if clause.show(value) == clause.show(target) || target <= 0.0 {
         return format!("at {limit}");
     }
     let ratio = value / target;
@@ -139,7 +135,7 @@ fn distance(clause: &Clause, value: f64) -> String {
         true => format!(
             " ({} {} passes: {:.0} % tolerance)",
             clause.side.sign(),
-            metric.show(clause_limit(clause)),
+            clause.show(clause_limit(clause)),
             100.0 * clause.tolerance
         ),
         false => String::new(),
@@ -250,8 +246,8 @@ mod tests {
             let spread = Spread::Student { error, degrees: 29 };
             format_estimate(&parse("mean<=10ms").unwrap()[0], &Estimate { value: 953e3, spread })
         };
-        assert_eq!(format(466e3), "953 us (95 %: at most 1.91 ms)");
-        assert_eq!(format(50e3), "953 us (95 %: 851 us to 1.06 ms)");
+        assert_eq!(format(466e3), "0.953 ms (95 %: at most 1.91 ms)");
+        assert_eq!(format(50e3), "0.953 ms (95 %: 0.851 ms to 1.06 ms)");
     }
 
     #[test]
@@ -265,6 +261,9 @@ mod tests {
         expect("iops>=4000", 39_545.0, "39545 IOPS: 9.9 times the required rate");
         expect("iops>=4000", 4100.0, "4100 IOPS: 2.5 % above the required rate");
         expect("p99<=5ms", 4.37e6, "4.37 ms: 13 % below the limit");
+        expect("p99<=3ms", 652e3, "0.652 ms: 78 % below the limit");
+        expect("p99<=3ms", 1.25e9, "1250 ms: 417 times the limit");
+        expect("p99<=3s", 652e3, "652 us: 100 % below the limit");
         expect("mean<=200us", 687e3, "687 us: 3.4 times the limit");
         expect(
             "mbps>=200",

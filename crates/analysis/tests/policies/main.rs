@@ -559,6 +559,42 @@ fn advice_names_the_smallest_disk_and_the_unmet_needs_of_others() {
     );
 }
 
+/// 10 IOPS for each GB: 4,000 need 400 GB, which are 373 GiB.
+#[test]
+fn contracts_are_advised_like_disks() {
+    let need = Need {
+        iops: Some(4000.0),
+        latency_ns: Some(3e6),
+        ..Need::default()
+    };
+    let advice_on = |name: &str, need: &Need| {
+        let list = advise(&Catalogue::built_in(), need);
+        list.into_iter().find(|advice| advice.policy == name).unwrap()
+    };
+    let contract = advice_on("provider-sla/ssd-ultra", &need);
+    assert_eq!(
+        (contract.fits, contract.inputs),
+        (true, vec![("size".to_owned(), "373 GiB".to_owned())])
+    );
+    let faster = Need {
+        latency_ns: Some(1e6),
+        ..need
+    };
+    let contract = advice_on("provider-sla/ssd-ultra", &faster);
+    assert_eq!(contract.remarks, ["its latency is 3 ms, but 1 ms is needed"]);
+    // The sizes of machines with their disks are not known.
+    let sized = Need {
+        iops: Some(1000.0),
+        size: Some(Bytes::gib(500)),
+        ..Need::default()
+    };
+    let machine = advice_on("azure/b2ms+p30", &sized);
+    assert_eq!(
+        (machine.fits, &machine.remarks[..]),
+        (true, &["the catalogue lists no size".to_owned()][..])
+    );
+}
+
 #[test]
 fn advice_for_iops_alone_finds_the_smallest_sufficient_size() {
     let need = Need::default().with(|need| need.iops = Some(9000.0));

@@ -580,6 +580,15 @@ fn availability_fails_or_is_consistent_but_never_passes() {
         &SeriesGenerator::new(1).observation(9.0, 20.0, 1.0, 60),
     );
     assert_outcome(&alone, Outcome::Inconclusive);
+    // A series that is too short needs time, not another source.
+    let short = SeriesGenerator::new(1).observation(4000.0, 5000.0, 1.0, 5);
+    let short = judge_alone("iops>=4000,availability>=99%", &short).clauses.remove(1);
+    assert_eq!(
+        (short.outcome, short.cause),
+        (Outcome::Inconclusive, Some(Cause::Samples))
+    );
+    assert!(short.reason.contains("5 whole seconds"), "{short:#?}");
+    assert_eq!(short.action.as_deref(), Some("measure for at least 10 s: --time 10s"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::compare::{Change, MARGIN};
+use analysis::lint::Purpose;
 use archive::history::EntryKind;
 use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document};
@@ -163,6 +164,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     } else {
         report
     };
+    if let Some(why) = report.describe_failure(&study) {
+        screen::note(&format!("error: {why}"));
+    }
     let written = write_reports(&outputs, &report, &study);
     args.study.record(EntryKind::Ab, &study);
     written?;
@@ -370,10 +374,10 @@ fn dry_run(hosts: Option<u32>, bases: &[Plan; 2], runs: usize, permissions: &Per
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         let (described, exit) = run::dry_run(
             hosts,
-            plan,
-            plan,
+            [plan, plan],
             permissions,
             &lint::SHORT_BY_DESIGN.map(str::to_owned),
+            &Purpose::default(),
         )?;
         refused |= exit == Exit::Refused;
         text += &format!("{letter}, {} alternating runs:\n{described}\n", runs / 2);

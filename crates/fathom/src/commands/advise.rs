@@ -1,14 +1,13 @@
 //! `fathom advise`.
 
-use std::path::{Path, PathBuf};
-
 use analysis::policies::{Advice, Need, PolicyKind, advise};
 use analysis::requirement::{self, Metric};
 use clap::ValueHint;
-use model::observation::Observation;
 use model::{Bytes, Nanos};
+use report::numbers::pluralize;
 use serde_json::json;
 
+use super::results;
 use crate::catalogue::{CatalogueArgs, load_catalogue};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -21,9 +20,9 @@ const NEEDS_HEADING: &str = "Needs";
 /// Find the disks and machines that meet a requirement
 #[derive(clap::Args)]
 #[command(
-    long_about = "Finds the disks and machines in the catalogue that meet your needs, with the smallest size and the rates to order, \
-        and says why the others do not. State the needs in flags, or take them from a saved result: its IOPS, throughput and mean \
-        latency. The figures are the catalogue's; test what you get with `fathom verify`.",
+    long_about = "Finds the disks, machines and contracts in the catalogue that meet your needs, with the smallest size and the rates to order, \
+        and says why the others do not. State the needs in flags, or take them from a result or a report that `fathom explain` \
+        reads: its IOPS, throughput and mean latency. The figures are the catalogue's; test what you get with `fathom verify`.",
     after_help = "Examples:\n  fathom advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB\n  \
         fathom advise --from result.fathom"
 )]
@@ -46,10 +45,10 @@ pub struct Args {
     /// Percent of the operations that read
     #[arg(long, value_name = "PERCENT", help_heading = NEEDS_HEADING)]
     read: Option<String>,
-    /// Take the needs from the load of this saved result
-    #[arg(long, value_name = "RESULT", value_hint = ValueHint::FilePath, help_heading = NEEDS_HEADING)]
+    /// Take the needs from this saved result, or report of another tool
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = NEEDS_HEADING)]
     #[arg(conflicts_with_all = ["iops", "mbps", "latency", "block", "read"])]
-    from: Option<PathBuf>,
+    from: Option<String>,
     /// One JSON document for programs
     #[arg(long)]
     json: bool,
@@ -132,12 +131,11 @@ fn parse_percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
     text.as_ref().map(read).transpose()
 }
 
-/// Takes the needs from the first job of a saved result.
-fn need_from_result(file: &Path) -> Result<Need, Faults> {
-    let results = archive::load(file)?;
-    let Some(observation) = Observation::all(&results).into_iter().next() else {
+/// Takes the needs from the first load of a result.
+fn need_from_result(file: &str) -> Result<Need, Faults> {
+    let Some(observation) = results::read(file)?.loads.into_iter().next() else {
         return Err(Faults::usage(
-            Fault::new(format!("{} has measured nothing", file.display())).help("name a result with figures"),
+            Fault::new(format!("{file} has measured nothing")).help("name a result with figures"),
         ));
     };
     let total = &observation.total;
@@ -170,8 +168,17 @@ fn format_text(need: &Need, list: &[Advice]) -> String {
     );
     needs.extend(need.size.map(|size| size.to_string()));
     let mut text = format!("Needed: {}\n", needs.join(", "));
-    for (fits, heading) in [(true, "Enough, by the catalogue"), (false, "Not enough")] {
-        let part: Vec<&Advice> = list.iter().filter(|advice| advice.fits == fits).collect();
+    let is_machine = |advice: &Advice| advice.kind == PolicyKind::Machine;
+    for (fits, machines, heading) in [
+        (true, false, "Enough, by the catalogue"),
+        (true, true, "Machines that allow enough"),
+        (false, false, "Not enough"),
+        (false, true, "Machines that do not allow enough"),
+    ] {
+        let part = list
+            .iter()
+            .filter(|advice| advice.fits == fits && is_machine(advice) == machines);
+        let part: Vec<&Advice> = part.collect();
         if part.is_empty() {
             continue;
         }
@@ -182,13 +189,12 @@ fn format_text(need: &Need, list: &[Advice]) -> String {
             }
             if let Some(rest) = policy.len().checked_sub(MAX_MACHINES + 1) {
                 let name = &policy[0].policy;
-                text += &format!("  {name:<34} {} more machines; all with --json\n", rest + 1);
+                let more = pluralize(rest as u64 + 1, "more machine");
+                text += &format!("  {name:<34} {more}; all with --json\n");
             }
         }
     }
-    let next = list
-        .iter()
-        .find(|advice| advice.fits && advice.kind == PolicyKind::Disk);
+    let next = list.iter().find(|advice| advice.fits && !is_machine(advice));
     if let Some(next) = next {
         let tier = next.tier.iter().map(|tier| ("tier", tier));
         let inputs = { next.inputs.iter() }.map(|(name, value)| (name.as_str(), value));

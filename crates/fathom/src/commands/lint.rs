@@ -5,7 +5,8 @@ use std::path::Path;
 use ::run::targets::TargetError;
 use ::run::targets::guard::Decision;
 use analysis::lint::{self, Intent, Purpose, Test};
-use analysis::requirement;
+use analysis::policies::Burst;
+use analysis::requirement::{self, Clause, Metric};
 use engine::probe::{self, System};
 use model::Nanos;
 use model::environment::Environment;
@@ -13,12 +14,15 @@ use model::finding::{Finding, Severity};
 use model::plan::{Dialect, Plan, Target, TargetKind};
 use report::junit::{self, Case, CaseOutcome, Suite};
 use report::{formats, sarif};
+use study::diagnosis::KnownLimits;
 
 use super::source::{self, SourceArgs};
 use super::study_outputs::{Contents, Form, StudyOutputs};
 use super::warm_up;
+use crate::catalogue::{self, CatalogueArgs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::limits::{self, NamedLimitArgs};
 use crate::outputs::OutputSpec;
 use crate::permissions;
 use crate::preflight;
@@ -36,7 +40,7 @@ use crate::silenced::{self, SilenceArgs};
         file (.toml, .fio), a DiskSpd profile (.xml), a parameter file of Vdbench (.parm), a \
         configuration of Iometer (.icf), or a saved result, which contains its plan.",
     after_help = "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
-        fathom lint --watch 10s --strict fio job.fio\n  fathom lint --out text,sarif=lint.sarif,junit=lint.xml nightly.toml"
+        fathom lint --watch 10s --strict fio job.fio\n  fathom lint --policy aws/gp3 --set size=500GiB --vm m5.large diskspd -b64K -c1G test.dat\n  fathom lint --out text,sarif=lint.sarif,junit=lint.xml nightly.toml"
 )]
 pub struct Args {
     /// Purpose of the test, which some rules depend on
@@ -48,6 +52,14 @@ pub struct Args {
     /// Latency promised for the storage, such as 3ms
     #[arg(long, value_name = "TIME")]
     promised_latency: Option<String>,
+    /// Policy that promises rate and latency; its limits count too
+    #[arg(long, value_name = "NAME|FILE")]
+    policy: Option<String>,
+    /// An input of the policy, such as size=500GiB
+    #[arg(long, value_name = "NAME=VALUE", requires = "policy")]
+    set: Vec<String>,
+    #[command(flatten)]
+    catalogue: CatalogueArgs,
     /// Cache size in front of the disks, for --intent cached-reads
     #[arg(long, value_name = "SIZE")]
     host_cache: Option<String>,
@@ -70,6 +82,9 @@ pub struct Args {
     strict: bool,
     #[command(flatten)]
     source: SourceArgs,
+    // The last, because its heading would apply to others.
+    #[command(flatten)]
+    limits: NamedLimitArgs,
 }
 
 /// Formats of the report.
@@ -83,7 +98,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let outputs = StudyOutputs::new(&spec, None, FORMS)?;
     let silenced = silenced::from_args(&args.silence)?;
-    let purpose = read_purpose(args)?;
     let watch = parse_value::<Nanos>("watch", &args.watch)?;
     let source = source::read(session, &args.source.source)?;
     let plan = source.plan;
@@ -91,7 +105,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let purpose = Purpose {
         warmed: warm_up::load_warmed(&plan),
         capped_depths: source.capped_depths,
-        ..purpose
+        ..read_purpose(args, source.known, &plan)?
     };
     let environment = Environment {
         before: watch.and_then(|time| preflight::watch(session, &plan, time, false)),
@@ -191,17 +205,50 @@ pub(super) fn format_findings(found: &[Finding]) -> String {
     String::from_utf8_lossy(&bytes).into_owned() + &sums
 }
 
-fn read_purpose(args: &Args) -> Result<Purpose, Faults> {
+/// Reads the purpose from the flags, and from the limits that the source itself names.
+fn read_purpose(args: &Args, mut known: KnownLimits, plan: &Plan) -> Result<Purpose, Faults> {
     let named = args.intent.as_deref();
     let intent = named.and_then(|name| Intent::NAMED.iter().find(|(known, _)| *known == name));
+    let stated = limits::from_named(&args.limits, &args.catalogue)?;
+    known.layers.extend(stated.layers);
+    known.bursts.extend(stated.bursts);
+    let mut clauses = Vec::new();
+    if let Some(name) = &args.policy {
+        let inputs = catalogue::parse_pairs(&args.set)?;
+        let resolved = catalogue::resolve_policy(&args.catalogue, name, &inputs)?;
+        let burst = |burst: &Burst| limits::known_burst(resolved.title.clone(), *burst);
+        known.bursts.extend(resolved.bursts.iter().map(burst));
+        known.layers.extend(resolved.layers);
+        clauses = resolved.clauses;
+    }
+    let promised = purpose_of(&known, plan, &clauses);
     Ok(Purpose {
         intent: intent.map(|(_, intent)| *intent),
-        promised_iops: args.promised_iops,
-        promised_latency_ns: parse_promised_latency(args)?,
+        promised_iops: args.promised_iops.or(promised.promised_iops),
+        promised_latency_ns: parse_promised_latency(args)?.or(promised.promised_latency_ns),
         host_cache: parse_value("host-cache", &args.host_cache)?,
         allow_full: args.allow_full,
-        ..Purpose::default()
+        ..promised
     })
+}
+
+/// The purpose of a test behind these limits, and those of its plan, that clauses judge.
+pub(super) fn purpose_of(known: &KnownLimits, plan: &Plan, clauses: &[Clause]) -> Purpose {
+    let target = |is_wanted: fn(Metric) -> bool| {
+        let mut total = clauses.iter().filter(|clause| clause.direction.is_none());
+        Some(total.find(|clause| is_wanted(clause.metric))?.target)
+    };
+    let bursts = known
+        .bursts
+        .iter()
+        .map(|burst| limits::policy_burst(burst).lasts_secs());
+    Purpose {
+        promised_iops: target(|metric| metric == Metric::Iops),
+        promised_latency_ns: target(|metric| matches!(metric, Metric::Mean | Metric::Quantile { .. })),
+        layers: known.layers.iter().chain(&plan.limits).cloned().collect(),
+        burst_ns: bursts.max_by(f64::total_cmp).map(|secs| Nanos((secs * 1e9) as u64)),
+        ..Purpose::default()
+    }
 }
 
 fn parse_promised_latency(args: &Args) -> Result<Option<f64>, Faults> {
@@ -232,14 +279,14 @@ fn parse_value<T: std::str::FromStr<Err: std::fmt::Display>>(
 /// Rules that do not apply to runs of a study, which are short by design.
 pub(super) const SHORT_BY_DESIGN: [&str; 1] = ["SHORT-RUN"];
 
-/// Lints a plan whose purpose is unknown.
-pub(super) fn lint_plan(plan: &Plan, silenced: &[String]) -> Vec<Finding> {
+/// Lints a plan before a dry run.
+pub(super) fn lint_plan(plan: &Plan, silenced: &[String], purpose: &Purpose) -> Vec<Finding> {
     let test = Test {
         plan,
         environment: &survey_environment(plan),
         purpose: &Purpose {
             warmed: warm_up::load_warmed(plan),
-            ..Purpose::default()
+            ..purpose.clone()
         },
     };
     lint::filter_silenced(lint::lint(&test), silenced)

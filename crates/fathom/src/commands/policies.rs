@@ -228,8 +228,14 @@ fn format_figures(resolved: &ResolvedPolicy) -> String {
     let workload = &resolved.workload;
     let pattern = if workload.random { "random" } else { "sequential" };
     text += &format!(
-        "\nTested with\n  {} {pattern}, {} % reads; {} s after {} s of warm-up\n",
-        workload.block, workload.read_percent, workload.duration_secs, workload.warm_up_secs
+        "\nTested with\n  {} {pattern}, {} % reads; {} {}\n",
+        workload.block,
+        workload.read_percent,
+        format_seconds(workload.duration_secs),
+        match workload.warm_up_secs {
+            0.0 => "without warm-up".to_owned(),
+            seconds => format!("after {} of warm-up", format_seconds(seconds)),
+        }
     );
     if let Some(reach) = &resolved.reach {
         text += &screen::wrap_paragraph(&verify::format_reach(reach));
@@ -275,9 +281,10 @@ fn format_consequences(resolved: &ResolvedPolicy) -> String {
             "a"
         };
         text += &format!(
-            "  at {article} latency of {}, this rate needs {depth_min} operations in flight (rate × latency); test with a \
+            "  at {article} latency of {}, this rate needs {} in flight (rate × latency); test with a \
              depth of {depth_recommended}\n",
-            Nanos(latency as u64)
+            Nanos(latency as u64),
+            report::numbers::pluralize(depth_min, "operation")
         );
     }
     match derived.past_burst_secs {

@@ -2,6 +2,7 @@
 
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
+use analysis::lint::Purpose;
 use archive::history::{EntryKind, Subject};
 use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document, JobSpec};
@@ -508,10 +509,10 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         let (described, exit) = run::dry_run(
             session.ranks(),
-            &plan,
-            &plan,
+            [&plan, &plan],
             permissions,
             &lint::SHORT_BY_DESIGN.map(str::to_owned),
+            &Purpose::default(),
         )?;
         refused |= exit == Exit::Refused;
         text += &format!("\n{}:\n{described}", describe_run(next));

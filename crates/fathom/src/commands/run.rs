@@ -5,16 +5,20 @@ use std::path::Path;
 
 use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{PrepareAction, TargetDecision};
+use analysis::lint::Purpose;
+use analysis::requirement::Clause;
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
 use dialects::import::recognise_test;
 use dialects::native::{self, Document, JobSpec, presets};
 use dialects::{Location, convert};
 use model::Nanos;
-use model::finding::Severity;
+use model::finding::{Finding, Severity};
 use model::plan::Plan;
+use model::results::Results;
 use report::{html, words};
 use study::confirm;
+use study::diagnosis::KnownLimits;
 
 use super::{lint, source};
 use crate::exit::Exit;
@@ -65,9 +69,18 @@ pub struct Args {
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     objective: Option<String>,
     #[command(flatten)]
-    limits: LimitArgs,
+    pub(super) limits: LimitArgs,
     #[command(flatten)]
     metadata: MetadataArgs,
+    /// Judge the results, such as 'iops>=4000,p99<=5ms'
+    #[arg(
+        long,
+        value_name = "CLAUSES",
+        help_heading = "Output",
+        long_help = "Judge each job by these clauses, such as 'iops>=4000,p99<=5ms', with the exit codes of `fathom \
+            verify`. The load stays as described; to issue a promised rate for the full time, use `fathom verify`."
+    )]
+    require: Option<String>,
     /// Repeat each step at twice the depth for 10 s, to find limits
     #[arg(long, help_heading = limits::HEADING)]
     confirm: bool,
@@ -92,7 +105,11 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
-    let clauses = judged::read_clauses(&document)?;
+    let required = match &args.require {
+        Some(text) => judged::parse_clauses(text, "--require")?,
+        None => Vec::new(),
+    };
+    let clauses = [judged::read_clauses(&document)?, required.clone()].concat();
     let mut plan = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     let silenced = silenced::from_args(&args.output.silence)?;
@@ -107,6 +124,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
         &limits::list_jobs(&plan),
     )?;
+    let purpose = lint::purpose_of(diagnosed.as_ref().unwrap_or(&KnownLimits::default()), &plan, &required);
     let confirmed = args.confirm.then(|| confirm::add_repetitions(&plan));
     if let Some(confirmed) = &confirmed {
         plan = confirmed.plan.clone();
@@ -116,7 +134,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         ::run::check_engines(&plan).map_err(Faults::from)?;
         session.merge_fleet_plan(&plan)?;
-        let (text, exit) = dry_run(session.ranks(), &plan, &plan, &permissions, &silenced)?;
+        let (text, exit) = dry_run(session.ranks(), [&plan, &plan], &permissions, &silenced, &purpose)?;
         screen::put(&text)?;
         return Ok(exit);
     }
@@ -147,26 +165,39 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());
     }
+    // The verdict itself states that the load was not limited.
+    let purpose = Purpose {
+        promised_latency_ns: None,
+        ..purpose
+    };
+    results
+        .findings
+        .extend(analysis::lint::lint_results(&results, &purpose));
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
+    write_outputs(args, outputs, &results, &clauses)
+}
+
+/// Writes the reports, with the verdict if there are clauses; returns the exit code.
+fn write_outputs(args: &Args, outputs: Outputs, results: &Results, clauses: &[Clause]) -> Result<Exit, Faults> {
     let strict = args.output.strict;
     if clauses.is_empty() {
-        let written = outputs.finish(&results, None);
-        args.output.record(EntryKind::Run, &results, None);
+        let written = outputs.finish(results, None);
+        args.output.record(EntryKind::Run, results, None);
         written?;
-        return Ok(Exit::from_results(&results, strict));
+        return Ok(Exit::from_results(results, strict));
     }
-    let judged = judged::judge(&results, &clauses);
-    let text = judged::render_report(&results) + &judged.text(&clauses);
-    let json = judged.json(&results, &clauses);
+    let judged = judged::judge(results, clauses);
+    let text = judged::render_report(results) + &judged.text(clauses);
+    let json = judged.json(results, clauses);
     let page = match outputs.has_page() {
-        true => html::file(&pages::run(&results, pages::worst_verdict(&judged, &clauses))),
+        true => html::file(&pages::run(results, pages::worst_verdict(&judged, clauses))),
         false => String::new(),
     };
-    let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let written = outputs.finish_with(results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let verdict = Some(judged.outcome().word());
-    args.output.record(EntryKind::Run, &results, verdict);
+    args.output.record(EntryKind::Run, results, verdict);
     written?;
-    Ok(Exit::from_verdict(&results, judged.outcome(), strict))
+    Ok(Exit::from_verdict(results, judged.outcome(), strict))
 }
 
 /// Builds the document of a job file, a preset or flags.
@@ -417,10 +448,10 @@ pub(super) fn apply_options(
 /// omits the targets, because the same path on this host is another target.
 pub(super) fn dry_run(
     hosts: Option<u32>,
-    shown: &Plan,
-    targets_plan: &Plan,
+    [shown, targets_plan]: [&Plan; 2],
     permissions: &Permissions,
     silenced: &[String],
+    purpose: &Purpose,
 ) -> Result<(String, Exit), Faults> {
     if let Some(hosts) = hosts {
         let mut lines = words::plan(shown);
@@ -438,11 +469,12 @@ pub(super) fn dry_run(
     let decisions = ::run::targets::judge(targets_plan, permissions)?;
     let refused = decisions.iter().any(|target| target.decision.refusal().is_some());
     let exit = if refused { Exit::Refused } else { Exit::Done };
-    Ok((describe(shown, &decisions, silenced), exit))
+    let findings = lint::lint_plan(shown, silenced, purpose);
+    Ok((describe(shown, &decisions, &findings), exit))
 }
 
 /// Formats the plan, the action and decision for each target, and findings.
-fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> String {
+fn describe(plan: &Plan, decisions: &[TargetDecision], findings: &[Finding]) -> String {
     let mut lines = words::plan(plan);
     for target in decisions {
         lines.push(String::new());
@@ -462,9 +494,8 @@ fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> S
         }
     }
     lines.push(String::new());
-    let findings = lint::lint_plan(plan, silenced);
     if !findings.is_empty() {
-        lines.push(lint::format_findings(&findings));
+        lines.push(lint::format_findings(findings));
     }
     let logs = plan
         .jobs()

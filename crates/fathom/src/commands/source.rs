@@ -8,14 +8,17 @@ use dialects::diskspd::{self, EventRole, ParseEnv, Processors, Reading, Request,
 use dialects::{iometer, native};
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
+use study::diagnosis::KnownLimits;
 
 use super::fio_plan::fio_plan;
 use super::{results, run};
+use crate::catalogue::CatalogueArgs;
 use crate::command_line;
 use crate::drop_in::{self, diskspd::local_env::LocalEnv};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
+use crate::limits;
 use crate::session::Session;
 use crate::user_file;
 
@@ -43,6 +46,8 @@ pub struct Source {
     pub capped_depths: Vec<(String, u32)>,
     /// Findings about the source that the plan does not show, for `lint`.
     pub findings: Vec<Finding>,
+    /// Limits of flags of `fathom run`, for `lint`.
+    pub known: KnownLimits,
 }
 
 impl From<Plan> for Source {
@@ -53,6 +58,7 @@ impl From<Plan> for Source {
             differs: Vec::new(),
             capped_depths: Vec::new(),
             findings: Vec::new(),
+            known: KnownLimits::default(),
         }
     }
 }
@@ -66,12 +72,12 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
     let (first, rest) = words.split_first().expect("clap asks for a source");
     match (first.as_str(), rest) {
         ("diskspd", line) => read_diskspd(line),
-        ("native", flags) => read_flags(session, flags).map(Source::from),
+        ("native", flags) => read_flags(session, flags),
         ("fio", line) => fio_plan(line),
         ("iometer", line) => read_iometer(line),
         ("vdbench", line) => read_vdbench(line),
         // A file or dialect must come before its options.
-        (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
+        (flag, _) if flag.starts_with("--") => read_flags(session, words),
         (file, []) => read_file(file),
         (_, [second, ..]) => {
             let fault = Fault::new(format!("cannot read `{first}` and `{second}` together"));
@@ -86,11 +92,14 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
     }
 }
 
-fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
+fn read_flags(session: &Session, flags: &[String]) -> Result<Source, Faults> {
     let args = run::parse(flags).map_err(|error| {
         Faults::usage(command_line::fault_from_clap(&error).help("`fathom run --help` lists the flags"))
     })?;
-    Ok(native::lower(&run::build_document(session, &args)?)?)
+    Ok(Source {
+        known: limits::from_args(&args.limits, &CatalogueArgs::default())?,
+        ..Source::from(native::lower(&run::build_document(session, &args)?)?)
+    })
 }
 
 /// Reads a file by its extension or content: a profile, a job file, or else a saved result.

@@ -8,12 +8,13 @@ use model::stats::{Support, support};
 use report::diagnosis::format_sentence;
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
+use report::html::path::io_path_of_report;
 use report::html::run::{
     KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane_chart,
     requirement_from_result, shared_limits_section,
 };
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
-use study::explain::{ExplainedLoad, Explanation};
+use study::explain::{DISCLAIMER, ExplainedLoad, Explanation};
 
 /// Quantiles of sources with a whole distribution.
 const SHOWN_QUANTILES: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -63,6 +64,11 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
             ..Section::default()
         }),
     );
+    sections.push(Section {
+        title: "What these figures do not show".into(),
+        blocks: vec![Block::Text(DISCLAIMER.into())],
+        ..Section::default()
+    });
     let mut page = Page {
         table: None,
         title: describe_load(explanation).unwrap_or_else(|| source.file.clone()),
@@ -277,9 +283,9 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
         tile("Throughput", format!("{} MB/s", rough(bytes / 1e6)), mib)
     }));
     let latency = total.waited();
-    let in_flight = seen.in_flight().map(|in_flight| {
-        let depth_text = seen.load.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
-        format!("{in_flight:.1}{depth_text} in flight on average")
+    let in_flight = analysis::identities::estimate_queue_fill(seen).map(|found| {
+        let depth_text = found.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
+        format!("{:.1}{depth_text} in flight on average", found.in_flight)
     });
     tiles.extend(
         latency
@@ -324,6 +330,7 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
             rows: rows.collect(),
         }));
     }
+    blocks.extend(io_path_of_report(seen, &load.diagnosis).map(Block::Path));
     for chart in [
         over_time(&id("iops"), seen),
         percentiles(&id("percentiles"), seen),

@@ -140,10 +140,10 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usi
     };
     let bars = |index: &usize| {
         let (index, name) = (*index, names.get(*index)?);
-        let described = first
+        let values = first
             .iter()
             .map(|change| (change.figure.name(), value(index, change).map(|value| value / ns)));
-        Some(Series::over_names(name.clone(), Form::Points, described))
+        Some(Series::over_names(name.clone(), Form::Points, values))
     };
     Some(Chart {
         id: format!("{prefix}latencies"),

@@ -426,7 +426,7 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         .collect();
     series.words = judged()
         .map(|(_, judged, value)| {
-            let value = group_thousands(&judged.clause.metric.show(value));
+            let value = group_thousands(&judged.clause.show(value));
             format!("{value}, {}", judged.outcome.word())
         })
         .collect();
@@ -519,10 +519,10 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let (unit, ns) = time_unit(slowest / 4.0);
     let marks = latency_limits(workloads, ns);
     let bars = |name: String, figure: &dyn Fn(&Observation) -> Option<f64>| {
-        let described = seen
+        let values = seen
             .iter()
             .map(|(name, seen)| (name.clone(), figure(seen).map(|value| value / ns)));
-        Series::over_names(name, Form::Bars, described)
+        Series::over_names(name, Form::Bars, values)
     };
     let chart = Chart {
         id: "latencies".into(),
@@ -608,8 +608,8 @@ fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
                 judged.outcome.word().to_owned(),
                 judged
                     .value
-                    .map_or("-".into(), |value| group_thousands(&judged.clause.metric.show(value))),
-                group_thousands(&judged.clause.metric.show(judged.clause.target)),
+                    .map_or("-".into(), |value| group_thousands(&judged.clause.show(value))),
+                group_thousands(&judged.clause.show(judged.clause.target)),
                 group_thousands(&judged.reason),
             ]
         })

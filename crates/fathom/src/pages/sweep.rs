@@ -120,6 +120,7 @@ fn title(parameter: Parameter) -> &'static str {
         Parameter::Rate => "Achieved rate over requested rate",
         Parameter::Block => "Rate over block size",
         Parameter::Read => "Rate over share of reads",
+        Parameter::Access => "Rate over access pattern",
     }
 }
 
@@ -204,11 +205,9 @@ fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         .collect();
     let mut measured = Series::new("measured", Form::Points, points.iter().copied()).tone(Tone::Total);
     let half = |sign: f64| {
-        let described = knee
-            .points
-            .iter()
-            .map(|point| point.iops_half_width.map(|half| point.iops + sign * half));
-        described.collect::<Vec<_>>()
+        let points = knee.points.iter();
+        let ends = points.map(|point| point.iops_half_width.map(|half| point.iops + sign * half));
+        ends.collect::<Vec<_>>()
     };
     let measured_intervals = knee.points.iter().any(|point| point.iops_half_width.is_some());
     if measured_intervals {

@@ -22,7 +22,7 @@ fn figures_are_saved_and_compared_with_a_baseline() {
     baseline(&["import", &report, "--name", "disk-a", "--replace"]).expect(0, &[]);
     baseline(&["import", &report, "--name", "../x"]).expect(4, &["cannot be the name of a baseline"]);
     fs::write(kept.join("baselines/foreign.json"), "{}").unwrap();
-    baseline(&["list"]).expect(0, &["disk-a", "a text report of DiskSpd", "foreign.json"]);
+    baseline(&["list"]).expect(6, &["disk-a", "a text report of DiskSpd", "foreign.json"]);
     fs::remove_file(kept.join("baselines/foreign.json")).unwrap();
     baseline(&["show", "disk-a"]).expect(0, &["7,177", "8.91 ms", "23.8 ms"]);
 
@@ -63,7 +63,7 @@ fn figures_with_invalidating_findings_are_not_judged() {
     let sparse = File::create(folder.path().join("sparse")).unwrap();
     sparse.set_len(16 << 20).unwrap();
     fs::write(folder.path().join("full"), vec![7; 16 << 20]).unwrap();
-    for (target, saved) in [("full", "a.fathom"), ("sparse", "b.fathom")] {
+    for (target, saved) in [("full", "a.fathom"), ("sparse", "b.fathom"), ("full", "c.fathom")] {
         let flags = "--silence IN-MEMORY --time 300ms --warm-up 0s -q";
         run(&format!("run --target {target} {flags} --save {saved}")).expect(0, &[]);
     }
@@ -73,6 +73,10 @@ fn figures_with_invalidating_findings_are_not_judged() {
     ran.out.assert_lacks(&["  better", "  worse"]);
     let ran = run("compare a.fathom b.fathom");
     ran.expect(0, &["doubtful", "invalidating findings", "HOLES"]);
+    run("report a.fathom b.fathom c.fathom -o three.html").expect(0, &[]);
+    let page = fs::read_to_string(folder.path().join("three.html")).unwrap();
+    assert!(page.contains("DOUBTFUL") && page.contains("b.fathom"), "{page}");
+    run("compare a.fathom b.fathom c.fathom").expect(0, &["doubtful"]);
     let ran = run("ab sparse full --time 100ms --warm-up 0s -q --save ab.fathom --report ab.html");
     let expected = [
         "but findings invalidate the figures",
@@ -93,5 +97,10 @@ fn a_comparison_whose_runs_failed_names_the_error() {
     let flags = "--time 300ms --warm-up 0s -q --target".split(' ');
     let words = ["ab", "--block 4k", "--block 8k"].into_iter().chain(flags);
     let ran = fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
-    ran.expect(1, &["No comparison", "WORKER-FAILED (A)", "WORKER-FAILED (B)", "error"]);
+    ran.expect(1, &["No comparison", "WORKER-FAILED (A)", "WORKER-FAILED (B)"]);
+    assert!(
+        ran.err.contains("error: no two pairs of runs are complete: "),
+        "{}",
+        ran.err
+    );
 }

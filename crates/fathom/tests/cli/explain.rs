@@ -182,7 +182,7 @@ fn a_promise_is_judged() {
         "so this is the mean of all operations",
         "PASS PASS iops >= 4000: 4001",
         "PASS read.mean <= 3 ms: 1.01 ms",
-        "PASS write.mean <= 3 ms: 469 us",
+        "PASS write.mean <= 3 ms: 0.469 ms",
         "N = 3.40 operations were in flight on average, with a queue depth of 4",
         "N = 1.44 operations were in flight on average, with a queue depth of 2",
         "a full queue would reach 5,618 operations per second",
@@ -206,6 +206,14 @@ fn a_promise_is_judged() {
         let arguments = ["explain", &report, "--require", "mean<=20ms"];
         fathom(&[&arguments[..], strict].concat()).expect(code, &["PASS mean <= 20 ms", "SHORT-RUN"]);
     }
+    // The page shows the layers that the limits name, and the same disclaimer as the text.
+    assert!(ran.out.contains("A synthetic load never equals"), "{}", ran.out);
+    let page = fathom_line(&format!("report {figures} --vm Standard_D8ds_v4 --disk P30 -o -"));
+    let page = page
+        .expect(0, &["A synthetic load never equals"])
+        .out
+        .replace('\u{a0}', " ");
+    assert!(page.contains("From ") && page.contains("Limit: "), "{page}");
     fathom(&["explain", &figures, "--require", "speed>=3"]).expect(4, &["--require speed>=3"]);
 }
 
@@ -262,7 +270,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         &[
             ": meets iops &gt;= 3,000 and p99 &lt;= 3 ms</title>",
             // The slower of reads and writes, which all operations together do not exceed.
-            "602 us (95 %: ",
+            "0.602 ms (95 %: ",
         ],
     );
     made(

@@ -522,6 +522,16 @@ fn advice_names_the_disk_to_order() {
     fathom(&["advise", "--latency", "3"]).expect(4, &["has no unit"]);
     let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
     fathom(&["advise", "--from", text(&saved)]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);
+    let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/diskspd/legacy/report.txt");
+    fathom(&["advise", "--from", text(&report)]).expect(0, &["Needed: "]);
+    fathom_line("advise --iops 4000 --latency 3ms").expect(
+        0,
+        &[
+            "provider-sla/ssd-ultra             size 373 GiB",
+            "Machines that allow enough\n  aws/vm",
+        ],
+    );
+    fathom_line("advise --iops 9000000").expect(0, &["Machines that do not allow enough\n  aws/vm"]);
     fathom(&["advise", "--from", "/none/results.json"]).expect(3, &["cannot read"]);
 }
 

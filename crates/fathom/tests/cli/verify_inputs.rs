@@ -264,3 +264,64 @@ fn a_metadata_service_that_is_silent_is_named_in_the_report() {
     assert!(flat.contains(&format!("Note: {why}")), "{ran:#?}");
     assert!(ran.err.contains(&why), "{ran:#?}");
 }
+
+/// Serves 4 operations in parallel, each in 1 ms.
+const DISK: &str = "[[job]]\ntarget = \"simulated:disk\"\nwarm-up = \"0s\"\ntime = \"1s\"\ndepth = 4\n\
+                    [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"1ms\"\n";
+
+/// The load stays as described; the exit codes are those of `verify`.
+#[test]
+fn a_run_judges_by_requirements() {
+    let folder = folder();
+    let job = file(folder.path(), "job.toml", DISK);
+    let run = |clauses: &str| fathom(&["run", text(&job), "-q", "--require", clauses]);
+    run("iops>=1000,mean<=2ms").expect(0, &["Judged by iops >= 1000, mean <= 2 ms", "PASS"]);
+    let paced = |clauses: &str| fathom(&["run", text(&job), "-q", "--rate", "1000iops", "--require", clauses]);
+    paced("p50<=500us").expect(1, &["FAIL", "1000 us: 2 times the limit"]);
+    run("iops>=1000,p50<=500us").expect(2, &["INCONCLUSIVE", "repeat with the promised rate"]);
+    run("p99<=5").expect(4, &["--require", "has no unit"]);
+    // The failure of one job does not concern the other.
+    let faulty = DISK.replace("disk", "faulty") + "fault = \"operation 600 errno 5\"\n";
+    let (faulty_job, faulty_device) = faulty.split_at(faulty.find("[simulated").unwrap());
+    let both = file(
+        folder.path(),
+        "both.toml",
+        &format!("{faulty_job}{DISK}{faulty_device}"),
+    );
+    let ran = fathom(&["run", text(&both), "-q", "--require", "iops>=1000"]);
+    let judged = ran
+        .expect(1, &["Judged by"])
+        .out
+        .split("Judged by")
+        .nth(1)
+        .unwrap()
+        .to_owned();
+    let (failed, good) = judged.split_once("job2\n").unwrap();
+    assert!(
+        failed.contains("a read failed") && !good.contains("a read failed"),
+        "{judged}"
+    );
+}
+
+#[test]
+fn limits_and_policies_are_known_before_a_run() {
+    let folder = folder();
+    let target = folder.path().join("file");
+    let words = format!(
+        "--target {} --size 16m --block 1m --time 60s --warm-up 1s",
+        text(&target)
+    );
+    let words = split_words(&words);
+    let lint = |more: &[&str]| fathom(&[&["lint"], more, &["native"], &words[..]].concat());
+    assert!(!lint(&[]).expect(0, &[]).out.contains("BURST-WINDOW"));
+    lint(&["--disk", "aws/gp2:size=100GiB"]).expect(0, &["warning BURST-WINDOW", "lasts 2000 s"]);
+    let narrow = ["--promised-iops", "3000", "--cap", "VM:mbps=100,kind=vm"];
+    lint(&narrow).expect(0, &["BW-BINDS-FIRST", "VM is limited to 95 IOPS by 100 MB/s, not 3000"]);
+    lint(&["--policy", "aws/gp2", "--set", "size=100GiB"]).expect(3, &["BURST-WINDOW", "UNCAPPED-SLA"]);
+    lint(&["--set", "size=100GiB"]).expect(4, &["--policy"]);
+    // `run` states them itself, also after `native`.
+    let stated = ["--disk", "aws/gp2:size=100GiB"];
+    fathom(&[&["lint", "native"], &words[..], &stated].concat()).expect(0, &["BURST-WINDOW"]);
+    let dry = ["--dry-run", "--require", "iops>=3000", "--cap", "VM:mbps=100,kind=vm"];
+    fathom(&[&["run"], &words[..], &dry].concat()).expect(0, &["BW-BINDS-FIRST"]);
+}

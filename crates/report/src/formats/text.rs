@@ -237,7 +237,7 @@ fn write_first_and_last_end(jobs: &[JobSummary], out: &mut dyn Write) -> io::Res
     let first = ended.iter().min_by_key(|(at, rank)| (*at, rank.rank));
     let last = ended.iter().max_by_key(|(at, rank)| (*at, rank.rank));
     if let (Some((first, first_results)), Some((last, last_results))) = (first, last)
-        && first_results.rank != last_results.rank
+        && duration(*first) != duration(*last)
     {
         writeln!(
             out,
@@ -337,6 +337,15 @@ fn write_latencies(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Wr
     }
     if let Some(flush) = &job.flush {
         write_latency_row(("flush", width), &flush.latency, &mut marks, out)?;
+    }
+    // A column for it would not fit in 80.
+    let measured = rows
+        .iter()
+        .filter(|(name, figures)| *name != "total" && !figures.latency.percentiles.is_empty());
+    let fastest = measured.map(|(name, figures)| format!("{name} {}", Nanos(figures.latency.min_ns)));
+    let fastest: Vec<String> = fastest.collect();
+    if !fastest.is_empty() {
+        writeln!(out, "  {:<8} {}", "min", fastest.join(", "))?;
     }
     if rows.iter().any(|(_, figures)| figures.service.is_some()) {
         writeln!(

@@ -53,11 +53,7 @@ fn is_bound_together(before: Option<char>, after: &str) -> bool {
 
 /// Formats code, without line breaks at the hyphens of options.
 pub(super) fn command(code: &str) -> String {
-    let option = |word: &str| match word.starts_with('-') {
-        true => format!("<span class=\"option\">{}</span>", text(word)),
-        false => text(word),
-    };
-    code.split(' ').map(option).collect::<Vec<_>>().join(" ")
+    keep_options_whole(&text(code))
 }
 
 /// Formats a command in a box of its own, which breaks lines only at spaces.
@@ -76,9 +72,13 @@ pub(super) fn command_box(code: &str) -> String {
 
 /// Keeps browsers from breaking lines at the hyphens of options in escaped text.
 fn keep_options_whole(escaped: &str) -> String {
-    let word = |word: &str| match word.starts_with("--") {
-        true => format!("<span class=\"option\">{word}</span>"),
-        false => word.to_owned(),
+    let word = |word: &str| {
+        let (bracket, option) = word.split_at(usize::from(word.starts_with('(')));
+        let name = option.strip_prefix('-').unwrap_or_default();
+        match name.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphabetic()) {
+            true => format!("{bracket}<span class=\"option\">{option}</span>"),
+            false => word.to_owned(),
+        }
     };
     escaped.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
@@ -86,19 +86,13 @@ fn keep_options_whole(escaped: &str) -> String {
 /// Formats prose for an element: text between backticks becomes code, and other numbers get commas
 /// between thousands.
 pub(super) fn prose(sentence: &str) -> String {
-    let format_number = |part: &str| {
-        let escaped = text_with_nbsp(&crate::numbers::group_thousands(part));
-        match escaped.contains("--") {
-            true => keep_options_whole(&escaped),
-            false => escaped,
-        }
-    };
+    let escape_part = |part: &str| keep_options_whole(&text_with_nbsp(&crate::numbers::group_thousands(part)));
     let parts: Vec<&str> = sentence.split('`').collect();
     if parts.len().is_multiple_of(2) {
-        return format_number(sentence);
+        return escape_part(sentence);
     }
     let marked = parts.iter().enumerate().map(|(index, part)| match index % 2 {
-        0 => format_number(part),
+        0 => escape_part(part),
         _ => format!("<code>{}</code>", command(part)),
     });
     marked.collect()
@@ -182,6 +176,18 @@ mod tests {
             "look with <code>iostat &lt;x&gt;</code>, &amp; wait"
         );
         assert_eq!(prose("a ` alone"), "a ` alone");
+    }
+
+    /// Names of findings and other words with hyphens may be broken.
+    #[test]
+    fn options_stay_on_one_line() {
+        assert_eq!(
+            prose("NOT-STEADY: measure for longer (--time 300s, or -Sh), a mixed-Case word at -3"),
+            "NOT-STEADY: measure for longer (<span class=\"option\">--time</span> 300s, or \
+             <span class=\"option\">-Sh),</span> a mixed-Case word at -3"
+        );
+        let of_command = "fathom <span class=\"option\">--path</span> a-b -";
+        assert_eq!(command("fathom --path a-b -"), of_command);
     }
 
     #[test]

@@ -3,10 +3,12 @@
 
 use model::diagnosis::{Answer, Diagnosis};
 use model::environment::TargetFacts;
+use model::observation::Observation;
 use model::plan::{CachePath, Job, StoragePath};
 use model::results::{JobResults, Results};
 
 use crate::diagnosis::{format_use, list_sources};
+use crate::numbers::pluralize;
 
 /// The label of the layer that limits the rate.
 pub(super) const BOTTLENECK: &str = "Bottleneck";
@@ -78,33 +80,14 @@ pub(super) fn build_io_path(
     });
     layers.push(system_layer(plan, target, answer_is(Answer::QueueAbove)));
     let remote = add_target_layers(target, &environment.host.name, answer_is(Answer::Network), &mut layers);
-    let (requested_caps, other_caps): (Vec<Layer>, Vec<Layer>) = diagnosis
-        .map(cap_layers)
-        .unwrap_or_default()
-        .into_iter()
-        .partition(|layer| layer.name == REQUESTED_RATE);
+    let (requested_caps, other_caps) = diagnosis.map(cap_layers).unwrap_or_default();
     let known_cap = requested_caps.iter().chain(&other_caps).any(|layer| layer.binds);
     // Named limits act before the device, and this program paces the load.
     let last = layers.len() - 1;
     let at = if last >= 3 { last } else { layers.len() };
     layers.splice(at..at, storage_layer(&plan.storage).into_iter().chain(other_caps));
     layers.splice(1..1, requested_caps);
-    let is_device_limit = matches!(
-        answer,
-        Some(
-            Answer::Saturated
-                | Answer::LatencyBound
-                | Answer::BurstEnd
-                | Answer::SlcCliff
-                | Answer::Drift
-                | Answer::ThrottleQuantum
-                | Answer::Thermal
-                | Answer::GarbageCollection
-                | Answer::Noisy
-                | Answer::Stall
-        )
-    );
-    if (is_device_limit || answer_is(Answer::Cap))
+    if (answer.is_some_and(is_limit_of_device) || answer_is(Answer::Cap))
         && !known_cap
         && let Some(device) = layers.last_mut()
     {
@@ -113,17 +96,93 @@ pub(super) fn build_io_path(
     Some(IoPath {
         title: format!("From {} to {}", plan.name, target.path),
         layers,
-        hops: match plan.storage.hops.unwrap_or(remote) {
-            0 if plan.storage.hops.is_some() => {
-                "According to the test, operations cross no network on this path.".into()
-            }
-            0 => "No network crossing is known on this path.".into(),
-            1 => "Operations cross a network once on this path.".into(),
-            many => format!("Operations cross a network {many} times on this path."),
-        },
+        hops: describe_hops(&plan.storage, remote),
         sentence: diagnosis.map_or_else(String::new, |diagnosis| diagnosis.sentence.clone()),
         sources: diagnosis.map_or_else(String::new, |diagnosis| list_sources(&diagnosis.layers)),
     })
+}
+
+/// Creates the path of a load that another tool measured; `None` if no limit on it is known.
+pub fn io_path_of_report(seen: &Observation, diagnosis: &Diagnosis) -> Option<IoPath> {
+    let (requested_caps, caps) = cap_layers(diagnosis);
+    if caps.is_empty() {
+        return None;
+    }
+    let load = &seen.load;
+    let target = match &load.targets[..] {
+        [] => "the target".to_owned(),
+        [one] => one.clone(),
+        many => format!("{} targets", many.len()),
+    };
+    let workers = load.workers.map(|workers| pluralize(workers.into(), "worker"));
+    let depth = load.depth.map(|depth| format!("up to {depth} in flight"));
+    let mut layers = vec![Layer {
+        name: "Program".into(),
+        facts: [Some(seen.tool.clone()), workers, depth]
+            .into_iter()
+            .flatten()
+            .collect(),
+        binds: diagnosis.answer == Answer::Generator,
+        ..Layer::default()
+    }];
+    layers.extend(requested_caps);
+    layers.extend(load.direct.map(|direct| Layer {
+        name: "Operating system".into(),
+        facts: vec![describe_cache(direct)],
+        ..Layer::default()
+    }));
+    layers.extend(storage_layer(&load.storage));
+    layers.extend(caps);
+    layers.push(Layer {
+        name: "Target".into(),
+        facts: [Some(target.clone()), load.size.map(|size| size.to_string())]
+            .into_iter()
+            .flatten()
+            .collect(),
+        binds: is_limit_of_device(diagnosis.answer),
+        ..Layer::default()
+    });
+    Some(IoPath {
+        title: format!("From {} to {target}", seen.name),
+        layers,
+        hops: describe_hops(&load.storage, 0),
+        sentence: diagnosis.sentence.clone(),
+        sources: list_sources(&diagnosis.layers),
+    })
+}
+
+/// True if the device, or what is behind it, is the limit.
+fn is_limit_of_device(answer: Answer) -> bool {
+    matches!(
+        answer,
+        Answer::Saturated
+            | Answer::LatencyBound
+            | Answer::BurstEnd
+            | Answer::SlcCliff
+            | Answer::Drift
+            | Answer::ThrottleQuantum
+            | Answer::Thermal
+            | Answer::GarbageCollection
+            | Answer::Noisy
+            | Answer::Stall
+    )
+}
+
+/// Describes the network crossings: those that the test states, or else the known ones.
+fn describe_hops(storage: &StoragePath, known: u32) -> String {
+    match storage.hops.unwrap_or(known) {
+        0 if storage.hops.is_some() => "According to the test, operations cross no network on this path.".into(),
+        0 => "No network crossing is known on this path.".into(),
+        1 => "Operations cross a network once on this path.".into(),
+        many => format!("Operations cross a network {many} times on this path."),
+    }
+}
+
+fn describe_cache(direct: bool) -> String {
+    match direct {
+        true => "bypassing the page cache".into(),
+        false => "through the page cache".into(),
+    }
 }
 
 fn program_layer(host: &str, plan: &Job, found: &JobResults, binds: bool) -> Layer {
@@ -142,11 +201,7 @@ fn program_layer(host: &str, plan: &Job, found: &JobResults, binds: bool) -> Lay
 fn system_layer(plan: &Job, target: &TargetFacts, binds: bool) -> Layer {
     let mut streams = plan.workers.iter().flat_map(|worker| &worker.streams);
     let direct = streams.all(|stream| stream.cache.direct);
-    let mut facts = vec![if direct {
-        "bypassing the page cache".to_owned()
-    } else {
-        "through the page cache".to_owned()
-    }];
+    let mut facts = vec![describe_cache(direct)];
     if let Some(device) = target.devices.first() {
         facts.extend(
             device
@@ -244,8 +299,8 @@ fn storage_layer(storage: &StoragePath) -> Option<Layer> {
     })
 }
 
-/// The layers of named limits.
-fn cap_layers(diagnosis: &Diagnosis) -> Vec<Layer> {
+/// The layers of the requested rate and of the other named limits.
+fn cap_layers(diagnosis: &Diagnosis) -> (Vec<Layer>, Vec<Layer>) {
     let is_cap = diagnosis.answer == Answer::Cap;
     let limit_layer = |layer: &model::diagnosis::LayerUse| Layer {
         name: format!("Limit: {}", layer.layer),
@@ -265,5 +320,5 @@ fn cap_layers(diagnosis: &Diagnosis) -> Vec<Layer> {
     {
         fullest.binds = true;
     }
-    layers
+    layers.into_iter().partition(|layer| layer.name == REQUESTED_RATE)
 }

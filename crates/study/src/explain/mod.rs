@@ -6,6 +6,7 @@ mod sentences;
 use std::collections::BTreeMap;
 
 use analysis::caps::Layer;
+use analysis::compare::names_place;
 use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
 use analysis::identities::{self, PercentileRow, Purpose, QueueFill};
 use analysis::limit_use::{LimitUse, limit_uses};
@@ -23,6 +24,10 @@ use crate::verify::TestLength;
 
 /// Version of the explanation's format.
 pub const FORMAT_VERSION: u32 = 1;
+
+/// What figures of any result do not show.
+pub const DISCLAIMER: &str =
+    "A synthetic load never equals that of a real program: compare these figures with others of the same load.";
 
 /// The origin of a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -136,7 +141,7 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
     let is_sum = observation.at_once.is_some_and(|at_once| at_once.is_sum);
     // A warning about a device or a file concerns every load, unless it names other loads.
     let concerns_load = |remark: &&Finding| {
-        let names = |name: &str| remark.at.iter().any(|at| at.split(", ").any(|place| place == name));
+        let names = |name: &str| names_place(remark, name);
         let names_other = || remark.severity == Severity::Error || others.iter().any(|other| names(&other.name));
         is_sum || remark.at.is_none() || names(&observation.name) || !names_other()
     };

@@ -166,12 +166,10 @@ fn describe_directions(load: &Observation) -> Option<String> {
 }
 
 fn describe_in_flight(load: &Observation, found: &QueueFill) -> String {
-    // Operations in flight at the start of the window count with their whole latency.
-    let in_flight = match (found.depth, found.share) {
-        (Some(depth), Some(share)) if share <= 1.0 + found.tolerance => found.in_flight.min(depth as f64),
-        _ => found.in_flight,
-    };
-    let law = format!("By Little's law (rate × latency) N = {in_flight:.2} operations were in flight on average");
+    let law = format!(
+        "By Little's law (rate × latency) N = {:.2} operations were in flight on average",
+        found.in_flight
+    );
     let (Some(depth), Some(share)) = (found.depth, found.share) else {
         let stated = load.stated.in_flight;
         let stated = stated.map_or_else(String::new, |stated| format!(" (the report states {stated:.1})"));

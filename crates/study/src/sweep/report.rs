@@ -220,6 +220,7 @@ impl Report {
         notes.extend(list_contradicted(&study.runs, limit.as_ref()));
         notes.extend(list_cut_short(&study.runs));
         notes.extend(list_warnings(&rows, &study.runs));
+        notes.extend(has_one_operation_each(&rows).then(|| ONE_OPERATION_EACH.to_owned()));
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
         notes.extend(axis.map(|(_, parameter)| {
             format!(
@@ -241,13 +242,34 @@ impl Report {
     }
 }
 
+/// What to expect of more workers with one operation each.
+const ONE_OPERATION_EACH: &str = "Each worker has one operation in flight, so more workers raise the rate until the \
+    device serves as many operations in parallel. An asynchronous engine with a greater depth reaches the same rate \
+    with few workers, and gains little from more.";
+
+/// True if the workers were varied and each had one operation in flight, as synchronous engines do.
+pub(super) fn has_one_operation_each(rows: &[Row]) -> bool {
+    let workers = |row: &Row| {
+        let mut settings = row.settings.iter();
+        settings
+            .find(|setting| setting.name == Parameter::Workers.name())?
+            .number
+    };
+    let is_single = |row: &Row| workers(row).is_some_and(|workers| row.in_flight == Some(workers as u64));
+    rows.len() > 1 && rows.iter().all(is_single)
+}
+
 /// Sorts by curve, then by load.
 fn compare_settings(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) -> std::cmp::Ordering {
     let axis = rules::load_axis(varied).map(|(index, _)| index);
     let others = (0..varied.len()).filter(|index| Some(*index) != axis);
     let number =
         |settings: &[Setting], index: usize| settings.get(index).and_then(|setting| setting.number).unwrap_or(0.0);
-    let compare_by = |index: usize| number(a, index).total_cmp(&number(b, index));
+    let word = |settings: &[Setting], index: usize| settings.get(index).map(|setting| setting.value.clone());
+    let compare_by = |index: usize| {
+        let order = number(a, index).total_cmp(&number(b, index));
+        order.then_with(|| word(a, index).cmp(&word(b, index)))
+    };
     others
         .chain(axis)
         .map(compare_by)
@@ -272,11 +294,17 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
         let n = latency.samples.unwrap_or(0);
         (model::stats::support(share, n) != model::stats::Support::None).then(|| latency.quantile(share))?
     };
+    // A sweep over rates looks for those that are not reached.
+    let offers_rates = run
+        .settings
+        .iter()
+        .any(|setting| setting.name == Parameter::Rate.name());
     let mut warnings: Vec<String> = run
         .results
         .findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)
+        .filter(|finding| !(offers_rates && finding.rule == "RATE-NOT-KEPT"))
         .map(|finding| finding.rule.to_string())
         .collect();
     warnings.dedup();

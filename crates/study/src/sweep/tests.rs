@@ -101,6 +101,37 @@ fn run_disturbed_sweep(
     (sweep.finish("sweep", false).unwrap(), order)
 }
 
+/// With one operation per worker, only more workers load a device further.
+#[test]
+fn a_sweep_over_single_operations_states_what_to_expect() {
+    let report = |over: &str| {
+        let (study, _) = run_sweep(settings(&[over]), 8.0, 100.0);
+        Report::from_study(&study, None).unwrap()
+    };
+    let states = |report: &Report| report.notes.iter().any(|note| note.contains("one operation in flight"));
+    let mut workers = report("workers=1..16");
+    assert!(states(&workers) && !states(&report("depth=1..16")));
+    let is_single = super::report::has_one_operation_each;
+    assert!(is_single(&workers.rows));
+    workers.rows[0].in_flight = Some(32);
+    assert!(!is_single(&workers.rows), "asynchronous");
+}
+
+/// Names have no number, so their words decide the order.
+#[test]
+fn patterns_are_sorted_by_name() {
+    let mut sweep = Sweep::new(SweepSettings {
+        refine: false,
+        ..settings(&["access=sequential,random"])
+    });
+    while let Some(next) = sweep.next_run() {
+        sweep.record(next.clone(), run_results(1, 1000.0, next.time));
+    }
+    let report = Report::from_study(&sweep.finish("sweep", false).unwrap(), None).unwrap();
+    let values: Vec<&str> = report.rows.iter().map(|row| &*row.settings[0].value).collect();
+    assert_eq!((values, report.curves.len()), (vec!["random", "sequential"], 0));
+}
+
 #[test]
 fn a_sweep_finds_the_knee_and_encloses_it() {
     let (study, order) = run_sweep(settings(&["depth=1..512"]), 8.0, 100.0);
@@ -357,6 +388,25 @@ fn drift_is_reported() {
     }
     let report = Report::from_study(&sweep.finish("sweep", false).unwrap(), None).unwrap();
     assert!(report.notes[0].contains("something else changed"), "{:?}", report.notes);
+}
+
+/// A sweep over rates looks for those that are not reached; of a depth it is a warning.
+#[test]
+fn a_missed_rate_is_no_warning_where_rates_are_offered() {
+    let warns = |over: &str| {
+        let mut sweep = Sweep::new(SweepSettings {
+            refine: false,
+            ..settings(&[over])
+        });
+        while let Some(next) = sweep.next_run() {
+            let mut results = run_results(1, 1000.0, next.time);
+            results.findings = vec![Finding::new("RATE-NOT-KEPT", Severity::Warning, "missed")];
+            sweep.record(next, results);
+        }
+        let report = Report::from_study(&sweep.finish("sweep", false).unwrap(), None).unwrap();
+        report.notes.iter().any(|note| note.contains("RATE-NOT-KEPT"))
+    };
+    assert_eq!([warns("rate=1000,64000"), warns("depth=1,2")], [false, true]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Parses varied parameters: `depth=1..512`, `block=4k,64k`, `read=0..100+25`.
+//! Parses varied parameters: `depth=1..512`, `block=4k,64k`, `access=random,sequential`.
 
 use model::Bytes;
 use model::study::{Parameter, Setting, VariedParameter};
@@ -38,28 +38,38 @@ pub fn parse_varied(text: &str) -> Result<VariedParameter, String> {
         let names: Vec<&str> = Parameter::ALL.map(Parameter::name).to_vec();
         format!("`{name}` cannot be varied; these can: {}", names.join(", "))
     })?;
-    let mut numbers: Vec<f64> = Vec::new();
+    let mut settings: Vec<Setting> = Vec::new();
     for part in values.split(',') {
-        let found = match part.split_once("..") {
-            Some((from, to)) => parse_range(parameter, from, to)?,
-            None => vec![parse_value(parameter, part)?],
+        let found = match (parameter, part.split_once("..")) {
+            (Parameter::Access, _) => vec![word_setting(parameter, part.trim())],
+            (_, Some((from, to))) => parse_range(parameter, from, to)?,
+            (_, None) => vec![setting(parameter, parse_value(parameter, part)?)],
         };
-        for value in found {
-            if !numbers.contains(&value) {
-                numbers.push(value);
+        for setting in found {
+            if !settings.contains(&setting) {
+                settings.push(setting);
             }
         }
     }
-    if numbers.len() > MAX_VALUES {
+    if settings.len() > MAX_VALUES {
         return Err(format!(
             "{} values of {name} are too many; the maximum is {MAX_VALUES}",
-            numbers.len()
+            settings.len()
         ));
     }
     Ok(VariedParameter {
         parameter,
-        values: numbers.into_iter().map(|value| setting(parameter, value)).collect(),
+        values: settings,
     })
+}
+
+/// The setting for a word, which the option of that name checks.
+fn word_setting(parameter: Parameter, word: &str) -> Setting {
+    Setting {
+        name: parameter.name().into(),
+        value: word.into(),
+        number: None,
+    }
 }
 
 /// The setting for a number. The command-line option of that name can parse its text.
@@ -69,9 +79,8 @@ pub(super) fn setting(parameter: Parameter, number: f64) -> Setting {
         _ => format!("{number}"),
     };
     Setting {
-        name: parameter.name().into(),
-        value,
         number: Some(number),
+        ..word_setting(parameter, &value)
     }
 }
 
@@ -108,7 +117,7 @@ fn parse_value(parameter: Parameter, text: &str) -> Result<f64, String> {
         Parameter::Read => (0.0, 100.0),
         Parameter::Workers | Parameter::Targets => (1.0, 4096.0),
         Parameter::Depth => (1.0, 1_048_576.0),
-        Parameter::Rate | Parameter::Block => (1.0, 1e12),
+        Parameter::Rate | Parameter::Block | Parameter::Access => (1.0, 1e12),
     };
     let is_allowed = value.fract() == 0.0 || parameter == Parameter::Read;
     match is_allowed && (min..=max).contains(&value) {
@@ -117,7 +126,7 @@ fn parse_value(parameter: Parameter, text: &str) -> Result<f64, String> {
     }
 }
 
-fn parse_range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<f64>, String> {
+fn parse_range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<Setting>, String> {
     let (to, step) = match to.split_once('+') {
         Some((to, step)) => (to, Some(step)),
         None => (to, None),
@@ -143,7 +152,7 @@ fn parse_range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<f64>, S
         value = step.map_or(value * 2.0, |step| value + step);
     }
     values.push(to);
-    Ok(values)
+    Ok(values.into_iter().map(|value| setting(parameter, value)).collect())
 }
 
 #[cfg(test)]
@@ -168,6 +177,11 @@ mod tests {
         check("rate=1k..8k", Parameter::Rate, "1000 2000 4000 8000");
         check("rate=500iops", Parameter::Rate, "500");
         check("targets=1,2,4,8,16", Parameter::Targets, "1 2 4 8 16");
+        check(
+            "access=random, sequential,random",
+            Parameter::Access,
+            "random sequential",
+        );
     }
 
     #[test]
@@ -177,7 +191,10 @@ mod tests {
             assert!(error.contains(part), "{error}");
         };
         check("depth", "write for example depth=1..512");
-        check("deep=1", "these can: depth, workers, block, read, rate, targets");
+        check(
+            "deep=1",
+            "these can: depth, workers, block, read, rate, targets, access",
+        );
         check("depth=", "not a value of depth");
         check("depth=0..8", "depth must be 1");
         check("depth=8..1", "empty");

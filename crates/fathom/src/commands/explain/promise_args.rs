@@ -69,12 +69,8 @@ pub fn read_context(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
 
 /// Adds a policy's limits, load and promises to the context.
 fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> Result<(), Faults> {
-    let wrong = |why: String| Faults::usage(Fault::new(why).at(format!("--policy {name}")));
-    let catalogue = catalogue::load_catalogue(&args.catalogue, catalogue::policy_file(name))?;
-    let policy = catalogue::find_policy(&catalogue, name, "--policy ")?;
-    let resolved = policy
-        .resolve(&catalogue::parse_inputs(&args.inputs)?)
-        .map_err(|error| wrong(format!("{}: {error}", policy.id())))?;
+    let inputs = catalogue::parse_inputs(&args.inputs)?;
+    let resolved = catalogue::resolve_policy(&args.catalogue, name, &inputs)?;
     context.layers.extend(resolved.layers);
     context.clauses.extend(resolved.clauses);
     for burst in &resolved.bursts {

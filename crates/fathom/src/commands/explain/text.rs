@@ -45,9 +45,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
         text += &format_findings(&findings);
     }
     text += "\n";
-    text += &screen::wrap_paragraph(
-        "A synthetic load never equals that of a real program: compare these figures with others of the same load.",
-    );
+    text += &screen::wrap_paragraph(study::explain::DISCLAIMER);
     text
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::{Permissions, Refusal};
+use analysis::lint::Purpose;
 use analysis::verdict::{JudgedWorkload, Outcome, SuiteReport};
 use archive::history::{EntryKind, Subject};
 use clap::ValueHint;
@@ -180,7 +181,13 @@ fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Per
         .into_iter()
         .collect();
     for (workload, plan) in ready.iter().zip(plans) {
-        let (described, exit) = dry_run_of(session.ranks(), plan, plan, permissions, &silenced)?;
+        let (described, exit) = dry_run_of(
+            session.ranks(),
+            [plan, plan],
+            permissions,
+            &silenced,
+            &Purpose::default(),
+        )?;
         refused |= exit == Exit::Refused;
         let paced = workload.paced.as_ref().map_or("", |_| " (issued at that rate)");
         text += &format!(

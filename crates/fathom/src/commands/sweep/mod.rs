@@ -7,6 +7,7 @@ pub(super) use text::describe_analyses;
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::knee::Limit;
+use analysis::lint::Purpose;
 use archive::history::EntryKind;
 use clap::ValueHint;
 use dialects::Location;
@@ -61,8 +62,8 @@ pub struct Args {
         long,
         value_name = "PARAMETER=VALUES",
         help_heading = HEADING,
-        long_help = "What to vary: depth, workers (threads), block, read, rate or targets. Values are a list \
-            (1,8,32), a doubling range (1..512), or a range with a step (0..100+25). Repeat it to measure every \
+        long_help = "What to vary: depth, workers (threads), block, read, rate, targets or access. Values are a \
+            list (1,8,32; random,sequential), a doubling range (1..512), or a range with a step (0..100+25). Repeat it to measure every \
             combination; the curves are drawn over the first of depth, workers, rate and targets. `targets` uses the \
             first N of the targets named. [default: depth=1..512]",
     )]
@@ -404,10 +405,10 @@ fn dry_run(
     ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
     let (described, exit) = run::dry_run(
         session.ranks(),
-        &shown,
-        base,
+        [&shown, base],
         permissions,
         &lint::SHORT_BY_DESIGN.map(str::to_owned),
+        &Purpose::default(),
     )?;
     let mut text = format!(
         "a sweep of about {} points, {} in all\n",

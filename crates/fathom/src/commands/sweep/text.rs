@@ -126,7 +126,10 @@ fn format_heat_map(report: &Report) -> String {
     };
     let values = |index: usize| {
         let mut values: Vec<&Setting> = report.rows.iter().filter_map(|row| row.settings.get(index)).collect();
-        values.sort_by(|a, b| a.number.unwrap_or(0.0).total_cmp(&b.number.unwrap_or(0.0)));
+        values.sort_by(|a, b| {
+            let order = a.number.unwrap_or(0.0).total_cmp(&b.number.unwrap_or(0.0));
+            order.then_with(|| a.value.cmp(&b.value))
+        });
         values.dedup();
         values
     };

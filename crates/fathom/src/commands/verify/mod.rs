@@ -9,6 +9,7 @@ use ::report::junit;
 use ::run::RunError;
 use ::run::targets::SharedFiles;
 use analysis::diagnosis::{Answer, JobDiagnosis, Question};
+use analysis::lint::Purpose;
 use analysis::requirement::Metric;
 use analysis::verdict::{Cause, ClauseVerdict, Outcome, Verdict};
 use archive::history::EntryKind;
@@ -65,7 +66,13 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         };
         let plan = build_plan(session, &request, &window);
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (mut text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions, &silenced)?;
+        let (mut text, exit) = run::dry_run(
+            session.ranks(),
+            [&plan, &plan],
+            &permissions,
+            &silenced,
+            &Purpose::default(),
+        )?;
         if first.is_probe {
             let probe = request.verification.issued(&first).measured_ns;
             text += &format!(

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::compare::{Figure, Judgement};
+use analysis::verdict::OTHER_PROGRAMS;
 use model::finding::Finding;
 use model::shell_word;
 use report::html::page::Lead;
@@ -10,9 +11,6 @@ use report::html::run::{Head, names_output, repeat_command};
 
 use super::Sides;
 use crate::pages::merge_warnings;
-
-/// Rules that find other programs at the disk or at the processors.
-const DISTURBANCES: [&str; 2] = ["OTHER-LOAD", "D-CPU"];
 
 /// Flags of `fathom run` that only silence its reports.
 const REPORT_FLAGS: [&str; 2] = ["-q", "--quiet"];
@@ -88,7 +86,7 @@ fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
 pub(super) fn describe_disturbed(heads: &[Head]) -> Option<String> {
     let is_disturbed = |head: &&Head| {
         let mut rules = head.warnings.iter().map(|warning| &*warning.rule);
-        head.simulation.is_none() && rules.any(|rule| DISTURBANCES.contains(&rule))
+        head.simulation.is_none() && rules.any(|rule| OTHER_PROGRAMS.contains(&rule))
     };
     Some(match (heads.iter().filter(is_disturbed).count(), heads.len()) {
         (0, _) => return None,

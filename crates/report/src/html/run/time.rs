@@ -51,8 +51,8 @@ pub(super) fn rate_charts(
         .collect();
     let lines = |value: &dyn Fn(&SeriesPoint, usize) -> f64| -> Vec<Series> {
         let mut lines = Vec::new();
+        let total = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
         if present.len() != 1 {
-            let total = |point: &SeriesPoint| (0..3).map(|d| value(point, d)).sum();
             let totals = points.iter().map(|point| (start_secs(point), total(point)));
             lines.push(Series::new("all", Form::Steps, totals).tone(Tone::Total));
         }
@@ -64,9 +64,8 @@ pub(super) fn rate_charts(
             );
         }
         if let Some(first) = lines.first_mut().filter(|_| has_band) {
-            let sum_of_directions = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
             let end = |pick: fn(f64, f64) -> f64, from: f64| {
-                let end = |group: &&[SeriesPoint]| Some(group.iter().map(sum_of_directions).fold(from, pick));
+                let end = |group: &&[SeriesPoint]| Some(group.iter().map(total).fold(from, pick));
                 groups.iter().map(end).collect()
             };
             (first.low, first.high) = (end(f64::min, f64::INFINITY), end(f64::max, 0.0));
