@@ -41,6 +41,8 @@ mod loop_device;
 #[cfg(target_os = "linux")]
 mod loop_fs;
 #[cfg(target_os = "linux")]
+mod overlay;
+#[cfg(target_os = "linux")]
 mod own_process;
 #[cfg(target_os = "linux")]
 mod python;
@@ -72,6 +74,8 @@ pub use hosts::Hosts;
 pub use loop_device::{LoopDevice, LoopOptions};
 #[cfg(target_os = "linux")]
 pub use loop_fs::LoopFs;
+#[cfg(target_os = "linux")]
+pub use overlay::Overlay;
 #[cfg(target_os = "linux")]
 pub use own_process::in_own_process;
 #[cfg(target_os = "linux")]
