@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::Read;
+use std::process::Command;
 
 use model::event::Phase;
 use serde_json::Value;
 use testbed::{Directory, TmpFs, need};
 
 use crate::support::{
-    AssertContains, command, fathom, fathom_line, finish, loop_device, names, spawn, split_words, text,
+    AssertContains, PROGRAM, command, fathom, fathom_line, finish, loop_device, names, spawn, split_words, text,
 };
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
@@ -27,6 +28,19 @@ fn machine_readable_output_is_alone_on_stdout() {
     let columns = lines.next().unwrap().split(',').count();
     assert!(columns > 5);
     assert!(lines.all(|line| line.split(',').count() == columns));
+}
+
+/// A report that went nowhere is not a success.
+#[test]
+fn an_output_that_cannot_be_written_is_an_error() {
+    let run = QUICK.join(" ");
+    for line in [&*run, "policies", "help exit-codes", "run --help", "--version"] {
+        for (redirection, why) in [(">&-", "it is closed"), (">/dev/full", "No space left on device")] {
+            let script = format!("exec {PROGRAM} {line} {redirection}");
+            let ran = finish(Command::new("sh").args(["-c", &script]).env("FATHOM_HISTORY", "off"));
+            ran.expect(5, &["cannot write standard output", why]);
+        }
+    }
 }
 
 #[test]
@@ -133,12 +147,12 @@ fn a_result_that_can_no_longer_be_written_is_shown_instead() {
     let ballast = full.path().join("ballast");
     let fill = format!(
         "{} {} --time 1s --save {} -q & sleep 0.5; head -c 1m /dev/zero > {} 2>/dev/null; wait $!",
-        crate::support::PROGRAM,
+        PROGRAM,
         "run --target null --warm-up 0",
         text(&target),
         text(&ballast)
     );
-    let ran = finish(std::process::Command::new("sh").args(["-c", &fill]));
+    let ran = finish(Command::new("sh").args(["-c", &fill]));
     ran.expect(5, &["cannot write", "No space left on device", "IOPS"]);
     assert!(!target.exists(), "the result is complete or absent");
 }
