@@ -582,8 +582,9 @@ fn a_file_that_is_lost_during_the_test_is_an_error() {
     let remove = || fs::remove_file(&file).unwrap();
     // The writes restore the length later.
     let truncate = || fs::write(&file, "").unwrap();
-    let cases: [(&str, &str, u64, &dyn Fn(), &str); 3] = [
-        (run, "100", 2, &replace, "was replaced by another file during the test"),
+    let replacing: &dyn Fn() = &replace;
+    let cases = [
+        (run, "100", 2, replacing, "was replaced by another file during the test"),
         (run, "0", 2, &truncate, "became shorter ("),
         (verify, "100", 12, &remove, "was removed or renamed during the test"),
     ];

@@ -116,7 +116,11 @@ impl Preparation<'_> {
                 }
                 TargetKind::Tree { tree } => {
                     let made = self.create_tree(number, tree, ready, watcher)?;
-                    (made, super::survey::tree_facts(self.system, &target.path, tree), None)
+                    let facts = super::survey::tree_facts(self.system, &target.path, tree);
+                    // Operations on trees go through the page cache, so counters of devices would
+                    // show other I/O than the job's.
+                    let devices = Vec::new();
+                    (made, TargetFacts { devices, ..facts }, None)
                 }
                 // The examination has refused templates already.
                 TargetKind::Template { .. } => (
