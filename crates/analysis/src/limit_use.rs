@@ -42,7 +42,7 @@ pub enum LimitedQuantity {
     BytesPerSec,
 }
 
-/// Lists the use of every limit by a load, the highest share first. Concurrent loads count against
+/// Lists the use of every limit by a load, the nearest limit first. Concurrent loads count against
 /// the limits that they share with it.
 pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<LimitUse> {
     let loads = caps::concurrent_loads(load, others);
@@ -52,7 +52,9 @@ pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer])
     };
     let sums = combined_path_limits(&loads, layers);
     let mut rows: Vec<LimitUse> = layers.iter().chain(&sums).filter_map(layer_rows).flatten().collect();
-    rows.sort_by(|a, b| b.share.total_cmp(&a.share));
+    // The shown share falls where a figure exceeds the largest reading of a limit.
+    let nearness = |row: &LimitUse| row.measured / row.limit.high;
+    rows.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
     rows
 }
 
@@ -108,6 +110,20 @@ mod tests {
         assert_eq!(rows[0].layer, "VM");
         assert!(rows[0].met && !rows[1].met);
         assert_eq!(format!("{:.1}", 100.0 * rows[0].share), "101.7");
+    }
+
+    /// 99 is within the range of a limit from 80 to 100, but exceeds 90.
+    #[test]
+    fn an_exceeded_limit_is_nearer_than_a_range_that_contains_the_figure() {
+        let mut load = Observation::default();
+        load.total.iops = Some(99.0);
+        let layer = |name: &str, low: f64, high: f64| Layer {
+            name: name.into(),
+            iops: Some(Limit { low, high }),
+            ..Layer::default()
+        };
+        let rows = limit_uses(&load, &[], &[layer("range", 80.0, 100.0), layer("exact", 90.0, 90.0)]);
+        assert_eq!(rows[0].layer, "exact");
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(crate) struct TempFile {
     place: PathBuf,
 }
 
-/// A temporary file that is complete and flushed. Its file is closed.
+/// A temporary file that is complete, flushed and closed.
 #[derive(Debug)]
 pub(crate) struct CompleteTempFile {
     name: tempfile::TempPath,

@@ -10,9 +10,9 @@ pub struct Slot(pub u32);
 /// An operation to execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Bytes; at most the size of a buffer, except for trims.
+    /// Length in bytes: at most the size of a buffer, except for trims.
     pub length: u32,
     /// The free slot to use.
     pub slot: Slot,
@@ -76,7 +76,7 @@ impl From<RangeFlush> for FileRangeFlags {
 /// An operation that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Slot, which is free again.
+    /// The slot, which is free again.
     pub slot: Slot,
     /// Bytes transferred, or a negative error number.
     pub result: i64,

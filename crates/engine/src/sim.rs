@@ -45,7 +45,8 @@ struct Host {
     pauses: Vec<SimulatedPause>,
     /// At least one device completes operations inside the submitting call.
     inline: bool,
-    /// All devices do, because the plan requests a synchronous engine.
+    /// Every device completes operations inside that call, because the plan requests a synchronous
+    /// engine.
     depth_is_one: bool,
 }
 

@@ -77,10 +77,13 @@ fn help_line(row: &CommandRow, command: &Command) -> String {
 /// Prints a clap error. Help and version go to stdout and are not errors.
 pub fn print_error(mut error: clap::Error, arguments: &[String]) -> ExitCode {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let _ = screen::print(&error.render().to_string());
-            Exit::Done.code()
-        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match screen::put_bytes(&error.render().to_string()) {
+            Ok(()) => Exit::Done.code(),
+            Err(faults) => {
+                faults.print(screen::colour_on_stderr());
+                faults.exit().code()
+            }
+        },
         _ => {
             if let Some(fault) = missing_argument(&error) {
                 Faults::usage(fault).print(screen::colour_on_stderr());

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use engine::sys::descriptors::is_stdout_closed;
 use model::Nanos;
 use model::event::Event;
 use model::finding::Severity;
@@ -259,6 +260,9 @@ pub fn note(line: &str) {
 
 /// Prints text to stdout unchanged. A reader that has closed the pipe is not an error.
 pub fn print(text: &str) -> std::io::Result<()> {
+    if is_stdout_closed() && !text.is_empty() {
+        return Err(std::io::Error::other("it is closed"));
+    }
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

@@ -251,7 +251,7 @@ fn open(
 
 /// What the path of a log is, before the log is opened.
 #[derive(Debug)]
-enum Found {
+pub(crate) enum Found {
     Nothing,
     /// A file that the log may replace.
     File(Option<Identity>),
@@ -261,7 +261,7 @@ enum Found {
 
 /// Refuses a log that would replace a file which is not such a log. A job file of someone else
 /// could otherwise destroy any file of its user.
-fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io::Result<Found> {
+pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io::Result<Found> {
     let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
     // `/dev/stdout` is a link to a pipe or a terminal.
     let leads_to_file = path.metadata().map_or(true, |meta| meta.is_file());
@@ -279,7 +279,7 @@ fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io
     }
     let header = log_format.header.as_bytes();
     let mut start = Vec::new();
-    let file = File::open(path)?;
+    let file = sys::file::open_without_waiting(path)?;
     let identity = sys::facts::open_file_identity(&file);
     file.take(header.len() as u64).read_to_end(&mut start)?;
     match start == header {
@@ -463,14 +463,14 @@ mod tests {
         let (path, missing) = (directory.path().join("log"), directory.path().join("missing"));
         let victim = directory.path().join("victim");
         std::fs::write(&victim, "precious").unwrap();
-        let inspect = |path: &Path| inspect(path, &log_format(), &Permissions::default()).unwrap();
-        let mut founds = vec![inspect(&path)];
+        let find = |path: &Path| inspect(path, &log_format(), &Permissions::default()).unwrap();
+        let mut founds = vec![find(&path)];
         for text in ["", "first\n5\n"] {
             std::fs::write(&path, text).unwrap();
-            founds.push(inspect(&path));
+            founds.push(find(&path));
         }
         std::fs::remove_file(&path).unwrap();
-        founds.push(inspect(Path::new("/dev/null")));
+        founds.push(find(Path::new("/dev/null")));
         assert!(matches!(
             founds[..],
             [Found::Nothing, Found::File(_), Found::File(_), Found::Other]

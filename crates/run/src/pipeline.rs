@@ -21,10 +21,11 @@ use crate::control_groups::ControlGroups;
 use crate::error::{RunError, WorkerFault};
 use crate::results::{unix_now_ns, without_steps};
 use crate::schedulers::Schedulers;
+use crate::setup_error::SetupError;
 use crate::step::{StepContext, run_step};
 use crate::targets::guard::Permissions;
 use crate::targets::{self, FillError, Objection, Permitted, Preparation, ReadyTargets, Sharing, TargetError};
-use crate::unsupported;
+use crate::{line_log, operation_log, unsupported};
 
 /// Executes a plan.
 ///
@@ -275,6 +276,27 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
 /// [`RunError::Setup`] with every worker whose engine is missing.
 pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
     let faults = unsupported::find_missing_engines(plan);
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(RunError::Setup(faults)),
+    }
+}
+
+/// Refuses operation logs that would replace other files. A job checks its log again when it opens
+/// it.
+///
+/// # Errors
+/// [`RunError::Setup`] with every such log.
+pub fn check_logs(plan: &Plan, permissions: &Permissions) -> Result<(), RunError> {
+    let jobs = plan.steps.iter().flat_map(|step| step.jobs.iter().enumerate());
+    let faults = jobs.filter_map(|(job, plan)| {
+        let (path, log_format) = (plan.operation_log.clone()?, operation_log::log_format());
+        let source = line_log::inspect(Path::new(&path), &log_format, permissions).err()?;
+        let what = log_format.name;
+        let why = SetupError::Log { what, path, source };
+        Some(WorkerFault { job, worker: 0, why })
+    });
+    let faults: Vec<WorkerFault> = faults.collect();
     match faults.is_empty() {
         true => Ok(()),
         false => Err(RunError::Setup(faults)),

@@ -7,6 +7,8 @@ use engine::{EngineError, OpenError};
 use model::Bytes;
 use model::access::AccessError;
 
+use crate::targets::NO_DIRECT_IO;
+
 /// Why a worker could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -149,9 +151,7 @@ impl SetupError {
     /// The remedy, if known.
     pub fn help(&self) -> Option<String> {
         match self {
-            SetupError::Open(error) if error.only_direct_fails => {
-                Some("this file system does not support direct I/O: use `cache buffered`, or a file elsewhere".into())
-            }
+            SetupError::Open(error) if error.only_direct_fails => Some(NO_DIRECT_IO.into()),
             SetupError::Open(error) => match error.source.kind() {
                 ErrorKind::PermissionDenied => Some("use a target that this user may open, or run as root".into()),
                 ErrorKind::NotFound => Some("it existed when the run began; find out what removed it".into()),

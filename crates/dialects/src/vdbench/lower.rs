@@ -101,6 +101,7 @@ pub(super) fn grids(interval: u64) -> Vec<Grid> {
 pub(super) fn rules() -> TargetRules {
     TargetRules {
         consent: Consent::Implied,
+        checks_growth: true,
         ..TargetRules::default()
     }
 }

@@ -13,7 +13,7 @@ use model::block_event::{BlockAction, BlockEvent, BlockRequest};
 
 use super::System;
 use super::blocks::block_device;
-use super::mounts::own_mounts;
+use super::mounts::own_mounts_with;
 use crate::sys::names::open_without_waiting;
 
 /// Prefix of instance names, followed by the process id.
@@ -131,12 +131,9 @@ impl BlockTrace {
 
 /// The mount point of tracefs: the default one if mounted there.
 fn tracefs(system: &System) -> Option<String> {
-    let mounts: Vec<String> = own_mounts(system)
-        .into_iter()
-        .filter_map(|mount| (mount.kind == "tracefs").then_some(mount.at))
-        .collect();
-    let usual = mounts.iter().find(|at| *at == "/sys/kernel/tracing");
-    usual.or(mounts.first()).cloned()
+    let mounts = own_mounts_with(system, " - tracefs ");
+    let usual = mounts.iter().find(|mount| mount.at == "/sys/kernel/tracing");
+    usual.or(mounts.first()).map(|mount| mount.at.clone())
 }
 
 /// The kernel's device number, as used in filters (`MKDEV` in linux/kdev_t.h).

@@ -9,7 +9,7 @@ use super::System;
 use super::rotation::{is_rotational, virtual_kind};
 use crate::identity::{DeviceNumber, Identity};
 
-/// A block device and its relations to others. It uses the kernel's names.
+/// A block device and its relations to others, by the kernel's names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockDevice {
     /// Kernel name, such as `sda1`.
@@ -22,7 +22,7 @@ pub struct BlockDevice {
     pub kind: BlockKind,
     /// The disk of this partition.
     pub partition_of: Option<String>,
-    /// Kernel names of its partitions.
+    /// Kernel names of the partitions of this disk.
     pub partitions: Vec<String>,
     /// Devices below it (`slaves`).
     pub made_of: Vec<String>,
@@ -46,7 +46,7 @@ pub enum BlockKind {
     Partition,
     /// A loop device.
     Loop {
-        /// Backing file; `None` if it is free.
+        /// The backing file; `None` if the device is free.
         backing: Option<Backing>,
     },
     /// A mapping of the device mapper: LVM, LUKS, multipath and others.
@@ -76,7 +76,7 @@ pub enum BlockKind {
 /// The backing file or device of a loop device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backing {
-    /// Path, as the kernel shows it.
+    /// The path, as the kernel shows it.
     pub path: String,
     /// Identity from the kernel, or else from the file at that path; `None` for a deleted
     /// file, or in a container.

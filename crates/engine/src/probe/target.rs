@@ -80,6 +80,20 @@ pub fn file_system(system: &System, path: &Path) -> Option<FileSystem> {
     find_mount(&mounts, &resolved, number).map(|mount| describe(mount, &resolved))
 }
 
+/// File system, devices and stores of an existing directory, for a target to create in it.
+pub fn folder(system: &System, path: &Path) -> TargetFacts {
+    let mounts = own_mounts(system);
+    let resolved = std::fs::canonicalize(path).ok();
+    let own_mount = resolved.and_then(|path| mount_of_file(&mounts, &path, sys::facts::read_identity(&path)));
+    let devices = devices_under(system, path).unwrap_or_default();
+    TargetFacts {
+        file_system: file_system(system, path),
+        stored_in: find_stores(system, &mounts, own_mount, &devices),
+        devices,
+        ..TargetFacts::default()
+    }
+}
+
 fn describe(mount: &Mount, path: &Path) -> FileSystem {
     let (size, available) = sys::facts::read_space(path).unwrap_or((0, 0));
     let mut options = mount.options.clone();
@@ -107,8 +121,8 @@ fn find_mount<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Opt
             .filter(|mount| path.starts_with(&mount.at))
             .max_by_key(|mount| mount.at.len())
     };
-    let mut own_mounts = mounts.iter().filter(|mount| mount.number == number);
-    longest(&mut own_mounts).or_else(|| longest(&mut mounts.iter()))
+    let mut same_device = mounts.iter().filter(|mount| mount.number == number);
+    longest(&mut same_device).or_else(|| longest(&mut mounts.iter()))
 }
 
 /// The mount of the file at a path with this identity.
@@ -120,7 +134,8 @@ fn mount_of_file<'a>(mounts: &'a [Mount], path: &Path, identity: Option<Identity
 }
 
 /// The mounts with the layers of an overlay, the writable one first; none for other file systems.
-fn layers<'a>(system: &System, mount: &Mount, mounts: &'a [Mount]) -> Vec<&'a Mount> {
+/// A layer that this process cannot see, as in a container, has no mount.
+fn layers<'a>(system: &System, mount: &Mount, mounts: &'a [Mount]) -> Vec<Option<&'a Mount>> {
     if mount.kind != "overlay" {
         return Vec::new();
     }
@@ -136,12 +151,13 @@ fn layers<'a>(system: &System, mount: &Mount, mounts: &'a [Mount]) -> Vec<&'a Mo
         all.filter_map(move |option| option.strip_prefix(prefix))
     };
     let paths = ["upperdir=", "lowerdir=", "lowerdir+="].into_iter().flat_map(options);
-    paths.flat_map(|paths| paths.split(':')).filter_map(find).collect()
+    paths.flat_map(|paths| paths.split(':')).map(find).collect()
 }
 
 /// What holds the data of an overlay or of loop devices: file systems, or the page cache.
 fn find_stores(system: &System, mounts: &[Mount], own_mount: Option<&Mount>, devices: &[Device]) -> Vec<String> {
-    let mut holders = own_mount.map_or(Vec::new(), |mount| layers(system, mount, mounts));
+    let visible_layers = |mount: &Mount| layers(system, mount, mounts).into_iter().flatten();
+    let mut holders: Vec<&Mount> = own_mount.into_iter().flat_map(visible_layers).collect();
     let mut stores = Vec::new();
     for name in devices.iter().map(|device| &device.name) {
         let Some(BlockKind::Loop { backing: Some(backing) }) = block_device(system, name).map(|device| device.kind)
@@ -155,14 +171,14 @@ fn find_stores(system: &System, mounts: &[Mount], own_mount: Option<&Mount>, dev
     }
     let mut next = 0;
     while next < holders.len().min(MAX_DEVICES) {
-        holders.extend(layers(system, holders[next], mounts));
+        holders.extend(visible_layers(holders[next]));
         next += 1;
     }
     stores.extend(holders.iter().map(|mount| mount.kind.clone()));
     stores
 }
 
-/// The devices of a file system; for an overlay, the devices of its first layer.
+/// The devices of a file system; for an overlay, the devices of its first layer, if visible.
 fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<DeviceNumber> {
     if mount.kind == "btrfs"
         && let Some(number) = mount.device
@@ -178,7 +194,7 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
         });
     }
     if mount.kind == "overlay" {
-        let first = layers(system, mount, mounts).into_iter().next();
+        let first = layers(system, mount, mounts).into_iter().next().flatten();
         return first.and_then(|mount| mount.device).into_iter().collect();
     }
     mount.device.into_iter().collect()
@@ -312,6 +328,21 @@ mod tests {
             assert_eq!(stores(3), ["overlay", "tmpfs", "ext4"]);
             assert!(stores(0).is_empty());
         }
+    }
+
+    /// In a container the directories of the overlay are often outside its mounts.
+    #[test]
+    fn an_invisible_writable_layer_is_not_replaced_by_a_lower_one() {
+        let mounts = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n\
+            2 1 8:2 / /low rw - ext4 /dev/sdb1 rw\n\
+            3 1 0:40 / /ov rw - overlay o rw,lowerdir=/low,upperdir=/up,workdir=/work\n";
+        let devices = |stat: &str| {
+            let (_root, system) = tree(&[("proc/self/mountinfo", mounts), ("stat", stat)]);
+            let mounts = own_mounts(&system);
+            device_numbers(&system, &mounts[2], &mounts)
+        };
+        assert_eq!(devices("file 8:2 5 /low\nfile 8:1 6 /up\n"), [DeviceNumber::new(8, 1)]);
+        assert_eq!(devices("file 8:2 5 /low\n"), []);
     }
 
     #[cfg(target_os = "linux")]

@@ -535,6 +535,53 @@ fn a_test_file_is_removed_after_its_folder_was_renamed() {
     assert!(names(&after).is_empty(), "{ended}");
 }
 
+/// I/O on an open file succeeds even if nothing is left of it.
+#[test]
+fn a_file_that_is_lost_during_the_test_is_an_error() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let (file, other) = (folder.path().join("f"), folder.path().join("other"));
+    let run = "run --target FILE --rate 300iops --time 4s --warm-up 0 -q --allow-overwrite FILE --read";
+    // Before its load, verify watches a disk for 10 s.
+    let verify = "verify FILE --require iops>=300 --depth 1 --time 13s --warm-up 0 -q --read";
+    let replace = || fs::rename(&other, &file).unwrap();
+    let remove = || fs::remove_file(&file).unwrap();
+    // The writes restore the length later.
+    let truncate = || fs::write(&file, "").unwrap();
+    let replacing: &dyn Fn() = &replace;
+    let cases = [
+        (run, "100", 2, replacing, "was replaced by another file during the test"),
+        (run, "0", 2, &truncate, "became shorter ("),
+        (verify, "100", 12, &remove, "was removed or renamed during the test"),
+    ];
+    for (line, read, seconds, change, how) in cases {
+        for path in [&file, &other] {
+            fs::write(path, vec![7; 256 << 10]).unwrap();
+        }
+        let line = format!("{line} {read}").replace("FILE", text(&file));
+        let child = spawn(&mut command(&split_words(&line)));
+        std::thread::sleep(Duration::from_secs(seconds));
+        change();
+        let code = if line.starts_with("verify") { 2 } else { 1 };
+        end(child).expect(code, &["TARGET-LOST", how]);
+    }
+}
+
+/// The kernel ends an access to a map beyond the end of its file with a signal.
+#[test]
+fn a_mapped_file_that_becomes_shorter_is_named_as_such() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let file = folder.path().join("f");
+    for engine in ["psync", "mmap"] {
+        fs::write(&file, vec![7; 8 << 20]).unwrap();
+        let line = "run --target FILE --engine ENGINE --cache buffered --time 20s --warm-up 0 -q";
+        let line = line.replace("FILE", text(&file)).replace("ENGINE", engine);
+        let child = spawn(&mut command(&split_words(&line)));
+        std::thread::sleep(Duration::from_secs(2));
+        fs::write(&file, "").unwrap();
+        end(child).expect(6, &["WORKER-FAILED", "the target became shorter during the test"]);
+    }
+}
+
 /// Options of fio, and everyday words, suggest the option with the same meaning. An option that
 /// only shares some letters is not suggested (`--trim` for `--runtime`).
 #[test]

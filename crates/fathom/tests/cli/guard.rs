@@ -116,7 +116,7 @@ fn a_link_to_a_missing_file_is_named_as_one() {
     let folder = need!(Directory::fast());
     let link = folder.path().join("link");
     std::os::unix::fs::symlink("nowhere", &link).unwrap();
-    fathom(&["run", "--target", text(&link), "--size", "1m"]).expect(3, &["it is a link to a missing file"]);
+    fathom(&["run", "--target", text(&link), "--size", "1m"]).expect(3, &["is a link to a missing file; remove it"]);
 }
 
 #[test]

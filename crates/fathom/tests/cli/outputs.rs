@@ -1,6 +1,7 @@
 //! Reports: several from one run, each at its destination, complete or not at all.
 
 use std::io::Read;
+use std::process::Command;
 
 use model::event::Phase;
 
@@ -22,6 +23,19 @@ fn machine_readable_output_is_alone_on_stdout() {
     let columns = lines.next().unwrap().split(',').count();
     assert!(columns > 5);
     assert!(lines.all(|line| line.split(',').count() == columns));
+}
+
+/// A report that went nowhere is not a success.
+#[test]
+fn an_output_that_cannot_be_written_is_an_error() {
+    let run = QUICK.join(" ");
+    for line in [&*run, "policies", "help exit-codes", "run --help", "--version"] {
+        for (redirection, why) in [(">&-", "it is closed"), (">/dev/full", "No space left on device")] {
+            let script = format!("exec {PROGRAM} {line} {redirection}");
+            let ran = finish(Command::new("sh").args(["-c", &script]).env("FATHOM_HISTORY", "off"));
+            ran.expect(5, &["cannot write standard output", why]);
+        }
+    }
 }
 
 #[test]

@@ -214,6 +214,10 @@ fn mistakes_are_reported_before_anything_runs() {
         &["--sign-off", "/nowhere/page.md"],
     )
     .expect(3, &["cannot write /nowhere/page.md"]);
+    let log = folder.path().join("precious.txt");
+    fs::write(&log, "precious").unwrap();
+    let with_log = format!("[[workload]]\nlog = \"{}\"\nrequire = \"iops>=3\"\n", text(&log));
+    on(&with_log, &[]).expect(3, &["it exists and is not an operation log", "--allow-overwrite"]);
     fathom(&["suite", "/nowhere.toml"]).expect(3, &["cannot read /nowhere.toml"]);
     fathom(&["suite"]).expect(4, &["FILE.toml"]);
     let example = fathom(&["suite", "--example"]);

@@ -1,6 +1,7 @@
 //! `fathom vdbench`: lay-outs and output directories on full file systems.
 
 use crate::prelude::*;
+use crate::vdbench::prepare_vdbench;
 
 #[test]
 fn a_lay_out_that_would_fill_the_file_system_is_refused() {
@@ -30,6 +31,20 @@ fn a_lay_out_that_would_fill_the_file_system_is_refused() {
         ]);
         assert_eq!(names(folder.path()), ["output", "parmfile"]);
     }
+}
+
+/// A second run would remove the reports of the first.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_output_directory_that_another_run_writes_to_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = "sd=sd1,lun=DIR/a,size=1m\nwd=wd1,sd=sd1,rdpct=100\nrd=rd1,wd=wd1,iorate=9,elapsed=4,interval=1\n";
+    let first = spawn(&mut prepare_vdbench(folder.path(), parameters, &[]));
+    let flat = folder.path().join("output/flatfile.html");
+    wait_until(20, || flat.exists(), "the first run has begun");
+    run_vdbench(folder.path(), parameters, &[]).expect(157, &["cannot use the output directory", "another run writes"]);
+    end(first).expect(0, &["avg_2-4"]);
+    assert!(fs::read_to_string(&flat).unwrap().contains("avg_2-4"));
 }
 
 #[test]

@@ -250,7 +250,7 @@ impl Access {
         draws: &mut Draws,
     ) -> Result<Cursor, AccessError> {
         Ok(match self {
-            Access::Sequential(parameters) => Cursor::Sequential(parameters.cursor(areas)?),
+            Access::Sequential(parameters) => Cursor::Sequential(parameters.cursor(areas, draws)?),
             Access::Interlocked(parameters) => Cursor::Interlocked(parameters.cursor(areas, shared)?),
             Access::Parallel(parameters) => Cursor::Parallel(parameters.cursor(areas, slots)?),
             Access::Random {

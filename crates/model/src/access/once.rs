@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AccessError, Area};
 use crate::direction::{Direction, PerDirection};
-use crate::draws::{Draws, Purpose, Reduction};
+use crate::draws::{Draws, Purpose, Reduction, split_mix};
 
 /// Random access without repetition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -249,20 +249,13 @@ impl Bijection {
     /// The bijection of a key.
     pub fn new(count: u64, key: u64) -> Bijection {
         let bits = (64 - count.saturating_sub(1).leading_zeros()).max(2);
-        // Three well-mixed words from one key (the finaliser of SplitMix64).
-        let mixed = |salt: u64| {
-            let mut z = key.wrapping_add(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        };
         Bijection {
             count,
             shift: bits / 2,
             mask: if bits == 64 { u64::MAX } else { (1 << bits) - 1 },
-            first_factor: mixed(1) | 1,
-            second_factor: mixed(2) | 1,
-            whitening: mixed(3),
+            first_factor: split_mix(key, 1) | 1,
+            second_factor: split_mix(key, 2) | 1,
+            whitening: split_mix(key, 3),
         }
     }
 

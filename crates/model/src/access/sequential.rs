@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AccessError, Area, Position};
 use crate::direction::{Direction, PerDirection};
+use crate::draws::{Draws, Purpose, split_mix};
 use crate::units::Bytes;
 
 /// Sequential access.
@@ -72,7 +73,7 @@ pub enum Positions {
 }
 
 impl Sequential {
-    pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<SequentialCursor, AccessError> {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<SequentialCursor, AccessError> {
         // All directions share one strided position, so it must be in the area of each.
         let areas = match (self.positions, self.advance) {
             (Positions::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
@@ -85,7 +86,11 @@ impl Sequential {
             parameters: *self,
             areas,
             next: [self.start.0; 3],
-            draws: 0,
+            gap_seed: match self.advance {
+                Advance::RandomGap { .. } => draws.word(Purpose::Offset),
+                Advance::Stride | Advance::Length { .. } => 0,
+            },
+            gaps: 0,
         })
     }
 }
@@ -98,8 +103,10 @@ pub struct SequentialCursor {
     /// The next position for each direction, from the base; with shared positions only the first is
     /// used.
     next: [u64; 3],
+    /// The seed of random gaps.
+    gap_seed: u64,
     /// Number of random gaps so far.
-    draws: u64,
+    gaps: u64,
 }
 
 impl SequentialCursor {
@@ -135,8 +142,8 @@ impl SequentialCursor {
     pub fn advance(&mut self, direction: Direction, offset: u64, length: u32) {
         if let Advance::RandomGap { min, max } = self.parameters.advance {
             let (area, index) = (&self.areas[direction], self.index(direction));
-            let gap = draw_gap((min, max), length, self.draws);
-            self.draws += 1;
+            self.gaps += 1;
+            let gap = draw_gap((min, max), length, split_mix(self.gap_seed, self.gaps));
             self.next[index] = (offset - area.base + u64::from(length)).saturating_add(gap);
         } else if let Advance::Length { skip } = self.parameters.advance {
             let area = &self.areas[direction];
@@ -164,25 +171,48 @@ impl SequentialCursor {
     }
 }
 
-/// Draws a gap between operations of this length. Equal numbers draw equal gaps.
-fn draw_gap((min, max): (u64, u64), length: u32, number: u64) -> u64 {
+/// The gap between operations of this length that a random word selects.
+fn draw_gap((min, max): (u64, u64), length: u32, word: u64) -> u64 {
     let width = u128::from(max.saturating_sub(min));
-    let drawn = (u128::from(mix_bits(number)) * width) >> 64;
+    let drawn = (u128::from(word) * width) >> 64;
     let length = u64::from(length.max(1));
     min + drawn as u64 / length * length
-}
-
-/// Spreads a number over 64 bits (splitmix64).
-fn mix_bits(number: u64) -> u64 {
-    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn draws(seed: u64) -> Draws {
+        crate::draws::DrawsForm::Native { seed }.start()
+    }
+
+    /// Otherwise all workers on a target would visit the same blocks.
+    #[test]
+    fn random_gaps_differ_between_workers() {
+        let area = Area {
+            base: 0,
+            length: 1 << 30,
+            block: 4096,
+            alignment: 4096,
+        };
+        let walk = Sequential {
+            advance: Advance::RandomGap { min: 0, max: 1 << 20 },
+            ..Sequential::default()
+        };
+        let offsets = |seed: u64| {
+            let mut cursor = walk.cursor(PerDirection::all(area), &mut draws(seed)).unwrap();
+            let mut next = |_| {
+                let offset = cursor.next(Direction::Read).unwrap().offset;
+                cursor.advance(Direction::Read, offset, 4096);
+                offset
+            };
+            (0..50).map(&mut next).collect::<Vec<u64>>()
+        };
+        assert_eq!(offsets(1), offsets(1));
+        let common = offsets(1).iter().zip(offsets(2)).filter(|(a, b)| **a == *b).count();
+        assert_eq!(common, 1, "only the first");
+    }
 
     #[test]
     fn random_gaps_are_multiples_of_the_length_below_the_limit() {
@@ -196,7 +226,7 @@ mod tests {
             advance: Advance::RandomGap { min: 8192, max: 24576 },
             ..Sequential::default()
         };
-        let mut cursor = walk.cursor(PerDirection::all(area)).unwrap();
+        let mut cursor = walk.cursor(PerDirection::all(area), &mut draws(7)).unwrap();
         let (mut gaps, mut end, mut wraps) = ([0; 4], 4096, 0);
         for _ in 0..1000 {
             let offset = cursor.next(Direction::Read).unwrap().offset;
@@ -225,7 +255,9 @@ mod tests {
             block: 4096,
             alignment: u64::MAX,
         };
-        let mut cursor = Sequential::default().cursor(PerDirection::all(area)).unwrap();
+        let mut cursor = Sequential::default()
+            .cursor(PerDirection::all(area), &mut draws(0))
+            .unwrap();
         for _ in 0..3 {
             let position = cursor.next(Direction::Read).unwrap();
             assert_eq!(position.offset, 0);

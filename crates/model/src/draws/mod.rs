@@ -61,6 +61,15 @@ const PURPOSES: usize = 17;
 /// seeds are distinct and far apart.
 const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// Word `index` of SplitMix64 with this seed, counted from 1: neighbouring seeds or indices yield
+/// unrelated words.
+pub(crate) fn split_mix(seed: u64, index: u64) -> u64 {
+    let mut word = seed.wrapping_add(index.wrapping_mul(SEED_STEP));
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
 /// Which generators a worker draws from, with their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "form", rename_all = "snake_case")]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Bijection;
 use crate::block_size::BlockSizes;
 use crate::direction::Direction;
+use crate::draws::split_mix;
 use crate::mix::{Mix, MixRule};
 use crate::plan::TargetId;
 use crate::units::Bytes;
@@ -168,7 +169,7 @@ impl FileTree {
     pub fn file_size(&self, file: u32) -> u64 {
         match self.draws_percents {
             true => pick_size(&self.sizes, percent_word(file)),
-            false => pick_size(&self.sizes, scrambled(scrambled(self.seed) ^ u64::from(file))),
+            false => pick_size(&self.sizes, split_mix(split_mix(self.seed, 1) ^ u64::from(file), 1)),
         }
     }
 
@@ -352,14 +353,6 @@ fn percent_word(file: u32) -> u64 {
     let percent = (state >> (BITS - 31)) % 100;
     // The middle of the percent, so that rounding cannot cross its edges.
     (u64::MAX / 200) * (2 * percent + 1)
-}
-
-/// SplitMix64: neighbouring numbers yield unrelated words.
-fn scrambled(number: u64) -> u64 {
-    let mut word = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
 }
 
 /// An operation on a file. Each operation opens what it needs and closes it afterwards.

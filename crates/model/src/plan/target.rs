@@ -326,6 +326,8 @@ pub struct TargetRules {
     pub kernel_checks_alignment: bool,
     /// Recreated files are declared valid instead of written, if the system supports it (DiskSpd).
     pub declare_valid: bool,
+    /// Files that are laid out must leave enough space free on their file systems (Vdbench).
+    pub checks_growth: bool,
 }
 
 impl TargetRules {

@@ -9,7 +9,7 @@ use crate::access::{Access, Placement};
 use crate::block_size::BlockSizes;
 use crate::content::Content;
 use crate::direction::PerDirection;
-use crate::draws::DrawsForm;
+use crate::draws::{DrawsForm, split_mix};
 use crate::mix::Mix;
 use crate::units::Bytes;
 
@@ -186,7 +186,7 @@ impl Workload {
             depth,
             batching: self.batching,
             draws: DrawsForm::Native {
-                seed: worker_seed(self.seed, number),
+                seed: split_mix(self.seed, u64::from(number) + 1),
             },
             placement: ThreadPlacement {
                 cpus,
@@ -283,14 +283,6 @@ impl Default for Part {
             content: Content::Fresh,
         }
     }
-}
-
-/// A distinct seed for each worker (the finaliser of SplitMix64).
-fn worker_seed(seed: u64, number: u32) -> u64 {
-    let mut z = seed.wrapping_add(u64::from(number).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

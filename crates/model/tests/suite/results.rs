@@ -132,7 +132,7 @@ fn gathered(parts: impl IntoIterator<Item = Results>) -> Results {
     whole.finish()
 }
 
-fn merged(a: Results, b: Results) -> Results {
+fn merge_pair(a: Results, b: Results) -> Results {
     gathered([a, b])
 }
 
@@ -177,14 +177,14 @@ proptest! {
     #[test]
     fn merging_is_addition(a in operations(), b in operations()) {
         let together = host("both", &[a.clone(), b.clone()].concat());
-        let (ab, ba) = (merged(host("a", &a), host("b", &b)), merged(host("b", &b), host("a", &a)));
-        for merged in [&ab, &ba] {
-            prop_assert_eq!(job(merged).directions(), job(&together).directions());
-            prop_assert_eq!(job(merged).total(), job(&together).total());
-            prop_assert_eq!(points(job(merged)), points(job(&together)));
-            prop_assert_eq!(&job(merged).histograms, &job(&together).histograms);
-            prop_assert_eq!(job(merged).workers.len(), 2 * WORKERS);
-            prop_assert_eq!(merged.steps[0].observed_ns, Nanos::secs(a.len().max(b.len()) as u64));
+        let (ab, ba) = (merge_pair(host("a", &a), host("b", &b)), merge_pair(host("b", &b), host("a", &a)));
+        for both in [&ab, &ba] {
+            prop_assert_eq!(job(both).directions(), job(&together).directions());
+            prop_assert_eq!(job(both).total(), job(&together).total());
+            prop_assert_eq!(points(job(both)), points(job(&together)));
+            prop_assert_eq!(&job(both).histograms, &job(&together).histograms);
+            prop_assert_eq!(job(both).workers.len(), 2 * WORKERS);
+            prop_assert_eq!(both.steps[0].observed_ns, Nanos::secs(a.len().max(b.len()) as u64));
         }
     }
 
@@ -357,14 +357,14 @@ fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
 
 #[test]
 fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
-    let check = |a: Option<EndReason>, other: Option<EndReason>, expected: Option<EndReason>| {
+    let check = |a: Option<EndReason>, b: Option<EndReason>, expected: Option<EndReason>| {
         let results_ended =
             |ended: &Option<EndReason>| host("a", &[]).with(|results| results.steps[0].jobs[0].ended = ended.clone());
         for sum in [
-            merged(results_ended(&a), results_ended(&other)),
-            merged(results_ended(&other), results_ended(&a)),
+            merge_pair(results_ended(&a), results_ended(&b)),
+            merge_pair(results_ended(&b), results_ended(&a)),
         ] {
-            assert_eq!(job(&sum).ended, expected, "{a:?} and {other:?}");
+            assert_eq!(job(&sum).ended, expected, "{a:?} and {b:?}");
         }
     };
     check(None, Some(EndReason::Time), Some(EndReason::Time));
@@ -386,7 +386,7 @@ fn one_interrupted_host_makes_the_result_interrupted() {
     let mut cut = host("a", &[]);
     cut.interrupted = true;
     cut.findings.push(Finding::new("X", Severity::Note, "seen"));
-    let sum = merged(host("b", &[]), cut);
+    let sum = merge_pair(host("b", &[]), cut);
     assert!(sum.interrupted);
     assert_eq!(sum.findings.len(), 1);
 }

@@ -26,7 +26,7 @@ use crate::results::nothing_measured;
 use crate::targets::{Cleanup, SharedFiles};
 
 /// How long the coordinator may be silent while it merges the results.
-const CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Executes orders until the coordinator disconnects.
 ///

@@ -6,7 +6,6 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use engine::Clock;
 use model::Nanos;
 use model::environment::Host;
 use model::event::Event;
@@ -15,6 +14,7 @@ use model::plan::Plan;
 use model::results::Results;
 
 use self::fleet_run::FleetRun;
+use super::agent::CONFIRM_TIMEOUT;
 use super::comm::{Comm, Incoming};
 use super::message::{Introduction, Order, PROTOCOL, RunId, ToAgent, ToCoordinator, pack, unpack};
 use super::order::{RenumberedComm, sort_by_number};
@@ -27,9 +27,10 @@ use crate::targets::SharedFiles;
 
 /// Time within which agents must join.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
-/// Clock readings requested from each agent.
+/// Clock readings requested from each agent before a run.
 const CLOCK_PROBES: u32 = 40;
-/// Time allowed for all readings of one agent.
+/// Time allowed for all readings of one agent, from its first answer. An interrupted coordinator
+/// waits as long for that answer, others for [`CONFIRM_TIMEOUT`].
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Facts about another process.
@@ -290,7 +291,7 @@ impl Coordinator {
             return Err(RunError::Hosts(lost));
         }
         let shares = self.shares(&plan)?;
-        self.measure_clock_offsets(&context.clock);
+        self.measure_clock_offsets(&context, CLOCK_PROBES);
         let run = RunId::new(unix_now_ns() / 1_000_000, std::process::id(), self.runs);
         let order = |number: u32| Order {
             run: run.clone(),
@@ -328,7 +329,7 @@ impl Coordinator {
             }
         }
         // An agent answers only after its cleanup; then the next test finds renewed marks.
-        self.measure_clock_offsets(&context.clock);
+        self.measure_clock_offsets(&context, 1);
         self.shared_files = shared_files;
         if self.has_own_rank {
             journal.remove(run.as_str(), 0);
@@ -351,15 +352,20 @@ impl Coordinator {
     }
 
     /// Measures the clock offset of each agent, from the probe with the shortest round trip.
-    fn measure_clock_offsets(&mut self, clock: &Clock) {
+    fn measure_clock_offsets(&mut self, context: &RunContext<'_>, probes: u32) {
+        let clock = &context.clock;
         self.comm.set_low_latency(true);
         for process in 1..self.peers.len() as u32 {
-            let begun = Instant::now();
+            let (begun, mut first_answer) = (Instant::now(), None::<Instant>);
+            let is_overdue = |first_answer: Option<Instant>| match first_answer {
+                None if !context.interrupt.load(Ordering::Relaxed) => begun.elapsed() >= CONFIRM_TIMEOUT,
+                _ => first_answer.unwrap_or(begun).elapsed() >= CLOCK_TIMEOUT,
+            };
             let mut best: Option<(Nanos, i64)> = None;
-            for number in 0..CLOCK_PROBES {
+            for number in 0..probes {
                 let sent = clock.now();
                 self.comm.send(process, &pack(&ToAgent::Clock { number }));
-                while begun.elapsed() < CLOCK_TIMEOUT && self.peers[process as usize].lost.is_none() {
+                while !is_overdue(first_answer) && self.peers[process as usize].lost.is_none() {
                     let (from, bytes) = match self.comm.receive(Duration::from_millis(5)) {
                         Some(Incoming::Message { from, bytes }) => (from, bytes),
                         Some(Incoming::Lost { from, why }) => {
@@ -374,6 +380,7 @@ impl Coordinator {
                             number: answered,
                             at_ns,
                         }) if from == process && answered == number => {
+                            first_answer.get_or_insert_with(Instant::now);
                             let round_trip = received - sent;
                             let middle = sent.0 + round_trip.0 / 2;
                             if best.is_none_or(|(shortest, _)| round_trip < shortest) {
@@ -420,4 +427,72 @@ fn version_mismatch(introduction: &Introduction) -> Option<String> {
             introduction.version, introduction.protocol
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::targets::guard::Permissions;
+
+    /// An agent that answers only after its cleanup.
+    struct BusyAgent {
+        idle_at: Instant,
+        asked: Mutex<Vec<u32>>,
+    }
+
+    impl Comm for BusyAgent {
+        fn rank(&self) -> u32 {
+            0
+        }
+        fn size(&self) -> u32 {
+            2
+        }
+        fn describe(&self) -> String {
+            "test".into()
+        }
+        fn send(&self, _: u32, message: &[u8]) {
+            if let Ok(ToAgent::Clock { number }) = unpack(message) {
+                self.asked.lock().unwrap().push(number);
+            }
+        }
+        fn receive(&self, timeout: Duration) -> Option<Incoming> {
+            let mut asked = self.asked.lock().unwrap();
+            if asked.is_empty() || Instant::now() < self.idle_at {
+                std::thread::sleep(timeout);
+                return None;
+            }
+            let number = asked.remove(0);
+            let bytes = pack(&ToCoordinator::Clock { number, at_ns: 0 });
+            Some(Incoming::Message { from: 1, bytes })
+        }
+        fn give_up(&self, _: u32) {}
+        fn close(&self) {}
+    }
+
+    #[test]
+    fn an_agent_with_a_long_cleanup_is_not_lost() {
+        let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
+        let agent = BusyAgent {
+            idle_at: Instant::now() + CLOCK_TIMEOUT + Duration::from_millis(300),
+            asked: Mutex::default(),
+        };
+        let mut coordinator = Coordinator {
+            comm: RenumberedComm::new(Box::new(agent)),
+            has_own_rank: true,
+            host: Host::default(),
+            widened_from: None,
+            peers: vec![Peer::default(); 2],
+            runs: 0,
+            continues_on_loss: false,
+            relative_to_each_process: false,
+            allows_idle_ranks: false,
+            shared_files: None,
+        };
+        let context = RunContext::new(engine::clock::ClockStart::now().calibrate(), &interrupt, &permissions);
+        coordinator.measure_clock_offsets(&context, 3);
+        assert_eq!(coordinator.peers[1].lost, None);
+    }
 }

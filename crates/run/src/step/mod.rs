@@ -5,6 +5,7 @@ mod address_space;
 mod counters;
 mod launch;
 mod results;
+mod target_watch;
 mod watch;
 
 use std::cell::RefCell;
@@ -82,7 +83,7 @@ pub(crate) fn run_step(
         devices: context.devices.iter().map(device).collect(),
     });
     step.cancel_jobs();
-    let monitor = step.watch(watcher);
+    let monitor = step.watch(targets, watcher);
     let results = step.into_results(monitor, targets);
     if context.hooks.snapshots.is_some() {
         watcher(Event::Snapshot {

@@ -17,8 +17,10 @@ use super::StepState;
 use super::counters::JobMonitor;
 use super::launch::{JobState, LiveJob, LiveWorker};
 use super::results::internal_error;
+use super::target_watch::TargetWatch;
 use crate::issue_trace::IssueTrace;
 use crate::operation_log::OperationLog;
+use crate::worker::ReadyTarget;
 
 /// How long a thread takes to end after its last message, or slightly less.
 const JOIN_GRACE: Duration = Duration::from_micros(50);
@@ -37,9 +39,10 @@ const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl<'a> StepState<'a> {
     /// Runs the jobs until all of them have ended.
-    pub(super) fn watch(&mut self, watcher: &mut dyn FnMut(Event)) -> JobMonitor<'a> {
+    pub(super) fn watch(&mut self, targets: &[ReadyTarget], watcher: &mut dyn FnMut(Event)) -> JobMonitor<'a> {
         let context = self.context;
         let mut monitor = JobMonitor::start(context);
+        let mut target_watch = TargetWatch::new(context, self.number, targets);
         let (mut snapshot_asked, mut start_published, mut resumed_at) = (None, false, None);
         loop {
             (0..self.jobs.len()).for_each(|job| self.start_if_due(job, watcher));
@@ -61,6 +64,7 @@ impl<'a> StepState<'a> {
             if self.jobs.iter().all(LiveJob::has_ended) {
                 break;
             }
+            target_watch.poll(watcher);
             if context.interrupt.load(Ordering::Relaxed) {
                 self.jobs.iter_mut().for_each(|job| job.stop(EndReason::Interrupted));
             }
@@ -85,6 +89,8 @@ impl<'a> StepState<'a> {
         if !context.simulated {
             monitor.close();
         }
+        let mut workers = self.jobs.iter().flat_map(|job| &job.workers);
+        target_watch.finish(workers.all(|worker| worker.lost.is_none()), watcher);
         monitor
     }
 

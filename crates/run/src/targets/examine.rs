@@ -290,14 +290,31 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
     Ok(size)
 }
 
-/// Checks that files may grow by these numbers of bytes. A file system needs room for all of its
-/// files.
+/// The bytes that the preparation of a file adds to its file system.
+fn growth(target: &Examined) -> u64 {
+    match target.action {
+        PrepareAction::Create { size, .. } => size.0,
+        PrepareAction::Extend { from, to } => to.0.saturating_sub(from.0),
+        // A file that is written again keeps its blocks.
+        PrepareAction::Rewrite { size } => {
+            let allocated = std::fs::metadata(&target.path).map_or(0, |meta| sys::file::allocated(&meta));
+            size.0.saturating_sub(allocated)
+        }
+        _ => 0,
+    }
+}
+
+/// Checks that the preparation of all targets leaves enough space free. A file system needs room
+/// for all of its files.
 ///
 /// # Errors
 /// [`TargetError::NoRoom`] for each file system without room.
-pub fn check_growth(files: &[(&Path, u64)]) -> Result<(), Vec<TargetError>> {
+pub(super) fn check_growth(targets: &[Examined]) -> Result<(), Vec<TargetError>> {
     let mut file_systems: Vec<(u64, &Path, Vec<String>, u64)> = Vec::new();
-    for (path, growth) in files {
+    for (path, growth) in targets.iter().map(|target| (&target.path, growth(target))) {
+        if growth == 0 {
+            continue;
+        }
         // The lay-out also creates missing folders.
         let folder = path.ancestors().skip(1).find(|folder| folder.is_dir());
         let folder = folder.unwrap_or(Path::new("."));
@@ -308,9 +325,9 @@ pub fn check_growth(files: &[(&Path, u64)]) -> Result<(), Vec<TargetError>> {
         match file_systems.iter_mut().find(|(known, ..)| *known == id) {
             Some((_, _, names, sum)) => {
                 names.push(name);
-                *sum = sum.saturating_add(*growth);
+                *sum = sum.saturating_add(growth);
             }
-            None => file_systems.push((id, folder, vec![name], *growth)),
+            None => file_systems.push((id, folder, vec![name], growth)),
         }
     }
     let sizes = file_systems.into_iter();

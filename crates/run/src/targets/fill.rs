@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{
-    Access, Action, Batch, Clock, Engine, EngineError, File, Identity, OpenOptions, Request, Setup, Slot, choose,
-    os_error_name, sys,
+    Access, Action, Batch, Clock, Engine, EngineError, File, Identity, OpenError, OpenOptions, Request, Setup, Slot,
+    choose, os_error_name, sys,
 };
 use model::content::{Content, Filler};
 use model::draws::DrawsForm;
@@ -53,6 +53,8 @@ pub(super) struct Fill<'a> {
     pub(super) expected: ExpectedFile,
     /// Truncate the file first.
     pub(super) empty: bool,
+    /// The test uses direct I/O on the file. If the file system has none, nothing is written.
+    pub(super) needs_direct: bool,
 }
 
 /// Which file must be at the path when it is opened for writing.
@@ -82,6 +84,9 @@ pub enum FillError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The file system has no direct I/O, which the test needs.
+    #[error(transparent)]
+    NoDirect(OpenError),
     /// The file at the path is not the permitted one.
     #[error("{0} was replaced by another file while it was being prepared")]
     Replaced(String),
@@ -91,11 +96,20 @@ pub enum FillError {
 }
 
 impl FillError {
+    /// The file of a failed call.
+    pub(super) fn path(&self) -> Option<&str> {
+        match self {
+            FillError::File { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// The error number, if it came from the system.
     pub fn errno(&self) -> Option<i32> {
         match self {
             FillError::File { errno, .. } => *errno,
             FillError::Engine(error) => error.errno(),
+            FillError::NoDirect(error) => error.source.raw_os_error(),
             FillError::Replaced(_) | FillError::Interrupted(_) => None,
         }
     }
@@ -165,6 +179,13 @@ fn fill_opened(
 ) -> Result<(Nanos, Filled), FillError> {
     let start = clock.now();
     let failed = |verb, error: &io::Error, written| file_error(what, verb, error, written);
+    let direct = OpenOptions::new(Access::Read, CacheMode::DIRECT);
+    if what.needs_direct
+        && let Err(error) = File::open(what.path, direct)
+        && error.only_direct_fails
+    {
+        return Err(FillError::NoDirect(error));
+    }
     if what.empty {
         file.set_len(0).map_err(|error| failed("cannot empty", &error, 0))?;
     }
@@ -390,4 +411,38 @@ fn write_tail(
         errno: error.raw_os_error(),
         written: Bytes(whole),
     })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Filling a large file takes minutes, after which the test could not open it.
+    #[test]
+    fn nothing_is_written_where_direct_io_is_needed_and_missing() {
+        let Some(ramfs) = testbed::need(testbed::TmpFs::without_attributes()) else {
+            return;
+        };
+        let path = ramfs.path().join("f");
+        let what = Fill {
+            path: &path,
+            from: 0,
+            size: 1 << 20,
+            content: &Content::Fresh,
+            block: DEFAULT_BLOCK,
+            allocate: AllocateMode::None,
+            flush: false,
+            seed: 1,
+            declare: false,
+            expected: ExpectedFile::Absent,
+            empty: false,
+            needs_direct: true,
+        };
+        let clock = engine::clock::ClockStart::now().calibrate();
+        let fill = |what: &Fill<'_>| fill(what, clock, &AtomicBool::new(false), &mut |_| ());
+        assert!(matches!(fill(&what), Err(FillError::NoDirect(_))));
+        assert!(!path.exists());
+        let needs_direct = false;
+        fill(&Fill { needs_direct, ..what }).unwrap();
+    }
 }

@@ -25,7 +25,7 @@ use engine::sys;
 use model::Bytes;
 
 pub use cleanup::Cleanup;
-pub use examine::{Examined, check_growth, directions, examine};
+pub use examine::{Examined, directions, examine};
 pub use fill::FillError;
 pub use marker::MarkState;
 pub use peer_lock::Peers;
@@ -37,6 +37,10 @@ pub use survey::{storage_facts, survey};
 pub use temp_file::TempFile;
 pub use tree::{SHORT_FILES, kept_file_path};
 pub(crate) use write_lock::Sharing;
+
+/// What to do if a file opens only without direct I/O.
+pub(crate) const NO_DIRECT_IO: &str =
+    "this file system does not support direct I/O: use `cache buffered`, or a file elsewhere";
 
 /// Why a target cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -165,6 +169,7 @@ impl TargetError {
                 Some(help.into())
             }
             TargetError::Examine { .. } | TargetError::Replaced { .. } | TargetError::Refused { .. } => None,
+            TargetError::Fill(FillError::NoDirect(_)) => Some(NO_DIRECT_IO.into()),
             TargetError::Fill(error) => match error.errno() {
                 Some(sys::file::NO_SPACE) => Some("free some space, or set a smaller size".into()),
                 Some(sys::file::TOO_LARGE) => Some("raise the limit (ulimit -f), or use a smaller size".into()),
@@ -175,7 +180,10 @@ impl TargetError {
                     Some("the file system is mounted read-only; choose another location".into())
                 }
                 Some(number) if Error::from_raw_os_error(number).kind() == ErrorKind::AlreadyExists => {
-                    Some("it is a link to a missing file, or another run has just created it; name another file".into())
+                    Some(match error.path().filter(|path| Path::new(path).is_symlink()) {
+                        Some(path) => format!("{path} is a link to a missing file; remove it, or name another file"),
+                        None => "another run has just created it; name another file".into(),
+                    })
                 }
                 _ => None,
             },

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use engine::FileKind;
 use engine::probe::System;
-use model::plan::{Consent, Dialect, Plan, TargetId};
+use model::plan::{Consent, Plan, TargetId};
 
 use super::examine::{check_growth, examine_one};
 use super::guard::{
@@ -86,9 +86,6 @@ pub(crate) fn permit(plan: &Plan, permissions: &Permissions, sharing: Sharing) -
     if !refusals.is_empty() {
         return Err(Objection::Refused(refusals));
     }
-    if sharing == Sharing::WithPeers && plan.origin.dialect == Dialect::Vdbench {
-        check_lay_outs(&answers).map_err(Objection::Unusable)?;
-    }
     let mut permitted = Permitted {
         targets: Vec::new(),
         notes: Vec::new(),
@@ -106,19 +103,6 @@ pub(crate) fn permit(plan: &Plan, permissions: &Permissions, sharing: Sharing) -
 }
 
 type Answer = (TargetDecision, Option<Claim>);
-
-/// Checks that the files which this host lays out leave enough space free. In a fleet the
-/// coordinator cannot check this before the run.
-fn check_lay_outs(answers: &[Answer]) -> Result<(), Vec<TargetError>> {
-    let growth = |(target, _): &Answer| match target.examined.action {
-        PrepareAction::Create { size, .. } => Some((target.examined.path.clone(), size.0)),
-        PrepareAction::Extend { from, to } => Some((target.examined.path.clone(), to.0.saturating_sub(from.0))),
-        _ => None,
-    };
-    let growth: Vec<_> = answers.iter().filter_map(growth).collect();
-    let files: Vec<_> = growth.iter().map(|(path, bytes)| (&**path, *bytes)).collect();
-    check_growth(&files)
-}
 
 /// Locks a permitted file that the plan changes. If another process has locked it, refuses it, or
 /// notes this where the original tool proceeds.
@@ -170,7 +154,11 @@ fn request_all(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Ve
     let system = System::live();
     let guard = Guard::new(&system, caller_kind(plan), permissions);
     let (mut answers, mut errors) = (Vec::new(), Vec::new());
-    for examined in examine(plan)? {
+    let targets = examine(plan)?;
+    if plan.target_rules.checks_growth {
+        check_growth(&targets)?;
+    }
+    for examined in targets {
         match request_one(plan, &guard, examined) {
             Ok(answer) => answers.push(answer),
             Err(error) => errors.push(error),

@@ -18,6 +18,7 @@ use super::fill::{self, ExpectedFile};
 use super::guard::{Claim, Existing, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
+use super::tree::streams_on;
 use super::write_lock::{Sharing, WriteLock};
 use super::{Examined, FillError, Peers, PrepareAction, TargetError, examine, parent_folder, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
@@ -115,7 +116,11 @@ impl Preparation<'_> {
                 }
                 TargetKind::Tree { tree } => {
                     let made = self.create_tree(number, tree, ready, watcher)?;
-                    (made, super::survey::tree_facts(self.system, &target.path, tree), None)
+                    let facts = super::survey::tree_facts(self.system, &target.path, tree);
+                    // Operations on trees go through the page cache, so counters of devices would
+                    // show other I/O than the job's.
+                    let devices = Vec::new();
+                    (made, TargetFacts { devices, ..facts }, None)
                 }
                 // The examination has refused templates already.
                 TargetKind::Template { .. } => (
@@ -398,6 +403,7 @@ impl Preparation<'_> {
             flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
             // Verification needs existing data.
             declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
+            needs_direct: matches!(target.prepare, Prepare::Filled { .. }) && self.uses_direct_io(examined.number),
             seed: self.plan.seed ^ (examined.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         }
     }
@@ -507,16 +513,17 @@ impl Preparation<'_> {
 
     /// True if jobs write other than random data to a target, or trim it.
     pub(super) fn spoils_random_data(&self, number: usize) -> bool {
-        let id = TargetId(number as u32);
-        let workers = self.plan.jobs().flat_map(|(_, job)| &job.workers);
-        let mut streams = workers.flat_map(|worker| &worker.streams);
-        streams.any(|stream| {
+        streams_on(self.plan, number).any(|stream| {
             let random = matches!(
                 stream.content,
                 Content::Fresh | Content::Drawn | Content::Once | Content::Stamped
             );
             let writes = stream.mix.includes(Direction::Write) && !random;
-            stream.target.ids().contains(&id) && (writes || stream.mix.includes(Direction::Trim))
+            writes || stream.mix.includes(Direction::Trim)
         })
+    }
+
+    fn uses_direct_io(&self, number: usize) -> bool {
+        streams_on(self.plan, number).any(|stream| stream.cache.direct)
     }
 }

@@ -47,14 +47,10 @@ pub(super) fn tree_facts(system: &System, path: &str, tree: &FileTree) -> Target
 
 fn path_facts(system: &System, path: &str) -> TargetFacts {
     let name = Path::new(path);
-    let planned_in = |folder: &Path, kind: &str| TargetFacts {
-        devices: probe::devices_under(system, folder).unwrap_or_default(),
-        ..folder_facts(system, folder, kind, path)
-    };
     if name.is_dir() {
-        return planned_in(name, "directory");
+        return folder_facts(system, name, "directory", path);
     }
-    storage_facts(system, name).unwrap_or_else(|| planned_in(super::parent_folder(name), ""))
+    storage_facts(system, name).unwrap_or_else(|| folder_facts(system, super::parent_folder(name), "", path))
 }
 
 /// The facts of a file or block device, which is opened for reading. Other kinds are not opened: a
@@ -73,8 +69,7 @@ fn folder_facts(system: &System, folder: &Path, kind: &str, path: &str) -> Targe
     TargetFacts {
         path: path.to_owned(),
         kind: kind.into(),
-        file_system: probe::file_system(system, folder),
-        ..TargetFacts::default()
+        ..probe::folder(system, folder)
     }
 }
 
@@ -82,14 +77,38 @@ fn folder_facts(system: &System, folder: &Path, kind: &str, path: &str) -> Targe
 mod tests {
     use super::*;
 
-    /// A file that the run will create is on the devices of its directory.
+    /// What the run will create is on the devices of its directory, here of an overlay.
+    #[cfg(target_os = "linux")]
     #[test]
-    fn planned_files_have_the_devices_of_their_directory() {
-        let system = System::live();
-        let folder = env!("CARGO_MANIFEST_DIR");
-        let expected = probe::devices_under(&system, Path::new(folder)).unwrap();
-        for path in [folder.to_owned(), format!("{folder}/planned.dat")] {
-            assert_eq!(path_facts(&system, &path).devices, expected, "{path}");
+    fn planned_targets_have_the_devices_of_their_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().canonicalize().unwrap();
+        let Some(engine::Identity::File { device, .. }) = sys::facts::read_identity(&folder) else {
+            panic!("no identity");
+        };
+        let mounts = format!(
+            "1 0 {device} / / rw - overlay o rw,lowerdir=/low,upperdir=/up\n\
+             2 1 8:1 / /up rw - ext4 /dev/sda1 rw\n"
+        );
+        let files = [
+            ("proc/self/mountinfo", &*mounts),
+            ("stat", "file 8:1 5 /up\n"),
+            ("sys/class/block/sda1/dev", "8:1\n"),
+        ];
+        for (path, text) in files {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let system = System::from_tree(&folder);
+        let folder = folder.to_str().unwrap();
+        for facts in [
+            path_facts(&system, folder),
+            path_facts(&system, &format!("{folder}/planned.dat")),
+            folder_facts(&system, Path::new(folder), "tree", folder),
+        ] {
+            assert_eq!(facts.devices[0].name, "sda1");
+            assert_eq!(facts.stored_in, ["ext4"]);
         }
     }
 }

@@ -462,8 +462,8 @@ fn refuse_if_interrupted(path: &Path, interrupt: &AtomicBool) -> Result<(), Targ
     }
 }
 
-/// Returns all streams on this tree.
-fn streams_on(plan: &Plan, number: usize) -> impl Iterator<Item = &Stream> {
+/// Returns all streams on a target.
+pub(super) fn streams_on(plan: &Plan, number: usize) -> impl Iterator<Item = &Stream> {
     let streams = plan
         .jobs()
         .flat_map(|(_, job)| &job.workers)

@@ -10,10 +10,10 @@ pub(crate) struct Timeline {
     phase: Phase,
     /// The start of the current phase.
     phase_start: Nanos,
-    /// End by time.
+    /// The end of the current phase by time.
     phase_end: Nanos,
     measured_length: Option<Nanos>,
-    /// Deadline of the measured phase. The verify phase ends then as well.
+    /// The deadline of the measured phase and of the verify phase.
     measured_deadline: Nanos,
     cool_down: Nanos,
     interval: Nanos,

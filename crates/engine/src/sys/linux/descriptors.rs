@@ -1,6 +1,7 @@
 //! File descriptors of this process.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Resource, getrlimit};
 
@@ -10,6 +11,27 @@ pub fn free_descriptors() -> Option<u64> {
     // The directory itself is open during the count.
     let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1));
     Some(limit.saturating_sub(open as u64))
+}
+
+static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Runs before Rust's runtime, which opens `/dev/null` in place of a closed output.
+extern "C" fn check_stdout() {
+    // SAFETY: the call reads the flags of a descriptor, which need not be open.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    STDOUT_WAS_CLOSED.store(flags < 0, Ordering::Relaxed);
+}
+
+// SAFETY: the loader calls the functions of this section once each, without required arguments.
+// This one uses neither the runtime nor memory that needs it.
+#[unsafe(link_section = ".init_array")]
+#[used]
+static CHECK_STDOUT: extern "C" fn() = check_stdout;
+
+/// True if standard output was closed when the process started. All output would be lost without
+/// an error.
+pub fn is_stdout_closed() -> bool {
+    STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
 }
 
 #[cfg(test)]

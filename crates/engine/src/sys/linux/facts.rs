@@ -40,22 +40,26 @@ fn identity(meta: &fs::Metadata) -> Identity {
 }
 
 /// Distinguishes an open file or disk from earlier ones with the same [`Identity`]: the birth time
-/// of a file, the sequence number of a disk. 0 where the system does not know it.
+/// of a file, the sequence number of a disk. 0 where the system does not know it, and on overlayfs.
 pub fn read_birth_number(file: &fs::File) -> u64 {
     /// Which medium a device has, such as the file behind a loop device (linux/fs.h).
     const BLKGETDISKSEQ: libc::Ioctl = 0x8008_1280_u32 as libc::Ioctl;
+    /// The type of overlayfs (linux/magic.h).
+    const OVERLAYFS: i64 = 0x794c_7630;
     let Ok(meta) = file.metadata() else { return 0 };
     if !meta.file_type().is_block_device() {
+        // The first write to a file of a lower layer copies it, and the copy has a later birth.
+        if rustix::fs::fstatfs(file).is_ok_and(|stat| stat.f_type == OVERLAYFS) {
+            return 0;
+        }
         let born = meta.created().ok();
         let age = born.and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
         return age.map_or(0, |age| age.as_nanos() as u64);
     }
     let mut number = 0_u64;
     // SAFETY: the kernel writes 64 bits, and the number is borrowed for the length of the call.
-    match unsafe { libc::ioctl(file.as_raw_fd(), BLKGETDISKSEQ, &raw mut number) } {
-        0 => number,
-        _ => 0,
-    }
+    let _ = unsafe { libc::ioctl(file.as_raw_fd(), BLKGETDISKSEQ, &raw mut number) };
+    number
 }
 
 /// Kind of the file at a path, following links.
@@ -309,6 +313,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = file_with(&[], 0, &folder.path().join("file"));
         assert_eq!(allocation(&file, 0), Some(Allocation::default()));
+    }
+
+    /// A second run of a command must accept the file that its first run has written to.
+    #[test]
+    fn the_birth_number_of_an_overlay_survives_the_first_write() {
+        let Some(overlay) = testbed::need(testbed::Overlay::with_file(b"data")) else {
+            return;
+        };
+        let read_ids = || {
+            let file = fs::File::open(overlay.file()).unwrap();
+            (open_file_identity(&file), read_birth_number(&file))
+        };
+        let before = read_ids();
+        fs::OpenOptions::new().append(true).open(overlay.file()).unwrap();
+        assert_eq!(read_ids(), before);
     }
 
     #[test]

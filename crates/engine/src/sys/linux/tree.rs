@@ -1,11 +1,14 @@
-//! Operations on the files of a tree, by paths relative to its root. Only
-//! [`TreeRoot::check_access`], which changes nothing, follows a symbolic link at the end of a path.
-//! Only this user may change root directories made here.
+//! Operations on the files of a tree, by paths relative to its root. A directory of the tree may
+//! have become a link to files of the user. Only [`TreeRoot::check_access`] and
+//! [`TreeRoot::file_size`], which change nothing, follow it. Only this user may change root
+//! directories made here.
 
 use std::fs;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::plan::{CacheMode, is_tree_name};
 use rustix::fs::{
@@ -15,6 +18,25 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::sys::OpenFor;
+
+/// The system has no `openat2`: Linux before 5.6, and sandboxes that do not know the call. Without
+/// this, each open would measure a failed call too.
+static LACKS_OPENAT2: AtomicBool = AtomicBool::new(false);
+
+/// The directory of a file: the root itself or an open directory below it.
+enum Parent<'a> {
+    Root(BorrowedFd<'a>),
+    Below(OwnedFd),
+}
+
+impl AsFd for Parent<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Parent::Root(root) => *root,
+            Parent::Below(directory) => directory.as_fd(),
+        }
+    }
+}
 
 /// The root directory of a tree, open.
 #[derive(Debug)]
@@ -57,18 +79,44 @@ impl TreeRoot {
             OpenFor::CreateReadWrite => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
         };
         // If a pipe has replaced the file, the open or the first transfer fails instead of waiting.
-        let special = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let special = OFlags::NONBLOCK | OFlags::NOCTTY;
         let flags = flags | super::file::cache_flags(cache) | special;
         let mode = match flags.contains(OFlags::CREATE) {
             true => Mode::RUSR | Mode::WUSR,
             false => Mode::empty(),
         };
-        // A directory of the tree may have become a link to files of the user.
+        Ok(self.open_beneath(path, flags, mode)?.into())
+    }
+
+    /// Opens a path without following links in it. Where `openat2` is missing, only a link at the
+    /// end is not followed.
+    fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        if LACKS_OPENAT2.load(Ordering::Relaxed) {
+            return openat(&self.directory, path, flags, mode);
+        }
         match openat2(&self.directory, path, flags, mode, resolve) {
-            // Linux before 5.6, and sandboxes that do not know the call.
-            Err(Errno::NOSYS | Errno::PERM) => Ok(openat(&self.directory, path, flags, mode)?.into()),
-            opened => Ok(opened?.into()),
+            // Sandboxes report EPERM, which the file itself may cause as well.
+            Err(error @ (Errno::NOSYS | Errno::PERM)) => {
+                let opened = openat(&self.directory, path, flags, mode);
+                if error == Errno::NOSYS || opened.is_ok() {
+                    LACKS_OPENAT2.store(true, Ordering::Relaxed);
+                }
+                opened
+            }
+            opened => opened,
+        }
+    }
+
+    /// Splits a path into the directory, opened without following links, and the name in it.
+    fn open_parent<'a>(&'a self, path: &'a str) -> rustix::io::Result<(Parent<'a>, &'a str)> {
+        match path.rsplit_once('/') {
+            Some((directory, name)) => {
+                let flags = OFlags::PATH | OFlags::DIRECTORY;
+                Ok((Parent::Below(self.open_beneath(directory, flags, Mode::empty())?), name))
+            }
+            None => Ok((Parent::Root(self.directory.as_fd()), path)),
         }
     }
 
@@ -107,7 +155,8 @@ impl TreeRoot {
             last_access: now,
             last_modification: now,
         };
-        Ok(utimensat(&self.directory, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+        let (parent, name) = self.open_parent(path)?;
+        Ok(utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     /// Lists a directory. Returns the number of entries.
@@ -124,8 +173,8 @@ impl TreeRoot {
     }
 
     fn list(&self, path: &str) -> io::Result<Dir> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Dir::new(openat(&self.directory, path, flags, Mode::empty())?)?)
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        Ok(Dir::new(self.open_beneath(path, flags, Mode::empty())?)?)
     }
 
     /// Renames a file.
@@ -133,7 +182,17 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(renameat(&self.directory, from, &self.directory, to)?)
+        let (old_parent, old_name) = self.open_parent(from)?;
+        // Most renames stay in their directory.
+        match (from.rsplit_once('/'), to.rsplit_once('/')) {
+            (Some((old, _)), Some((new, new_name))) if old == new => {
+                Ok(renameat(&old_parent, old_name, &old_parent, new_name)?)
+            }
+            _ => {
+                let (new_parent, new_name) = self.open_parent(to)?;
+                Ok(renameat(old_parent, old_name, new_parent, new_name)?)
+            }
+        }
     }
 
     /// Moves a file to the same path of another tree, replacing an existing file.
@@ -141,7 +200,8 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn rename_to(&self, path: &str, other: &TreeRoot) -> io::Result<()> {
-        Ok(renameat(&self.directory, path, &other.directory, path)?)
+        let ((old_parent, name), (new_parent, _)) = (self.open_parent(path)?, other.open_parent(path)?);
+        Ok(renameat(old_parent, name, new_parent, name)?)
     }
 
     /// Removes a file.
@@ -149,7 +209,8 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn remove_file(&self, path: &str) -> io::Result<()> {
-        Ok(unlinkat(&self.directory, path, AtFlags::empty())?)
+        let (parent, name) = self.open_parent(path)?;
+        Ok(unlinkat(parent, name, AtFlags::empty())?)
     }
 
     /// Creates a directory, accessible only to this user.
@@ -157,7 +218,8 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn create_directory(&self, path: &str) -> io::Result<()> {
-        Ok(mkdirat(&self.directory, path, Mode::RWXU)?)
+        let (parent, name) = self.open_parent(path)?;
+        Ok(mkdirat(parent, name, Mode::RWXU)?)
     }
 
     /// Removes an empty directory.
@@ -165,7 +227,8 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn remove_directory(&self, path: &str) -> io::Result<()> {
-        Ok(unlinkat(&self.directory, path, AtFlags::REMOVEDIR)?)
+        let (parent, name) = self.open_parent(path)?;
+        Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?)
     }
 
     /// Flushes the file system of the tree.
@@ -224,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_not_opened_through_a_linked_directory() {
+    fn nothing_is_changed_through_a_linked_directory() {
         let folder = tempfile::tempdir().unwrap();
         let (tree, other) = (folder.path().join("tree"), folder.path().join("other"));
         let root = TreeRoot::create(&tree).unwrap();
@@ -235,7 +298,38 @@ mod tests {
             let error = root.open_file(path, open_for, &CacheMode::BUFFERED).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
         }
-        assert!(!other.join("f1").exists());
+        fs::create_dir(other.join("d1")).unwrap();
+        fs::write(tree.join("f2"), "").unwrap();
+        let second = TreeRoot::create(&folder.path().join("second")).unwrap();
+        second.create_directory("d0").unwrap();
+        fs::write(folder.path().join("second/d0/f3"), "").unwrap();
+        for changed in [
+            root.remove_file("d0/f0"),
+            root.set_times("d0/f0"),
+            root.rename("d0/f0", "f1"),
+            root.rename("f2", "d0/f2"),
+            root.rename("d0/f0", "d0/f2"),
+            second.rename_to("d0/f3", &root),
+            root.create_directory("d0/d2"),
+            root.remove_directory("d0/d1"),
+            root.read_directory("d0").map(|_| ()),
+            root.read_directory("d0/d1").map(|_| ()),
+        ] {
+            let error = changed.unwrap_err().raw_os_error();
+            assert!([Some(libc::ELOOP), Some(libc::ENOTDIR)].contains(&error), "{error:?}");
+        }
+        let mut left: Vec<_> = fs::read_dir(&other)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["d1", "f0"]);
+        root.create_directory("d3").unwrap();
+        root.rename("f2", "d3/f2").unwrap();
+        root.rename("d3/f2", "d3/g2").unwrap();
+        root.set_times("d3/g2").unwrap();
+        root.remove_file("d3/g2").unwrap();
+        root.remove_directory("d3").unwrap();
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// Opens a file to write. Follows links, which only administrators create on this system.
+/// Opens a file to write. Follows links: creating one needs a privilege or the developer mode.
 pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path, _: bool) -> io::Result<fs::File> {
     options.open(path)
 }

@@ -134,7 +134,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     // With --hosts, each host checks its own targets when a workload begins.
     if !session.has_fleet() {
-        refuse_forbidden_targets(&plans, &permissions)?;
+        refuse_forbidden_files(&plans, &permissions)?;
     }
     let targets: Vec<Target> = plans.iter().flat_map(|plan| plan.targets.iter().cloned()).collect();
     outputs.check_files(&targets)?;
@@ -199,8 +199,9 @@ fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Per
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-/// Reports refusals of the guard before the first workload runs, not after an hour.
-fn refuse_forbidden_targets(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
+/// Reports refusals of the guard and logs that would replace other files before the first workload
+/// runs, not after an hour.
+fn refuse_forbidden_files(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
     let mut refusals: Vec<Refusal> = Vec::new();
     for plan in plans {
         for target in ::run::targets::judge(plan, permissions)? {
@@ -209,10 +210,13 @@ fn refuse_forbidden_targets(plans: &[Plan], permissions: &Permissions) -> Result
             }
         }
     }
-    match refusals.is_empty() {
-        true => Ok(()),
-        false => Err(::run::RunError::Refused(refusals).into()),
+    if !refusals.is_empty() {
+        return Err(::run::RunError::Refused(refusals).into());
     }
+    for plan in plans {
+        ::run::check_logs(plan, permissions)?;
+    }
+    Ok(())
 }
 
 /// Runs the workloads of a suite.

@@ -354,9 +354,6 @@ impl<'a> Drive<'a> {
         };
         if !formats.is_empty() {
             check(&format_plan(formats, parameters, self.seed).plan).map_err(|error| failure_from_error(&error))?;
-            let growth: Vec<(&Path, u64)> = formats.iter().map(growth_of).collect();
-            let fits = ::run::targets::check_growth(&growth).map_err(RunError::Targets);
-            fits.map_err(|error| failure_from_error(&error))?;
         }
         for run in runs {
             let plan = lower(run, parameters, &self.env, self.seed)?.plan;
@@ -576,15 +573,6 @@ impl<'a> Drive<'a> {
             .print_line(&format!("{line}. Output directory: {folder} \n"));
         self.output.take_error().map_or(Ok(()), |what| Err(what.into()))
     }
-}
-
-/// Returns the path of an SD and the bytes that its lay-out adds to the file system.
-fn growth_of(format: &Format) -> (&Path, u64) {
-    let path = Path::new(&format.sd.lun);
-    // A file that is formatted again keeps its blocks.
-    let allocated = fs::metadata(path).map_or(0, |metadata| engine::sys::file::allocated(&metadata));
-    let kept = if format.present == 0 { allocated } else { format.present };
-    (path, format.sd.size.unwrap_or(0).saturating_sub(kept))
 }
 
 /// Collects a run's settings for the flat file. A setting needs the same value in all workloads.

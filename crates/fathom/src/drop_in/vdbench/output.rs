@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use engine::sys::file::try_lock_for_writing;
 use jiff::Zoned;
 
 use super::super::print_stdout;
@@ -25,6 +26,8 @@ pub struct Output {
     /// Path in titles.
     title_path: String,
     files: BTreeMap<String, File>,
+    /// Locked, so that another run does not remove the files. Windows opens no directories.
+    _lock: Option<File>,
     /// The first error of writing a file.
     pub failed: Option<String>,
     /// The first error of printing a line. The run continues, because the files have the line too.
@@ -75,6 +78,13 @@ impl Output {
             Err(error) => return Err(fail(error)),
         };
         let folder = fs::canonicalize(&path).map_err(fail)?;
+        let lock = File::open(&folder).ok();
+        // A file system without locks is trusted.
+        if let Some(Err(error)) = lock.as_ref().map(|folder| try_lock_for_writing(folder, false))
+            && error.kind() == io::ErrorKind::WouldBlock
+        {
+            return Err(fail(io::Error::other("another run writes to it")));
+        }
         if !is_new {
             for entry in fs::read_dir(&folder).map_err(fail)?.flatten() {
                 let path = entry.path();
@@ -89,6 +99,7 @@ impl Output {
                 folder,
                 title_path,
                 files: BTreeMap::new(),
+                _lock: lock,
                 failed: None,
                 console_error: None,
             },

@@ -26,10 +26,11 @@ pub struct Permissions {
 
 /// The file or disk that was first examined at each path. Clones share the list.
 #[derive(Clone, Debug, Default)]
-pub struct ExaminedTargets(Arc<Mutex<BTreeMap<PathBuf, Examined>>>);
+pub struct ExaminedTargets(Arc<Mutex<BTreeMap<PathBuf, Recorded>>>);
 
-/// What a file or disk is recognised by, and the time of its birth or the number of its medium.
-type Examined = (Option<Identity>, u64);
+/// Identity and birth number of a recorded file or disk. Together they differ for every file that
+/// later has the same path, even if it has the same inode number.
+type Recorded = (Option<Identity>, u64);
 
 impl ExaminedTargets {
     /// Records the target of an examined path. False if an earlier run had another one there.

@@ -104,10 +104,10 @@ pub enum Reason {
     Holds(Signature),
     /// The kernel knows partitions on it, even if its first bytes show none.
     HasPartitions {
-        /// Their names.
+        /// Names of the partitions.
         names: Vec<String>,
     },
-    /// Its content could not be read.
+    /// The contents could not be read.
     UnreadableContents {
         /// Why.
         why: String,
@@ -118,7 +118,7 @@ pub enum Reason {
     DeviceNotNamed,
     /// It is a file that fathom did not create, or that has changed since.
     ForeignFile {
-        /// Its size in bytes.
+        /// Size of the file in bytes.
         size: u64,
         /// What its mark shows.
         mark: MarkState,
@@ -415,11 +415,11 @@ pub(super) fn describe_holder(holder: &BlockDevice) -> String {
 /// A note on a permitted target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Its contents will be lost, as the user permitted.
+    /// The contents of the target will be lost, as the user permitted.
     WillDestroy(Signature),
     /// A file that fathom did not create, or that has changed since, will be changed.
     WillOverwrite {
-        /// Its size in bytes.
+        /// Size of the file in bytes.
         size: u64,
         /// What its mark shows.
         mark: MarkState,

@@ -92,21 +92,21 @@ pub(crate) struct FileSet {
 /// One file of a set.
 #[derive(Debug)]
 struct SetFile {
-    /// The number of its target.
+    /// The number of the file's target.
     id: u32,
     target: ReadyTarget,
-    /// Operations. The stream has them while this is the current file.
+    /// The operations on the file; the stream has them while this is the current file.
     sequence: Option<Sequence>,
     /// The engine's index of the open file; absent while it is closed.
     file: Option<u16>,
-    /// Number of its operations in flight, counted only if files are opened and closed.
+    /// Operations on the file in flight, counted only if files are opened and closed.
     in_flight: u32,
 }
 
 /// A file slot of the engine that files of a set use in turn.
 #[derive(Clone, Copy, Debug)]
 struct FileSlot {
-    /// The engine's index.
+    /// The engine's index of the slot.
     file: u16,
     /// Index of the set's file that is open in the slot.
     occupant: usize,

@@ -99,7 +99,7 @@ pub(crate) enum ReadyKind {
         claims: Arc<FileClaims>,
     },
     Simulated {
-        /// Its index in the simulation of the run.
+        /// The index of the device in the simulation of the run.
         device: u32,
     },
 }
