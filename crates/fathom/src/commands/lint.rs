@@ -17,6 +17,7 @@ use report::{formats, sarif};
 use super::source::{self, SourceArgs};
 use super::study_outputs::{Contents, Form, StudyOutputs};
 use super::warm_up;
+use crate::drop_in::diskspd::failures::CREATE_HELP;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
@@ -270,6 +271,7 @@ fn list_refusals(plan: &Plan, known: &[String]) -> Vec<Finding> {
                 Finding {
                     help: match plan.origin.dialect {
                         Dialect::Iometer if is_missing => Some(source::MAP_HELP.into()),
+                        Dialect::Diskspd if is_missing => Some(CREATE_HELP.into()),
                         _ => error.help(),
                     },
                     ..finding
