@@ -23,6 +23,9 @@ pub(crate) const STREAMS: Bound = Bound {
     max: 1_048_576,
 };
 
+/// Jobs of one step of a native test: each may end all others.
+pub(crate) const JOBS_OF_STEP: usize = 4096;
+
 /// Operations that one worker may have in flight.
 pub(crate) const WORKER_OPERATIONS: u64 = 1 << 20;
 

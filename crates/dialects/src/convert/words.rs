@@ -462,6 +462,7 @@ pub(super) fn describe_file_work(work: &FileWork) -> String {
         destination,
         once,
         working_set,
+        part,
         block,
         session,
         groups: _,
@@ -487,7 +488,12 @@ pub(super) fn describe_file_work(work: &FileWork) -> String {
         });
     let once_text = if *once { ", each once" } else { "" };
     let set = working_set.map_or(String::new(), |set| format!(", {} of them", set.files));
-    format!("operations on files, {how}: {work}{to}{sessions}; {order}{shared}{once_text}{set}, blocks of {block}")
+    let part = part.map_or(String::new(), |part| {
+        format!(", every file {} of {} on this host", part.index + 1, part.count)
+    });
+    format!(
+        "operations on files, {how}: {work}{to}{sessions}; {order}{shared}{once_text}{set}{part}, blocks of {block}"
+    )
 }
 
 pub(super) fn replay(replay: &Replay) -> String {

@@ -29,6 +29,9 @@ pub(super) fn for_refused_line(sorted: &[Argument<'_>], complaints: &[String], v
                 file => format!("the profile is `{file}`"),
             });
         }
+        if has_error("sequential IO (-s) conflicts") && switch.letter == 's' {
+            hints.push("remove `-s`: DiskSpd 2.0 ignored it next to `-r`".into());
+        }
         if has_error("unspecified results format") && switch.letter == 'R' && switch.value.is_empty() {
             hints.push("`-r` is random access; `-R` selects the report format".into());
         }
@@ -52,11 +55,92 @@ fn newer(switch: &TypedSwitch<'_>, version: Version) -> Option<String> {
 /// Hints for a valid command line.
 pub(super) fn for_valid_line(sorted: &[Argument<'_>]) -> Vec<String> {
     let mut hints = separated_values(sorted);
-    hints.extend(sorted.iter().filter_map(|argument| match argument {
-        Argument::Switch(switch) => path_after_switch(switch),
-        Argument::Target(_) => None,
-    }));
+    hints.extend(switches(sorted).filter_map(path_after_switch));
+    hints.extend(other_case(sorted));
+    hints.extend(rate_in_bytes(sorted));
     hints
+}
+
+fn switches<'a, 'b>(sorted: &'b [Argument<'a>]) -> impl Iterator<Item = &'b TypedSwitch<'a>> {
+    sorted.iter().filter_map(|argument| match argument {
+        Argument::Switch(switch) => Some(switch),
+        Argument::Target(_) => None,
+    })
+}
+
+fn find<'a, 'b>(sorted: &'b [Argument<'a>], letter: char) -> Option<&'b TypedSwitch<'a>> {
+    switches(sorted).find(|switch| switch.letter == letter)
+}
+
+/// A switch that is easily typed for its other case: the letter, that of the likely meaning, whether
+/// the value fits that meaning, and what the switch does instead.
+type Misread = (char, char, fn(&str) -> bool, &'static str);
+
+const MISREAD: [Misread; 4] = [
+    (
+        'D',
+        'd',
+        is_number,
+        "the interval of IOPS statistics in ms, and the test lasts 10 s",
+    ),
+    ('W', 'w', is_share, "a warm-up in seconds, and nothing is written"),
+    (
+        'C',
+        'c',
+        has_size_suffix,
+        "a cool-down in seconds, and no file is created",
+    ),
+    ('l', 'L', str::is_empty, "large pages, and no latency is measured"),
+];
+
+/// Hints for accepted switches of the wrong case. A profile has its own values.
+fn other_case(sorted: &[Argument<'_>]) -> Vec<String> {
+    if find(sorted, 'X').is_some() {
+        return Vec::new();
+    }
+    let misread = MISREAD.iter().filter_map(|(letter, likely, fits, meaning)| {
+        let switch = find(sorted, *letter).filter(|switch| fits(switch.value))?;
+        let (typed, value) = (switch.typed, switch.value);
+        (find(sorted, *likely).is_none())
+            .then(|| format!("`{typed}` means {meaning}; did you mean `-{likely}{value}`?"))
+    });
+    misread.collect()
+}
+
+fn is_number(value: &str) -> bool {
+    value.parse::<u32>().is_ok()
+}
+
+/// True for a likely percentage of writes. The default warm-up is 5 s.
+fn is_share(value: &str) -> bool {
+    value.parse::<u32>().is_ok_and(|number| (10..=100).contains(&number))
+}
+
+fn has_size_suffix(value: &str) -> bool {
+    value.ends_with(['K', 'M', 'G', 'T', 'k', 'm', 'g', 't'])
+}
+
+/// The largest rate in bytes per millisecond that is likely to be meant as operations per second.
+const MAX_LIKELY_OPERATIONS: u64 = 10_000;
+
+/// States what a low rate in bytes amounts to: most people think in operations.
+fn rate_in_bytes(sorted: &[Argument<'_>]) -> Option<String> {
+    let rate = find(sorted, 'g')?;
+    let amount: u64 = rate
+        .value
+        .parse()
+        .ok()
+        .filter(|amount| (1..=MAX_LIKELY_OPERATIONS).contains(amount))?;
+    let size = find(sorted, 'b').map_or("64K", |block| block.value);
+    let block = super::numbers::parse_size(size, 64 << 10)
+        .ok()
+        .filter(|bytes| *bytes > 0)?;
+    let (megabytes, operations) = (amount as f64 / 1000.0, amount as f64 * 1000.0 / block as f64);
+    Some(format!(
+        "`{typed}` is {amount} bytes per millisecond, for each thread and target {megabytes:.1} MB/s or \
+         {operations:.0} operations of {size} per second; `-g{amount}i` is {amount} operations per second",
+        typed = rate.typed
+    ))
 }
 
 /// Hints for switches whose value is a separate argument.

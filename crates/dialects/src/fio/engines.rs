@@ -150,7 +150,7 @@ pub(super) fn is_known(name: &str) -> bool {
 pub(super) fn unloadable_messages(name: &str) -> (String, [String; 2]) {
     (
         format!(
-            "fio: file:engines.rs:0, func=dlopen, error={name}: cannot open shared object file: No such file or directory"
+            "fio: file:fathom:0, func=dlopen, error={name}: cannot open shared object file: No such file or directory"
         ),
         [
             format!("fio: engine {name} not loadable"),

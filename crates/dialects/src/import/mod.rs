@@ -247,7 +247,7 @@ fn unknown_form(file: &str, text: &str) -> Diagnostic {
             "{file} is {}, which fathom does not read: {}",
             foreign.name, foreign.why
         );
-        return Diagnostic::new(what).help(foreign.instead.replace("FILE", file));
+        return Diagnostic::new(what).help(foreign.advice.replace("FILE", file));
     }
     let place = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
     let known: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();

@@ -8,7 +8,7 @@ pub struct UnsupportedForm {
     /// Why it is not read.
     pub why: &'static str,
     /// Advice on what to do instead.
-    pub instead: &'static str,
+    pub advice: &'static str,
 }
 
 type Input = (&'static str, fn(&str) -> bool, &'static str);
@@ -68,7 +68,7 @@ pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
         Some(UnsupportedForm {
             name,
             why,
-            instead: help,
+            advice: help,
         })
     };
     if has("Vdbench distribution") {
@@ -78,23 +78,23 @@ pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
             why,
             "pass one of these files from the same directory",
         )
-    } else if let Some((name, _, instead)) = INPUTS.iter().find(|(_, matches, _)| matches(text)) {
-        unsupported(name, "it describes a test, not a result", instead)
+    } else if let Some((name, _, advice)) = INPUTS.iter().find(|(_, matches, _)| matches(text)) {
+        unsupported(name, "it describes a test, not a result", advice)
     } else if text.lines().any(is_terse) {
-        let instead = "run the test again with --output-format=json, or with both: --output-format=terse,json";
+        let advice = "run the test again with --output-format=json, or with both: --output-format=terse,json";
         unsupported(
             "fio terse output",
             "its fields have no names and depend on the version",
-            instead,
+            advice,
         )
     } else if is_log(text) {
         let why = "its lines contain neither the kind of the figures nor totals of the run";
-        let instead = "to draw it, run `fathom report FILE …` with its original name \
+        let advice = "to draw it, run `fathom report FILE …` with its original name \
             (db_lat.1.log); to judge or compare, pass fio's JSON report";
-        unsupported("an fio log", why, instead)
+        unsupported("an fio log", why, advice)
     } else if text.lines().any(is_dd) {
-        let instead = "see `fathom explain anti-patterns dd` for the reason, and for what to run instead";
-        unsupported("dd output", "dd is not a storage test", instead)
+        let advice = "see `fathom explain anti-patterns dd` for the reason, and for what to run instead";
+        unsupported("dd output", "dd is not a storage test", advice)
     } else {
         None
     }

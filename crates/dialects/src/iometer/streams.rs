@@ -57,13 +57,13 @@ fn random_shares(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
         random_share_where(|line| line.reads > 0),
         random_share_where(|line| line.reads < 100),
     );
-    let share = |a: (Option<u8>, bool), other: (Option<u8>, bool)| match a {
+    let share_or_other = |own: (Option<u8>, bool), other: (Option<u8>, bool)| match own {
         (_, false) => None,
         (Some(share), true) => Some(share),
         // There is no such transfer.
         (None, true) => other.0,
     };
-    PerDirection::new(share(reads, writes), share(writes, reads), Some(0))
+    PerDirection::new(share_or_other(reads, writes), share_or_other(writes, reads), Some(0))
 }
 
 fn stream(lines: &[SpecLine], sector: u32) -> Stream {
@@ -72,14 +72,14 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
         0 => sector,
         align => align,
     };
-    let share = |value: fn(&SpecLine) -> u32| -> f64 {
+    let weighted_sum = |value: fn(&SpecLine) -> u32| -> f64 {
         lines
             .iter()
             .map(|line| f64::from(line.percent * value(line)))
             .sum::<f64>()
     };
-    let total = share(|_| 100).max(1.0);
-    let write_percent = share(|line| 100 - line.reads) / total * 100.0;
+    let total = weighted_sum(|_| 100).max(1.0);
+    let write_percent = weighted_sum(|line| 100 - line.reads) / total * 100.0;
     let mix = match write_percent {
         percent if percent <= 0.0 => Mix::READS,
         percent if percent >= 100.0 => Mix::WRITES,

@@ -228,6 +228,7 @@ fn lower_file_work(spec: &JobSpec) -> FileWork {
         in_order: spec.files.in_order,
         shares_files: false,
         midpoint: None,
+        part: None,
         destination: None,
         once: false,
         working_set: None,

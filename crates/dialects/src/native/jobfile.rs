@@ -60,6 +60,8 @@ pub fn objective(text: &str) -> Option<String> {
 pub(super) struct Reader<'a> {
     file: &'a str,
     text: &'a str,
+    /// Where each line begins: counting lines anew for each option would take quadratic time.
+    line_starts: Vec<usize>,
     pub(super) faults: Vec<Diagnostic>,
 }
 
@@ -74,6 +76,10 @@ impl<'a> Reader<'a> {
         let reader = Reader {
             file,
             text,
+            line_starts: [0]
+                .into_iter()
+                .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+                .collect(),
             faults: Vec::new(),
         };
         match DeTable::parse(text) {
@@ -89,13 +95,14 @@ impl<'a> Reader<'a> {
 
 impl Reader<'_> {
     pub(super) fn location(&self, at: usize) -> Location {
-        let before = &self.text[..at.min(self.text.len())];
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.text[start..].lines().next().unwrap_or("").trim().to_owned();
+        let line = self
+            .line_starts
+            .partition_point(|start| *start <= at.min(self.text.len()));
+        let start = self.line_starts[line - 1];
         Location {
             file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            text: line,
+            line,
+            text: self.text[start..].lines().next().unwrap_or("").trim().to_owned(),
         }
     }
 
@@ -444,6 +451,20 @@ mod tests {
         assert_eq!(plan.steps[0].jobs[0].workers.len(), 4);
         assert_eq!(plan.steps[1].jobs[0].workers[0].streams.len(), 2);
         assert_eq!(plan.steps[1].jobs[0].workers[0].streams[0].weight, 3);
+    }
+
+    /// Each job of a step may end all others, so their number is limited.
+    #[test]
+    fn a_step_has_a_limited_number_of_jobs() {
+        let document = |count: u32| Document {
+            jobs: vec![JobSpec::default(); count as usize],
+            ..Document::default()
+        };
+        let error = lower(&document(4097)).unwrap_err().remove(0);
+        assert_eq!(error.what, "step 1 has more than 4096 jobs");
+        let mut several = document(4097);
+        several.jobs[0].step = 2;
+        assert_ne!(lower(&several).unwrap_err()[0].what, error.what);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use model::{Bytes, Direction, Nanos, visible};
 
 use super::files;
 use super::spec::{Document, JobSpec, PartSpec};
+use crate::bounds::JOBS_OF_STEP;
 use crate::diagnostic::{Diagnostic, Location};
 
 /// `EIO`, the only error that a job can tolerate.
@@ -51,9 +52,16 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
         limits: document.caps.clone(),
         ..Plan::default()
     };
-    let mut numbers: Vec<u32> = document.jobs.iter().map(|job| job.step).collect();
-    numbers.sort_unstable();
+    let mut numbers_of_jobs: Vec<u32> = document.jobs.iter().map(|job| job.step).collect();
+    numbers_of_jobs.sort_unstable();
+    let mut numbers = numbers_of_jobs.clone();
     numbers.dedup();
+    if let Some([step, ..]) = numbers_of_jobs.chunk_by(u32::eq).find(|jobs| jobs.len() > JOBS_OF_STEP) {
+        let what = format!("step {step} has more than {JOBS_OF_STEP} jobs");
+        return Err(vec![
+            Diagnostic::new(what).help("use fewer jobs with more `workers`, or more steps"),
+        ]);
+    }
     let mut first_worker = 0;
     for number in numbers {
         let step = lower_step(number, document, &mut plan, &mut first_worker, &mut faults);

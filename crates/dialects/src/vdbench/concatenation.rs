@@ -11,7 +11,7 @@ use super::lower::{
     JobPart, Lowering, create_worker, end_on_failure, has_free_shares, mixed_seed, share_by_counting, unsupported_run,
 };
 use super::runs::Run;
-use super::streams::{Piece, access, mix, sizes, stream};
+use super::streams::{Piece, access, mix, range_bytes, sizes, stream, too_small};
 use crate::Diagnostic;
 
 impl Lowering<'_> {
@@ -154,10 +154,7 @@ impl Lowering<'_> {
     ) -> Result<Vec<Stream>, Diagnostic> {
         let total: u64 = parts.iter().map(|(_, size, _)| size).sum();
         let block = parts.iter().map(|(sd, ..)| self.largest(sd, wd)).max().unwrap_or(512);
-        let (low, high) = match wd.range {
-            Some((low, high)) if high <= 200.0 => (total as f64 * low / 100.0, total as f64 * high / 100.0),
-            range => range.unwrap_or((0.0, total as f64)),
-        };
+        let (low, high) = range_bytes(wd.range.unwrap_or((0.0, 100.0)), total);
         if high as u64 > total {
             return Err(unsupported_run(
                 run,
@@ -179,7 +176,7 @@ impl Lowering<'_> {
         }
         let length: u64 = regions.iter().map(|(.., length)| length).sum();
         if length < 2 * block {
-            return Err(Diagnostic::new("Insufficient amount of lun size specified"));
+            return Err(too_small(&format!("wd={}", wd.name), block));
         }
         let mut streams = Vec::new();
         for (sd, target, from, part) in regions {

@@ -1,5 +1,8 @@
 //! Items to definitions: the contents of a parameter file, with defaults filled in.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use model::plan::ErrorPolicy;
 
 use super::blocks::{Block, group, refuse};
@@ -145,7 +148,7 @@ with_defaults! {
         /// Name after `wd=`.
         pub name: String,
         /// Its SDs, by name.
-        pub sds: Vec<String>,
+        pub sds: Arc<BTreeSet<String>>,
         /// `xfersize=`.
         pub xfersize: Transfer = Transfer::One(4096),
         /// Percent of reads.

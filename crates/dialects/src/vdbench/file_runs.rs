@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use model::block_size::{BlockSizes, SizeShare};
 use model::draws::DrawsForm;
 use model::plan::{
-    AtEndOfJob, CacheMode, Depth, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind, FileSession,
-    FileTree, FileWork, Flow, Job, KeptTree, Prepare, SessionTransfers, Step, Stop, Stream, SyncRule, Target, TargetId,
-    TargetKind, Worker, WorkingSet, WriteThrough,
+    AtEndOfJob, CacheMode, Depth, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind, FilePart,
+    FileSession, FileTree, FileWork, Flow, Job, KeptTree, Prepare, SessionTransfers, Step, Stop, Stream, SyncRule,
+    Target, TargetId, TargetKind, Worker, WorkingSet, WriteThrough,
 };
 use model::{Bytes, Nanos};
 
 use super::definitions::{Parameters, Rd, Transfer};
+use super::file_refusals::refuse_files;
 use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation};
 use super::lower::{JobPart, Lowering, end_on_failure, flow_id, host_names, mixed_seed, path_on, unsupported_run};
 use super::runs::{Run, RunRate};
@@ -56,6 +57,8 @@ pub struct FileLoad<'a> {
     pub fwd: &'a Fwd,
     /// Its FSD.
     pub fsd: &'a Fsd,
+    /// The host that executes it; `None` is this process.
+    pub rank: Option<usize>,
     /// Index of the operation in `OPERATIONS`.
     pub operation: usize,
     /// Percent of the operations.
@@ -86,9 +89,12 @@ impl FileRun {
             return Err(format!("Total skew must add up to 100: {total:?}"));
         }
         let mut fsds: Vec<Fsd> = parameters.fsds.iter().filter(used).cloned().collect();
+        for fwd in &mut fwds {
+            fwd.ranks = parameters.ranks(&fwd.hosts);
+        }
         for fsd in &mut fsds {
             let users = fwds.iter().filter(|fwd| fwd.uses(fsd));
-            fsd.ranks = users.flat_map(|fwd| parameters.ranks(&fwd.hosts)).collect();
+            fsd.ranks = users.flat_map(|fwd| fwd.ranks.clone()).collect();
             fsd.ranks.sort_unstable();
             fsd.ranks.dedup();
             if fsd.ranks.len() > 1 && !fsd.is_shared {
@@ -112,7 +118,15 @@ impl FileRun {
         }))
     }
 
-    /// Returns one load for each operation of each FWD.
+    /// The hosts of an FWD on an FSD. One host creates and removes a whole tree.
+    fn ranks_of(&self, fwd: &Fwd, fsd: &Fsd) -> Vec<Option<usize>> {
+        match self.makes.is_some() || fwd.ranks.is_empty() {
+            true => vec![fsd.rank()],
+            false => fwd.ranks.iter().copied().map(Some).collect(),
+        }
+    }
+
+    /// Returns one load for each operation of each FWD on each of its hosts.
     pub fn loads(&self) -> Vec<FileLoad<'_>> {
         let mut loads = Vec::new();
         for (number, (fwd, share)) in self.fwds.iter().enumerate() {
@@ -125,12 +139,18 @@ impl FileRun {
             } else {
                 &self.operations
             };
-            let parts = (fsds.len() * operations.len()).max(1);
-            for fsd in fsds {
+            let places = fsds.iter().flat_map(|fsd| {
+                let ranks = self.ranks_of(fwd, fsd).into_iter();
+                ranks.map(|rank| (*fsd, rank))
+            });
+            let places: Vec<(&Fsd, Option<usize>)> = places.collect();
+            let parts = (places.len() * operations.len()).max(1);
+            for (fsd, rank) in places {
                 loads.extend(operations.iter().map(|operation| FileLoad {
                     number,
                     fwd,
                     fsd,
+                    rank,
                     operation: *operation,
                     share: share / parts as f64,
                     threads: (fwd.threads / parts as u32).max(1),
@@ -149,16 +169,16 @@ impl FileRun {
         }
         let all: u64 = self.loads().iter().map(|load| u64::from(load.threads)).sum();
         let threads = load.useful_threads(None, set);
-        let files = load.object_count(set)
+        let files = load.object_count(None, set)
             / if load.has_own_files(None) {
                 u64::from(threads)
             } else {
                 1
             };
         if self
-            .fsds
+            .loads()
             .iter()
-            .any(|fsd| !self.has_same_shares(fsd.rank(), load.fsd.rank()))
+            .any(|other| !self.has_same_shares(other.rank, load.rank))
         {
             return Err(unsupported_run(
                 run,
@@ -177,7 +197,7 @@ impl FileRun {
             ));
         }
         Ok(Some(Flow {
-            id: flow_id(load.fsd.rank()),
+            id: flow_id(load.rank),
             weight: (load.share * 1e6 / f64::from(threads)).round().max(1.0) as u32,
             pause_ns: SHARE_PAUSE,
         }))
@@ -187,7 +207,7 @@ impl FileRun {
     fn has_same_shares(&self, one: Option<usize>, other: Option<usize>) -> bool {
         let shares_on = |rank: Option<usize>| {
             let mut shares = BTreeMap::new();
-            for load in self.loads().into_iter().filter(|load| load.fsd.rank() == rank) {
+            for load in self.loads().into_iter().filter(|load| load.rank == rank) {
                 *shares.entry((load.number, load.operation)).or_insert(0) += (load.share * 1e6).round() as i64;
             }
             shares
@@ -234,7 +254,7 @@ impl Fwd {
 }
 
 impl Fsd {
-    /// The host that uses it; `None` is this process.
+    /// The first host that uses it; `None` is this process.
     pub fn rank(&self) -> Option<usize> {
         self.ranks.first().copied()
     }
@@ -301,12 +321,24 @@ impl FileLoad<'_> {
     }
 
     /// Number of files or directories among which its threads choose.
-    fn object_count(&self, set: Option<WorkingSet>) -> u64 {
+    fn object_count(&self, makes: Option<TreeFormat>, set: Option<WorkingSet>) -> u64 {
         let tree = self.fsd.tree();
-        match self.kind() {
-            kind if kind.is_on_directory() => tree.directory_count(),
-            _ => set.map_or(tree.file_count(), |set| u64::from(set.files)),
+        match (self.kind(), self.part(makes)) {
+            (kind, _) if kind.is_on_directory() => tree.directory_count(),
+            (_, None) => set.map_or(tree.file_count(), |set| u64::from(set.files)),
+            (_, Some(part)) => {
+                let files = u32::try_from(tree.file_count()).unwrap_or(u32::MAX);
+                u64::from(part.file_count(set.map_or(files, |set| set.files)))
+            }
         }
+    }
+
+    /// The files of its host, if several hosts share the tree.
+    pub(super) fn part(&self, makes: Option<TreeFormat>) -> Option<FilePart> {
+        let ranks = &self.fsd.ranks;
+        let index = ranks.iter().position(|rank| Some(*rank) == self.rank)? as u32;
+        let count = ranks.len() as u32;
+        (makes.is_none() && count > 1).then_some(FilePart { index, count })
     }
 
     /// True if its threads take files round-robin, each having its own.
@@ -316,7 +348,7 @@ impl FileLoad<'_> {
 
     /// Number of threads that have a file of their own, if each needs one.
     fn useful_threads(&self, makes: Option<TreeFormat>, set: Option<WorkingSet>) -> u32 {
-        let files = self.object_count(set).clamp(1, u64::from(u32::MAX)) as u32;
+        let files = self.object_count(makes, set).clamp(1, u64::from(u32::MAX)) as u32;
         match self.has_own_files(makes) {
             true => self.threads.min(files),
             false => self.threads,
@@ -336,7 +368,7 @@ impl FileLoad<'_> {
         self.flags(run).iter().any(|flag| names.contains(&flag.as_str()))
     }
 
-    fn is_direct(&self, run: &Run) -> bool {
+    pub(super) fn is_direct(&self, run: &Run) -> bool {
         self.has_flag(run, &["o_direct", "directio"])
     }
 
@@ -353,12 +385,12 @@ impl FileLoad<'_> {
         }
     }
 
-    fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         OPERATIONS[self.operation].0
     }
 
     /// The kind of operation that it counts as.
-    fn kind(&self) -> FileOperationKind {
+    pub(super) fn kind(&self) -> FileOperationKind {
         OPERATIONS[self.operation].1
     }
 
@@ -434,6 +466,7 @@ impl FileLoad<'_> {
             destination: None,
             once: fwd.once,
             working_set: self.fsd.working_set(seed).filter(|_| makes.is_none()),
+            part: self.part(makes),
             // Positions are multiples of every size.
             block: Bytes(sizes.iter().fold(0, |unit, (size, _)| gcd(unit, *size)).max(1)),
             session: is_session.then(|| FileSession {
@@ -446,7 +479,7 @@ impl FileLoad<'_> {
 impl Lowering<'_> {
     /// The step of a run on files.
     pub(super) fn file_step(&mut self, run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
-        refuse(run, files)?;
+        refuse_files(run, files)?;
         let bytes = run.byte_limit(None)?;
         let all_threads: u64 = files.loads().iter().map(|load| u64::from(load.threads)).sum();
         let measured = match (run.ends_with_data(), run.warmup) {
@@ -458,7 +491,7 @@ impl Lowering<'_> {
         // The same files for all FWDs of a run, and others for the next run.
         let seed_of_files = mixed_seed(self.seed, self.steps.len() as u64);
         for (index, load) in files.loads().iter().enumerate() {
-            let target = self.tree_target(run, load.fsd, files.makes)?;
+            let target = self.tree_target(run, (load.fsd, load.rank), files.makes)?;
             let work = FileWork {
                 destination: self.destination(run, files, load)?,
                 ..load.work(run, files.makes, seed_of_files)?
@@ -500,7 +533,7 @@ impl Lowering<'_> {
             let mut workers: Vec<Worker> = (0..threads).map(worker).collect();
             self.parameters.validate(&load.fsd.name, &mut workers, files.recovers);
             jobs.push(Job {
-                hosts: host_names(load.fsd.rank()),
+                hosts: host_names(load.rank),
                 name: load.fwd.name.clone(),
                 phases: run.phases(run.ends_with_data()),
                 stop: Stop {
@@ -515,7 +548,7 @@ impl Lowering<'_> {
             self.workload_of.push((0..threads).map(|_| vec![load.number]).collect());
             self.parts.push(JobPart {
                 items: vec![load.fsd.name.clone(), load.fwd.name.clone()],
-                rank: load.fsd.rank(),
+                rank: load.rank,
             });
         }
         end_on_failure(&mut jobs);
@@ -544,11 +577,16 @@ impl Lowering<'_> {
                         `sizes=` and `totalsize=`";
             return Err(unsupported_run(run, &what, help));
         }
-        self.tree_target(run, to, None).map(Some)
+        self.tree_target(run, (to, load.rank), None).map(Some)
     }
 
-    /// The number of an FSD's target.
-    fn tree_target(&mut self, run: &Run, fsd: &Fsd, makes: Option<TreeFormat>) -> Result<TargetId, Diagnostic> {
+    /// The number of an FSD's target on a host.
+    fn tree_target(
+        &mut self,
+        run: &Run,
+        (fsd, rank): (&Fsd, Option<usize>),
+        makes: Option<TreeFormat>,
+    ) -> Result<TargetId, Diagnostic> {
         let tree = FileTree {
             kept: Some(match makes {
                 None => KeptTree::Existing,
@@ -558,8 +596,8 @@ impl Lowering<'_> {
             }),
             ..fsd.tree()
         };
-        let path = path_on(fsd.rank(), &fsd.anchor);
-        if let Some(number) = self.known_target(fsd.rank(), &path) {
+        let path = path_on(rank, &fsd.anchor);
+        if let Some(number) = self.known_target(rank, &path) {
             let is_same = |known: &FileTree| {
                 FileTree {
                     kept: None,
@@ -586,9 +624,12 @@ impl Lowering<'_> {
                 &format!("it can have 1 to {}", FileTree::MAX_FILES),
             ));
         }
-        self.lun_bytes = self.lun_bytes.saturating_add(tree.total_size().0);
+        // A shared tree counts once.
+        if rank == fsd.rank() {
+            self.lun_bytes = self.lun_bytes.saturating_add(tree.total_size().0);
+        }
         Ok(self.add_target(
-            fsd.rank(),
+            rank,
             Target {
                 path,
                 kind: TargetKind::Tree { tree },
@@ -597,68 +638,4 @@ impl Lowering<'_> {
             },
         ))
     }
-}
-
-fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
-    if let Some(fsd) = files.fsds.iter().find(|fsd| fsd.ranks.len() > 1) {
-        return Err(unsupported_run(
-            run,
-            &format!("fsd={} on several hosts: trees are not shared", fsd.name),
-            "define an FSD and an FWD for each host: `fsd=fsd_$host,anchor=/dir/$host`, \
-             `fwd=fwd_$host,fsd=fsd_$host,host=$host`",
-        ));
-    }
-    if let Some((what, fwd)) = files
-        .fwds
-        .iter()
-        .find_map(|(fwd, _)| Some((fwd.refusal.as_ref()?, &fwd.name)))
-    {
-        return Err(unsupported_run(
-            run,
-            &format!("{what} of fwd={fwd}"),
-            "`fileio=` can be `sequential`, `random`, `(random,shared)` with `fileselect=sequential`, and \
-             `(sequential,delete)`; `fileselect=` can be `sequential`, `random`, `(poisson,midpoint)` and `once`",
-        ));
-    }
-    let loads = files.loads();
-    let is_multiple = |load: &FileLoad<'_>, unit: u64| match &load.fwd.xfersize {
-        Transfer::One(size) => size.is_multiple_of(unit),
-        Transfer::Shares(shares) => shares.iter().all(|(size, _)| size.is_multiple_of(unit)),
-        Transfer::Steps(..) => false,
-    };
-    if let Some(dedup) = run.dedup
-        && !loads.iter().all(|load| is_multiple(load, dedup.unit))
-    {
-        return Err(unsupported_run(
-            run,
-            "transfers that are not multiples of `dedupunit=`",
-            "set `dedupunit=` to a size that divides every `xfersize=`, also the 128k of `fwd=format`",
-        ));
-    }
-    let is_odd = |load: &FileLoad<'_>| {
-        let sizes = load.fsd.sizes.iter().map(|(size, _)| *size);
-        let transfer = match load.fwd.xfersize {
-            Transfer::One(size) => size,
-            _ => 512,
-        };
-        load.is_direct(run) && { sizes }.chain([transfer]).any(|size| !size.is_multiple_of(512))
-    };
-    if loads.iter().any(is_odd) {
-        return Err(unsupported_run(
-            run,
-            "`openflags=o_direct` with sizes that are not multiples of 512 bytes",
-            "change `sizes=` or `xfersize=`, or leave the flag out",
-        ));
-    }
-    let transfers = [operation("read"), operation("write")];
-    let is_replaced =
-        files.operations.len() < 2 && files.operations.iter().all(|operation| transfers.contains(operation));
-    if files.fwds.iter().any(|(fwd, _)| fwd.rdpct.is_some()) && !is_replaced {
-        return Err(unsupported_run(
-            run,
-            "`operations=` with FWDs that have `rdpct=`",
-            "remove one of them",
-        ));
-    }
-    Ok(())
 }

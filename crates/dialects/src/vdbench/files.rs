@@ -79,6 +79,8 @@ with_defaults! {
         pub flags: Vec<String>,
         /// The labels of `host=`; empty: all.
         pub hosts: Vec<String>,
+        /// The ranks of these hosts in a run; empty: this process.
+        pub ranks: Vec<usize>,
         /// Reasons to refuse a run with it.
         pub refusal: Option<String>,
     }
@@ -379,6 +381,7 @@ pub(super) fn parse_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         target: block.expanded_values("target").into_iter().next(),
         flags: parse_flags(block)?,
         hosts: Vec::new(),
+        ranks: Vec::new(),
         refusal,
     })
 }

@@ -176,11 +176,15 @@ impl Parameters {
         rank.is_none_or(has_rank) && wd.sds.contains(&sd.name)
     }
 
-    /// The hosts on which a run uses an SD; `None` is this process.
+    /// The hosts on which a run uses an SD, each with one thread or more; `None` is this process.
     pub(super) fn places(&self, run: &Run, sd: &Sd) -> Vec<Option<usize>> {
         let uses = |rank: &Option<usize>| run.workloads.iter().any(|(wd, _)| self.runs_on(wd, sd, *rank));
         match self.uses_fleet() {
-            true => (0..self.hosts.len()).map(Some).filter(uses).collect(),
+            true => (0..self.hosts.len())
+                .map(Some)
+                .filter(uses)
+                .take(sd.threads as usize)
+                .collect(),
             false => vec![None],
         }
     }
@@ -249,14 +253,6 @@ impl Parameters {
                 ),
                 "set a single `host=` in the WD or SD; for all hosts, define an SD for each: \
                  `sd=sd_$host,host=$host,lun=…`",
-            ));
-        }
-        if (sd.threads as usize) < places.len() {
-            let (name, threads, hosts) = (&sd.name, sd.threads, places.len());
-            return Err(unsupported_run(
-                run,
-                &format!("threads={threads} of sd={name}, which are divided among {hosts} hosts"),
-                &format!("set at least {hosts} threads for sd={name}, or use fewer hosts"),
             ));
         }
         Ok(())

@@ -16,7 +16,7 @@ use super::VdbenchEnv;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
-use super::streams::{Piece, access, hits, mix, sizes, stream};
+use super::streams::{Piece, WHOLE, access, hits, mix, range_bytes, sizes, stream, too_small};
 use super::tree_formats::with_tree_formats;
 use crate::Diagnostic;
 
@@ -194,7 +194,10 @@ impl<'a> Lowering<'a> {
 
     /// The number of bytes that ends a run.
     fn byte_limit(&self, run: &Run) -> Result<Option<u64>, Diagnostic> {
-        let sds = run.sds.iter().filter_map(|sd| self.size(sd).ok());
+        let sds = run
+            .sds
+            .iter()
+            .filter_map(|sd| self.size(sd).ok().filter(|size| *size < WHOLE));
         run.byte_limit(run.files.is_none().then(|| sds.sum()))
     }
 
@@ -327,13 +330,11 @@ impl<'a> Lowering<'a> {
         })
     }
 
+    /// The size of an SD; [`WHOLE`] if only another host can tell.
     pub(super) fn size(&self, sd: &Sd) -> Result<u64, Diagnostic> {
         let mut hosts = self.parameters.hosts.iter();
-        if sd.size.is_none()
-            && let Some(other) = hosts.find(|host| !host.is_local && sd.hosts.contains(&host.label))
-        {
-            let what = format!("the size of sd={} on hd={} is not known here", sd.name, other.label);
-            return Err(Diagnostic::new(what).help(format!("set `size=` in sd={}", sd.name)));
+        if sd.size.is_none() && hosts.any(|host| !host.is_local && sd.hosts.contains(&host.label)) {
+            return Ok(WHOLE);
         }
         let size = sd.size.or_else(|| self.env.read_size(&sd.lun)).filter(|size| *size > 0);
         size.ok_or_else(|| {
@@ -354,14 +355,15 @@ impl<'a> Lowering<'a> {
         let is_short = rank.is_some() || self.env.read_size(&sd.lun).unwrap_or(0) < size;
         let general = &self.parameters.general;
         let block = general.format_block.unwrap_or(131_072).max(512);
-        if !self.sized.contains(&sd.name) {
+        if !self.sized.contains(&sd.name) && size < WHOLE {
             self.sized.push(sd.name.clone());
             self.lun_bytes = self.lun_bytes.saturating_add(size);
         }
         let target = Target {
             path,
             kind: TargetKind::Path,
-            prepare: match is_file && is_short && general.format != Some(false) && !general.concatenates {
+            prepare: match is_file && is_short && size < WHOLE && general.format != Some(false) && !general.concatenates
+            {
                 true => Prepare::LayOut {
                     size: Bytes(size),
                     allocate: AllocateMode::None,
@@ -471,7 +473,10 @@ impl<'a> Lowering<'a> {
         let (low, high) = self.region(sd, wd)?[0];
         let part = (high - low) / u64::from(streams) / block * block;
         if part < block {
-            return Err(Diagnostic::new("Insufficient amount of lun size specified"));
+            return Err(too_small(
+                &format!("each of the streams={streams} of sd={}", sd.name),
+                block,
+            ));
         }
         let workers = (0..streams).map(|number| {
             let piece = Piece {
@@ -524,11 +529,21 @@ impl<'a> Lowering<'a> {
         let down = |bytes: u64| bytes / block * block;
         // The first block of a device contains its label.
         let start = if sd.lun.starts_with("/dev/") { block } else { 0 };
-        let range = wd.range.or(sd.range).unwrap_or((0.0, 100.0));
-        let (low, high) = match range.1 <= 200.0 {
-            true => (size as f64 * range.0 / 100.0, size as f64 * range.1 / 100.0),
-            false => range,
-        };
+        let range = wd.range.or(sd.range);
+        let needs_size = range.is_some()
+            || wd.poisson.is_some()
+            || wd.streams.is_some()
+            || wd.hits != (0.0, 0.0)
+            || self.parameters.general.dedup.is_some();
+        if size == WHOLE && needs_size {
+            let what = format!("the size of sd={} on other hosts is not known here", sd.name);
+            return Err(Diagnostic::new(what).help(format!(
+                "set `size=` in sd={}: `range=`, `hotband=`, `poisson`, `streams=`, `rhpct=`, `whpct=` and `dedupratio=` need it",
+                sd.name
+            )));
+        }
+        let range = range.unwrap_or((0.0, 100.0));
+        let (low, high) = range_bytes(range, size);
         let (low, high) = (down(low.max(0.0) as u64).max(start), high as u64);
         let end = size.saturating_sub(sd.offset);
         let mut parts = vec![(low, down(high.min(size)).min(end))];
@@ -537,8 +552,7 @@ impl<'a> Lowering<'a> {
         }
         let length: u64 = parts.iter().map(|(low, high)| high.saturating_sub(*low)).sum();
         if length < 2 * block {
-            return Err(Diagnostic::new("Insufficient amount of lun size specified")
-                .help(format!("sd={} needs room for two transfers of {block} bytes", sd.name)));
+            return Err(too_small(&format!("sd={}", sd.name), block));
         }
         parts.retain(|(low, high)| high > low);
         Ok(parts

@@ -13,6 +13,7 @@ mod commands;
 mod concatenation;
 mod data;
 mod definitions;
+mod file_refusals;
 mod file_runs;
 mod files;
 mod hosts;

@@ -252,7 +252,7 @@ pub const ROWS: &[Row] = &[
         W,
         "shared",
         "no",
-        "several hosts use it: refused if a run does that",
+        "several hosts use it, each of them every n-th file",
     ),
     row(
         Fsd,

@@ -1,5 +1,8 @@
 //! Run definitions to runs: a run for each turn of the loops, with the values that the loops set.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use model::Nanos;
 use model::plan::{ErrorPolicy, Phases};
 
@@ -202,16 +205,19 @@ fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
 fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Parameters) -> Result<Run, String> {
     let mut wds = wds.to_vec();
     if !sds.is_empty() {
-        let mut names = Vec::new();
+        let mut names = BTreeSet::new();
         for wanted in sds {
-            let found = parameters.sds.iter().filter(|sd| matches_name(wanted, &sd.name));
-            let before = names.len();
+            let mut found = { parameters.sds.iter() }
+                .filter(|sd| matches_name(wanted, &sd.name))
+                .peekable();
+            let is_missing = found.peek().is_none();
             names.extend(found.map(|sd| sd.name.clone()));
-            if names.len() == before {
+            if is_missing {
                 return Err(format!("Could not find sd={wanted} for rd={}", rd.name));
             }
         }
-        wds.iter_mut().for_each(|wd| wd.sds.clone_from(&names));
+        let names = Arc::new(names);
+        wds.iter_mut().for_each(|wd| wd.sds = Arc::clone(&names));
     }
     if let Some(wd) = wds.iter().find(|wd| wd.sds.is_empty()) {
         return Err(format!("No sd= specified for wd={}", wd.name));

@@ -19,6 +19,24 @@ use super::lower::unsupported_run;
 use super::runs::{Run, RunRate};
 use crate::Diagnostic;
 
+/// The size of an SD that is known only on another host, which then uses all of it.
+pub(super) const WHOLE: u64 = 1 << 62;
+
+/// The first byte and the end of `range=`: a percentage, or bytes above 200.
+pub(super) fn range_bytes((low, high): (f64, f64), size: u64) -> (f64, f64) {
+    match high <= 200.0 {
+        true => (size as f64 * low / 100.0, size as f64 * high / 100.0),
+        false => (low, high),
+    }
+}
+
+/// The complaint about a region that is too short for its transfers.
+pub(super) fn too_small(what: &str, block: u64) -> Diagnostic {
+    Diagnostic::new("Insufficient amount of lun size specified").help(format!(
+        "{what} needs room for two transfers of {block} bytes: use a larger `size=` or `range=`, or a smaller `xfersize=`"
+    ))
+}
+
 /// A part of a workload on an SD, executed by one stream.
 pub(super) struct Piece {
     /// Share of the workload, of 1.
@@ -179,7 +197,8 @@ pub(super) fn stream(
         target: StreamTarget::One { target },
         region: Region {
             base: Extent::bytes(piece.region.0),
-            length: Some(Extent::bytes(piece.region.1)),
+            // The end of a region is rounded down to whole blocks.
+            length: (piece.region.1 < WHOLE / 2).then(|| Extent::bytes(piece.region.1)),
         },
         mix: piece.mix,
         pattern: Pattern {

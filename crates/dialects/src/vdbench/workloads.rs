@@ -1,5 +1,8 @@
 //! Workload definitions: `wd=`.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::blocks::Block;
 use super::definitions::{Parameters, Sd, Transfer, Wd, parse_flags, parse_range};
 use super::files::parse_threads;
@@ -19,7 +22,7 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
     }
     let hosts = parse_selected_labels(block, parameters)?;
     let has_host = |sd: &&Sd| sd.hosts.iter().any(|host| hosts.contains(host));
-    let mut sds: Vec<String> = Vec::new();
+    let mut sds = BTreeSet::new();
     for wanted in block.expanded_values("sd") {
         let found = parameters.sds.iter().filter(|sd| matches_name(&wanted, &sd.name));
         let found: Vec<String> = found.filter(has_host).map(|sd| sd.name.clone()).collect();
@@ -30,7 +33,7 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
                 hosts.join(",")
             )));
         }
-        if let Some(twice) = found.iter().find(|name| sds.contains(name)) {
+        if let Some(twice) = found.iter().find(|name| sds.contains(*name)) {
             return Err(block.error(format!("SD={twice} is requested more than once in wd={}", block.name)));
         }
         sds.extend(found);
@@ -59,7 +62,7 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
     let (rate, priority) = parse_rate(block)?;
     Ok(Wd {
         name: block.name.clone(),
-        sds,
+        sds: Arc::new(sds),
         xfersize: transfer(block, "xfersize")?,
         rdpct: rdpct as u32,
         seekpct,

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_missing_directory_is_one_fault() {
-        let printed = "fio: file:options.rs:0, func=lstat, error=No such file or directory\n\
+        let printed = "fio: file:fathom:0, func=lstat, error=No such file or directory\n\
                        fio: F:\\ is not a directory\nfio: job global dropped";
         let faults = extract_faults(printed);
         assert_eq!(faults.first(), "fio: F:\\ is not a directory");

@@ -20,6 +20,7 @@ use super::source::{self, SourceArgs};
 use super::study_outputs::{Contents, Form, StudyOutputs};
 use super::warm_up;
 use crate::catalogue::{self, CatalogueArgs};
+use crate::drop_in::diskspd::failures::CREATE_HELP;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, NamedLimitArgs};
@@ -317,6 +318,7 @@ fn list_refusals(plan: &Plan, known: &[String]) -> Vec<Finding> {
                 Finding {
                     help: match plan.origin.dialect {
                         Dialect::Iometer if is_missing => Some(source::MAP_HELP.into()),
+                        Dialect::Diskspd if is_missing => Some(CREATE_HELP.into()),
                         _ => error.help(),
                     },
                     ..finding

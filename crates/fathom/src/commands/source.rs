@@ -184,12 +184,12 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
                 fault.help("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"),
             ));
         }
-        Reading::End(end) => return Err(dialect_faults(&end.stderr, &end.hints)),
+        Reading::End(end) => return Err(dialect_faults(&end.stderr, &[end.notes, end.hints].concat())),
     };
     let Request {
         profile,
         events,
-        stderr: _,
+        stderr: warnings,
         notes,
     } = request;
     let mut source = lower_profile(&profile)?;
@@ -211,6 +211,9 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
         .extend(notes.iter().map(|note| format!("DiskSpd: {note}")));
     let typo = |note: &String| Finding::new("OPTION-TYPO", Severity::Note, note);
     source.findings.extend(notes.iter().map(typo));
+    let warning =
+        |text: &String| Finding::new("OPTION-EFFECT", Severity::Warning, text.trim_start_matches("WARNING: "));
+    source.findings.extend(warnings.iter().map(warning));
     Ok(source)
 }
 
@@ -224,16 +227,23 @@ fn lower_profile(profile: &diskspd::Profile) -> Result<Source, Faults> {
         ..diskspd::LowerEnv::default()
     };
     let lowered = diskspd::lower(profile, env)?;
+    let note = |text: &String| Finding::new("OPTION-EFFECT", Severity::Note, text);
+    let unmeasured = { profile.time_spans.iter() }.all(|span| !span.latency).then(|| {
+        Finding::new("NO-LATENCY", Severity::Note, "DiskSpd reports no latency without `-L`")
+            .help("add `-L`; fathom's own reports have it in any case")
+    });
     Ok(Source {
         differs: lowered.notes.iter().map(|note| format!("DiskSpd {note}")).collect(),
+        findings: { lowered.notes.iter().map(note) }.chain(unmeasured).collect(),
         ..Source::from(lowered.plan)
     })
 }
 
 /// Converts DiskSpd's messages, and fathom's hints about them, to faults.
 fn dialect_faults(lines: &[String], hints: &[String]) -> Faults {
-    let fault = |line: &String| Fault::new(line.trim_start_matches("ERROR: "));
-    let mut list: Vec<Fault> = lines.iter().map(fault).collect();
+    let fault = |line: &&String| Fault::new(line.trim_start_matches("ERROR: "));
+    let errors = lines.iter().filter(|line| !line.starts_with("WARNING: "));
+    let mut list: Vec<Fault> = errors.map(|line| fault(&line)).collect();
     if let Some(last) = list.last_mut().filter(|_| !hints.is_empty()) {
         last.help = Some(hints.join("; "));
     }

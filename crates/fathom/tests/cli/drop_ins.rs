@@ -56,7 +56,6 @@ fn files_of_other_tools_are_detected_by_their_content() {
         let file = text(&path);
         let run_it = run_it.replace("FILE", file);
         fathom(&["run", file]).expect(4, &[&format!("`{file}` is {what}"), &format!("`{run_it}`")]);
-        fathom(&["verify", "--require", "iops>1", file]).expect(4, &[&format!("{file} is {what}, not a target")]);
         fathom(&["lint", file]).expect(0, &["SHORT-RUN"]);
         let converted = fathom(&["convert", "--to", "native", file]);
         assert!(
@@ -66,10 +65,110 @@ fn files_of_other_tools_are_detected_by_their_content() {
             converted.err
         );
         let lint_it = format!("`fathom lint {file}` examines it");
-        fathom(&["explain", file]).expect(3, &[&format!("{file} is {what}"), &lint_it]);
+        let data = format!("targets: {}", text(&folder.path().join("data")));
+        fathom(&["explain", file]).expect(0, &[&format!("{file}: {what}"), "random", &data, &lint_it]);
+        let judged = format!("{file} is {what}, which has no results to judge");
+        fathom(&["explain", "--require", "iops>=1", file]).expect(4, &[&judged, "fathom verify --require"]);
         let swept = ["sweep", file, "--over", "depth=1", "--time", "1s"];
         fathom(&swept).expect(0, &["depth 1: "]);
     }
+}
+
+#[test]
+fn lint_prints_the_hints_and_warnings_of_diskspd() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tests(folder.path());
+    let lint = |line: &str| {
+        let data = text(&folder.path().join("data")).to_owned();
+        let line = line.replace("DATA", &data);
+        fathom(
+            &["lint", "diskspd"]
+                .into_iter()
+                .chain(line.split(' '))
+                .collect::<Vec<_>>(),
+        )
+    };
+    for (line, exit, parts) in [
+        ("-L -D120 DATA", 0, &["note OPTION-TYPO: `-D120` means"][..]),
+        (
+            "-r DATA",
+            0,
+            &["note NO-LATENCY: DiskSpd reports no latency without `-L`"],
+        ),
+        (
+            "-r -L -O32 DATA",
+            0,
+            &["note OPTION-EFFECT: -O has no effect without -F"],
+        ),
+        (
+            "-L -t2 DATA",
+            0,
+            &["warning OPTION-EFFECT: target access pattern will not be sequential, consider -si"],
+        ),
+        (
+            "-r -L DATA-missing",
+            3,
+            &["error TARGET", "create the file with -c<size>"],
+        ),
+        (
+            "\u{2013}r -08 DATA",
+            4,
+            &[
+                "error: invalid option: '-08'",
+                "typographic dash",
+                "the letter makes it `-o8`",
+            ],
+        ),
+        ("-L:\\IO.dat", 4, &["did you mean `-L L:\\IO.dat`"]),
+        ("-t2 -w200 DATA", 4, &["error: "]),
+    ] {
+        let ran = lint(line);
+        ran.expect(exit, parts);
+        assert!(
+            !ran.err.contains("error: WARNING") && !ran.out.contains("WARNING:"),
+            "{line}: {}",
+            ran.err
+        );
+    }
+}
+
+/// verify issues the load of a file, if that has a rate.
+#[test]
+fn verify_issues_the_load_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tests(folder.path());
+    let path = |name: &str| text(&folder.path().join(name)).to_owned();
+    let verify = |file: &str, more: &[&str]| {
+        let words = ["verify", "--require", "iops>=40", "--preflight", "0", &path(file)];
+        fathom(&[&words[..], more].concat())
+    };
+    for (file, reason) in [("fio", "part of it has no rate"), ("icf", "part of it has no rate")] {
+        verify(file, &[]).expect(4, &[&format!("cannot verify the load of {}", path(file)), reason]);
+    }
+    let data = path("data");
+    let fio = format!("[a]\nfilename={data}\nrw=randread\nsize=1m\nruntime=1\ntime_based\nrate_iops=30\nnumjobs=2\n");
+    fs::write(folder.path().join("paced"), fio).unwrap();
+    let ran = verify("paced", &["--out", "json"]);
+    assert!(ran.out.contains("\"rate_iops\": 60"), "{}", ran.out);
+    let two = format!(
+        "sd=sd1,lun={data},threads=3\nsd=sd2,lun={data}2,size=1m\nwd=wd1,sd=sd*,rdpct=75,xfersize=8k\n\
+         rd=rd1,wd=wd1,iorate=max,elapsed=2\nrd=rd2,wd=wd1,iorate=80,elapsed=1,warmup=1,interval=1\n"
+    );
+    fs::write(folder.path().join("two"), two).unwrap();
+    let ran = verify("two", &["--time", "2s"]);
+    let load = "80 operations per second of 8 KiB, up to 11 in flight: 1 s of warm-up, 2 s measured";
+    assert!(
+        ran.err.contains("has 2 runs: verify issues run 2") && ran.err.contains(load),
+        "{}",
+        ran.err
+    );
+    assert!(ran.out.contains("75 % reads"), "{}", ran.out);
+    assert!(
+        !folder.path().join("data2").exists(),
+        "verify removes the files that it created"
+    );
+    verify("two", &["--block", "4k"]).expect(4, &["cannot use --block", "change the file"]);
+    verify("two", &[&data]).expect(4, &["cannot use another TARGET"]);
 }
 
 #[test]

@@ -165,6 +165,50 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
     }
 }
 
+/// Each host deletes every second file of one tree. Only both together remove all of them.
+#[test]
+fn two_hosts_share_a_tree() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let folder = workspace.folder.path().display();
+    let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
+    let parameters = format!(
+        "hd=one,system=localhost\nhd=two,system=db1,shell=ssh\n\
+         fsd=tree,anchor={folder}/tree,depth=1,width=2,files=15,size=4k,shared=yes\n\
+         fwd=read,fsd=tree,operation=read,threads=4,xfersize=4k\n\
+         fwd=delete,fsd=tree,operation=delete,threads=2\nfwd=half,fsd=tree,operation=delete,host=two\n\
+         rd=rd1,fwd=read,fwdrate=200,format=yes,elapsed=3,interval=1\n\
+         rd=rd2,fwd=half,fwdrate=max,elapsed=9,interval=1\n"
+    );
+    let files = || {
+        let folders =
+            ["d0", "d1"].map(|name| fs::read_dir(workspace.path("tree/fathom-kept.tree").join(name)).unwrap());
+        folders.into_iter().flatten().count()
+    };
+    let ran = end(start(&workspace, None, &local, &parameters));
+    let created = format!("one-0: anchor={folder}/tree create complete.");
+    ran.expect(0, &[&created, "completed successfully"]);
+    assert_eq!(files(), 15, "the second host has deleted its half");
+    assert_sum(&workspace, "rd1", "summary", &["one", "two"], &[2, 7]);
+    let rate = |page: &str| figures(&rows(&workspace, page, "rd1"), 2).pop().unwrap();
+    assert!(
+        (70.0..130.0).contains(&rate("one")) && (70.0..130.0).contains(&rate("two")),
+        "{} {}",
+        rate("one"),
+        rate("two")
+    );
+
+    let both = format!(
+        "{}rd=rd3,fwd=delete,fwdrate=max,elapsed=9,interval=1\n",
+        parameters.split("rd=rd1").next().unwrap()
+    );
+    end(start(&workspace, None, &local, &both)).expect(0, &["completed successfully"]);
+    assert_eq!(files(), 0);
+
+    fs::remove_dir_all(workspace.path("tree")).unwrap();
+    fs::create_dir(workspace.path("tree")).unwrap();
+    end(start(&workspace, None, &local, &both)).expect(157, &["the hosts share this tree, so create it first"]);
+}
+
 /// A script in the place of ssh.
 pub(super) fn ssh_script(workspace: &Workspace, text: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;

@@ -510,6 +510,9 @@ pub struct FileWork {
     /// Only these files are used; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_set: Option<WorkingSet>,
+    /// Only this host's part of these files; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<FilePart>,
     /// Bytes of a block; in sessions the alignment of positions.
     pub block: Bytes,
     /// Files stay open for several operations. The only group then consists of the operation that
@@ -533,6 +536,30 @@ impl WorkingSet {
         let order = Bijection::new(tree.file_count(), seed);
         let files = tree.count_up_to(bytes, |number| order.image(u64::from(number)) as u32);
         WorkingSet { files, seed }
+    }
+}
+
+/// The files of one of several hosts that use the same tree: every `count`-th, from `index`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FilePart {
+    /// The first file.
+    pub index: u32,
+    /// The number of hosts.
+    pub count: u32,
+}
+
+impl FilePart {
+    /// The whole tree.
+    pub const ALL: FilePart = FilePart { index: 0, count: 1 };
+
+    /// How many of this many files belong to the part.
+    pub fn file_count(self, files: u32) -> u32 {
+        files.saturating_sub(self.index).div_ceil(self.count.max(1))
+    }
+
+    /// The number in the tree of a file of the part.
+    pub fn file(self, number: u32) -> u32 {
+        number * self.count + self.index
     }
 }
 

@@ -35,7 +35,7 @@ pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, TrackedMetric};
 pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookupCall, Program, System};
 pub use files::{
-    Existence, FileGroup, FileOperation, FileOperationKind, FileSession, FileTree, FileWork, KeptTree,
+    Existence, FileGroup, FileOperation, FileOperationKind, FilePart, FileSession, FileTree, FileWork, KeptTree,
     SessionTransfers, WorkingSet, is_tree_name, pick_size,
 };
 pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateCourse, RateSpan, RateUnit, Think, ThinkCount};

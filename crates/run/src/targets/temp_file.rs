@@ -121,10 +121,20 @@ impl TempFile {
 /// A temporary file of a killed run, locked; dropping it removes it. `None` if the file is not such
 /// a leftover, or has changed.
 pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
+    open_own(path, sys::file::open_abandoned)
+}
+
+/// The marker of a tree that several hosts use at once. Their lock keeps other runs out.
+pub(super) fn open_shared_marker(path: &Path) -> Option<TempFile> {
+    open_own(path, sys::file::open_shared)
+}
+
+/// A temporary file of fathom, with the lock that `open` takes.
+fn open_own(path: &Path, open: fn(&Path) -> Option<fs::File>) -> Option<TempFile> {
     let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged;
     // Foreign files must not be locked, even for a moment.
     sys::file::open_without_waiting(path).ok().filter(unchanged)?;
-    let lock = sys::file::open_abandoned(path).filter(unchanged)?;
+    let lock = open(path).filter(unchanged)?;
     Some(TempFile {
         path: path.to_owned(),
         keep: false,

@@ -68,8 +68,9 @@ impl TempTree {
         Ok(tree)
     }
 
-    /// Opens the kept tree of an earlier run. It must have an unlocked marker of fathom.
-    fn open_kept(path: &Path) -> Result<TempTree, TargetError> {
+    /// Opens the kept tree of an earlier run. It must have a marker of fathom that no other run has
+    /// locked, unless both share the tree.
+    fn open_kept(path: &Path, is_shared: bool) -> Result<TempTree, TargetError> {
         let unsuitable = |what, help: &str| TargetError::Unsuitable {
             path: path.display().to_string(),
             what,
@@ -79,7 +80,12 @@ impl TempTree {
             path: path.display().to_string(),
             source,
         })?;
-        let marker = temp_file::open_leftover(&path.join(MARKER)).ok_or_else(|| {
+        let marker = path.join(MARKER);
+        let marker = match is_shared {
+            true => temp_file::open_shared_marker(&marker),
+            false => temp_file::open_leftover(&marker),
+        };
+        let marker = marker.ok_or_else(|| {
             unsuitable(
                 "not a tree that fathom created, or in use by another run",
                 "wait for the other run, or name another directory; this one was not changed",
@@ -360,8 +366,18 @@ impl Preparation<'_> {
             fs::create_dir(folder).map_err(failed)?;
         }
         let is_missing = path.symlink_metadata().is_err();
+        let is_shared = file_works(self.plan, number).any(|work| work.part.is_some());
+        if is_missing && is_shared {
+            // Each host would create it.
+            return Err(TargetError::Missing {
+                path: path.display().to_string(),
+                help: "the hosts share this tree, so create it first (`format=yes`), on a file system that all of \
+                       them have mounted there"
+                    .into(),
+            });
+        }
         let mut opened = match is_missing {
-            false => TempTree::open_kept(path)?,
+            false => TempTree::open_kept(path, is_shared)?,
             true => TempTree::create(path, true).map_err(failed)?,
         };
         let root = Arc::clone(&opened.root);

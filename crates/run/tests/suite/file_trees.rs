@@ -46,6 +46,7 @@ fn plan_on_tree(
         in_order: false,
         shares_files: false,
         midpoint: None,
+        part: None,
         destination: None,
         once: false,
         working_set: None,

@@ -147,11 +147,11 @@ fn transfers(stream: &Stream) -> Vec<Transfers> {
         true => PerDirection::new(0.0, 0.0, 1.0),
         false => PerDirection::new(1.0 - writes, writes, 0.0),
     };
-    let mut lines = Vec::new();
+    let mut found = Vec::new();
     for (direction, share) in shares.iter().filter(|(_, share)| **share > 0.0) {
         let reads = if direction == Direction::Read { 1.0 } else { 0.0 };
         for (size, part) in list_sizes(&stream.pattern.sizes[direction]) {
-            lines.push(Transfers {
+            found.push(Transfers {
                 share: share * part,
                 reads,
                 size,
@@ -160,7 +160,7 @@ fn transfers(stream: &Stream) -> Vec<Transfers> {
             });
         }
     }
-    lines
+    found
 }
 
 /// Sizes with their shares. A range becomes its shortest size.

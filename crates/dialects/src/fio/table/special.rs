@@ -36,7 +36,7 @@ pub(super) fn parse_directory(reader: &mut Reader<'_>, text: &str) -> ParseResul
         let is_directory = reader.env.as_ref().map(|env| env.is_directory(name));
         let Some(Ok(true)) = is_directory else {
             if let Some(Err(why)) = is_directory {
-                let line = format!("fio: file:options.rs:0, func=lstat, error={why}");
+                let line = format!("fio: file:fathom:0, func=lstat, error={why}");
                 reader.notices.push(Notice::Out(line));
             }
             let hint = format!("create the directory (mkdir -p {name}), or name an existing one");

@@ -29,11 +29,13 @@ fn common_mistakes_get_a_hint() {
     check("-G100 t.dat", &["case-sensitive", "`-g100`"]);
     check("-T2 t.dat", &["`-t2` is their number"]);
     check("-R t.dat", &["`-r` is random access"]);
+    check("-r -s8K t.dat", &["remove `-s`"]);
+    check("-s -r8K t.dat", &["remove `-s`"]);
 }
 
 #[test]
 fn other_mistakes_get_no_hint() {
-    for line in ["-q t.dat", "-o0 t.dat", "-r -s t.dat", "-T4M t.dat", "-d5"] {
+    for line in ["-q t.dat", "-o0 t.dat", "-T4M t.dat", "-d5"] {
         assert_eq!(end(reading(line)).hints, Vec::<String>::new(), "{line}");
     }
 }
@@ -48,6 +50,30 @@ fn ignored_characters_are_noted_if_the_line_is_accepted() {
         assert!(notes.len() == 1 && notes[0].contains(words), "{line}: {notes:?}");
     }
     assert!(request(reading("-L5 -pfoo -w0 t.dat")).notes.is_empty());
+}
+
+#[test]
+fn accepted_switches_of_the_wrong_case_are_noted() {
+    for (line, words) in [
+        ("-D120 t.dat", "`-d120`"),
+        ("-W30 t.dat", "`-w30`"),
+        ("-C5G t.dat", "`-c5G`"),
+        ("-l t.dat", "`-L`"),
+        (
+            "-g2000 -b4k t.dat",
+            "2.0 MB/s or 488 operations of 4k per second; `-g2000i`",
+        ),
+        ("-g2000 t.dat", "31 operations of 64K"),
+    ] {
+        let notes = request(reading(line)).notes;
+        assert!(notes.len() == 1 && notes[0].contains(words), "{line}: {notes:?}");
+    }
+    for line in [
+        "-D120 -d9 t.dat", "-D t.dat", "-W30 -w0 t.dat", "-W5 t.dat", "-C5 t.dat", "-C5s t.dat", "-l -L t.dat",
+        "-g2000i t.dat", "-g80000 t.dat",
+    ] {
+        assert_eq!(request(reading(line)).notes, Vec::<String>::new(), "{line}");
+    }
 }
 
 #[test]

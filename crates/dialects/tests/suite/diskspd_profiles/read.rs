@@ -340,7 +340,7 @@ fn pool_threads_have_targets() {
     let pairs: Vec<_> = in_target(threads)
         .thread_targets
         .iter()
-        .map(|request| (request.thread, request.weight))
+        .map(|target| (target.thread, target.weight))
         .collect();
     assert_eq!(pairs, [(2, 4), (0, 0)]);
     let without = "<ThreadTargets><ThreadTarget/></ThreadTargets>";

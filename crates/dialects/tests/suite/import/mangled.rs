@@ -44,12 +44,12 @@ impl Damage {
         let pair = |first: &usize, other: &usize| (at(first).min(at(other)), at(first).max(at(other)));
         match self {
             Damage::Cut(place) => text[..at(place)].to_owned(),
-            Damage::Drop(one, second) => {
-                let (start, end) = pair(one, second);
+            Damage::Drop(first, second) => {
+                let (start, end) = pair(first, second);
                 format!("{}{}", &text[..start], &text[end..])
             }
-            Damage::Double(one, second) => {
-                let (start, end) = pair(one, second);
+            Damage::Double(first, second) => {
+                let (start, end) = pair(first, second);
                 format!("{}{}", &text[..end], &text[start..])
             }
             Damage::Insert(place, what) => format!("{}{what}{}", &text[..at(place)], &text[at(place)..]),

@@ -152,6 +152,60 @@ fn trees_have_one_host() {
     assert_eq!(lowered.parts[1].items, ["fsd_two", "fwd_two"]);
 }
 
+/// As in Vdbench, threads are dealt to one host after the other.
+#[test]
+fn a_host_without_a_thread_does_nothing() {
+    let text = "sd=sd1,lun=/d/f,size=64m,threads=1\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=9,elapsed=4";
+    assert_eq!(jobs(text), [job("sd1", "0", 1, 9.0)]);
+}
+
+/// Only that host knows its size, and it uses all of it.
+#[test]
+fn a_device_of_another_host_needs_no_size() {
+    let text = "sd=sd1,host=two,lun=/dev/sdx,openflags=o_direct\nsd=sd2,host=two,lun=/d/f\n\
+                wd=wd1,sd=sd*,xfersize=8k\nrd=rd1,wd=wd1,iorate=9,elapsed=4";
+    let lowered = lowered(text).unwrap();
+    let regions = lowered.plan.jobs().map(|(_, job)| &job.workers[0].streams[0].region);
+    let regions: Vec<(u64, bool)> = regions
+        .map(|region| (region.base.bytes.0, region.length.is_some()))
+        .collect();
+    assert_eq!(regions, [(8192, false), (0, false)]);
+    assert!(
+        lowered
+            .plan
+            .targets
+            .iter()
+            .all(|target| target.prepare == Prepare::Existing)
+    );
+    assert_eq!(lowered.lun_bytes, 0);
+}
+
+/// Threads and rate are divided by hosts, as in Vdbench, and each host has every n-th file.
+#[test]
+fn hosts_share_a_tree_that_one_of_them_creates() {
+    let text = "fsd=f,anchor=/d/a,files=21,shared=yes\nfwd=w,fsd=f,threads=6,skew=75\n\
+                fwd=d,fsd=f,operation=delete,host=two,threads=8\nrd=r,fwd=*,fwdrate=80,elapsed=4,format=yes";
+    let expected = [job("w", "0", 3, 30.0), job("w", "1", 3, 30.0), job("d", "1", 8, 20.0)];
+    assert_eq!(jobs(text), expected);
+    let all = run("-f parmfile", &format!("{HOSTS}{text}")).unwrap();
+    let parts = |lowered: &Lowered| -> Vec<Option<(u32, u32)>> {
+        let workers = lowered.plan.jobs().flat_map(|(_, job)| &job.workers[..1]);
+        workers
+            .map(|worker| {
+                worker.streams[0]
+                    .files
+                    .as_ref()?
+                    .part
+                    .map(|part| (part.index, part.count))
+            })
+            .collect()
+    };
+    assert_eq!(parts(&all[1]), [Some((0, 2)), Some((1, 2)), Some((1, 2))]);
+    assert_eq!(parts(&all[0]), [None, None], "one host creates the tree");
+    assert!(all[0].plan.jobs().all(|(_, job)| job.hosts == ["0"]));
+    assert_eq!(all[1].lun_bytes, all[0].lun_bytes, "a shared tree counts once");
+}
+
 #[test]
 fn hosts_keep_what_is_needed_to_reach_them() {
     let text = "hd=default,user=root\nhd=a,system=192.0.2.7,shell=vdbench\nhd=b,clients=2\nhd=c,system=localhost\n\
@@ -195,12 +249,8 @@ fn what_other_hosts_do_not_support_is_refused() {
             "`stride=` or `streams=` of wd=wd1 on sd=sd1",
         ),
         (
-            format!("sd=sd1,lun=/d/f,size=64m,threads=1\nwd=wd1,sd=sd1\n{rd}"),
-            "threads=1 of sd=sd1, which are divided among 2 hosts",
-        ),
-        (
-            format!("sd=sd1,lun=/dev/sdx,openflags=o_direct\nwd=wd1,sd=sd1\n{rd}"),
-            "the size of sd=sd1 on hd=one is not known here",
+            format!("sd=sd1,lun=/dev/sdx,openflags=o_direct\nwd=wd1,sd=sd1,rhpct=50\n{rd}"),
+            "the size of sd=sd1 on other hosts is not known here",
         ),
         (
             format!("{sds}wd=wd1,sd=sd1,skew=20\nwd=wd2,sd=sd2\n{}", rd.replace('9', "max")),
@@ -215,8 +265,8 @@ fn what_other_hosts_do_not_support_is_refused() {
             "sd=sd1: a `lun=` for each `host=`",
         ),
         (
-            "fsd=f,anchor=/d,shared=yes\nfwd=w,fsd=f\nrd=r,fwd=w,fwdrate=9,elapsed=4".into(),
-            "fsd=f on several hosts: trees are not shared",
+            "fsd=f,anchor=/d,shared=yes\nfwd=w,fsd=f,operation=rmdir\nrd=r,fwd=w,fwdrate=9,elapsed=4".into(),
+            "`operation=rmdir` on fsd=f, which several hosts share",
         ),
         (
             "fsd=f,anchor=/d\nfwd=w,fsd=f\nrd=r,fwd=w,fwdrate=9,elapsed=4".into(),

@@ -561,6 +561,12 @@ pub fn open_abandoned(path: &Path) -> Option<fs::File> {
     try_lock(&file).then_some(file)
 }
 
+/// Opens a file that processes lock together. `None` if one has it for itself.
+pub fn open_shared(path: &Path) -> Option<fs::File> {
+    let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
+    try_lock_for_writing(&file, true).is_ok().then_some(file)
+}
+
 /// Removes a file opened by [`open_abandoned`], if the path still leads to it.
 ///
 /// # Errors

@@ -465,6 +465,13 @@ pub fn open_abandoned(path: &Path) -> Option<fs::File> {
     options.open(path).ok()
 }
 
+/// Opens a file that processes have open together. `None` if one has it for itself.
+pub fn open_shared(path: &Path) -> Option<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.access_mode(FILE_GENERIC_READ).share_mode(FILE_SHARE_READ);
+    options.open(path).ok()
+}
+
 /// Removes a file opened by [`open_abandoned`], even if it was renamed.
 ///
 /// # Errors

@@ -6,9 +6,11 @@ mod text;
 
 use clap::ValueHint;
 use model::finding::Severity;
+use report::words;
 use study::explain::{self, ExplainContext, Explanation};
 
 use super::results::{self, Loaded};
+use super::{run, source};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
@@ -30,7 +32,8 @@ const ANTI_PATTERNS: &str = "anti-patterns";
         judges whether the figures meet it.\n\nFILE is a text or XML report of DiskSpd 2.0 to 2.2, a JSON or normal \
         report of fio, summary.html or flatfile.html of Vdbench, results of Iometer (CSV), a text copied from \
         CrystalDiskMark, a saved result of fathom, or figures that you wrote down (TOML or CSV; docs/explain.md). It \
-        recognises the format by the content, even in the middle of other text, and runs nothing.\n\n`fathom explain \
+        recognises the format by the content, even in the middle of other text, and runs nothing. Of a job file of fio, \
+        DiskSpd, Vdbench or Iometer it describes what that would do.\n\n`fathom explain \
         anti-patterns [NAME]` describes common tests that do not test storage.",
     after_help = "Examples:\n  fathom explain test01.txt\n  fio --output-format=json job.fio | fathom explain - \
         --require 'iops>=4000,mean<=3ms'\n  fathom explain test01.txt --vm Standard_B2ms --disk P30 --disks 4\n  \
@@ -51,7 +54,7 @@ pub struct Args {
 }
 
 /// Explains every file.
-pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let json = args.out == "json";
     if let Some((first, names)) = args.file.split_first()
         && *first == ANTI_PATTERNS
@@ -62,10 +65,52 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let storage = args.promise.storage()?;
     let mut explanations = Vec::new();
     for file in &args.file {
-        explanations.push(explain(results::read(file)?, &context, &storage)?);
+        if let Some((what, run_it)) = run::detect_other_tool(file) {
+            screen::put(&describe_test(session, args, (file, what, &run_it))?)?;
+        } else {
+            explanations.push(explain(results::read(file)?, &context, &storage)?);
+        }
     }
-    screen::put(&render(&explanations, json))?;
+    if !explanations.is_empty() {
+        screen::put(&render(&explanations, json))?;
+    }
     Ok(exit_of_all(&explanations, args.strict))
+}
+
+/// Describes what a job file of another tool would do, and what its plan cannot express.
+fn describe_test(
+    session: &Session,
+    args: &Args,
+    (file, what, run_it): (&String, &str, &str),
+) -> Result<String, Faults> {
+    let refused = [
+        (
+            args.promise.judges(),
+            "has no results to judge",
+            format!("`fathom verify --require CLAUSES {file}` runs and judges it"),
+        ),
+        (
+            args.out == "json",
+            "has no results for a document",
+            format!("`fathom convert --to native {file}` writes it for programs"),
+        ),
+    ];
+    if let Some((_, why, help)) = refused.into_iter().find(|(is_refused, ..)| *is_refused) {
+        return Err(Faults::usage(
+            Fault::new(format!("{file} is {what}, which {why}")).help(help),
+        ));
+    }
+    let source = source::read(session, std::slice::from_ref(file))?;
+    let mut lines = vec![format!("{file}: {what}, which describes a test")];
+    lines.extend(words::plan(&source.plan));
+    let targets: Vec<&str> = { source.plan.targets.iter() }.map(|target| &*target.path).collect();
+    lines.push(format!("targets: {}", targets.join(", ")));
+    lines.extend(source.lost.iter().map(|what| format!("lost: {what}")));
+    lines.extend(source.differs.iter().map(|what| format!("differs: {what}")));
+    lines.push(format!(
+        "`fathom lint {file}` examines it; {run_it}, then pass its results"
+    ));
+    Ok(lines.join("\n") + "\n")
 }
 
 /// Explains a loaded result.

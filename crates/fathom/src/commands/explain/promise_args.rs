@@ -32,6 +32,11 @@ pub struct PromiseArgs {
 }
 
 impl PromiseArgs {
+    /// True if an option states a promise.
+    pub fn judges(&self) -> bool {
+        !self.require.is_empty() || self.policy.is_some()
+    }
+
     /// True if an option describes the storage below the loads.
     pub fn describes_storage(&self) -> bool {
         self.limits.host_cache || !self.storage.0.is_empty()

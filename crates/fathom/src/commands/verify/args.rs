@@ -14,6 +14,7 @@ use model::{Bytes, Nanos};
 use study::diagnosis::KnownLimits;
 use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Verification, VerifyError};
 
+use super::file_load::FileLoad;
 use super::targets::Targets;
 use crate::catalogue::{CatalogueArgs, InputArgs, find_policy, load_catalogue, parse_inputs, policy_file, today};
 use crate::exit::Exit;
@@ -37,7 +38,8 @@ const ENVIRONMENT_HEADING: &str = "Machine and disks";
         first raise the queue depth until the rate is met or more depth has no effect. docs/verify.md explains the \
         rules.\n\nTARGET is a directory (fathom creates a file there and removes it), a file, a block device, or a \
         job file (.toml) with [simulated.NAME] devices, to try verify without a disk; only `path`, `role` and `cap` \
-        of its jobs apply. Several targets, such as the volumes of an array, share the load evenly, and the promise \
+        of its jobs apply. It can also be a job file of fio, DiskSpd, Vdbench or Iometer, whose load at a rate is then \
+        issued on its targets. Several targets, such as the volumes of an array, share the load evenly, and the promise \
         applies to all of them together.",
     after_help = "Examples:\n  fathom verify --policy provider-sla/ssd-ultra --size 400GB /mnt/data\n  fathom verify \
         --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  fathom verify --require \
@@ -47,10 +49,10 @@ const ENVIRONMENT_HEADING: &str = "Machine and disks";
 pub struct Args {
     /// Directories, files, block devices, or a .toml (simulated)
     #[arg(value_name = "TARGET", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
-    target: Vec<String>,
+    pub(super) target: Vec<String>,
     /// Policy from the catalogue (`fathom policies`), or a file
     #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
-    policy: Option<String>,
+    pub(super) policy: Option<String>,
     /// Require clauses such as iops>=4000,p99<=3ms,read.mean<=1ms
     #[arg(long, value_name = "CLAUSES")]
     require: Option<String>,
@@ -69,25 +71,25 @@ pub struct Args {
     warm_up: Option<String>,
     /// Block size, instead of the policy's [without a policy: 4KiB]
     #[arg(long, value_name = "SIZE", help_heading = LOAD_HEADING)]
-    block: Option<String>,
+    pub(super) block: Option<String>,
     /// Percentage of reads, instead of the policy's [without a policy: 100]
     #[arg(long, value_name = "PERCENT", help_heading = LOAD_HEADING)]
-    read: Option<String>,
+    pub(super) read: Option<String>,
     /// Use sequential positions, even if the policy uses random ones
     #[arg(long, help_heading = LOAD_HEADING)]
-    sequential: bool,
+    pub(super) sequential: bool,
     /// Operations per second to issue, instead of the promised rate
     #[arg(long, value_name = "IOPS", help_heading = LOAD_HEADING)]
-    rate: Option<String>,
+    pub(super) rate: Option<String>,
     /// Operations in flight over all workers [default: found by probes]
     #[arg(long, value_name = "NUMBER", help_heading = LOAD_HEADING, value_parser = value_parser!(u32).range(1..=65_536))]
-    depth: Option<u32>,
+    pub(super) depth: Option<u32>,
     /// Threads [default: auto, as many as needed]
     #[arg(long, value_name = "NUMBER|auto", help_heading = LOAD_HEADING, value_parser = parse_workers)]
-    workers: Option<Workers>,
+    pub(super) workers: Option<Workers>,
     /// Size of the created file [default: twice the memory, at most half of the space]
     #[arg(long, value_name = "SIZE", help_heading = LOAD_HEADING)]
-    file_size: Option<String>,
+    pub(super) file_size: Option<String>,
     /// Size of the virtual machine, such as Standard_B2ms
     #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT_HEADING)]
     vm: Option<String>,
@@ -123,7 +125,7 @@ pub struct Args {
 
 /// Number of threads; `None` lets the load decide.
 #[derive(Clone, Copy, Debug)]
-struct Workers(Option<u32>);
+pub(super) struct Workers(Option<u32>);
 
 fn parse_workers(text: &str) -> Result<Workers, String> {
     match (text, text.parse::<u32>()) {
@@ -146,6 +148,8 @@ pub(super) struct VerifyRequest {
     pub(super) caps: Vec<Layer>,
     /// Source of the machine type, in a sentence.
     pub(super) detected: Option<String>,
+    /// The load of a job file of another tool.
+    pub(super) file: Option<FileLoad>,
     /// The catalogue entry of the policy and its inputs, if a tier is named without a size.
     tiers: Option<(Policy, Inputs)>,
 }
@@ -182,6 +186,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     let catalogue = load_catalogue(&args.catalogue, named.and_then(policy_file))?;
     let (overrides, clauses) = (parse_overrides(args)?, parse_clauses(args)?);
     let rate = parse_rate(args)?;
+    let file = FileLoad::find(session, args)?;
     let mut tiers = None;
     let (policy, expired) = match named {
         None => (None, None),
@@ -204,12 +209,20 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     let promise_behind = |machine: Option<&Machine>| {
         let promise = match &policy {
             Some(policy) => Promise::from_policy(policy, clauses.clone(), rate, machine),
-            None => Promise::from_requirement(clauses.clone(), default_workload(&overrides), rate),
+            None => {
+                let workload = file.as_ref().map(|file| file.workload);
+                let rate = rate.or(workload.and_then(|workload| workload.rate_iops));
+                let workload = workload.unwrap_or_else(|| default_workload(&overrides));
+                Promise::from_requirement(clauses.clone(), workload, rate)
+            }
         };
         promise.map_err(|VerifyError { what, help }| Faults::usage(Fault::new(what).help(help)))
     };
     let promise = promise_behind(None)?;
-    let targets = Targets::parse(&args.target)?;
+    let targets = match &file {
+        Some(file) => Targets::parse(&file.paths())?,
+        None => Targets::parse(&args.target)?,
+    };
     let storage = Storage::for_single_load(
         &args.storage,
         args.host_cache,
@@ -220,7 +233,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     let caps = targets.caps.clone();
     let credits: Vec<Burst> = below.credits.iter().map(|(_, burst)| *burst).collect();
     Ok(VerifyRequest {
-        verification: build_verification(session, args, promise.with_credits(&credits), targets)?,
+        verification: build_verification(session, (args, file.as_ref()), promise.with_credits(&credits), targets)?,
         policy,
         requirement: args.require.clone(),
         expired,
@@ -229,6 +242,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
         storage,
         caps,
         detected: below.detected,
+        file,
         tiers,
     })
 }
@@ -423,7 +437,7 @@ impl LimitsBelow {
 
 fn build_verification(
     session: &Session,
-    args: &Args,
+    (args, file): (&Args, Option<&FileLoad>),
     promise: Promise,
     targets: Targets,
 ) -> Result<Verification, Faults> {
@@ -436,7 +450,7 @@ fn build_verification(
     };
     let file_size = parse_size("file-size", &args.file_size)?;
     // Targets of other hosts cannot be examined here.
-    if session.ranks().is_none() {
+    if session.ranks().is_none() && file.is_none() {
         targets.check_missing(file_size)?;
     }
     Ok(Verification {
@@ -446,7 +460,7 @@ fn build_verification(
         promise,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         workers: args.workers.and_then(|workers| workers.0),
-        concurrency: args.depth,
+        concurrency: args.depth.or(file.map(FileLoad::depth)),
         measured: parse_time("time", &args.time)?.unwrap_or(default_times.0),
         warm_up: parse_time("warm-up", &args.warm_up)?.unwrap_or(default_times.1),
         quick,

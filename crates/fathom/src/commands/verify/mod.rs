@@ -2,6 +2,7 @@
 
 mod args;
 mod created_files;
+mod file_load;
 mod report;
 mod targets;
 
@@ -257,7 +258,12 @@ fn nothing_measured_fault(results: &Results) -> Faults {
 
 /// Builds an attempt's plan and adds known facts about the storage below it.
 fn build_plan(session: &Session, request: &VerifyRequest, attempt: &Attempt) -> Plan {
-    let mut plan = divide_among_hosts(session.ranks(), request.verification.plan(attempt));
+    let mut plan = request.verification.plan(attempt);
+    if let Some(file) = &request.file {
+        let issued = request.verification.issued(attempt);
+        plan = file.plan(plan, (issued.warm_up_ns, issued.measured_ns));
+    }
+    let mut plan = divide_among_hosts(session.ranks(), plan);
     request.storage.apply_to_plan(&mut plan);
     plan.limits.clone_from(&request.caps);
     plan

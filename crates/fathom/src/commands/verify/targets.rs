@@ -9,7 +9,6 @@ use model::Bytes;
 use model::caps::Layer;
 use model::plan::{SimulatedDevice, StoragePath};
 
-use super::run;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
@@ -54,15 +53,6 @@ impl Targets {
             }
             if let Some(device) = name.strip_prefix(SIMULATED) {
                 return Err(Faults::usage(missing_job_file_fault(device)));
-            }
-            if let Some((what, run_it)) = run::detect_other_tool(name) {
-                let help = format!(
-                    "name the targets: verify issues the promised load, not the load of a file. To judge the load of \
-                     the file, {run_it}, then `fathom explain --require CLAUSES RESULT`"
-                );
-                return Err(Faults::usage(
-                    Fault::new(format!("{name} is {what}, not a target")).help(help),
-                ));
             }
             match load_job_file(Path::new(name))? {
                 Some(document) => targets.add_file(name, document)?,

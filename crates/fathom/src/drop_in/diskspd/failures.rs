@@ -29,6 +29,9 @@ const THREAD_ERROR: &str = "There has been an error during threads execution";
 /// Line after a run that failed.
 const RUN_ERROR: &str = "Error generating I/O requests";
 
+/// What to do about a missing target.
+pub const CREATE_HELP: &str = "check the spelling, or create the file with -c<size>, such as -c1G";
+
 impl Messages {
     fn line(&mut self, line: String) {
         if !self.stderr.contains(&line) {
@@ -227,7 +230,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
     messages.hint(silent.then(|| error.to_string()));
     messages.hint(match error {
-        TargetError::NoSize(_) => Some("check the spelling, or create the file with -c<size>, such as -c1G".into()),
+        TargetError::NoSize(_) => Some(CREATE_HELP.into()),
         TargetError::Empty(_) => Some("fill the file with -c<size>, such as -c1G, or use another file".into()),
         TargetError::Directory(_) => Some("name a file in it".into()),
         _ => error.help(),

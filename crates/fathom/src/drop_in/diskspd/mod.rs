@@ -7,7 +7,7 @@ mod error_codes;
 #[cfg(windows)]
 #[path = "error_codes_windows.rs"]
 mod error_codes;
-mod failures;
+pub mod failures;
 pub mod local_env;
 
 use std::process::ExitCode;

@@ -8,7 +8,9 @@ use engine::{Request, Slot};
 use model::Direction;
 use model::access::Bijection;
 use model::draws::{Draws, Purpose};
-use model::plan::{Existence, FileOperation, FileOperationKind, FileTree, FileWork, SessionTransfers, pick_size};
+use model::plan::{
+    Existence, FileOperation, FileOperationKind, FilePart, FileTree, FileWork, SessionTransfers, pick_size,
+};
 use model::sequence::Operation;
 
 use super::{EndedOperation, KeyBlocks, NextOperation};
@@ -416,10 +418,10 @@ impl FileOperations {
     /// Claims a file for a group, in order or at random.
     fn claim_file(&mut self, group: usize, draws: &mut Draws) -> ClaimResult {
         let first = self.work.groups[group].operations[0];
-        let count = match &self.working_set {
+        let count = self.part().file_count(match &self.working_set {
             Some((_, files)) if !first.is_on_directory() => *files,
             _ => self.claims.count(first.is_on_directory()),
-        };
+        });
         let mut obstacles = Obstacles::default();
         if self.work.in_order {
             let (worker, workers) = if self.work.shares_files {
@@ -473,9 +475,14 @@ impl FileOperations {
         }
     }
 
+    fn part(&self) -> FilePart {
+        self.work.part.unwrap_or(FilePart::ALL)
+    }
+
     /// Claims a file or directory for a group that begins with `first`, or records the obstacle.
     fn try_claim(&self, number: u32, first: FileOperationKind, obstacles: &mut Obstacles) -> Option<ClaimResult> {
         let (on_directory, present) = (first.is_on_directory(), first.existence() != Existence::Created);
+        let number = self.part().file(number);
         let file = match &self.working_set {
             Some((order, _)) if !on_directory => order.image(u64::from(number)) as u32,
             _ => number,

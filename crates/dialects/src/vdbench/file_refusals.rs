@@ -1,0 +1,76 @@
+//! Refuses runs on files with settings that cannot be honoured.
+
+use super::definitions::Transfer;
+use super::file_runs::{FileLoad, FileRun, operation};
+use super::lower::unsupported_run;
+use super::runs::Run;
+use crate::Diagnostic;
+
+pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
+    let is_shared = |load: &&FileLoad<'_>| load.kind().is_on_directory() && load.part(files.makes).is_some();
+    if let Some(load) = files.loads().iter().find(is_shared) {
+        return Err(unsupported_run(
+            run,
+            &format!(
+                "`operation={}` on fsd={}, which several hosts share",
+                load.name(),
+                load.fsd.name
+            ),
+            "set a single `host=` in the FWD, or define an FSD for each host: `fsd=fsd_$host,anchor=/dir/$host`, \
+             `fwd=fwd_$host,fsd=fsd_$host,host=$host`",
+        ));
+    }
+    if let Some((what, fwd)) = files
+        .fwds
+        .iter()
+        .find_map(|(fwd, _)| Some((fwd.refusal.as_ref()?, &fwd.name)))
+    {
+        return Err(unsupported_run(
+            run,
+            &format!("{what} of fwd={fwd}"),
+            "`fileio=` can be `sequential`, `random`, `(random,shared)` with `fileselect=sequential`, and \
+             `(sequential,delete)`; `fileselect=` can be `sequential`, `random`, `(poisson,midpoint)` and `once`",
+        ));
+    }
+    let loads = files.loads();
+    let is_multiple = |load: &FileLoad<'_>, unit: u64| match &load.fwd.xfersize {
+        Transfer::One(size) => size.is_multiple_of(unit),
+        Transfer::Shares(shares) => shares.iter().all(|(size, _)| size.is_multiple_of(unit)),
+        Transfer::Steps(..) => false,
+    };
+    if let Some(dedup) = run.dedup
+        && !loads.iter().all(|load| is_multiple(load, dedup.unit))
+    {
+        return Err(unsupported_run(
+            run,
+            "transfers that are not multiples of `dedupunit=`",
+            "set `dedupunit=` to a size that divides every `xfersize=`, also the 128k of `fwd=format`",
+        ));
+    }
+    let is_odd = |load: &FileLoad<'_>| {
+        let sizes = load.fsd.sizes.iter().map(|(size, _)| *size);
+        let transfer = match load.fwd.xfersize {
+            Transfer::One(size) => size,
+            _ => 512,
+        };
+        load.is_direct(run) && { sizes }.chain([transfer]).any(|size| !size.is_multiple_of(512))
+    };
+    if loads.iter().any(is_odd) {
+        return Err(unsupported_run(
+            run,
+            "`openflags=o_direct` with sizes that are not multiples of 512 bytes",
+            "change `sizes=` or `xfersize=`, or leave the flag out",
+        ));
+    }
+    let transfers = [operation("read"), operation("write")];
+    let is_replaced =
+        files.operations.len() < 2 && files.operations.iter().all(|operation| transfers.contains(operation));
+    if files.fwds.iter().any(|(fwd, _)| fwd.rdpct.is_some()) && !is_replaced {
+        return Err(unsupported_run(
+            run,
+            "`operations=` with FWDs that have `rdpct=`",
+            "remove one of them",
+        ));
+    }
+    Ok(())
+}

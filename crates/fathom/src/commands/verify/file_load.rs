@@ -1,0 +1,211 @@
+//! The load of a job file of another tool, which `fathom verify` issues instead of its own.
+
+use analysis::policies::Workload;
+use model::access::Access;
+use model::block_size::BlockSizes;
+use model::finding::Severity;
+use model::plan::{EndsWith, Job, Phases, Plan, RateUnit, Step, Stop, Stream};
+use model::{Bytes, Direction, Nanos};
+use report::words;
+use study::verify::FULL_TIME_SECS;
+
+use super::{Args, run};
+use crate::commands::source;
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::screen;
+use crate::session::Session;
+
+/// One run of a file: a step of one job, and its targets.
+pub(super) struct FileLoad {
+    plan: Plan,
+    /// The figures of its load.
+    pub(super) workload: Workload,
+}
+
+impl FileLoad {
+    /// Reads the file among the targets; `None` without one. Prints what its plan cannot express.
+    pub(super) fn find(session: &Session, args: &Args) -> Result<Option<FileLoad>, Faults> {
+        let files = { args.target.iter() }.filter_map(|file| Some((file, run::detect_other_tool(file)?)));
+        let Some((file, (what, run_it))) = files.into_iter().next() else {
+            return Ok(None);
+        };
+        refuse_options(args, file, what)?;
+        let source = source::read(session, std::slice::from_ref(file))?;
+        let errors = { source.findings.iter() }.filter(|finding| finding.severity == Severity::Error);
+        let faults: Vec<Fault> = errors
+            .filter_map(|finding| Some(format!("cannot test {}: {}", finding.at.as_ref()?, finding.what)))
+            .map(|what| Fault::new(what).help("replace the name in the file by a path"))
+            .collect();
+        if !faults.is_empty() {
+            return Err(Faults::many(faults, Exit::Usage));
+        }
+        let runs = source.plan.steps.len();
+        let fault = |why: String| {
+            let help = format!(
+                "verify issues a load at its rate; {run_it}, and judge its report: `fathom explain --require CLAUSES RESULT`"
+            );
+            Faults::usage(Fault::new(format!("cannot verify the load of {file}: {why}")).help(help))
+        };
+        let chosen = source.plan.steps.iter().position(is_paced).ok_or_else(|| {
+            fault(match runs {
+                1 => "part of it has no rate".into(),
+                _ => format!("each of its {runs} runs has a part without a rate"),
+            })
+        })?;
+        let plan = keep_step(source.plan, chosen).map_err(fault)?;
+        let job = &plan.steps[0].jobs[0];
+        let workload = describe_workload(job);
+        if runs > 1 {
+            screen::note(&format!(
+                "{file} has {runs} runs: verify issues run {}, the first at a rate ({}); to judge another, remove \
+                 those before it",
+                chosen + 1,
+                words::describe_operations(job)
+            ));
+        }
+        source
+            .lost
+            .iter()
+            .for_each(|what| screen::note(&format!("lost: {what}")));
+        Ok(Some(FileLoad { plan, workload }))
+    }
+
+    /// The paths of its targets.
+    pub(super) fn paths(&self) -> Vec<String> {
+        self.plan.targets.iter().map(|target| target.path.clone()).collect()
+    }
+
+    /// Operations in flight.
+    pub(super) fn depth(&self) -> u32 {
+        self.plan.steps[0].jobs[0].depth().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// The plan of verify, with the targets and the job of the file.
+    pub(super) fn plan(&self, own: Plan, (warm_up, measured): (Nanos, Nanos)) -> Plan {
+        let mut steps = self.plan.steps.clone();
+        let job = &mut steps[0].jobs[0];
+        job.phases = Phases {
+            warm_up_ns: warm_up,
+            ..job.phases
+        };
+        job.stop = Stop::after(measured);
+        Plan {
+            targets: self.plan.targets.clone(),
+            steps,
+            prepare: self.plan.prepare,
+            prepare_once: self.plan.prepare_once.clone(),
+            ..own
+        }
+    }
+}
+
+/// Refuses options that describe another load, and other targets.
+fn refuse_options(args: &Args, file: &str, what: &str) -> Result<(), Faults> {
+    let options = [
+        (args.policy.is_some(), "--policy", "state the promise with --require"),
+        (args.block.is_some(), "--block", "change the file"),
+        (args.read.is_some(), "--read", "change the file"),
+        (args.sequential, "--sequential", "change the file"),
+        (args.rate.is_some(), "--rate", "change the file"),
+        (args.depth.is_some(), "--depth", "change the file"),
+        (args.workers.is_some(), "--workers", "change the file"),
+        (args.file_size.is_some(), "--file-size", "change the file"),
+        (args.target.len() > 1, "another TARGET", "the file names its targets"),
+    ];
+    match options.into_iter().find(|(is_set, ..)| *is_set) {
+        None => Ok(()),
+        Some((_, option, help)) => {
+            let what = format!("cannot use {option}: {file} is {what}, which has its own load");
+            Err(Faults::usage(Fault::new(what).help(help)))
+        }
+    }
+}
+
+fn streams(job: &Job) -> impl Iterator<Item = &Stream> {
+    job.workers.iter().flat_map(|worker| &worker.streams)
+}
+
+/// Operations per second of a stream by direction, if all its directions have a rate.
+fn rates(stream: &Stream) -> Option<Vec<(Direction, f64)>> {
+    let rates = stream.pacing.by_direction(&stream.mix);
+    let operations = |direction: Direction| {
+        let rate = rates[direction]?;
+        let bytes = match rate.unit {
+            RateUnit::Operations => 1.0,
+            RateUnit::Bytes => mean(&stream.pattern.sizes[direction]),
+        };
+        Some((direction, rate.per_second() / bytes))
+    };
+    stream.mix.directions().map(operations).collect()
+}
+
+fn is_paced(step: &Step) -> bool {
+    let mut all = step.jobs.iter().flat_map(streams).peekable();
+    all.peek().is_some() && all.all(|stream| rates(stream).is_some())
+}
+
+/// Keeps one step, whose jobs become one: the requirement is about all of them together.
+fn keep_step(mut plan: Plan, step: usize) -> Result<Plan, String> {
+    let mut step = plan.steps.swap_remove(step);
+    let mut job = step.jobs.remove(0);
+    for other in step.jobs {
+        if (&other.phases, &other.stop, other.after.is_empty()) != (&job.phases, &job.stop, true) {
+            return Err(format!("{} and {} have different times", job.name, other.name));
+        }
+        job.workers.extend(other.workers);
+    }
+    job.ends_with = EndsWith {
+        workers_on_failure: true,
+        ..EndsWith::default()
+    };
+    if streams(&job).any(|stream| stream.files.is_some()) {
+        return Err("its operations are on files, not on blocks".into());
+    }
+    plan.steps = vec![Step {
+        jobs: vec![job],
+        ..step
+    }];
+    let is_used = plan.uses_of_targets();
+    plan.keep_targets(&is_used);
+    Ok(plan)
+}
+
+fn mean(sizes: &BlockSizes) -> f64 {
+    match sizes {
+        BlockSizes::Split { entries } => {
+            let total: f64 = entries.iter().map(|entry| entry.percent).sum();
+            let bytes = entries.iter().map(|entry| entry.size.0 as f64 * entry.percent);
+            bytes.sum::<f64>() / total
+        }
+        sizes => (sizes.min().0 + sizes.max().0) as f64 / 2.0,
+    }
+}
+
+/// The mean figures of a job at a rate.
+fn describe_workload(job: &Job) -> Workload {
+    let (mut all, mut reads, mut bytes) = (0.0, 0.0, 0.0);
+    for stream in streams(job) {
+        for (direction, rate) in rates(stream).unwrap_or_default() {
+            all += rate;
+            bytes += rate * mean(&stream.pattern.sizes[direction]);
+            reads += if direction == Direction::Read { rate } else { 0.0 };
+        }
+    }
+    let seconds = |time: Nanos| time.0 as f64 / 1e9;
+    let is_in_order = |access: &Access| {
+        matches!(
+            access,
+            Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_)
+        )
+    };
+    Workload {
+        block: Bytes((bytes / all).round() as u64),
+        random: streams(job).all(|stream| !stream.pattern.access.iter().any(is_in_order)),
+        read_percent: 100.0 * reads / all,
+        rate_iops: Some(all),
+        concurrency: None,
+        duration_secs: job.stop.after_ns.map_or(FULL_TIME_SECS, seconds),
+        warm_up_secs: seconds(job.phases.warm_up_ns),
+    }
+}
