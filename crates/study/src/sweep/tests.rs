@@ -11,6 +11,7 @@ use model::results::{DirectionResults, JobResults, Point, Series, StepResults, S
 use model::testing;
 use model::{Bytes, PerDirection};
 
+use super::report::has_one_operation_each;
 use super::*;
 
 /// The results of a run at a depth.
@@ -111,10 +112,9 @@ fn a_sweep_over_single_operations_states_what_to_expect() {
     let states = |report: &Report| report.notes.iter().any(|note| note.contains("one operation in flight"));
     let mut workers = report("workers=1..16");
     assert!(states(&workers) && !states(&report("depth=1..16")));
-    let is_single = super::report::has_one_operation_each;
-    assert!(is_single(&workers.rows));
+    assert!(has_one_operation_each(&workers.rows));
     workers.rows[0].in_flight = Some(32);
-    assert!(!is_single(&workers.rows), "asynchronous");
+    assert!(!has_one_operation_each(&workers.rows), "asynchronous");
 }
 
 /// Names have no number, so their words decide the order.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::ground::Directory;
+use super::tools::cannot;
 use crate::Unavailable;
-use crate::ground::Directory;
-use crate::tools::cannot;
 
 /// A mounted overlay, removed with its layers when dropped.
 #[derive(Debug)]
