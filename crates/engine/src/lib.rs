@@ -89,7 +89,13 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`EngineError`] if the engine itself cannot continue.
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError>;
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError>;
 
     /// The current time on the clock that stamps operations.
     fn now(&self) -> Nanos;

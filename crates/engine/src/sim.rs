@@ -129,7 +129,13 @@ fn after_pauses(pauses: &[SimulatedPause], instant: Nanos) -> Nanos {
 }
 
 impl Engine for Simulated {
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         batch.submitted = 0;
         let host = &mut self.host;
@@ -166,7 +172,7 @@ impl Engine for Simulated {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.host.buffers.free_buffer(slot)
+        self.host.buffers.idle_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {

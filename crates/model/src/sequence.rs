@@ -64,7 +64,7 @@ pub fn effective_ranges(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> 
     let Some(direction) = Direction::ALL.into_iter().find(|direction| mix.includes(*direction)) else {
         return Vec::new();
     };
-    let placement = match pattern.access.get(usize::from(pattern.access_of[direction])) {
+    let placement = match pattern.access.get(usize::from(pattern.access_index[direction])) {
         Some(Access::Random { placement }) => placement,
         Some(Access::Mixed(mixed)) => &mixed.placement,
         Some(Access::Every(every)) => &every.placement,
@@ -162,12 +162,12 @@ impl Sequence {
             )
         };
         let ahead = if cursors.iter().any(must_wait) { 1 } else { AHEAD };
-        let only_taken = matches!(draws, Draws::Single(_));
+        let only_taken = matches!(draws, Draws::DiskSpd(_));
         Ok(Sequence {
             fixed: fixed(&mix, pattern, only_taken),
             mix,
             cursors,
-            cursor_of: pattern.access_of,
+            cursor_of: pattern.access_index,
             sizes: pattern.sizes.clone(),
             sizes_by_seq_rand: pattern.sizes_by_seq_rand,
             walks: pattern

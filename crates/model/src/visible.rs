@@ -27,11 +27,11 @@ pub fn visible_report(text: &str) -> Cow<'_, str> {
 
 /// Shortens a text to one line of at most [`MAX_EXCERPT`] characters, to quote in a message.
 pub fn excerpt(text: &str) -> String {
-    let mut shown: String = text.chars().take(MAX_EXCERPT).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
+    let mut excerpt: String = text.chars().take(MAX_EXCERPT).collect();
+    if excerpt.len() < text.len() {
+        excerpt.push('…');
     }
-    visible(&shown).into_owned()
+    visible(&excerpt).into_owned()
 }
 
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {

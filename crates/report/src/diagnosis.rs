@@ -239,7 +239,7 @@ fn format_number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::diagnosis::{Answer, Remark};
+    use model::diagnosis::{Answer, DiagnosisNote};
 
     #[test]
     fn text_contains_every_part() {
@@ -265,7 +265,7 @@ mod tests {
                     source: "catalogue".into(),
                     ..LayerUse::default()
                 }],
-                also: vec![Remark {
+                also: vec![DiagnosisNote {
                     rule: "D-IRQ-SKEW".into(),
                     what: "one processor".into(),
                 }],

@@ -90,7 +90,7 @@ impl ControlGroups {
             .flatten();
         ControlGroups {
             hierarchy: mounts.as_deref().and_then(Hierarchy::parse),
-            common: groups.all(|other| Some(other) == first),
+            common: groups.all(|group| Some(group) == first),
             created: Mutex::new(Created::default()),
         }
     }
@@ -114,8 +114,8 @@ impl ControlGroups {
             return Err(unsupported("control groups are not mounted".into(), help));
         };
         let below = Path::new(path.trim_start_matches('/'));
-        let named = |part: Component<'_>| matches!(part, Component::Normal(_));
-        if !below.components().all(named) {
+        let is_normal = |component: Component<'_>| matches!(component, Component::Normal(_));
+        if !below.components().all(is_normal) {
             return Err(unsupported(
                 format!("the control group `{path}` has `.` or `..` in its name"),
                 "specify its path relative to the cgroup mount point",

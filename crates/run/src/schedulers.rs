@@ -123,9 +123,9 @@ fn describe_other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_file
     let mut devices = vec![disk];
     let mut next = 0;
     while let Some(device) = devices.get(next) {
-        for above in inventory.directly_above(device) {
-            if !devices.iter().any(|known| known.name == above.name) {
-                devices.push(above);
+        for upper in inventory.directly_above(device) {
+            if !devices.iter().any(|listed| listed.name == upper.name) {
+                devices.push(upper);
             }
         }
         next += 1;

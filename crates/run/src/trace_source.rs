@@ -121,11 +121,11 @@ impl Drop for EndOnDrop {
 
 fn read_all(mut feed: Feed<File>, mut ring: Producer<Entry>) -> Result<(), model::trace::TraceError> {
     // The survey has reported skipped entries.
-    let (mut entries, mut remarks) = (Vec::new(), Vec::new());
+    let (mut entries, mut notes) = (Vec::new(), Vec::new());
     let mut has_more = true;
     while has_more {
-        has_more = feed.next(&mut entries, &mut remarks)?;
-        remarks.clear();
+        has_more = feed.next(&mut entries, &mut notes)?;
+        notes.clear();
         for mut entry in entries.drain(..) {
             while let Err(rtrb::PushError::Full(rejected)) = ring.push(entry) {
                 if ring.is_abandoned() {

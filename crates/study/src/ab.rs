@@ -201,9 +201,9 @@ impl Report {
             .filter_map(|pair| Some((observation(Side::A, pair)?, observation(Side::B, pair)?)))
             .collect();
         let references: Vec<(&Observation, &Observation)> = pairs.iter().map(|(a, b)| (a, b)).collect();
-        let mut found = compare::interleaved(&references, margin);
+        let mut findings = compare::interleaved(&references, margin);
         let warnings = list_warnings(study);
-        if let Some(found) = found.as_mut().filter(|_| !list_doubts(&warnings).is_empty()) {
+        if let Some(found) = findings.as_mut().filter(|_| !list_doubts(&warnings).is_empty()) {
             let words = found.changes.iter_mut().map(|change| &mut change.word);
             words
                 .chain([&mut found.word])
@@ -212,8 +212,8 @@ impl Report {
         Some(Report {
             a: a.clone(),
             b: b.clone(),
-            sentences: sentences(found.as_ref(), pairs.len(), margin),
-            found,
+            sentences: describe_result(findings.as_ref(), pairs.len(), margin),
+            found: findings,
             margin,
             warnings,
             interrupted: study.interrupted,
@@ -229,7 +229,7 @@ fn list_warnings(study: &Study) -> Vec<Finding> {
         for finding in findings.filter(|finding| finding.severity >= Severity::Warning) {
             if !warnings
                 .iter()
-                .any(|known| known.rule == finding.rule && known.at == side)
+                .any(|warning| warning.rule == finding.rule && warning.at == side)
             {
                 warnings.push(Finding {
                     at: side.clone(),
@@ -274,8 +274,8 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
     }
 }
 
-fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -> Vec<Sentence> {
-    let Some(found) = found else {
+fn describe_result(comparison: Option<&InterleavedComparison>, pairs: usize, margin: f64) -> Vec<Sentence> {
+    let Some(found) = comparison else {
         let text = format!(
             "No comparison: {pairs} complete pairs were measured, but two are needed, and {MIN_PAIRS} for a \
              judgement."

@@ -1,6 +1,6 @@
 //! Detects that the processors of this machine were the limit.
 
-use model::diagnosis::{Answer, Remark};
+use model::diagnosis::{Answer, DiagnosisNote};
 use model::observation::CoreShare;
 use model::stats::median;
 
@@ -8,7 +8,7 @@ use super::bounds::Bound;
 use super::input::Input;
 use super::other_programs::{WAITED_FOR_PROCESSOR, disturbed_seconds};
 use super::symptom::{Symptom, figure, figure_vs};
-use super::{Signature, remark};
+use super::{Signature, note};
 use crate::attribution::{Attribution, Fault, describe_fault, is_simulated, other_activity};
 use crate::caps::LayerKind;
 
@@ -173,7 +173,7 @@ fn waited_share(input: &Input<'_>) -> Option<f64> {
 /// True if the load has reached a known limit while its workers mostly sleep. Then that limit is
 /// the cause, even if other programs use the processors.
 fn has_reached_limit_with_idle_workers(input: &Input<'_>) -> bool {
-    let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER_SHARE;
+    let sleeps = |generator: model::observation::GeneratorCost| generator.busiest_worker < IDLE_WORKER_SHARE;
     let is_reached = |bound: &Bound| bound.kind != LayerKind::Application && bound.is_reached();
     input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(is_reached)
 }
@@ -189,7 +189,7 @@ fn is_storage_at_fault(input: &Input<'_>) -> bool {
 }
 
 /// Reports a processor that spent far more time in the kernel than the median processor.
-pub(super) fn detect_kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
+pub(super) fn detect_kernel_time_skew(input: &Input<'_>) -> Option<DiagnosisNote> {
     let cores = &input.observation.cores;
     if cores.len() < 3 {
         return None;
@@ -205,6 +205,6 @@ pub(super) fn detect_kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
             100.0 * busiest.kernel,
             100.0 * middle
         );
-        remark("D-IRQ-SKEW", what)
+        note("D-IRQ-SKEW", what)
     })
 }

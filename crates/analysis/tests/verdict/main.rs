@@ -7,10 +7,10 @@ mod disturbed;
 use analysis::policies::{Burst, BurstUnit, Catalogue, Inputs, ResolvedPolicy};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{Cause, ClauseVerdict, Context, Outcome, Verdict, judge};
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
-use model::observation::{Flow, Generator, Latency, Load, Observation, Second, SeriesPoint};
+use model::observation::{GeneratorCost, IoStats, Latency, Load, Observation, Second, SeriesPoint};
 use model::results::IntervalHistogram;
 use model::testing::assert_contains;
 use model::{Bytes, Nanos, PerDirection};
@@ -39,11 +39,11 @@ fn mean_latency(milliseconds: f64) -> Option<Latency> {
 /// each, 32 KiB, 300 s.
 fn provider_example(reads: f64, writes: f64) -> Observation {
     let (read_ms, write_ms) = (1.01146, 0.46878);
-    let flow = |iops: f64, milliseconds: f64| Flow {
+    let flow = |iops: f64, milliseconds: f64| IoStats {
         iops: Some(iops),
         bytes_per_sec: Some(iops * 32_768.0),
         latency: mean_latency(milliseconds),
-        ..Flow::default()
+        ..IoStats::default()
     };
     let all = reads + writes;
     Observation {
@@ -128,7 +128,7 @@ fn capped_machine() -> Observation {
             ..Load::default()
         },
         measured_ns: Some(Nanos(120_006_000_000)),
-        total: Flow {
+        total: IoStats {
             operations: Some(234_408),
             iops: Some(1953.30),
             iops_deviation: Some(17.72),
@@ -138,7 +138,7 @@ fn capped_machine() -> Observation {
                 deviation_ns: Some(20.994e6),
                 ..Latency::default()
             }),
-            ..Flow::default()
+            ..IoStats::default()
         },
         ..Observation::default()
     }
@@ -168,12 +168,12 @@ struct SeriesGenerator {
 impl SeriesGenerator {
     fn new(seed: u64) -> SeriesGenerator {
         SeriesGenerator {
-            draws: DrawsForm::Native { seed }.start(),
+            draws: GeneratorChoice::Native { seed }.start(),
         }
     }
 
     fn draw_normal(&mut self) -> f64 {
-        (0..12).map(|_| self.draws.unit(Purpose::Content)).sum::<f64>() - 6.0
+        (0..12).map(|_| self.draws.next_f64(Purpose::Content)).sum::<f64>() - 6.0
     }
 
     /// A paced load of `requested` operations per second over `seconds`. The storage completes at
@@ -208,14 +208,14 @@ impl SeriesGenerator {
             mean_ns: Some(depth as f64 / (operations as f64 / seconds as f64) * 1e9),
             ..Latency::default()
         };
-        let total = Flow {
+        let total = IoStats {
             operations: Some(operations),
             bytes: Some(Bytes(operations * 4096)),
             iops: Some(operations as f64 / seconds as f64),
             bytes_per_sec: Some(operations as f64 / seconds as f64 * 4096.0),
             latency: Some(service),
             response: Latency::from_histogram(&histogram),
-            ..Flow::default()
+            ..IoStats::default()
         };
         Observation {
             tool: "fathom".into(),
@@ -325,9 +325,9 @@ fn a_busy_generator_does_not_fail_a_promise() {
     let verdict = judge_slow_storage(4000.0, |observed| {
         observed.load.rate_iops = None;
         observed.load.closed_loop = Some(true);
-        observed.generator = Some(Generator {
+        observed.generator = Some(GeneratorCost {
             busiest_worker: 0.97,
-            ..Generator::default()
+            ..GeneratorCost::default()
         });
     });
     assert_inconclusive(&verdict, Cause::Generator, "97 % of a processor");
@@ -387,10 +387,10 @@ fn percentiles_need_samples_beyond_them() {
             ..Latency::default()
         };
         let operations = Some(3000);
-        Some(Flow {
+        Some(IoStats {
             operations,
             latency: Some(waited),
-            ..Flow::default()
+            ..IoStats::default()
         })
     };
     (observed.directions.read, observed.directions.write) = (direction_observation(1e6), direction_observation(2e6));
@@ -618,9 +618,9 @@ fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
                 depth: Some(64),
                 ..Load::default()
             },
-            total: Flow {
+            total: IoStats {
                 iops: Some(iops),
-                ..Flow::default()
+                ..IoStats::default()
             },
             ..Observation::default()
         };
@@ -639,9 +639,9 @@ fn an_interrupted_test_names_the_interruption_and_not_its_length() {
             depth: Some(64),
             ..Load::default()
         },
-        total: Flow {
+        total: IoStats {
             iops: Some(950.0),
-            ..Flow::default()
+            ..IoStats::default()
         },
         ..Observation::default()
     };

@@ -37,7 +37,7 @@ pub use guests::{OpenFile, Process};
 pub use health::read_health;
 pub use host::{cpu, host};
 pub use inventory::{Inventory, Use, UseKind};
-pub use limits::{DeviceLimitReader, limits};
+pub use limits::{DeviceLimitReader, read_limits};
 pub use memory::{FreeMemory, MemoryLimit, address_space_free, memory_free, memory_total};
 pub use mounts::Mount;
 pub use network_mounts::{network_mounts, parse_mountstats};
@@ -46,7 +46,7 @@ pub use program_io::ProgramIo;
 pub use serial::{sequence, serial};
 pub use swaps::Swap;
 pub use system::System;
-pub use target::{device_chain, devices_under, file_system, target};
+pub use target::{device_chain, devices_under, file_system, read_target_facts};
 pub use volumes::VolumeCounters;
 
 use model::Bytes;
@@ -59,7 +59,7 @@ pub fn environment(system: &System, clock: Clock) -> Environment {
         cpu: cpu(system),
         memory: Bytes(memory_total(system)),
         clock,
-        limits: limits(system),
+        limits: read_limits(system),
         targets: Vec::new(),
         target_numbers: Vec::new(),
         before: None,

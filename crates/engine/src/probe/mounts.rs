@@ -53,9 +53,9 @@ pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
 }
 
 /// Mounts of this process whose line contains `part`: most lines need not be parsed.
-pub(super) fn own_mounts_with(system: &System, part: &str) -> Vec<Mount> {
+pub(super) fn own_mounts_with(system: &System, text: &str) -> Vec<Mount> {
     let text = system.read_text("/proc/self/mountinfo").unwrap_or_default();
-    let lines = text.lines().filter(|line| line.contains(part));
+    let lines = text.lines().filter(|line| line.contains(text));
     lines.filter_map(|line| mount(system, line)).collect()
 }
 

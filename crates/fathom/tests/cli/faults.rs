@@ -295,7 +295,7 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
     ));
     ran.expect(
         1,
-        &["WORKER-FAILED", "a read failed: Input/output error", "offset", "dmesg"],
+        &["WORKER-FAILED", "read failed: Input/output error", "offset", "dmesg"],
     );
     // The first 8 MiB, in blocks of 64 KiB, were read before the error.
     let results = archive::load(&saved).unwrap();
@@ -311,14 +311,14 @@ fn errors_of_a_file_system_are_reported() {
     faulty.fail_reads(4 * MIB..4 * MIB + 4096, EIO);
     let file = text(faulty.file());
     let walk = ["--access", "sequential", "--block", "4k"];
-    fathom(&short(file, &walk)).expect(1, &["a read failed: Input/output error", "offset 4194304"]);
+    fathom(&short(file, &walk)).expect(1, &["read failed: Input/output error", "offset 4194304"]);
     faulty.clear();
     faulty.fail_writes(0..16 * MIB, EIO);
     let writing = short(
         file,
         &["--write", "100", "--cache", "direct", "--allow-overwrite", file],
     );
-    fathom(&writing).expect(1, &["a write failed: Input/output error"]);
+    fathom(&writing).expect(1, &["write failed: Input/output error"]);
 }
 
 /// No signal handler runs in a thread whose file system call does not return.

@@ -68,7 +68,7 @@ fn failed_operations_are_named_without_a_limit() {
         &[
             "PASS          iops >= 1000",
             "FAIL\n",
-            "a read failed: Input/output error",
+            "read failed: Input/output error",
         ],
     );
     assert!(!ran.out.contains("What limits"), "{}", ran.out);

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use analysis::caps::{Applies, Layer, LayerKind, Limit};
+use analysis::caps::{Applies, LayerKind, Limit, LimitLayer};
 use analysis::diagnosis::{Context, Counts, Diagnosis, KnownBurst, Network, Temperature, diagnose};
 use analysis::{requirement, verdict};
 use engine::clock::ClockStart;
 use model::environment::VolumeUse;
-use model::observation::{CoreShare, DeviceView, Generator, Observation};
+use model::observation::{CoreShare, DeviceView, GeneratorCost, Observation};
 use model::plan::Plan;
 use model::results::Results;
 use model::{Bytes, Nanos};
@@ -120,7 +120,7 @@ impl Scenario {
     }
 
     /// The declared limits.
-    pub fn layers(&self) -> Vec<Layer> {
+    pub fn layers(&self) -> Vec<LimitLayer> {
         let caps = self.table.get("caps").map(|caps| caps.as_array().unwrap().clone());
         let layer = |cap: toml::Value| {
             let cap = cap.as_table().unwrap().clone();
@@ -135,7 +135,7 @@ impl Scenario {
                 })
             };
             let word = |name: &str| cap.get(name).map(|value| value.as_str().unwrap());
-            Layer {
+            LimitLayer {
                 name: word("name").unwrap().into(),
                 kind: match word("kind") {
                     None | Some("disk") => LayerKind::Disk,
@@ -154,7 +154,7 @@ impl Scenario {
                 bytes_per_sec: limit("mbps", 1e6),
                 unit: cap.get("unit").map(|unit| Bytes(number(unit) as u64)),
                 source: "the scenario".into(),
-                ..Layer::default()
+                ..LimitLayer::default()
             }
         };
         caps.unwrap_or_default().into_iter().map(layer).collect()
@@ -209,7 +209,7 @@ fn add_host_figures(observation: &mut Observation, host: &toml::Table) {
         observation.cores = cores.as_array().unwrap().iter().enumerate().map(share).collect();
     }
     let busiest_worker = value("worker").unwrap_or(0.05);
-    observation.generator = Some(Generator {
+    observation.generator = Some(GeneratorCost {
         busiest_worker,
         processors: busiest_worker,
         ceiling_iops: value("ceiling"),

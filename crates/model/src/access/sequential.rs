@@ -22,7 +22,7 @@ pub struct Sequential {
     pub at_end: AtEnd,
     /// One position for all directions, or one for each.
     #[serde(default)]
-    pub positions: Positions,
+    pub positions: PositionSharing,
 }
 
 /// The step of a sequential position.
@@ -52,8 +52,8 @@ pub enum Advance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
-    /// Wraps to `start % stride`, which is usually the base, and not to the worker's `start`
-    /// (DiskSpd, native).
+    /// Wraps to `start % stride`, usually the base, rather than to the worker's `start` (DiskSpd,
+    /// native).
     #[default]
     Wrap,
     /// Ends the pass (fio).
@@ -63,7 +63,7 @@ pub enum AtEnd {
 /// Whether reads and writes move the same position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Positions {
+pub enum PositionSharing {
     /// One position (DiskSpd, native).
     #[default]
     Shared,
@@ -75,7 +75,7 @@ impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<SequentialCursor, AccessError> {
         // All directions share one strided position, so it must be in the area of each.
         let areas = match (self.positions, self.advance) {
-            (Positions::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
+            (PositionSharing::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
             _ => areas,
         };
         for (_, area) in areas.iter() {
@@ -85,7 +85,7 @@ impl Sequential {
             parameters: *self,
             areas,
             next: [self.start.0; 3],
-            draws: 0,
+            gap_count: 0,
         })
     }
 }
@@ -99,15 +99,15 @@ pub struct SequentialCursor {
     /// used.
     next: [u64; 3],
     /// Number of random gaps so far.
-    draws: u64,
+    gap_count: u64,
 }
 
 impl SequentialCursor {
     #[inline(always)]
     fn index(&self, direction: Direction) -> usize {
         match self.parameters.positions {
-            Positions::Shared => 0,
-            Positions::PerDirection => direction as usize,
+            PositionSharing::Shared => 0,
+            PositionSharing::PerDirection => direction as usize,
         }
     }
 
@@ -135,8 +135,8 @@ impl SequentialCursor {
     pub fn advance(&mut self, direction: Direction, offset: u64, length: u32) {
         if let Advance::RandomGap { min, max } = self.parameters.advance {
             let (area, index) = (&self.areas[direction], self.index(direction));
-            let gap = draw_gap((min, max), length, self.draws);
-            self.draws += 1;
+            let gap = draw_gap((min, max), length, self.gap_count);
+            self.gap_count += 1;
             self.next[index] = (offset - area.base + u64::from(length)).saturating_add(gap);
         } else if let Advance::Length { skip } = self.parameters.advance {
             let area = &self.areas[direction];
@@ -145,13 +145,13 @@ impl SequentialCursor {
             self.next[index] = match end + skip {
                 // A backward step past the base continues `|skip|` bytes before the end of the
                 // area, rounded down to the alignment (fio).
-                before if before < 0 => {
+                position if position < 0 => {
                     let below_end = area.length.saturating_add_signed(skip);
                     below_end - below_end % area.alignment
                 }
                 // A gap that reaches the end wraps to the base. An operation that reaches the end
                 // ends the pass (fio).
-                after if skip > 0 && (end as u64) < area.length && after as u64 >= area.length => {
+                position if skip > 0 && (end as u64) < area.length && position as u64 >= area.length => {
                     self.parameters.start.0 % area.alignment
                 }
                 position => position as u64,
@@ -164,7 +164,8 @@ impl SequentialCursor {
     }
 }
 
-/// Draws a gap between operations of this length. Equal numbers draw equal gaps.
+/// Draws a gap between operations of this length. The gap depends only on `number`, so runs are
+/// reproducible.
 fn draw_gap((min, max): (u64, u64), length: u32, number: u64) -> u64 {
     let width = u128::from(max.saturating_sub(min));
     let drawn = (u128::from(mix_bits(number)) * width) >> 64;

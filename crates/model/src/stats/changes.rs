@@ -38,13 +38,13 @@ impl Segment {
 
     /// Coefficient of variation: deviation as a share of the mean; 0 where the mean is 0.
     pub fn variation(&self) -> f64 {
-        share(self.deviation, self.mean)
+        share_of_whole(self.deviation, self.mean)
     }
 }
 
 /// Coefficient of variation of a series: deviation as a share of the mean; 0 where the mean is 0.
 pub fn variation(series: &[f64]) -> f64 {
-    share(sample_deviation(series), mean(series))
+    share_of_whole(sample_deviation(series), mean(series))
 }
 
 /// The middle value; 0 for an empty list.
@@ -61,7 +61,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-fn share(part: f64, whole: f64) -> f64 {
+fn share_of_whole(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole.abs() }
 }
 
@@ -206,7 +206,7 @@ impl RunningMedian {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
+    use crate::draws::{GeneratorChoice, Purpose};
     use proptest::prelude::*;
 
     /// Computes the minimum that [`segments`] finds, by trying every partition.
@@ -227,8 +227,8 @@ mod tests {
     }
 
     fn normal(seed: u64, n: usize, level: f64, deviation: f64) -> Vec<f64> {
-        let mut draws = DrawsForm::Native { seed }.start();
-        let mut unit = || draws.unit(Purpose::Offset);
+        let mut draws = GeneratorChoice::Native { seed }.start();
+        let mut unit = || draws.next_f64(Purpose::Offset);
         // The sum of twelve uniform numbers is nearly normal with a deviation of one.
         let draw = |_| level + deviation * ((0..12).map(|_| unit()).sum::<f64>() - 6.0);
         (0..n).map(draw).collect()
@@ -281,10 +281,10 @@ mod tests {
             prop_assume!(series.len() >= min_length);
             let (mut end, mut cost) = (series.len(), -5.0);
             while end > 0 {
-                let part = &series[starts[end]..end];
-                prop_assert!(part.len() >= min_length);
-                let middle = median(part);
-                cost += 5.0 + part.iter().map(|value| (value - middle).abs()).sum::<f64>();
+                let segment = &series[starts[end]..end];
+                prop_assert!(segment.len() >= min_length);
+                let middle = median(segment);
+                cost += 5.0 + segment.iter().map(|value| (value - middle).abs()).sum::<f64>();
                 end = starts[end];
             }
             prop_assert!((cost - least_cost(&series, min_length, 5.0)).abs() < 1e-9);

@@ -165,7 +165,7 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
+    use crate::draws::{GeneratorChoice, Purpose};
 
     fn point(x: f64, y: f64, weight: f64) -> Weighted {
         Weighted { x, y, weight }
@@ -235,9 +235,9 @@ mod tests {
     /// free coefficients and not negative for fixed ones.
     #[test]
     fn the_optimality_conditions_hold_for_random_equations() {
-        let mut draws = DrawsForm::Native { seed: 5 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 5 }.start();
         for _ in 0..300 {
-            let mut random = || draws.unit(Purpose::Content) * 2.0 - 1.0;
+            let mut random = || draws.next_f64(Purpose::Content) * 2.0 - 1.0;
             let equations: Vec<Equation<3>> = (0..7)
                 .map(|_| Equation {
                     factors: [random(), random(), random()],

@@ -93,14 +93,14 @@ fn bin_value(bin: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
+    use crate::draws::{GeneratorChoice, Purpose};
     use proptest::prelude::*;
 
     /// Lognormal times.
     fn times(seed: u64, count: u64, median: f64, sigma: f64, into: &mut Histogram) {
-        let mut draws = DrawsForm::Native { seed }.start();
+        let mut draws = GeneratorChoice::Native { seed }.start();
         for _ in 0..count {
-            let normal = (0..12).map(|_| draws.unit(Purpose::Offset)).sum::<f64>() - 6.0;
+            let normal = (0..12).map(|_| draws.next_f64(Purpose::Offset)).sum::<f64>() - 6.0;
             into.record((median * (sigma * normal).exp()) as u64);
         }
     }
@@ -110,10 +110,10 @@ mod tests {
         let mut merged = Histogram::new();
         times(1, 8000, 100_000.0, 0.2, &mut merged);
         times(2, 2000, 4_000_000.0, 0.3, &mut merged);
-        let found = find_two_modes(&merged).unwrap();
-        assert!((found.low / 100_000.0 - 1.0).abs() < 0.15, "{found:?}");
-        assert!((found.high / 4_000_000.0 - 1.0).abs() < 0.25, "{found:?}");
-        assert!((found.share_above - 0.2).abs() < 0.01, "{found:?}");
+        let modes = find_two_modes(&merged).unwrap();
+        assert!((modes.low / 100_000.0 - 1.0).abs() < 0.15, "{modes:?}");
+        assert!((modes.high / 4_000_000.0 - 1.0).abs() < 0.25, "{modes:?}");
+        assert!((modes.share_above - 0.2).abs() < 0.01, "{modes:?}");
     }
 
     #[test]

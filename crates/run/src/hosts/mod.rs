@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::targets::guard::Permissions;
 
-pub use crate::error::HostFault;
+pub use crate::error::HostError;
 pub use agent::run_agent;
 pub use comm::{Comm, Incoming};
 pub use coordinator::Coordinator;

@@ -118,7 +118,7 @@ fn check_launcher(mpi: Mpi, launch: &Launch) -> Result<Mpi, String> {
 }
 
 impl Comm for MpiComm {
-    fn rank(&self) -> u32 {
+    fn process(&self) -> u32 {
         self.rank
     }
 
@@ -148,7 +148,7 @@ impl Comm for MpiComm {
         self.grace
     }
 
-    fn give_up(&self, process: u32) {
+    fn mark_lost(&self, process: u32) {
         let outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = outgoing.send(Outgoing::GiveUp(process));
     }
@@ -156,9 +156,9 @@ impl Comm for MpiComm {
     fn close(&self) {
         self.over.store(true, Ordering::Release);
         let pump = self.pump.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let begun = Instant::now();
+        let start = Instant::now();
         if let Some(pump) = pump {
-            while !pump.is_finished() && begun.elapsed() < CLOSE_TIMEOUT * 2 {
+            while !pump.is_finished() && start.elapsed() < CLOSE_TIMEOUT * 2 {
                 thread::sleep(Duration::from_millis(1));
             }
         }
@@ -235,7 +235,7 @@ impl Pump {
         let peer = &mut self.peers[number as usize];
         if !peer.lost {
             peer.lost = true;
-            let _ = self.incoming_tx.send(Incoming::Lost { from: number, why });
+            let _ = self.incoming_tx.send(Incoming::Lost { process: number, why });
         }
     }
 

@@ -287,7 +287,7 @@ impl WorkerThread {
             number: self.number,
         };
         let (ready, result) = match set_up(&assignment) {
-            Ok((ready, inbox)) => (Some(ready), Ok((inbox, assignment.cells()))),
+            Ok((ready, inbox)) => (Some(ready), Ok((inbox, assignment.cell_keys()))),
             Err(error) => (None, Err(error)),
         };
         let _ = status_tx.send(WorkerStatus {

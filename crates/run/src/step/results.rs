@@ -62,7 +62,7 @@ fn record_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[Read
 
 impl LiveJob {
     /// Why the job ended.
-    pub(super) fn reason(&self) -> EndReason {
+    pub(super) fn end_reason(&self) -> EndReason {
         let mut reasons = self.workers.iter().map(|worker| match (&worker.ended, &worker.lost) {
             (Some(ended), None) => ended.reason.clone(),
             _ => EndReason::Failed,
@@ -100,15 +100,15 @@ impl LiveJob {
     }
 
     fn into_results(mut self, plan: &Job) -> JobResults {
-        let reason = self.reason();
+        let reason = self.end_reason();
         let ran = self.state == JobState::Ended { ran: true };
         let windows = self.gather.take_windows();
         let totals = self.gather.take_totals(plan);
         let mut results = JobResults {
             name: plan.name.clone(),
             lost_intervals: self.gather.lost_intervals(),
-            log_waits: self.log.as_ref().map_or(0, OperationLog::waits)
-                + self.trace.as_ref().map_or(0, IssueTrace::waits),
+            log_waits: self.log.as_ref().map_or(0, OperationLog::wait_count)
+                + self.trace.as_ref().map_or(0, IssueTrace::wait_count),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
             windows,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use engine::{FileKind, sys};
 use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 
-use super::examine::{directions, identify};
+use super::examine::{identify, used_directions};
 use super::marker::MarkState;
 use super::prepare::schedule_removal;
 use super::{Examined, Preparation, PrepareAction, ReadyTargets, TargetError};
@@ -57,7 +57,7 @@ pub(super) fn examine_name(
             true => PrepareAction::CreateDirectory,
             false => PrepareAction::UseUnchanged,
         },
-        directions: directions(plan, TargetId(number as u32)),
+        directions: used_directions(plan, TargetId(number as u32)),
         mark: MarkState::Unmarked,
     })
 }
@@ -75,7 +75,7 @@ pub(super) fn check_for_engines(plan: &Plan, target: &Target, examined: Examined
         false => Ok(examined),
         true => Err(TargetError::Unsuitable {
             path: target.path.clone(),
-            what: "a device",
+            kind: "a device",
             help: "this engine creates, looks up and removes files and directories; name examined of these".into(),
         }),
     }

@@ -10,7 +10,7 @@ use engine::{Clock, File, FileId, FileKind, Identity, OpenOptions, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
-use model::plan::{AllocateMode, AtEndOfJob, Plan, Prepare, Target, TargetId, TargetKind};
+use model::plan::{AllocateMode, Plan, Prepare, Target, TargetCleanup, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::cleanup::Cleanup;
@@ -19,7 +19,7 @@ use super::guard::{Claim, Existing, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
 use super::write_lock::{Sharing, WriteLock};
-use super::{Examined, FillError, Peers, PrepareAction, TargetError, examine, parent_folder, peer_lock};
+use super::{Examined, FillError, Peers, PrepareAction, TargetError, examine, parent_directory, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
 
 /// Prepared targets, and their cleanup.
@@ -217,7 +217,7 @@ impl Preparation<'_> {
                 self.lock_created(handle, &mut ready.locked);
             }
         }
-        let mut facts = probe::target(self.system, &file, &how);
+        let mut facts = probe::read_target_facts(self.system, &file, &how);
         if examined.kind == Some(FileKind::CharacterDevice) {
             // A character device has no size of its own.
             facts.size = Bytes(examined.size);
@@ -281,7 +281,7 @@ fn reopen(examined: &Examined, expected: Option<Identity>) -> Result<File, Targe
 
 /// Checks that a file will fit. Otherwise it would use up all space before it failed.
 fn fits(examined: &Examined, size: u64) -> Result<(), TargetError> {
-    let Ok((_, available)) = examine::space(parent_folder(&examined.path)) else {
+    let Ok((_, available)) = examine::read_space(parent_directory(&examined.path)) else {
         return Ok(());
     };
     // The space of an existing file becomes free when it is truncated; a file with holes uses less
@@ -342,9 +342,9 @@ impl Preparation<'_> {
         };
         let empty = matches!(examined.action, PrepareAction::Rewrite { .. }) || made_before.is_some();
         let fill = self.fill_parameters(target, examined, from, size);
-        let fill = fill::Fill {
+        let fill = fill::FillRequest {
             expected,
-            empty,
+            truncate: empty,
             ..fill
         };
         let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher)?;
@@ -355,8 +355,8 @@ impl Preparation<'_> {
                 .push((examined.path.clone(), sys::facts::read_identity(&examined.path)));
         }
         let how = match filled {
-            fill::Filled::Written => how,
-            fill::Filled::Declared => format!(
+            fill::FillMethod::Written => how,
+            fill::FillMethod::Declared => format!(
                 "declared valid at {}: it contains what the disk contained before",
                 Bytes(size)
             ),
@@ -370,7 +370,13 @@ impl Preparation<'_> {
     }
 
     /// The fill parameters of a target.
-    fn fill_parameters<'a>(&self, target: &'a Target, examined: &'a Examined, from: u64, size: u64) -> fill::Fill<'a> {
+    fn fill_parameters<'a>(
+        &self,
+        target: &'a Target,
+        examined: &'a Examined,
+        from: u64,
+        size: u64,
+    ) -> fill::FillRequest<'a> {
         let (content, block, allocate) = match &target.prepare {
             Prepare::LayOut {
                 content,
@@ -385,28 +391,28 @@ impl Preparation<'_> {
                 (Some(&Content::Fresh), fill::DEFAULT_BLOCK, AllocateMode::Native)
             }
         };
-        fill::Fill {
+        fill::FillRequest {
             path: &examined.path,
             expected: ExpectedFile::Absent,
-            empty: false,
+            truncate: false,
             // A file that is only allocated needs no data.
-            from: if content.is_some() { from } else { size },
+            start: if content.is_some() { from } else { size },
             size,
             content: content.unwrap_or(&Content::Fresh),
             block,
             allocate,
             flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
             // Verification needs existing data.
-            declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
+            declare_valid: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
             seed: self.plan.seed ^ (examined.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         }
     }
 }
 
 fn create_parent_folder(path: &Path) -> Result<(), FillError> {
-    let folder = parent_folder(path);
+    let folder = parent_directory(path);
     fs::create_dir_all(folder).map_err(|error| FillError::File {
-        what: "cannot create the directory",
+        action: "cannot create the directory",
         path: folder.display().to_string(),
         errno: error.raw_os_error(),
         written: Bytes(0),
@@ -421,9 +427,9 @@ fn create_temporary(
     ready: &mut ReadyTargets,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Option<Identity>, FillError> {
-    let keep = target.at_end == AtEndOfJob::Keep;
+    let keep = target.at_end == TargetCleanup::Keep;
     let file = TempFile::create(&examined.path, size, keep).map_err(|error| FillError::File {
-        what: "cannot create",
+        action: "cannot create",
         path: examined.path.display().to_string(),
         errno: error.raw_os_error(),
         written: Bytes(0),
@@ -441,7 +447,7 @@ pub(super) fn schedule_removal(target: &Target, examined: &Examined, id: Option<
 }
 
 fn is_removed(target: &Target) -> bool {
-    matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass)
+    matches!(target.at_end, TargetCleanup::Remove | TargetCleanup::RemoveEachPass)
 }
 
 /// Marks of the files that a plan writes to.
@@ -468,7 +474,7 @@ impl Preparation<'_> {
             _ => Bytes(0),
         };
         if marker::begin_shared(file, random_len).is_ok() {
-            ready.cleanup.renewals().add(file);
+            ready.cleanup.renewals_mut().add(file);
         }
     }
 
@@ -476,7 +482,9 @@ impl Preparation<'_> {
     /// immediately if nothing writes to them.
     fn renew_mark(&self, target: &Target, examined: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &examined.action {
-            PrepareAction::Create { size, temporary } if !temporary || target.at_end == AtEndOfJob::Keep => Some(*size),
+            PrepareAction::Create { size, temporary } if !temporary || target.at_end == TargetCleanup::Keep => {
+                Some(*size)
+            }
             PrepareAction::Extend { to: size, .. } | PrepareAction::Rewrite { size } => Some(*size),
             _ => None,
         };
@@ -488,12 +496,12 @@ impl Preparation<'_> {
                 size
             };
             if marker::begin(file, random).is_ok() {
-                cleanup.renewals().add(file);
+                cleanup.renewals_mut().add(file);
             }
         }
         let size = file.metadata().map_or(examined.size, |meta| meta.len());
         let seal = !self.changes(examined.number, size);
-        cleanup.renewals().ready(file, seal);
+        cleanup.renewals_mut().record_ready(file, seal);
     }
 
     /// True if jobs change the data of a file of this size.

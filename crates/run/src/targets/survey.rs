@@ -54,7 +54,7 @@ fn path_facts(system: &System, path: &str) -> TargetFacts {
     if name.is_dir() {
         return planned_in(name, "directory");
     }
-    storage_facts(system, name).unwrap_or_else(|| planned_in(super::parent_folder(name), ""))
+    storage_facts(system, name).unwrap_or_else(|| planned_in(super::parent_directory(name), ""))
 }
 
 /// The facts of a file or block device, which is opened for reading. Other kinds are not opened: a
@@ -65,7 +65,7 @@ pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
         return None;
     }
     let file = File::open(path, OpenOptions::to_inspect(false)).ok()?;
-    Some(probe::target(system, &file, ""))
+    Some(probe::read_target_facts(system, &file, ""))
 }
 
 /// The facts of a directory, for a target to create in it.

@@ -150,8 +150,8 @@ impl Header {
             match form {
                 Form::Current => require(HeaderField::Number, long(32), number)?,
                 Form::Old => {
-                    let found = u16::from_ne_bytes([piece[34], piece[35]]);
-                    require(HeaderField::Number, u64::from(found), number & 0xffff)?;
+                    let stored = u16::from_ne_bytes([piece[34], piece[35]]);
+                    require(HeaderField::Number, u64::from(stored), number & 0xffff)?;
                 }
             }
         }

@@ -103,30 +103,30 @@ impl Progress {
                 .rev()
                 .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
         };
-        let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        let invalid_data = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         if bytes.len() < HEADER {
-            return wrong("it is too short for a state file".into());
+            return invalid_data("it is too short for a state file".into());
         }
         let (version, length, sum) = (long(0), long(8), long(16));
         if version != VERSION {
-            return wrong(format!(
+            return invalid_data(format!(
                 "it has version {version} of the format, but only version {VERSION} is supported"
             ));
         }
         let state = &bytes[HEADER..];
         if length != state.len() as u64 || state.len() < FIXED {
-            return wrong(format!(
+            return invalid_data(format!(
                 "it should have {length} bytes after its header but has {}",
                 state.len()
             ));
         }
         if sum != u64::from(crc32c(state)) {
-            return wrong("its checksum does not match its contents".into());
+            return invalid_data("its checksum does not match its contents".into());
         }
         let (count, sizes) = (long(HEADER) as usize, long(HEADER + 8));
         let depth = sizes as u32;
         if count != (state.len() - FIXED) / 16 || depth as usize > MAX_DEPTH {
-            return wrong(format!("it lists {count} writes in {} bytes", state.len() - FIXED));
+            return invalid_data(format!("it lists {count} writes in {} bytes", state.len() - FIXED));
         }
         let write = |index: usize| {
             let at = HEADER + FIXED + 16 * index;
@@ -150,7 +150,7 @@ mod tests {
     /// --randseed=7 --number_ios=5`.
     fn saved_by_fio() -> Vec<u8> {
         let mut bytes = vec![0; 192];
-        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+        let mut put = |at: usize, data: &[u8]| bytes[at..at + data.len()].copy_from_slice(data);
         put(0, &[3]);
         put(8, &[0xa8]);
         put(16, &[0xca, 0xf2, 0x52, 0x9d]);

@@ -190,7 +190,7 @@ impl Lifecycle {
         self.grids.finish(&mut io.recorder);
         for (number, stream) in io.streams.iter().enumerate() {
             if let Some(gate) = &stream.gate {
-                for (direction, count) in gate.late(at).iter() {
+                for (direction, count) in gate.count_late(at).iter() {
                     if *count > 0 {
                         self.measured.late.push((number as u32, direction, *count));
                     }
@@ -256,7 +256,7 @@ impl Lifecycle {
     }
 
     /// True if the warm-up has transferred its bytes.
-    fn is_warm(&mut self, io: &IoLoop) -> bool {
+    fn end_warm_up_if_complete(&mut self, io: &IoLoop) -> bool {
         let Some(WarmUpBytes { wanted, sent }) = self.warm_up_bytes else {
             return false;
         };
@@ -288,14 +288,19 @@ impl Worker<'_> {
         let delay = &self.context.job.phases.start_delay;
         let range = delay.high_ns.since(delay.low_ns);
         let own_delay = if range > Nanos(0) {
-            self.io.draws.unit(Purpose::Delay) * range.0 as f64
+            self.io.draws.next_f64(Purpose::Delay) * range.0 as f64
         } else {
             0.0
         };
         let start = start + Nanos(own_delay as u64);
         self.schedule(start);
         while self.io.engine.now() < start {
-            if self.io.engine.turn(&[], 1, start, &mut self.io.batch).is_err() {
+            if self
+                .io
+                .engine
+                .submit_and_reap(&[], 1, start, &mut self.io.batch)
+                .is_err()
+            {
                 break;
             }
             if self.context.control.stop_requested().is_some() {
@@ -426,7 +431,7 @@ impl Worker<'_> {
         if self.io.pacing.gated {
             self.io.notify_pacing(at);
         }
-        if self.lifecycle.warm_up_bytes.is_some() && self.lifecycle.is_warm(&self.io) {
+        if self.lifecycle.warm_up_bytes.is_some() && self.lifecycle.end_warm_up_if_complete(&self.io) {
             self.leave_phase(at, EndReason::Time);
             self.lifecycle.set_boundary(&mut self.io);
         }
@@ -503,7 +508,7 @@ impl Worker<'_> {
 impl Worker<'_> {
     /// True if nothing is left to do and nothing is in flight.
     #[inline(never)]
-    pub(super) fn is_over(&mut self) -> bool {
+    pub(super) fn end_if_over(&mut self) -> bool {
         if self.io.in_flight > 0 || !self.io.requests.is_empty() {
             return false;
         }
@@ -525,7 +530,7 @@ impl Worker<'_> {
         let timeline = &self.lifecycle.timeline;
         let measured = timeline.phase() == Phase::Measured;
         let at = self.lifecycle.measured.last_completion.max(timeline.phase_start());
-        if measured && self.has_more_to_verify(at) {
+        if measured && self.start_remaining_verification(at) {
             return false;
         }
         let lifecycle = &mut self.lifecycle;
@@ -555,11 +560,11 @@ impl Worker<'_> {
 
     /// Called when everything is written. Returns whether blocks of this round must still be
     /// discarded or verified.
-    fn has_more_to_verify(&mut self, at: Nanos) -> bool {
+    fn start_remaining_verification(&mut self, at: Nanos) -> bool {
         let Some(verification) = verification(&mut self.features) else {
             return false;
         };
-        if verification.may_trim_the_rest(&mut self.io) {
+        if verification.start_final_trims(&mut self.io) {
             return true;
         }
         if verification.end_between_rounds(at) {
@@ -614,14 +619,14 @@ impl Worker<'_> {
         let zone_resets = of_streams.sum::<u64>() + of_files;
         let features = self.features.as_deref_mut();
         let FeatureResults {
-            verified,
-            verified_between,
-            verified_usage,
+            verify_time: verified,
+            verify_time_between_rounds: verified_between,
+            verify_usage: verified_usage,
             mismatches,
             mismatch_count,
             compared_blocks,
             phantom_writes,
-            not_kept,
+            unsaved_states: not_kept,
             lifetimes,
             trace_waits,
         } = features.map_or(FeatureResults::default(), |features| features.at_end(&self.io));

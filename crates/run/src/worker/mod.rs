@@ -99,7 +99,7 @@ impl Worker<'_> {
     /// registers, which costs one more instruction per operation of the null engine.
     #[inline(never)]
     fn run_loop<const FEATURES: bool>(&mut self) {
-        while !(self.io.winding_down && self.is_over()) {
+        while !(self.io.winding_down && self.end_if_over()) {
             self.submit::<FEATURES>();
             let holds_locks = FEATURES && self.features.as_ref().is_some_and(|features| features.holds_locks());
             let (at_least, until) = self.io.completions_to_await(self.lifecycle.phase_end(), holds_locks);
@@ -107,7 +107,11 @@ impl Worker<'_> {
             if FEATURES && let Some(features) = &mut self.features {
                 features.before_turn(requests);
             }
-            if let Err(error) = self.io.engine.turn(requests, at_least, until, &mut self.io.batch) {
+            if let Err(error) = self
+                .io
+                .engine
+                .submit_and_reap(requests, at_least, until, &mut self.io.batch)
+            {
                 self.fail_with_engine(&error);
                 break;
             }

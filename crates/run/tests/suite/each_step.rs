@@ -6,8 +6,8 @@ use model::content::Content;
 use model::event::EndReason;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault,
-    Step, Stop, StreamTarget, Target, TargetId, TargetKind,
+    EndPropagation, EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault, Step,
+    Stop, StreamTarget, Target, TargetCleanup, TargetId, TargetKind,
 };
 use model::plan::{Pacing, SimulatedDevice};
 use model::{Bytes, Nanos, PerDirection};
@@ -18,7 +18,7 @@ fn recreated(path: &str, size: Bytes, content: Content) -> Target {
         path: path.into(),
         kind: TargetKind::Path,
         prepare: Prepare::Recreate { size, content },
-        at_end: AtEndOfJob::Keep,
+        at_end: TargetCleanup::Keep,
     }
 }
 
@@ -154,9 +154,9 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
         let mut sound = both.targets[0].clone();
         sound.kind = TargetKind::Simulated { device: device() };
         both.targets.push(sound);
-        both.steps[0].jobs[0].ends_with = EndsWith {
+        both.steps[0].jobs[0].ends_with = EndPropagation {
             workers_on_failure: together,
-            ..EndsWith::default()
+            ..EndPropagation::default()
         };
         let job = run_job(both);
         let failure = job.workers[0].failure.as_ref().unwrap();
@@ -217,12 +217,12 @@ fn ranges_in_effect_are_reported() {
         vec![worker(vec![ranged])],
     ));
     let ranges = &job.workers[0].streams[0].effective_ranges;
-    let shown: Vec<(f64, u64)> = ranges
+    let shares: Vec<(f64, u64)> = ranges
         .iter()
         .map(|range| (range.operations_percent, range.start.0))
         .collect();
     // A tenth and three tenths of 1 GiB, down to whole blocks.
-    assert_eq!(shown, [(60.0, 0), (40.0, 322_121_728)]);
+    assert_eq!(shares, [(60.0, 0), (40.0, 322_121_728)]);
     assert_eq!(ranges[1].start.0 + ranges[1].length.0, 1 << 30);
 }
 
@@ -309,7 +309,7 @@ fn mapped_streams_run_alongside_others() {
         worker.streams[0].cache.mapping = Some(model::plan::Mapping::default());
         worker.streams.push(called);
         if shared {
-            worker.depth = model::plan::Depth::Shared { operations: 4 };
+            worker.depth = model::plan::DepthScope::Shared { operations: 4 };
         }
         both.steps[0].jobs[0].stop.operations = Some(600);
         let (results, _) = try_run(both).unwrap();

@@ -305,7 +305,7 @@ fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
     let texts = hidden.refusal().unwrap().reasons[0].to_string();
     assert_eq!(
         texts,
-        "cannot determine whether it is in use: the system lists it neither as a disk or partition nor as a volume on one"
+        "cannot determine whether it is in use: the system does not list it as a disk, a partition or a volume"
     );
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;

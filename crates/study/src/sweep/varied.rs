@@ -25,26 +25,26 @@ pub fn parse_varied(text: &str) -> Result<VariedParameter, String> {
         .split_once('=')
         .ok_or_else(|| format!("`{text}` has no values; write for example depth=1..512 or block=4k,64k"))?;
     let name = name.trim();
-    let known = || {
+    let parameters = || {
         Parameter::ALL
             .into_iter()
             .map(|parameter| (parameter.name(), parameter))
             .chain(ALIASES)
     };
-    let parameter = known()
-        .find(|(known, _)| *known == name)
+    let parameter = parameters()
+        .find(|(candidate, _)| *candidate == name)
         .map(|(_, parameter)| parameter);
     let parameter = parameter.ok_or_else(|| {
         let names: Vec<&str> = Parameter::ALL.map(Parameter::name).to_vec();
         format!("`{name}` cannot be varied; these can: {}", names.join(", "))
     })?;
     let mut numbers: Vec<f64> = Vec::new();
-    for part in values.split(',') {
-        let found = match part.split_once("..") {
+    for item in values.split(',') {
+        let parsed = match item.split_once("..") {
             Some((from, to)) => parse_range(parameter, from, to)?,
-            None => vec![parse_value(parameter, part)?],
+            None => vec![parse_value(parameter, item)?],
         };
-        for value in found {
+        for value in parsed {
             if !numbers.contains(&value) {
                 numbers.push(value);
             }
@@ -154,9 +154,9 @@ mod tests {
     #[test]
     fn values_are_lists_and_ranges() {
         let check = |text: &str, parameter: Parameter, expected: &str| {
-            let found = parse_varied(text).unwrap();
-            let values: Vec<String> = found.values.into_iter().map(|setting| setting.value).collect();
-            assert_eq!((found.parameter, &*values.join(" ")), (parameter, expected), "{text}");
+            let varied = parse_varied(text).unwrap();
+            let values: Vec<String> = varied.values.into_iter().map(|setting| setting.value).collect();
+            assert_eq!((varied.parameter, &*values.join(" ")), (parameter, expected), "{text}");
         };
         check("depth=1..512", Parameter::Depth, "1 2 4 8 16 32 64 128 256 512");
         check("qd=1..100", Parameter::Depth, "1 2 4 8 16 32 64 100");

@@ -75,13 +75,13 @@ impl Pipe {
         let mut done = 0;
         while done < buffer.len() {
             let rest = &buffer[done..];
-            let part = libc::iovec {
+            let iovec = libc::iovec {
                 iov_base: rest.as_ptr().cast_mut().cast(),
                 iov_len: rest.len(),
             };
             // SAFETY: the one part is in `rest`, which is only read through it.
             let entered =
-                into_moved(unsafe { libc::vmsplice(self.write_end.as_raw_fd(), &part, 1, libc::SPLICE_F_NONBLOCK) });
+                into_moved(unsafe { libc::vmsplice(self.write_end.as_raw_fd(), &iovec, 1, libc::SPLICE_F_NONBLOCK) });
             let end = match entered {
                 Ok(entered) => done + entered,
                 Err(error) => return error,

@@ -83,13 +83,13 @@ impl Queue for Routines {
         // SAFETY: structure and state stay until the operation is reaped, since `self` does or is
         // asked to abandon them; the caller promises the same of the buffer. The event field is
         // unused by these calls.
-        let begun = unsafe {
+        let started = unsafe {
             match transfer.writes {
                 false => ReadFileEx(handle, transfer.buffer, transfer.length, operation, Some(on_completion)),
                 true => WriteFileEx(handle, transfer.buffer, transfer.length, operation, Some(on_completion)),
             }
         };
-        match begun {
+        match started {
             0 => Err(last_error()),
             _ => Ok(()),
         }

@@ -3,7 +3,7 @@
 use model::access::{Access, Interlocked, Parallel, RangeBasis};
 use model::content::Content;
 use model::plan::{
-    CacheMode, Depth, EngineChoice, EngineKind, Extent, Grid, GridScope, Job, MapFlush, Mapping, Memory, OpenHint,
+    CacheMode, DepthScope, EngineChoice, EngineKind, Extent, Grid, GridScope, Job, MapFlush, Mapping, Memory, OpenHint,
     Pacing, Phases, Plan, Prepare, PrepareWhen, Priority, PriorityClass, Rate, Region, Stream, TargetId, TargetKind,
     Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
 };
@@ -89,7 +89,7 @@ fn threads_of_a_pool_choose_among_their_own_targets() {
             weight: *weight,
             ..streams[*number].clone()
         });
-        workers.push(worker(seed, Depth::Shared { operations: 4 }, chosen.collect()));
+        workers.push(worker(seed, DepthScope::Shared { operations: 4 }, chosen.collect()));
         let chosen = given.iter().map(|(number, weight)| Rules {
             weight: u64::from(*weight),
             ..rules[*number].clone()
@@ -132,7 +132,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
                 (9..11)
                     .map(|seed| {
                         let access = Access::random(spread.clone());
-                        worker(seed, Depth::PerStream, vec![stream(1, access, 8192, 4096, 40)])
+                        worker(seed, DepthScope::PerStream, vec![stream(1, access, 8192, 4096, 40)])
                     })
                     .collect(),
             ),
@@ -299,7 +299,7 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
         let rules = strided(thread);
         worker(
             thread,
-            Depth::PerStream,
+            DepthScope::PerStream,
             vec![stream(0, sequential(rules.start), rules.block, rules.alignment, 10)],
         )
     });
@@ -322,7 +322,7 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
     let workers = (0..3).map(|thread| {
         worker(
             thread,
-            Depth::PerStream,
+            DepthScope::PerStream,
             vec![stream(0, access.clone(), 32 << 10, 0, 50)],
         )
     });
@@ -388,7 +388,7 @@ fn one_generator_serves_all_streams_of_a_thread() {
     let plan = whole(plan(
         "-F1 -Zr",
         &["a.dat", "b.dat"],
-        vec![job(vec![worker(12345, Depth::PerStream, streams)])],
+        vec![job(vec![worker(12345, DepthScope::PerStream, streams)])],
     ));
     let rules = vec![
         Rules {
@@ -415,7 +415,7 @@ fn one_generator_serves_all_streams_of_a_thread() {
 #[test]
 fn completion_routines_start_at_the_first_target() {
     let streams = vec![stream(0, random(), 4096, 0, 0), stream(1, random(), 4096, 0, 50)];
-    let mut with_routines = worker(0, Depth::Shared { operations: 8 }, streams);
+    let mut with_routines = worker(0, DepthScope::Shared { operations: 8 }, streams);
     with_routines.batching.completion_routines = true;
     let plan = whole(plan("-x -F1 -O8", &["a.dat", "b.dat"], vec![job(vec![with_routines])]));
     let random = Rules {
@@ -482,7 +482,7 @@ fn bursts_are_divided_among_threads() {
                 depth: 2,
                 ..stream(0, random(), 4096, 0, 0)
             };
-            worker(thread, Depth::PerStream, vec![bursts])
+            worker(thread, DepthScope::PerStream, vec![bursts])
         });
         let plan = whole(plan("-i100 -j20", &["b.dat"], vec![job(workers.collect())]));
         for issued in execute(&plan, 0, 0, &[M], 250) {
@@ -559,7 +559,7 @@ fn other_settings_do_not_disturb_the_pattern() {
                 huge_pages: true,
                 ..Memory::default()
             },
-            ..worker(thread, Depth::PerStream, streams)
+            ..worker(thread, DepthScope::PerStream, streams)
         }
     });
     let mut plan = plan("settings", &["a.dat", "b.dat"], vec![job(workers.collect())]);

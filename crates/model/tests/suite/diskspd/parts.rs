@@ -4,11 +4,11 @@ use model::access::{
     Access, Continuation, Mixed, Placement, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform,
 };
 use model::content::Content;
-use model::draws::{DrawsForm, Reduction};
+use model::draws::{GeneratorChoice, Reduction};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AtEndOfJob, Depth, Dialect, Extent, Job, Origin, Phases, Plan, PrepareWhen, Region, Stop, Stream, StreamTarget,
-    Target, TargetId, Worker,
+    DepthScope, Dialect, Extent, Job, Origin, Phases, Plan, PrepareWhen, Region, Stop, Stream, StreamTarget, Target,
+    TargetCleanup, TargetId, Worker,
 };
 use model::{Bytes, Nanos, PerDirection, testing};
 
@@ -62,10 +62,10 @@ pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u3
     }
 }
 
-pub fn worker(seed: u32, depth: Depth, streams: Vec<Stream>) -> Worker {
+pub fn worker(seed: u32, depth: DepthScope, streams: Vec<Stream>) -> Worker {
     Worker {
         depth,
-        draws: DrawsForm::Single { seed },
+        draws: GeneratorChoice::DiskSpd { seed },
         ..testing::worker(streams)
     }
 }
@@ -79,7 +79,7 @@ pub fn job(workers: Vec<Worker>) -> Job {
 
 pub fn file(path: &str) -> Target {
     Target {
-        at_end: AtEndOfJob::Keep,
+        at_end: TargetCleanup::Keep,
         ..testing::file(path)
     }
 }
@@ -99,5 +99,5 @@ pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {
 
 /// One thread with one target.
 pub fn one(seed: u32, stream: Stream) -> Vec<Worker> {
-    vec![worker(seed, Depth::PerStream, vec![stream])]
+    vec![worker(seed, DepthScope::PerStream, vec![stream])]
 }

@@ -1,18 +1,18 @@
 //! The parts of a plan as lowering an fio job would make them.
 
 use model::access::{
-    Access, Advance, AtEnd, Between, Continuation, Every, Mixed, Once, OnceMethod, Placement, Positions, Sequential,
-    Uniform,
+    Access, Advance, AtEnd, Between, Continuation, Every, Mixed, Once, OnceMethod, Placement, PositionSharing,
+    Sequential, Uniform,
 };
 use model::block_size::BlockSizes;
 use model::content::Content;
-use model::draws::{DrawsForm, Reduction};
+use model::draws::{GeneratorChoice, Reduction};
 use model::mix::{Mix, MixRule};
 pub use model::testing::job;
 
 use model::plan::{
-    AllocateMode, AtEndOfJob, CacheMode, Dialect, Extent, Job, LatencyPoints, OpenHint, Origin, Pattern, Plan, Prepare,
-    Region, Stop, Stream, StreamTarget, Target, TargetId, Worker,
+    AllocateMode, CacheMode, Dialect, Extent, Job, LatencyPoints, OpenHint, Origin, Pattern, Plan, Prepare, Region,
+    Stop, Stream, StreamTarget, Target, TargetCleanup, TargetId, Worker,
 };
 use model::{Bytes, PerDirection, testing};
 
@@ -43,7 +43,7 @@ pub fn sequential(skip: i64) -> Access {
     Access::Sequential(Sequential {
         advance: Advance::Length { skip },
         at_end: AtEnd::Finish,
-        positions: Positions::PerDirection,
+        positions: PositionSharing::PerDirection,
         ..Sequential::default()
     })
 }
@@ -109,7 +109,7 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
     Worker {
-        draws: DrawsForm::per_purpose(SEED, number),
+        draws: GeneratorChoice::fio(SEED, number),
         latency: LatencyPoints::AfterCall,
         ..testing::worker(vec![stream])
     }
@@ -137,7 +137,7 @@ pub fn file(path: &str, size: u64) -> Target {
             on_open: false,
             may_create: true,
         },
-        at_end: AtEndOfJob::Keep,
+        at_end: TargetCleanup::Keep,
         ..testing::file(path)
     }
 }

@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use engine::FileKind;
 use model::Direction;
-use model::plan::{AtEndOfJob, Effect, EngineKind, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::plan::{Effect, EngineKind, Plan, Prepare, StreamTarget, Target, TargetCleanup, TargetId, TargetKind};
 
 /// A set of actions on a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,7 +46,7 @@ impl Intent {
         let Some(target) = plan.targets.get(id.0 as usize) else {
             return intent;
         };
-        let regular = existing.is_none_or(|found| found.kind == FileKind::Regular);
+        let regular = existing.is_none_or(|existing| existing.kind == FileKind::Regular);
         let streams = plan
             .steps
             .iter()
@@ -76,7 +76,7 @@ impl Intent {
         }
         intent |= Intent::for_preparation(target, existing);
         // None of the tools removes devices.
-        if regular && matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass) {
+        if regular && matches!(target.at_end, TargetCleanup::Remove | TargetCleanup::RemoveEachPass) {
             intent |= Intent::UNLINK;
         }
         intent

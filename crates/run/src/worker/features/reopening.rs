@@ -43,8 +43,8 @@ impl Reopening {
                 continue;
             };
             let file = files.first();
-            if let Some(known) = connections.iter_mut().find(|known| known.file == file) {
-                known.streams.push(number);
+            if let Some(connection) = connections.iter_mut().find(|connection| connection.file == file) {
+                connection.streams.push(number);
                 continue;
             }
             let is_own = |key: &CellKey| key.stream as usize == number && key.kind == CellKind::Connection;

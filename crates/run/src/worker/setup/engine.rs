@@ -128,7 +128,7 @@ impl Choice {
             complete_max: plan.batching.complete_max,
             buffer_bytes: buffer_bytes(plan),
             buffer_alignment: plan.memory.alignment as usize,
-            huge_page: plan.memory.huge_pages.then_some(plan.memory.huge_page.0 as usize),
+            huge_page: plan.memory.huge_pages.then_some(plan.memory.huge_page_size.0 as usize),
             files,
             exchanges_files,
             split_stamps: self.splits_stamps(plan),
@@ -141,14 +141,14 @@ impl Choice {
             tree: assignment.tree().zip(work).map(|((tree, _), work)| TreeSetup {
                 tree: tree.clone(),
                 block: work.block.0,
-                session: open_for(work, is_validated(plan)),
+                session_access: open_for(work, is_validated(plan)),
                 cache: plan.streams.first().map_or(CacheMode::BUFFERED, |stream| stream.cache),
-                flushes: plan.streams.iter().any(|stream| stream.sync.on_close),
+                flush_on_close: plan.streams.iter().any(|stream| stream.sync.on_close),
                 destination: assignment
                     .destination()
                     .map(|(tree, _)| std::sync::Arc::clone(&tree.root)),
             }),
-            seed: draws.clone().word(Purpose::Delay),
+            seed: draws.clone().next_u64(Purpose::Delay),
             choice: self.choice.clone(),
         }
     }

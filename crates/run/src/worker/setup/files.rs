@@ -67,7 +67,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut opening = Opening {
         assignment,
         files: Vec::new(),
-        known: Vec::new(),
+        opened: Vec::new(),
     };
     let own_priorities = has_own_priorities(assignment.worker);
     let mut streams = Vec::new();
@@ -80,11 +80,11 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
         };
         if stream.replay.is_some() {
             // The trace decides when to open them.
-            let places = stream.target.ids().iter().map(|target| opening.reserve_slot(target.0));
+            let file_slots = stream.target.ids().iter().map(|target| opening.reserve_slot(target.0));
             streams.push(OpenedStream {
                 options,
                 priority,
-                files: places.collect::<Result<_, _>>()?,
+                files: file_slots.collect::<Result<_, _>>()?,
                 rules: Vec::new(),
                 uncached: Vec::new(),
             });
@@ -115,7 +115,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             uncached: Vec::new(),
         });
     }
-    let (targets, priorities) = opening.known.iter().map(|known| (known.0, known.2)).unzip();
+    let (targets, priorities) = opening.opened.iter().map(|opened| (opened.0, opened.2)).unzip();
     let files = opening.files;
     for (stream, opened) in assignment.worker.streams.iter().zip(&streams) {
         prepare_bypass(&stream.cache, &files, opened)?;
@@ -159,14 +159,14 @@ struct Opening<'a> {
     assignment: &'a Assignment<'a>,
     files: Vec<File>,
     /// Target, options, priority, and whether several streams may share it.
-    known: Vec<(u32, OpenOptions, u16, bool)>,
+    opened: Vec<(u32, OpenOptions, u16, bool)>,
 }
 
 impl Opening<'_> {
     fn add_file(&mut self, target: u32, options: OpenOptions, priority: u16, shared: bool) -> Result<u16, SetupError> {
         let entry = (target, options, priority, shared);
-        if let Some(known) = self.known.iter().position(|known| shared && *known == entry) {
-            return Ok(known as u16);
+        if let Some(index) = self.opened.iter().position(|opened| shared && *opened == entry) {
+            return Ok(index as u16);
         }
         let index = self.next_index()?;
         let engine = self.assignment.worker.engine.kind;
@@ -176,7 +176,7 @@ impl Opening<'_> {
             source,
         })?;
         self.files.push(file);
-        self.known.push(entry);
+        self.opened.push(entry);
         Ok(index)
     }
 
@@ -184,7 +184,7 @@ impl Opening<'_> {
     fn reserve_slot(&mut self, target: u32) -> Result<u16, SetupError> {
         let index = self.next_index()?;
         let nothing = File::nothing(0);
-        self.known.push((target, *nothing.options(), 0, false));
+        self.opened.push((target, *nothing.options(), 0, false));
         self.files.push(nothing);
         Ok(index)
     }
@@ -218,7 +218,7 @@ fn open_options(stream: &Stream, worker: &Worker) -> OpenOptions {
     let sharing = || worker.streams.iter().filter(shares_file).chain([stream]);
     // Verification may have to read written data.
     let reads = sharing().any(|stream| stream.mix.includes(Direction::Read)) || stream.verify.is_some();
-    let access = match (reads, sharing().any(|stream| writes(&stream.mix))) {
+    let access = match (reads, sharing().any(|stream| includes_writes(&stream.mix))) {
         (true, true) => Access::ReadWrite,
         // Reads of these engines change the allocation, or must fail for another reason than a
         // failed open.
@@ -307,7 +307,7 @@ fn open_permitted(path: &Path, options: OpenOptions, permitted: Option<Identity>
     Ok(file)
 }
 
-fn writes(mix: &Mix) -> bool {
+fn includes_writes(mix: &Mix) -> bool {
     mix.includes(Direction::Write) || mix.includes(Direction::Trim)
 }
 

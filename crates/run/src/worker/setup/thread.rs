@@ -93,7 +93,7 @@ pub(super) fn has_own_priorities(plan: &Plan) -> bool {
 /// Every priority that some operation can have.
 fn all_priorities(plan: &Plan) -> impl Iterator<Item = Priority> {
     plan.streams.iter().flat_map(|stream| {
-        let rule_priorities = stream.priorities.iter().map(|rule| Priority {
+        let rule_priorities = stream.priority_rules.iter().map(|rule| Priority {
             class: rule.class,
             level: rule.level,
             hint: rule.hint,

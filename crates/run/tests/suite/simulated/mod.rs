@@ -7,8 +7,8 @@ use model::access::{Access, Once, Placement, Sequential};
 use model::event::{EndReason, Event, Phase};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    Control, Depth, EngineKind, Flow, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault,
-    SimulatedPause, SimulatedService, Stop, Stream, SyncRule, Think, ThinkCount, TrackedMetric, Worker,
+    Control, DepthScope, EngineKind, Flow, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice,
+    SimulatedFault, SimulatedPause, SimulatedService, Stop, Stream, SyncRule, Think, ThinkCount, TrackedMetric, Worker,
 };
 use model::results::JobResults;
 use model::{Bytes, Direction, Nanos};
@@ -89,10 +89,10 @@ fn overlapping_operations_are_serialised_on_request() {
         let mut all = worker(vec![tested_stream]);
         all.batching.serialize_overlap = apart;
         let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
-        let found = job.total().operations as f64;
+        let operations = job.total().operations as f64;
         assert!(
-            relative_error(found, expected) < 0.01,
-            "{found} operations, apart: {apart}"
+            relative_error(operations, expected) < 0.01,
+            "{operations} operations, apart: {apart}"
         );
     }
 }
@@ -149,7 +149,7 @@ fn rates_of_streams_that_share_slots_are_kept() {
         };
         let streams = rates.into_iter().zip(weights).map(create_stream).collect();
         let both = Worker {
-            depth: Depth::Shared { operations: 4 },
+            depth: DepthScope::Shared { operations: 4 },
             ..worker(streams)
         };
         let job = run_job(plan(device(), Stop::after(Nanos::secs(4)), vec![both]));
@@ -179,7 +179,7 @@ fn streams_that_share_slots_have_one_share_of_a_flow() {
         ..stream()
     };
     let two = Worker {
-        depth: Depth::Shared { operations: 4 },
+        depth: DepthScope::Shared { operations: 4 },
         ..worker(vec![part(Some(8)), part(None)])
     };
     let workers = vec![two, worker(vec![part(Some(2))])];
@@ -430,7 +430,7 @@ fn weights_divide_a_shared_queue() {
     (heavy.weight, light.weight) = (3, 1);
     light.mix = Mix::WRITES;
     let mut both = worker(vec![heavy, light]);
-    both.depth = Depth::Shared { operations: 16 };
+    both.depth = DepthScope::Shared { operations: 16 };
     let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     let (reads, writes) = reads_and_writes(&job);
     assert!(
@@ -658,7 +658,7 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
     (first.weight, second.weight) = (1, 3);
     second.mix = Mix::WRITES;
     let mut both = worker(vec![first, second]);
-    both.depth = Depth::Shared { operations: 16 };
+    both.depth = DepthScope::Shared { operations: 16 };
     both.batching.completion_routines = true;
     let stop = Stop::after_operations(16);
     let job = run_job(plan(device(), stop, vec![both.clone()]));

@@ -8,7 +8,7 @@ pub mod verified;
 use std::sync::atomic::AtomicBool;
 
 use engine::clock::ClockStart;
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::event::Event;
 use model::plan::{
     EngineKind, Grid, GridScope, Plan, SimulatedDevice, SimulatedService, Stop, Stream, TargetKind, Worker,
@@ -38,7 +38,7 @@ pub fn stream() -> Stream {
 /// A worker with these streams.
 pub fn worker(streams: Vec<Stream>) -> Worker {
     Worker {
-        draws: DrawsForm::Native { seed: 7 },
+        draws: GeneratorChoice::Native { seed: 7 },
         ..testing::worker(streams)
     }
 }

@@ -3,8 +3,8 @@
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use model::access::{Access, AtEnd, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
-use model::draws::{DrawsForm, Reduction};
+use model::access::{Access, AtEnd, Once, OnceMethod, Placement, PositionSharing, Sequential, Uniform};
+use model::draws::{GeneratorChoice, Reduction};
 use model::event::EndReason;
 use model::mix::Mix;
 use model::plan::{Consent, EngineKind, Pattern, Plan, Stop, Stream, Verify};
@@ -19,7 +19,7 @@ pub const BLOCKS: u64 = 64;
 pub fn sequential() -> Access {
     Access::Sequential(Sequential {
         at_end: AtEnd::Finish,
-        positions: Positions::PerDirection,
+        positions: PositionSharing::PerDirection,
         ..Sequential::default()
     })
 }
@@ -71,7 +71,7 @@ impl VerifiedFile {
 
     pub fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut tested_worker = worker(vec![stream]);
-        tested_worker.draws = DrawsForm::per_purpose(0x89, 1);
+        tested_worker.draws = GeneratorChoice::fio(0x89, 1);
         let mut plan = plan_on(
             self.file.to_str().unwrap(),
             EngineKind::Psync,
