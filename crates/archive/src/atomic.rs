@@ -113,7 +113,7 @@ impl TempFile {
             };
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")));
         }
-        let folder = parent_folder(&place);
+        let folder = parent_directory(&place);
         let file = create_temp_file(folder).map_err(|error| explain_missing_folder(error, folder))?;
         if let Some(meta) = replaced {
             keep_access(file.as_file(), &meta);
@@ -151,12 +151,12 @@ impl CompleteTempFile {
     pub(crate) fn rename_into_place(self) -> io::Result<()> {
         self.name.persist(&self.place).map_err(|error| error.error)?;
         // The rename, too, must survive a power cut; some systems cannot flush a directory.
-        let _ = File::open(parent_folder(&self.place)).and_then(|folder| folder.sync_all());
+        let _ = File::open(parent_directory(&self.place)).and_then(|folder| folder.sync_all());
         Ok(())
     }
 }
 
-fn parent_folder(path: &Path) -> &Path {
+fn parent_directory(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }

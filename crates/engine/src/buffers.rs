@@ -95,7 +95,7 @@ impl Buffers {
 /// Buffers that the kernel reads and writes while the program runs.
 ///
 /// [`SharedBuffers::claim`] starts an operation and [`SharedBuffers::release`] ends it. In between,
-/// [`SharedBuffers::free_buffer`] refuses the buffer, so the program never touches memory that the
+/// [`SharedBuffers::idle_buffer`] refuses the buffer, so the program never touches memory that the
 /// kernel may be using.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {

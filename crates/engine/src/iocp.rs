@@ -11,7 +11,7 @@ use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
 use crate::sleep::PreciseSleep;
-use crate::sys::overlapped::{Completed, INFINITE_MS, Queue, Transfer, cancel_all, error_result};
+use crate::sys::overlapped::{CompletedOperation, INFINITE_MS, Queue, Transfer, cancel_all, error_result};
 use crate::sys::port::Port;
 use crate::sys::routines::Routines;
 use crate::{Engine, File, Setup};
@@ -31,7 +31,7 @@ pub(crate) struct QueueEngine<Q: Queue> {
     buffers: SharedBuffers,
     files: Vec<File>,
     /// Completions of the last poll.
-    completed: Vec<Completed>,
+    completed: Vec<CompletedOperation>,
     split_stamps: bool,
     submit_batch: u32,
     spin: bool,

@@ -24,7 +24,7 @@ use device::OperationDraws;
 use simulation::Turn;
 pub use simulation::{SimulatedWorker, Simulation};
 
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedEngine {
     worker: SimulatedWorker,
     host: Host,
     submit_batch: u32,
@@ -49,14 +49,14 @@ struct Host {
     depth_is_one: bool,
 }
 
-impl Simulated {
-    pub(crate) fn open(setup: Setup) -> Result<Simulated, EngineError> {
+impl SimulatedEngine {
+    pub(crate) fn open(setup: Setup) -> Result<SimulatedEngine, EngineError> {
         let buffers = SharedBuffers::new(&setup)?;
         let Some(worker) = setup.simulated else {
             return Err(not_simulated());
         };
         let joined = worker.register(setup.seed);
-        Ok(Simulated {
+        Ok(SimulatedEngine {
             host: Host {
                 now: joined.now,
                 buffers,
@@ -128,7 +128,7 @@ fn after_pauses(pauses: &[SimulatedPause], instant: Nanos) -> Nanos {
     })
 }
 
-impl Engine for Simulated {
+impl Engine for SimulatedEngine {
     fn submit_and_reap(
         &mut self,
         requests: &[Request],

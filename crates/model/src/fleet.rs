@@ -451,12 +451,12 @@ pub struct Gathering<'a> {
     /// Index of each machine by its name and boot.
     machines: BTreeMap<(String, Option<String>), u32>,
     /// The indexes of a machine's counters in a step.
-    counted: BTreeMap<(usize, u32), Counted>,
+    counted: BTreeMap<(usize, u32), CounterRanges>,
 }
 
 /// The indexes of a machine's counters in a step.
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct CounterRanges {
     devices: Range<usize>,
     devices_measured: Range<usize>,
     samples: Range<usize>,
@@ -605,14 +605,14 @@ fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>
 }
 
 /// Adds the counters of a machine.
-fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: u32) -> Counted {
+fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: u32) -> CounterRanges {
     let devices = from.devices.iter_mut().chain(&mut from.devices_measured);
     devices.for_each(|device| device.host = machine);
     from.cores.iter_mut().for_each(|core| core.host = machine);
     from.volumes.iter_mut().for_each(|volume| volume.host = machine);
     from.network_mounts.iter_mut().for_each(|mount| mount.host = machine);
     from.samples.iter_mut().for_each(|sample| sample.host = machine);
-    let mut ranges = Counted {
+    let mut ranges = CounterRanges {
         devices: into.devices.len()..0,
         devices_measured: into.devices_measured.len()..0,
         samples: into.samples.len()..0,

@@ -11,7 +11,7 @@ mod packed;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use packed::{Merged, PackedBuckets};
+use packed::{MergedBuckets, PackedBuckets};
 
 /// The number of bits below the leading one that select a bucket.
 pub const SUB_BITS: u32 = 7;
@@ -193,7 +193,7 @@ impl Histogram {
         if other.n == 0 {
             return;
         }
-        self.packed = PackedBuckets::new(Merged::new(self.buckets(), other.buckets()));
+        self.packed = PackedBuckets::new(MergedBuckets::new(self.buckets(), other.buckets()));
         self.counts = Box::default();
         self.add_sums(other);
     }

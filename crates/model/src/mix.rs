@@ -177,28 +177,28 @@ pub struct MixCursor {
 
 /// A mix with independent draws.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Independent {
+pub(crate) enum IndependentMix {
     Only(Direction),
     Threshold(u64),
 }
 
-impl Independent {
+impl IndependentMix {
     #[inline(always)]
     pub(crate) fn draw(self, draws: &mut Draws) -> Direction {
         match self {
-            Independent::Only(direction) => direction,
-            Independent::Threshold(threshold) if draws.next_u64(Purpose::Mix) < threshold => Direction::Write,
-            Independent::Threshold(_) => Direction::Read,
+            IndependentMix::Only(direction) => direction,
+            IndependentMix::Threshold(threshold) if draws.next_u64(Purpose::Mix) < threshold => Direction::Write,
+            IndependentMix::Threshold(_) => Direction::Read,
         }
     }
 }
 
 impl MixCursor {
     /// The mix, if its draws are independent.
-    pub(crate) fn independent(&self) -> Option<Independent> {
+    pub(crate) fn independent(&self) -> Option<IndependentMix> {
         match self.kind {
-            Kind::Only(direction) => Some(Independent::Only(direction)),
-            Kind::Threshold(threshold) => Some(Independent::Threshold(threshold)),
+            Kind::Only(direction) => Some(IndependentMix::Only(direction)),
+            Kind::Threshold(threshold) => Some(IndependentMix::Threshold(threshold)),
             _ => None,
         }
     }

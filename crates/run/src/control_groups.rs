@@ -24,11 +24,11 @@ pub(crate) struct ControlGroups {
     hierarchy: Option<Hierarchy>,
     /// Whether all workers have the same group.
     common: bool,
-    created: Mutex<Created>,
+    created: Mutex<CreatedGroups>,
 }
 
 #[derive(Debug, Default)]
-struct Created {
+struct CreatedGroups {
     groups: Vec<PathBuf>,
     /// The previous group of the whole process.
     before: Option<PathBuf>,
@@ -91,7 +91,7 @@ impl ControlGroups {
         ControlGroups {
             hierarchy: mounts.as_deref().and_then(Hierarchy::parse),
             common: groups.all(|group| Some(group) == first),
-            created: Mutex::new(Created::default()),
+            created: Mutex::new(CreatedGroups::default()),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::results::{unix_now_ns, without_steps};
 use crate::schedulers::Schedulers;
 use crate::step::{StepContext, run_step};
 use crate::targets::guard::Permissions;
-use crate::targets::{self, FillError, Objection, Permitted, Preparation, ReadyTargets, Sharing, TargetError};
+use crate::targets::{self, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError};
 use crate::unsupported;
 
 /// Executes a plan.
@@ -118,7 +118,7 @@ struct Run<'a> {
     system: System,
     start: Start,
     /// Locks the targets against other runs until this one is over.
-    permitted: Permitted,
+    permitted: HeldTargets,
 }
 
 impl Run<'_> {

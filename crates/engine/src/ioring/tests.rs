@@ -72,7 +72,7 @@ enum Operation {
 }
 
 /// An operation in flight, at a fixed address.
-struct Started {
+struct StartedOperation {
     file: HANDLE,
     user_data: usize,
     overlapped: Box<OVERLAPPED>,
@@ -82,7 +82,7 @@ struct Started {
 struct EmulatedRing {
     room: u32,
     entries: Vec<Entry>,
-    started: Vec<Started>,
+    started: Vec<StartedOperation>,
     ended: VecDeque<IORING_CQE>,
 }
 
@@ -166,7 +166,7 @@ impl EmulatedRing {
                 if succeeded == 0 && error != ERROR_IO_PENDING {
                     return self.end(entry.user_data, result_of_error(error), 0);
                 }
-                self.started.push(Started {
+                self.started.push(StartedOperation {
                     file: entry.file,
                     user_data: entry.user_data,
                     overlapped,

@@ -185,7 +185,7 @@ fn remove_orphans(system: &System, instances: &Path) {
 }
 
 /// Parses a line of `trace_pipe`; `None` if it is not a block request. `fio-812 [001] d..1.
-/// 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`, other events lack the byte
+/// 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`; other events lack the byte
 /// count and the command (`include/trace/events/block.h` of the kernel).
 pub(super) fn parse(line: &str) -> Option<BlockEvent> {
     if let Some(lost) = line

@@ -15,7 +15,7 @@ const SIGNATURES: [(&str, &str); 8] = [
 /// The name of a hypervisor, by the 12 bytes of its signature; `None` if unknown.
 fn hypervisor_name(signature: [u8; 12]) -> Option<&'static str> {
     let text = String::from_utf8_lossy(&signature);
-    let entry = SIGNATURES.iter().find(|(signature, _)| text.starts_with(signature));
+    let entry = SIGNATURES.iter().find(|(prefix, _)| text.starts_with(prefix));
     entry.map(|(_, name)| *name)
 }
 

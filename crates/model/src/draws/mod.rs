@@ -149,11 +149,11 @@ impl GeneratorChoice {
 /// The generators of one worker.
 #[derive(Clone, Debug)]
 pub enum Draws {
-    /// See [`DrawsForm::Native`].
+    /// See [`GeneratorChoice::Native`].
     Native(Box<NativeDraws>),
-    /// See [`DrawsForm::Single`].
+    /// See [`GeneratorChoice::DiskSpd`].
     DiskSpd(Jenkins),
-    /// See [`DrawsForm::PerPurpose`].
+    /// See [`GeneratorChoice::Fio`].
     Fio(Box<FioDraws>),
 }
 
@@ -252,7 +252,7 @@ impl Draws {
     }
 
     /// Sets each value to `value_of(number)`, with a number below `count` drawn as in
-    /// [`Draws::below`]. Faster than single calls.
+    /// [`Draws::next_below`]. Faster than single calls.
     #[inline(always)]
     pub(crate) fn fill_below<'a>(
         &mut self,

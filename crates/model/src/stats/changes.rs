@@ -146,18 +146,18 @@ fn noise(series: &[f64]) -> f64 {
 
 /// A number with a total order.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sorted(f64);
+struct OrderedNumber(f64);
 
-impl Eq for Sorted {}
+impl Eq for OrderedNumber {}
 
-impl PartialOrd for Sorted {
-    fn partial_cmp(&self, other: &Sorted) -> Option<Ordering> {
+impl PartialOrd for OrderedNumber {
+    fn partial_cmp(&self, other: &OrderedNumber) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Sorted {
-    fn cmp(&self, other: &Sorted) -> Ordering {
+impl Ord for OrderedNumber {
+    fn cmp(&self, other: &OrderedNumber) -> Ordering {
         self.0.total_cmp(&other.0)
     }
 }
@@ -165,8 +165,8 @@ impl Ord for Sorted {
 /// The lower and the upper half of the values, and their sums.
 #[derive(Debug, Default)]
 struct RunningMedian {
-    low: BinaryHeap<Sorted>,
-    high: BinaryHeap<Reverse<Sorted>>,
+    low: BinaryHeap<OrderedNumber>,
+    high: BinaryHeap<Reverse<OrderedNumber>>,
     low_sum: f64,
     high_sum: f64,
 }
@@ -174,10 +174,10 @@ struct RunningMedian {
 impl RunningMedian {
     fn add(&mut self, value: f64) {
         if self.low.peek().is_none_or(|middle| value <= middle.0) {
-            self.low.push(Sorted(value));
+            self.low.push(OrderedNumber(value));
             self.low_sum += value;
         } else {
-            self.high.push(Reverse(Sorted(value)));
+            self.high.push(Reverse(OrderedNumber(value)));
             self.high_sum += value;
         }
         if self.low.len() > self.high.len() + 1 {

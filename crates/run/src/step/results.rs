@@ -12,7 +12,7 @@ use super::launch::{JobState, LiveJob};
 use crate::gather::WorkerTotals;
 use crate::issue_trace::IssueTrace;
 use crate::operation_log::OperationLog;
-use crate::worker::{Ended, ReadyTarget};
+use crate::worker::{ReadyTarget, WorkerOutcome};
 
 impl StepState<'_> {
     /// The results of a step whose jobs have all ended.
@@ -127,7 +127,12 @@ impl LiveJob {
     }
 }
 
-fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, totals: WorkerTotals) -> WorkerResults {
+fn worker_results(
+    number: u32,
+    ended: &Option<WorkerOutcome>,
+    lost: Option<Failure>,
+    totals: WorkerTotals,
+) -> WorkerResults {
     let mut results = WorkerResults {
         worker: number,
         streams: totals.streams,
@@ -143,8 +148,10 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
     results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
     // Verification between rounds does not count towards the measured time of the writes.
-    results.measured_ns = ended.measured_end.since(ended.measured_start + ended.verified_between);
-    (results.verified_ns, results.verified_usage) = (ended.verified, ended.verified_usage);
+    results.measured_ns = ended
+        .measured_end
+        .since(ended.measured_start + ended.verify_time_between_rounds);
+    (results.verified_ns, results.verified_usage) = (ended.verify_time, ended.verify_usage);
     results.block_lifetimes = ended.lifetimes.clone();
     results.not_kept = ended.not_kept.clone();
     results.compared_blocks = ended.compared_blocks;

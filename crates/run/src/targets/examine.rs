@@ -23,7 +23,7 @@ const NEGLIGIBLE_SHARE: f64 = 0.01;
 
 /// An examined target, with its preparation.
 #[derive(Clone, Debug)]
-pub struct Examined {
+pub struct ExaminedTarget {
     /// Number of the target in the plan.
     pub number: usize,
     /// Path that will be opened.
@@ -56,7 +56,7 @@ pub fn used_directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
 ///
 /// # Errors
 /// Every [`TargetError`] found.
-pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
+pub fn examine(plan: &Plan) -> Result<Vec<ExaminedTarget>, Vec<TargetError>> {
     let (mut examined, mut errors) = (Vec::new(), Vec::new());
     for (number, target) in plan.targets.iter().enumerate() {
         let result = match target.kind {
@@ -73,10 +73,10 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
     if errors.is_empty() { Ok(examined) } else { Err(errors) }
 }
 
-pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, TargetError> {
+pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<ExaminedTarget, TargetError> {
     let path = names::path_to_open(&target.path, plan.target_rules, cfg!(windows));
     let directions = used_directions(plan, TargetId(number as u32));
-    let examined = |path: PathBuf, kind, size, action| Examined {
+    let examined = |path: PathBuf, kind, size, action| ExaminedTarget {
         number,
         path,
         kind,
@@ -135,7 +135,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         FileKind::Regular => {
             let action = action_for_file(target, &path, &facts)?;
             let mark = facts.mark;
-            Ok(Examined {
+            Ok(ExaminedTarget {
                 mark,
                 ..examined(path, Some(facts.kind), facts.size, action)
             })
@@ -299,7 +299,7 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
 /// files.
 ///
 /// # Errors
-/// [`TargetError::NoRoom`] for each file system without room.
+/// [`TargetError::WouldFillFileSystem`] for each file system without room.
 pub fn check_growth(files: &[(&Path, u64)]) -> Result<(), Vec<TargetError>> {
     let mut file_systems: Vec<(u64, &Path, Vec<String>, u64)> = Vec::new();
     for (path, growth) in files {

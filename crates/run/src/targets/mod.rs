@@ -25,12 +25,12 @@ use engine::sys;
 use model::Bytes;
 
 pub use cleanup::Cleanup;
-pub use examine::{Examined, check_growth, examine, used_directions};
+pub use examine::{ExaminedTarget, check_growth, examine, used_directions};
 pub use fill::FillError;
 pub use marker::MarkState;
 pub use peer_lock::Peers;
+pub(crate) use permit::{HeldTargets, permit};
 pub use permit::{Objection, TargetDecision, judge};
-pub(crate) use permit::{Permitted, permit};
 pub(crate) use prepare::{Preparation, ReadyTargets, prepare};
 pub use shared_files::SharedFiles;
 pub use survey::{storage_facts, survey};

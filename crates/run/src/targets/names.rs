@@ -9,7 +9,7 @@ use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 use super::examine::{identify, used_directions};
 use super::marker::MarkState;
 use super::prepare::schedule_removal;
-use super::{Examined, Preparation, PrepareAction, ReadyTargets, TargetError};
+use super::{ExaminedTarget, Preparation, PrepareAction, ReadyTargets, TargetError};
 
 /// The path by which a target is opened. Windows has two short names of devices: `#n` for a
 /// physical drive, and a letter with a colon for a volume instead of its current directory.
@@ -36,7 +36,7 @@ pub(super) fn examine_name(
     number: usize,
     target: &Target,
     directory: bool,
-) -> Result<Examined, TargetError> {
+) -> Result<ExaminedTarget, TargetError> {
     let path = PathBuf::from(&target.path);
     let examine_error = |source| TargetError::Examine {
         path: target.path.clone(),
@@ -48,7 +48,7 @@ pub(super) fn examine_name(
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
         Err(error) => return Err(examine_error(error)),
     };
-    Ok(Examined {
+    Ok(ExaminedTarget {
         number,
         path,
         kind,
@@ -63,7 +63,11 @@ pub(super) fn examine_name(
 }
 
 /// Refuses devices as names for metadata engines.
-pub(super) fn check_for_engines(plan: &Plan, target: &Target, examined: Examined) -> Result<Examined, TargetError> {
+pub(super) fn check_for_engines(
+    plan: &Plan,
+    target: &Target,
+    examined: ExaminedTarget,
+) -> Result<ExaminedTarget, TargetError> {
     let id = TargetId(examined.number as u32);
     let device = matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice));
     let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);

@@ -15,11 +15,11 @@ use model::{Bytes, Direction};
 
 use super::cleanup::Cleanup;
 use super::fill::{self, ExpectedFile};
-use super::guard::{Claim, Existing, Intent, Permissions};
+use super::guard::{Claim, ExistingTarget, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
 use super::write_lock::{Sharing, WriteLock};
-use super::{Examined, FillError, Peers, PrepareAction, TargetError, examine, parent_directory, peer_lock};
+use super::{ExaminedTarget, FillError, Peers, PrepareAction, TargetError, examine, parent_directory, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
 
 /// Prepared targets, and their cleanup.
@@ -31,7 +31,7 @@ pub(crate) struct ReadyTargets {
     /// Files that were created or rewritten here, with their identities.
     created_files: Vec<(PathBuf, Option<Identity>)>,
     /// Targets that another process of the test has created in the meantime.
-    pub(super) created_by_peers: Vec<(Examined, Option<Claim>)>,
+    pub(super) created_by_peers: Vec<(ExaminedTarget, Option<Claim>)>,
     /// Files that were created here, locked against other runs.
     locked: Vec<(fs::File, WriteLock)>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Preparation<'a> {
     pub(crate) plan: &'a Plan,
     /// The source of system facts.
     pub(crate) system: &'a System,
-    pub(crate) permitted: &'a [(Examined, Option<Claim>)],
+    pub(crate) permitted: &'a [(ExaminedTarget, Option<Claim>)],
     pub(crate) clock: Clock,
     pub(crate) interrupt: &'a AtomicBool,
     /// Other processes that may need the same files, and the user's permissions.
@@ -162,7 +162,7 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    pub(super) fn permitted_target(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
+    pub(super) fn permitted_target(&self, number: usize) -> Option<&(ExaminedTarget, Option<Claim>)> {
         self.permitted.iter().find(|(examined, _)| examined.number == number)
     }
 
@@ -266,7 +266,7 @@ fn facts_without_file(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
 }
 
 /// Opens a prepared target for examination.
-fn reopen(examined: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
+fn reopen(examined: &ExaminedTarget, expected: Option<Identity>) -> Result<File, TargetError> {
     let file = File::open(&examined.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Examine {
         path: examined.path.display().to_string(),
         source: error.source,
@@ -280,7 +280,7 @@ fn reopen(examined: &Examined, expected: Option<Identity>) -> Result<File, Targe
 }
 
 /// Checks that a file will fit. Otherwise it would use up all space before it failed.
-fn fits(examined: &Examined, size: u64) -> Result<(), TargetError> {
+fn fits(examined: &ExaminedTarget, size: u64) -> Result<(), TargetError> {
     let Ok((_, available)) = examine::read_space(parent_directory(&examined.path)) else {
         return Ok(());
     };
@@ -302,7 +302,7 @@ impl Preparation<'_> {
     fn fill(
         &self,
         target: &Target,
-        (examined, claim): (&Examined, Option<&Claim>),
+        (examined, claim): (&ExaminedTarget, Option<&Claim>),
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<String, TargetError> {
@@ -373,7 +373,7 @@ impl Preparation<'_> {
     fn fill_parameters<'a>(
         &self,
         target: &'a Target,
-        examined: &'a Examined,
+        examined: &'a ExaminedTarget,
         from: u64,
         size: u64,
     ) -> fill::FillRequest<'a> {
@@ -422,7 +422,7 @@ fn create_parent_folder(path: &Path) -> Result<(), FillError> {
 /// Creates an empty temporary file, and removes leftovers of killed runs in the same directory.
 fn create_temporary(
     target: &Target,
-    examined: &Examined,
+    examined: &ExaminedTarget,
     size: u64,
     ready: &mut ReadyTargets,
     watcher: &mut dyn FnMut(Event),
@@ -440,7 +440,7 @@ fn create_temporary(
 }
 
 /// Schedules the removal of a file according to the plan.
-pub(super) fn schedule_removal(target: &Target, examined: &Examined, id: Option<FileId>, cleanup: &mut Cleanup) {
+pub(super) fn schedule_removal(target: &Target, examined: &ExaminedTarget, id: Option<FileId>, cleanup: &mut Cleanup) {
     if is_removed(target) && !matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice)) {
         cleanup.add_named(examined.path.clone(), id);
     }
@@ -454,7 +454,12 @@ fn is_removed(target: &Target) -> bool {
 impl Preparation<'_> {
     /// Marks a file as being written to before it is changed. If preparation fails, the mark is
     /// renewed for the unchanged part.
-    fn begin_mark(&self, target: &Target, (examined, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
+    fn begin_mark(
+        &self,
+        target: &Target,
+        (examined, claim): (&ExaminedTarget, Option<&Claim>),
+        ready: &mut ReadyTargets,
+    ) {
         let (MarkState::Intact { random_len }, Some(file)) =
             (examined.mark, claim.and_then(|claim| claim.file().handle()))
         else {
@@ -480,7 +485,7 @@ impl Preparation<'_> {
 
     /// Marks a filled file, and renews the marks of created files. That happens at the end, or
     /// immediately if nothing writes to them.
-    fn renew_mark(&self, target: &Target, examined: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
+    fn renew_mark(&self, target: &Target, examined: &ExaminedTarget, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &examined.action {
             PrepareAction::Create { size, temporary } if !temporary || target.at_end == TargetCleanup::Keep => {
                 Some(*size)
@@ -506,7 +511,7 @@ impl Preparation<'_> {
 
     /// True if jobs change the data of a file of this size.
     fn changes(&self, number: usize, size: u64) -> bool {
-        let existing = Existing {
+        let existing = ExistingTarget {
             kind: FileKind::Regular,
             size,
         };

@@ -27,7 +27,7 @@ use super::examine::{fillable_bytes, size_in, used_directions};
 use super::marker::MarkState;
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
-use super::{Examined, FillError, PrepareAction, TargetError, parent_directory};
+use super::{ExaminedTarget, FillError, PrepareAction, TargetError, parent_directory};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
@@ -150,7 +150,7 @@ pub(super) fn examine_tree(
     number: usize,
     target: &Target,
     tree: &FileTree,
-) -> Result<Examined, TargetError> {
+) -> Result<ExaminedTarget, TargetError> {
     let folder = PathBuf::from(&target.path);
     let path = target.path.clone();
     let is_formatted = tree.kept != Some(KeptTree::Existing);
@@ -186,7 +186,7 @@ pub(super) fn examine_tree(
         // An earlier tree makes room for the new one.
         check((0, 0)).or_else(|_| check(count_existing(&folder.join(KEPT_ROOT), tree)))?;
     }
-    Ok(Examined {
+    Ok(ExaminedTarget {
         number,
         path: match tree.kept {
             Some(_) => folder.join(KEPT_ROOT),

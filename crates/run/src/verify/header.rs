@@ -33,7 +33,7 @@ pub(super) struct Header {
 
 /// The expected fields of a header. An absent field is not checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Expected {
+pub(super) struct ExpectedHeader {
     pub(super) length: u32,
     pub(super) seed: Option<u64>,
     pub(super) offset: u64,
@@ -127,7 +127,7 @@ impl Header {
     }
 
     /// Checks the header of a piece, in fio's order. Returns its form.
-    pub(super) fn check(piece: &[u8], expected_fields: &Expected) -> Result<Form, BlockFault> {
+    pub(super) fn check(piece: &[u8], expected_fields: &ExpectedHeader) -> Result<Form, BlockFault> {
         let found = u16::from_ne_bytes([piece[0], piece[1]]);
         if found != MAGIC {
             return Err(BlockFault::Magic { found, expected: MAGIC });

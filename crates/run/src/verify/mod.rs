@@ -22,7 +22,7 @@ use model::plan::{Verify, VerifyMethod};
 use checksum::Checksum;
 pub use checksum::compute as compute_checksum;
 pub(crate) use header::read_seed;
-use header::{Expected, Form, Header};
+use header::{ExpectedHeader, Form, Header};
 pub use key_map::KeyMapFile;
 
 /// Generates and checks the data of a stream.
@@ -267,7 +267,7 @@ impl Checker {
         if !self.has_header() {
             return self.check_pattern(piece, at, 0, block);
         }
-        let expected_fields = Expected {
+        let expected_fields = ExpectedHeader {
             length: piece.len() as u32,
             seed: block.seed,
             offset,

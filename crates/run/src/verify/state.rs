@@ -28,7 +28,7 @@ const NAME: usize = 64;
 const MAX_DEPTH: usize = 1 << 20;
 
 /// A completed write: the index of the file within the stream, and the offset.
-pub(crate) type Completed = (u32, u64);
+pub(crate) type CompletedWrite = (u32, u64);
 
 /// The progress of a stream's writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) struct Progress {
     pub(crate) depth: u32,
     pub(crate) files: u32,
     /// The last completed writes, latest first. At most as many as the queue depth.
-    pub(crate) completed: VecDeque<Completed>,
+    pub(crate) completed: VecDeque<CompletedWrite>,
     /// State of the generator of offsets.
     pub(crate) generator: [u32; 3],
 }
@@ -56,7 +56,7 @@ impl Progress {
     }
 
     /// Records a completed write.
-    pub(crate) fn record_completed(&mut self, write: Completed) {
+    pub(crate) fn record_completed(&mut self, write: CompletedWrite) {
         if self.completed.len() >= self.depth as usize {
             self.completed.pop_back();
         }
@@ -64,7 +64,7 @@ impl Progress {
     }
 
     /// True if a write is recorded as completed. `number` counts writes from 0.
-    pub(crate) fn includes(&self, number: u64, write: Completed) -> bool {
+    pub(crate) fn includes(&self, number: u64, write: CompletedWrite) -> bool {
         let certainly_done = self.issued.saturating_sub(u64::from(self.depth));
         number < certainly_done || number < self.issued && self.completed.contains(&write)
     }

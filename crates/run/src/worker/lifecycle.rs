@@ -20,7 +20,7 @@ use super::{Features, Worker};
 
 /// The outcome of a worker, without the recorders it sent.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct WorkerOutcome {
     pub(crate) reason: EndReason,
     pub(crate) failure: Option<Failure>,
     /// The measured window on the clock of the engine; empty if it was never reached.
@@ -37,11 +37,11 @@ pub(crate) struct Ended {
     /// count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
     /// The time of verification.
-    pub(crate) verified: Nanos,
+    pub(crate) verify_time: Nanos,
     /// The part of that time in the measured window.
-    pub(crate) verified_between: Nanos,
+    pub(crate) verify_time_between_rounds: Nanos,
     /// The thread's usage for verification after the measured window.
-    pub(crate) verified_usage: Usage,
+    pub(crate) verify_usage: Usage,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) compared_blocks: u64,
@@ -57,11 +57,11 @@ pub(crate) struct Ended {
     pub(crate) zone_resets: u64,
 }
 
-impl Ended {
+impl WorkerOutcome {
     /// The end of a worker that never started.
-    pub(crate) fn never_started() -> Ended {
+    pub(crate) fn never_started() -> WorkerOutcome {
         let never = Nanos(0);
-        Ended {
+        WorkerOutcome {
             reason: EndReason::Interrupted,
             failure: None,
             measured_start: never,
@@ -72,9 +72,9 @@ impl Ended {
             slots: 0,
             map_bytes: 0,
             late: Vec::new(),
-            verified: never,
-            verified_between: never,
-            verified_usage: Usage::default(),
+            verify_time: never,
+            verify_time_between_rounds: never,
+            verify_usage: Usage::default(),
             mismatches: Vec::new(),
             mismatch_count: 0,
             compared_blocks: 0,
@@ -101,7 +101,7 @@ pub(super) struct Lifecycle {
     /// Rounds to execute, including the current one.
     rounds_left: u32,
     commands_seen: u32,
-    measured: Measured,
+    measured: MeasuredWindow,
     warm_up_bytes: Option<WarmUpBytes>,
     first_issue: Nanos,
     end_reason: Option<EndReason>,
@@ -109,7 +109,7 @@ pub(super) struct Lifecycle {
 
 /// The measured window of a worker.
 #[derive(Clone, Debug, Default)]
-struct Measured {
+struct MeasuredWindow {
     start: Nanos,
     end: Nanos,
     usage_at_start: Usage,
@@ -141,7 +141,7 @@ impl Lifecycle {
             repeat_until_time: job.stop.repeat_until_time,
             rounds_left: job.stop.rounds.unwrap_or(1),
             commands_seen: 0,
-            measured: Measured::default(),
+            measured: MeasuredWindow::default(),
             warm_up_bytes: job.phases.warm_up_bytes.map(|bytes| WarmUpBytes {
                 wanted: bytes.0,
                 sent: 0,
@@ -255,7 +255,7 @@ impl Lifecycle {
         }
     }
 
-    /// True if the warm-up has transferred its bytes.
+    /// Lifts the byte limit of the warm-up once it is reached, and returns true then.
     fn end_warm_up_if_complete(&mut self, io: &IoLoop) -> bool {
         let Some(WarmUpBytes { wanted, sent }) = self.warm_up_bytes else {
             return false;
@@ -506,7 +506,8 @@ impl Worker<'_> {
 
 /// The end of work.
 impl Worker<'_> {
-    /// True if nothing is left to do and nothing is in flight.
+    /// Ends the work, or another round of it, once nothing is left to do or in flight. True if the
+    /// worker ends.
     #[inline(never)]
     pub(super) fn end_if_over(&mut self) -> bool {
         if self.io.in_flight > 0 || !self.io.requests.is_empty() {
@@ -558,8 +559,8 @@ impl Worker<'_> {
         self.lifecycle.is_draining()
     }
 
-    /// Called when everything is written. Returns whether blocks of this round must still be
-    /// discarded or verified.
+    /// Called when everything is written. Starts what this round still has to trim or verify; false
+    /// if there is nothing.
     fn start_remaining_verification(&mut self, at: Nanos) -> bool {
         let Some(verification) = verification(&mut self.features) else {
             return false;
@@ -607,7 +608,7 @@ impl Worker<'_> {
     }
 
     /// Sends the last recorder, and returns the outcome.
-    pub(super) fn end(mut self) -> Ended {
+    pub(super) fn end(mut self) -> WorkerOutcome {
         if !self.lifecycle.is_draining() {
             self.leave_phase(self.io.batch.reap_time, EndReason::Failed);
         }
@@ -644,7 +645,7 @@ impl Worker<'_> {
         engine.submit_batch = io.batching.submit as u32;
         engine.inline |= io.batching.inline.is_detected;
         let depth = io.pools.iter().map(|pool| (pool.free.len() - pool.reserve) as u32);
-        Ended {
+        WorkerOutcome {
             reason: lifecycle.end_reason.unwrap_or(EndReason::Done),
             failure: io.errors.failure,
             measured_start: lifecycle.measured.start,
@@ -658,9 +659,9 @@ impl Worker<'_> {
             },
             map_bytes: context.map_bytes,
             late: lifecycle.measured.late,
-            verified,
-            verified_between,
-            verified_usage,
+            verify_time: verified,
+            verify_time_between_rounds: verified_between,
+            verify_usage: verified_usage,
             mismatches,
             mismatch_count,
             compared_blocks,

@@ -35,7 +35,7 @@ use features::Features;
 use io_loop::{IoLoop, IssuePath};
 use lifecycle::Lifecycle;
 
-pub(crate) use lifecycle::Ended;
+pub(crate) use lifecycle::WorkerOutcome;
 pub(crate) use outbox::{Inbox, create_mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder, RecorderSetup};
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, buffer_bytes, set_up};
@@ -59,7 +59,7 @@ struct Context<'plan> {
     /// The worker's part in the simulation, if it uses simulated devices.
     simulated: Option<SimulatedWorker>,
     /// Memory that is pinned while the worker runs.
-    _pinned: Option<engine::Pinned>,
+    _pinned: Option<engine::PinnedMemory>,
     engine_reason: String,
     map_bytes: u64,
 }
@@ -80,7 +80,7 @@ impl Worker<'_> {
     }
 
     /// Issues I/O until the job is over. `start` is when it begins, on the clock of the engine.
-    pub(crate) fn run(mut self: Box<Self>, start: Nanos) -> Ended {
+    pub(crate) fn run(mut self: Box<Self>, start: Nanos) -> WorkerOutcome {
         let start = match &self.context.simulated {
             Some(worker) => worker.wait_for_turn().max(start),
             None => start,

@@ -59,11 +59,11 @@ struct Series {
     end: Nanos,
     number: u64,
     /// One for each cell.
-    open: Vec<Open>,
+    open: Vec<OpenWindow>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenWindow {
     window: Window,
     /// A count for each bucket; empty where no histogram is wanted.
     counts: Vec<u64>,
@@ -118,14 +118,14 @@ impl WindowRows {
     }
 
     /// Whether there is room for a window apart from the reserved room.
-    fn has_room(&self, open: &Open, reserved: WindowRoom) -> bool {
+    fn has_room(&self, open: &OpenWindow, reserved: WindowRoom) -> bool {
         let buckets = open.counts.iter().filter(|count| **count > 0).count();
         self.rows.len() + reserved.rows < self.rows.capacity()
             && self.buckets.len() + buckets + reserved.buckets <= self.buckets.capacity()
     }
 
     /// Moves an open window here.
-    fn push(&mut self, series: usize, cell: usize, number: u64, open: &mut Open) {
+    fn push(&mut self, series: usize, cell: usize, number: u64, open: &mut OpenWindow) {
         let begin = self.buckets.len();
         for (bucket, count) in open.counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
             self.buckets.push((bucket as u32, std::mem::take(count)));
@@ -146,9 +146,9 @@ impl OpenWindows {
     pub(super) fn new(windows: &[Windows], cells: usize) -> OpenWindows {
         let counts = |wanted: bool| vec![0; if wanted { BUCKETS + 1 } else { 0 }];
         let histograms = windows.iter().any(|window| window.histograms);
-        let open = |window: &Windows| Open {
+        let open = |window: &Windows| OpenWindow {
             counts: counts(window.histograms),
-            ..Open::default()
+            ..OpenWindow::default()
         };
         let seen = || CellTotals {
             counts: counts(histograms),

@@ -113,10 +113,10 @@ fn run_and_inspect(plan: Plan, mut inspect: impl FnMut()) -> (Results, Vec<Strin
 /// Returns the operations and bytes of each kind of operation.
 fn count_by_kind(results: &Results) -> BTreeMap<&'static str, (u64, u64)> {
     let operations = results.steps[0].jobs[0].file_operations();
-    let count = |results: &model::results::FileOperationResults| {
-        let results = &results.results;
+    let count = |operation: &model::results::FileOperationResults| {
+        let results = &operation.results;
         assert_eq!(results.total.n(), results.operations, "each has a latency");
-        (results.kind.name(), (results.operations, results.bytes.0))
+        (operation.kind.name(), (results.operations, results.bytes.0))
     };
     operations.iter().map(count).collect()
 }

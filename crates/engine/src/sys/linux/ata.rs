@@ -118,9 +118,9 @@ impl Disk {
         };
         let pointer: *mut SgIoHeader = &mut header;
         // SAFETY: `header` has the layout of `struct sg_io_hdr`. The kernel writes to it, at most
-        // `length` bytes to `data`, which is `block` of that length, and at most `sense_room` bytes
-        // to `sense`, and reads `command_length` bytes of `command`; all four outlive the call,
-        // which returns when the command is over, and they are borrowed nowhere else.
+        // `length` bytes to `data`, which is `block` of that length, and at most `max_sense_length`
+        // bytes to `sense`, and reads `command_length` bytes of `command`; all four outlive the
+        // call, which returns when the command is over, and they are borrowed nowhere else.
         if unsafe { libc::ioctl(self.0.as_raw_fd(), SG_IO, pointer) } < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -14,9 +14,9 @@ pub(crate) struct Pipe {
 }
 
 /// Bytes moved, or a negative error number.
-type Moved = Result<usize, i64>;
+type TransferResult = Result<usize, i64>;
 
-fn into_moved(result: isize) -> Moved {
+fn into_moved(result: isize) -> TransferResult {
     usize::try_from(result).map_err(|_| -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)))
 }
 

@@ -87,12 +87,12 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     while start < size {
         let question = [start.to_le_bytes(), (size - start).to_le_bytes()].concat();
         let answer = device_io_control(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, ROOM)?;
-        let ranges = ioctl_structs::ranges(&answer.bytes);
-        let Some((last, length)) = ranges.last().copied() else {
+        let returned = ioctl_structs::ranges(&answer.bytes);
+        let Some((last, length)) = returned.last().copied() else {
             break;
         };
         ranges.extend(
-            ranges
+            returned
                 .iter()
                 .map(|(start, length)| (*start, (*length).min(size.saturating_sub(*start)))),
         );

@@ -94,10 +94,15 @@ fn device_reasons(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
     reasons
 }
 
-type Related<'a> = Vec<(&'a BlockDevice, Relation, CountedUses)>;
+type RelatedDevices<'a> = Vec<(&'a BlockDevice, Relation, CountedUses)>;
 
 /// Adds the devices built on a device, recursively.
-fn add_above<'a>(inventory: &'a Inventory, device: &'a BlockDevice, target: &BlockDevice, related: &mut Related<'a>) {
+fn add_above<'a>(
+    inventory: &'a Inventory,
+    device: &'a BlockDevice,
+    target: &BlockDevice,
+    related: &mut RelatedDevices<'a>,
+) {
     for upper in inventory.directly_above(device) {
         if related.iter().any(|(listed, ..)| listed.name == upper.name) {
             continue;
@@ -113,7 +118,7 @@ fn add_above<'a>(inventory: &'a Inventory, device: &'a BlockDevice, target: &Blo
 }
 
 /// Adds the devices below a device, recursively.
-fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
+fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut RelatedDevices<'a>) {
     for lower in inventory.directly_beneath(device) {
         if related.iter().any(|(listed, ..)| listed.name == lower.name) {
             continue;
@@ -124,7 +129,11 @@ fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &
 }
 
 /// Adds other loop devices with the same backing file or device, which share the blocks.
-fn add_loops_with_same_backing<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
+fn add_loops_with_same_backing<'a>(
+    inventory: &'a Inventory,
+    device: &'a BlockDevice,
+    related: &mut RelatedDevices<'a>,
+) {
     let Some(identity) = device.backing().and_then(|backing| backing.identity) else {
         return;
     };

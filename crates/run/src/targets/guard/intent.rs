@@ -13,7 +13,7 @@ pub struct Intent(u8);
 
 /// What exists at the path of a target before the plan runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Existing {
+pub struct ExistingTarget {
     /// What it is.
     pub kind: FileKind,
     /// Its size in bytes.
@@ -41,7 +41,7 @@ impl Intent {
     /// All actions of a plan on a target, regardless of the job's direction. For example, fio
     /// replaces a file that is too small even for a read-only job, and DiskSpd `-c` truncates one
     /// even with `-w0`.
-    pub fn for_target(plan: &Plan, id: TargetId, existing: Option<Existing>) -> Intent {
+    pub fn for_target(plan: &Plan, id: TargetId, existing: Option<ExistingTarget>) -> Intent {
         let mut intent = Intent::default();
         let Some(target) = plan.targets.get(id.0 as usize) else {
             return intent;
@@ -95,7 +95,7 @@ impl Intent {
         }
     }
 
-    fn for_preparation(target: &Target, existing: Option<Existing>) -> Intent {
+    fn for_preparation(target: &Target, existing: Option<ExistingTarget>) -> Intent {
         if let TargetKind::Name { directory, .. } = target.kind {
             return match directory && existing.is_none() {
                 true => Intent::CREATE,

@@ -24,7 +24,7 @@ use engine::probe::{Inventory, Mount, System};
 use engine::{DeviceNumber, FileKind, Identity};
 
 pub use claims::{Claim, ClaimError};
-pub use intent::{Existing, Intent};
+pub use intent::{ExistingTarget, Intent};
 pub use list::{Listing, ListingKind, WriteAccess, list};
 pub use permissions::{ExaminedTargets, Permissions};
 pub use reason::{Note, Reason, Refusal, Relation};

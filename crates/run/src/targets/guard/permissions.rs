@@ -26,10 +26,10 @@ pub struct Permissions {
 
 /// The file or disk that was first examined at each path. Clones share the list.
 #[derive(Clone, Debug, Default)]
-pub struct ExaminedTargets(Arc<Mutex<BTreeMap<PathBuf, Examined>>>);
+pub struct ExaminedTargets(Arc<Mutex<BTreeMap<PathBuf, FileKey>>>);
 
 /// What a file or disk is recognised by, and the time of its birth or the number of its medium.
-type Examined = (Option<Identity>, u64);
+type FileKey = (Option<Identity>, u64);
 
 impl ExaminedTargets {
     /// Records the target of an examined path. False if an earlier run had another one there.

@@ -50,7 +50,7 @@ use wait_counts::WaitCounts;
 
 use super::io_loop::IoLoop;
 use super::recorder::{CellKey, OperationRun};
-use super::setup::{Assignment, Opened};
+use super::setup::{Assignment, OpenedFiles};
 use super::slots::SlotRecord;
 use super::{ReadyKind, ReadyTarget};
 use crate::flow::Flows;
@@ -157,7 +157,7 @@ impl Features {
     pub(super) fn from_plan(
         assignment: &Assignment<'_>,
         keys: &[CellKey],
-        opened: &Opened,
+        opened: &OpenedFiles,
         sets: Option<FileSets>,
         slots: u32,
     ) -> Result<Option<Features>, SetupError> {
@@ -413,9 +413,9 @@ impl Features {
         }
         if let Some(overlap) = &mut self.overlap {
             match overlap.resume(pool, slot) {
-                overlap::Resumed::Nothing => {}
-                overlap::Resumed::Blocked => return Some(false),
-                overlap::Resumed::Issue(waiting) => {
+                overlap::ResumeResult::Nothing => {}
+                overlap::ResumeResult::Blocked => return Some(false),
+                overlap::ResumeResult::Issue(waiting) => {
                     self.issue_checked(io, (pool, waiting.stream, slot), &waiting.operation, waiting.due);
                     return Some(true);
                 }

@@ -8,7 +8,7 @@ use model::sequence::Operation;
 use super::EndedOperation;
 use crate::worker::io_loop::IoLoop;
 use crate::worker::recorder::{CellKey, CellKind, OperationRun};
-use crate::worker::setup::{Assignment, Opened, OpenedStream};
+use crate::worker::setup::{Assignment, OpenedFiles, OpenedStream};
 
 /// The priorities of those streams that have several.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ pub(crate) fn default_number(stream: &Stream) -> u16 {
 }
 
 impl Priorities {
-    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Priorities> {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &OpenedFiles) -> Option<Priorities> {
         let streams = assignment.worker.streams.iter().zip(&opened.streams).enumerate();
         let streams = streams.map(|(number, (stream, opened))| {
             let stream_keys = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);

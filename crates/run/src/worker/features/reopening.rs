@@ -7,7 +7,7 @@ use model::results::Failure;
 
 use super::FileWatchers;
 use crate::worker::io_loop::IoLoop;
-use crate::worker::setup::{Assignment, Opened, open_target};
+use crate::worker::setup::{Assignment, OpenedFiles, open_target};
 use crate::worker::{CellKey, CellKind, ReadyTarget};
 
 /// The targets of a worker that are reopened.
@@ -36,7 +36,7 @@ struct Connection {
 }
 
 impl Reopening {
-    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Reopening> {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &OpenedFiles) -> Option<Reopening> {
         let mut connections: Vec<Connection> = Vec::new();
         for (number, (stream, files)) in assignment.worker.streams.iter().zip(&opened.streams).enumerate() {
             let (Some(operations_max), [id]) = (stream.reopen_every, stream.target.ids()) else {

@@ -17,7 +17,7 @@ use crate::trace_source::{Next, TraceSource};
 use crate::worker::ReadyTarget;
 use crate::worker::errors::FileLabel;
 use crate::worker::io_loop::IoLoop;
-use crate::worker::setup::{Assignment, Opened, OpenedStream, open_target};
+use crate::worker::setup::{Assignment, OpenedFiles, OpenedStream, open_target};
 
 /// Sleep time of a worker that has caught up with the reader of its trace.
 const READER_WAIT: Nanos = Nanos::micros(20);
@@ -29,7 +29,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &Opened) -> Result<Option<Replay>, SetupError> {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &OpenedFiles) -> Result<Option<Replay>, SetupError> {
         let plan = assignment.worker;
         let streams = plan.streams.iter().zip(&opened.streams).map(|(stream, opened)| {
             let Some(replay) = &stream.replay else { return Ok(None) };

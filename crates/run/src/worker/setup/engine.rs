@@ -10,7 +10,7 @@ use model::plan::{
 
 use super::streams::max_buffer;
 use super::thread::has_own_priorities;
-use super::{Assignment, Opened, ReadyKind};
+use super::{Assignment, OpenedFiles, ReadyKind};
 use crate::setup_error::SetupError;
 use crate::worker::batching::Batching;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
@@ -41,7 +41,7 @@ pub(super) struct Batches {
 
 impl Choice {
     /// Chooses the engine, and refuses one that does not support the plan with these files.
-    pub(super) fn choose(assignment: &Assignment<'_>, opened: &Opened) -> Result<Choice, SetupError> {
+    pub(super) fn choose(assignment: &Assignment<'_>, opened: &OpenedFiles) -> Result<Choice, SetupError> {
         let plan = assignment.worker;
         let (choice, reason) = choose_engine(assignment, &opened.files, plan.slots());
         check_choice(plan, &choice, opened)?;
@@ -193,7 +193,7 @@ pub(crate) fn buffer_bytes(plan: &Plan) -> usize {
 }
 
 /// Checks that the engine supports the plan with these files.
-fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(), SetupError> {
+fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &OpenedFiles) -> Result<(), SetupError> {
     let name = choice.kind.name();
     let unsupported = |what: String, help: &str| Err(SetupError::unsupported(what, help));
     let of_calls = sys::thread::SUPPORTS_IO_PRIORITY && has_own_priorities(plan);

@@ -14,7 +14,7 @@ use crate::worker::features::priorities;
 
 /// The files of a worker.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedFiles {
     /// The files of the engine.
     pub(crate) files: Vec<File>,
     /// The files of each stream.
@@ -49,7 +49,7 @@ impl OpenedStream {
 }
 
 /// Opens the files of a worker, and prepares their caches.
-pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
+pub(super) fn open(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
     let mut opened = open_files(assignment)?;
     // In fio, the first operation fails instead.
     if assignment.checks_alignment {
@@ -63,8 +63,8 @@ pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
 }
 
 /// Opens each target once for each combination of open options and I/O priority.
-fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
-    let mut opening = Opening {
+fn open_files(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
+    let mut opening = FileOpener {
         assignment,
         files: Vec::new(),
         opened: Vec::new(),
@@ -120,7 +120,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     for (stream, opened) in assignment.worker.streams.iter().zip(&streams) {
         prepare_bypass(&stream.cache, &files, opened)?;
     }
-    Ok(Opened {
+    Ok(OpenedFiles {
         files,
         streams,
         targets,
@@ -155,14 +155,14 @@ fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> R
 }
 
 /// Opens files, each only once.
-struct Opening<'a> {
+struct FileOpener<'a> {
     assignment: &'a Assignment<'a>,
     files: Vec<File>,
     /// Target, options, priority, and whether several streams may share it.
     opened: Vec<(u32, OpenOptions, u16, bool)>,
 }
 
-impl Opening<'_> {
+impl FileOpener<'_> {
     fn add_file(&mut self, target: u32, options: OpenOptions, priority: u16, shared: bool) -> Result<u16, SetupError> {
         let entry = (target, options, priority, shared);
         if let Some(index) = self.opened.iter().position(|opened| shared && *opened == entry) {
@@ -239,7 +239,7 @@ fn open_options(stream: &Stream, worker: &Worker) -> OpenOptions {
 }
 
 /// Empties or fills the page cache for the streams that request it.
-fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<(), SetupError> {
+fn prepare_caches(assignment: &Assignment<'_>, opened: &mut OpenedFiles) -> Result<(), SetupError> {
     for (stream, of_stream) in assignment.worker.streams.iter().zip(&mut opened.streams) {
         for (number, id) in stream.target.ids().iter().enumerate() {
             let reopened = match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {

@@ -36,7 +36,7 @@ use crate::setup_error::SetupError;
 use crate::sources::Sources;
 
 pub(crate) use engine::buffer_bytes;
-pub(super) use files::{Opened, OpenedStream, open_target};
+pub(super) use files::{OpenedFiles, OpenedStream, open_target};
 
 /// A recorder has spare rows of interval series for this many more exchanges. They are needed if an
 /// interval is merged with the next.

@@ -8,12 +8,12 @@ use crate::setup_error::SetupError;
 use crate::worker::features::priorities;
 
 /// Pins memory while the worker runs.
-pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::Pinned>, SetupError> {
+pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::PinnedMemory>, SetupError> {
     let bytes = plan.memory.pinned;
     if bytes.0 == 0 {
         return Ok(None);
     }
-    let pinned = engine::Pinned::new(bytes.0).map_err(|source| SetupError::Placement {
+    let pinned = engine::PinnedMemory::new(bytes.0).map_err(|source| SetupError::Placement {
         what: format!("cannot pin {bytes} of memory"),
         source,
     })?;

@@ -185,7 +185,7 @@ impl Verification {
         let Some(stream) = &mut self.streams[stream_index] else {
             return false;
         };
-        if !stream.start_trims_if_due() {
+        if !stream.take_due_trim() {
             return false;
         }
         let Some(file) = stream.history.next_file_to_trim() else {

@@ -244,8 +244,8 @@ impl StreamVerification {
 
 /// Reading back and discarding blocks.
 impl StreamVerification {
-    /// True if a backlog read is due. By fio's rule, after every N writes, that many of the oldest
-    /// blocks are read back.
+    /// Starts reading back the backlog if that is due; true while it lasts. By fio's rule, after
+    /// every N writes, that many of the oldest blocks are read back.
     pub(super) fn start_backlog_if_due(&mut self) -> bool {
         let backlog = self.plan.backlog;
         if backlog == 0 || self.history.len() == 0 {
@@ -266,9 +266,9 @@ impl StreamVerification {
         self.backlog_left = self.backlog_left.saturating_sub(1);
     }
 
-    /// True if a trim of the backlog is due. As in fio, the block that makes a batch due does not
-    /// belong to it.
-    pub(super) fn start_trims_if_due(&mut self) -> bool {
+    /// Takes a due trim of the backlog; false if none is due. As in fio, the block that makes a
+    /// batch due does not belong to it.
+    pub(super) fn take_due_trim(&mut self) -> bool {
         let Some(trims) = self.trims.filter(|trims| trims.backlog > 0) else {
             return false;
         };
