@@ -10,7 +10,7 @@ pub struct Slot(pub u32);
 /// An operation to execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
     /// Bytes; at most the size of a buffer, except for trims.
     pub length: u32,

@@ -120,7 +120,7 @@ impl Share {
                 TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
             );
             if has_name {
-                target.path = absolute(&expand_name(&target.path, rank), folder);
+                target.path = make_absolute(&expand_name(&target.path, rank), folder);
             }
         }
         let mut jobs = Vec::new();
@@ -147,7 +147,7 @@ impl Share {
                     *list = list.iter().filter_map(|target| place(*target)).collect();
                 }
                 for file in [&mut job.operation_log, &mut job.trace].into_iter().flatten() {
-                    *file = absolute(&format!("{}.{}", expand_name(file, rank), rank.number), folder);
+                    *file = make_absolute(&format!("{}.{}", expand_name(file, rank), rank.number), folder);
                 }
                 let sharers = sharers(&job.hosts, rank, hosts);
                 for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
@@ -397,7 +397,7 @@ pub fn expand_name(text: &str, rank: &Rank) -> String {
     out
 }
 
-fn absolute(path: &str, folder: Option<&str>) -> String {
+fn make_absolute(path: &str, folder: Option<&str>) -> String {
     let is_absolute = path.starts_with(['/', '\\']) || path.get(1..2) == Some(":");
     match folder {
         Some(folder) if !is_absolute && !path.is_empty() => format!("{}/{path}", folder.trim_end_matches('/')),

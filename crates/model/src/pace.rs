@@ -13,7 +13,7 @@ pub struct Schedule {
     /// When the next operation is due, at a constant rate.
     due: Nanos,
     /// The start, and how the rate varies afterwards.
-    course: Option<Box<(Nanos, RateProfile)>>,
+    rate_profile: Option<Box<(Nanos, RateProfile)>>,
     /// Fraction of a nanosecond beyond `due`, in units of 1/`rate.amount`.
     remainder: u64,
     /// Operations dropped because the schedule was too far behind.
@@ -30,7 +30,7 @@ impl Schedule {
             rate,
             purpose,
             due: start + rate.phase_ns,
-            course: None,
+            rate_profile: None,
             remainder: 0,
             dropped: 0,
             last_length: 0,
@@ -42,9 +42,9 @@ impl Schedule {
     }
 
     /// The same schedule, with a rate that varies from `start` on.
-    pub fn with_course(self, start: Nanos, course: Option<&RateProfile>) -> Schedule {
+    pub fn with_rate_profile(self, start: Nanos, profile: Option<&RateProfile>) -> Schedule {
         Schedule {
-            course: course.map(|course| Box::new((start, course.clone()))),
+            rate_profile: profile.map(|profile| Box::new((start, profile.clone()))),
             ..self
         }
     }
@@ -52,9 +52,9 @@ impl Schedule {
     /// When the next operation is due.
     #[inline(always)]
     pub fn due(&self) -> Nanos {
-        match self.course.as_deref() {
+        match self.rate_profile.as_deref() {
             None => self.due,
-            Some((start, course)) => *start + stretched(course, self.due.since(*start)),
+            Some((start, profile)) => *start + stretch(profile, self.due.since(*start)),
         }
     }
 
@@ -119,9 +119,9 @@ impl Schedule {
         if self.due() >= end {
             return 0;
         }
-        let end = match self.course.as_deref() {
+        let end = match self.rate_profile.as_deref() {
             None => end,
-            Some((start, course)) => *start + shrunk(course, end.since(*start)),
+            Some((start, profile)) => *start + shrink(profile, end.since(*start)),
         };
         let units = match self.rate.unit {
             RateUnit::Operations => 1,
@@ -134,11 +134,11 @@ impl Schedule {
 
 /// Converts the due time `even` of a constant rate to the time when the varying rate has produced
 /// as many operations. Within a span without operations, that is the end of the span.
-fn stretched(course: &RateProfile, even: Nanos) -> Nanos {
-    let period: u64 = course.spans.iter().map(|span| span.length_ns.0).sum();
+fn stretch(profile: &RateProfile, even: Nanos) -> Nanos {
+    let period: u64 = profile.spans.iter().map(|span| span.length_ns.0).sum();
     let (rounds, mut rest) = (even.0 / period, (even.0 % period) as f64);
     let mut time = rounds * period;
-    for span in &course.spans {
+    for span in &profile.spans {
         let (length, factor) = (span.length_ns.0, span.percent / 100.0);
         let share = length as f64 * factor;
         // Tolerate half a nanosecond of rounding.
@@ -150,15 +150,15 @@ fn stretched(course: &RateProfile, even: Nanos) -> Nanos {
         time += length;
     }
     const SECOND: u64 = 1_000_000_000;
-    Nanos(if course.at_once { time - time % SECOND } else { time })
+    Nanos(if profile.at_once { time - time % SECOND } else { time })
 }
 
-/// The reverse of [`stretched`].
-fn shrunk(course: &RateProfile, time: Nanos) -> Nanos {
-    let period: u64 = course.spans.iter().map(|span| span.length_ns.0).sum();
+/// The reverse of [`stretch`].
+fn shrink(profile: &RateProfile, time: Nanos) -> Nanos {
+    let period: u64 = profile.spans.iter().map(|span| span.length_ns.0).sum();
     let mut rest = time.0 % period;
     let mut even = (time.0 - rest) as f64;
-    for span in &course.spans {
+    for span in &profile.spans {
         let within_span = rest.min(span.length_ns.0);
         even += within_span as f64 * span.percent / 100.0;
         rest -= within_span;
@@ -185,11 +185,11 @@ mod tests {
             (Process::Linear, false),
             (Process::Poisson, false),
         ] {
-            let course = RateProfile {
+            let profile = RateProfile {
                 spans: vec![span(75.0), span(225.0), span(0.0)],
                 at_once,
             };
-            assert!(course.is_valid());
+            assert!(profile.is_valid());
             let rate = Rate {
                 process,
                 amount: 400,
@@ -199,7 +199,7 @@ mod tests {
             let mut draws = GeneratorChoice::Native { seed: 5 }.start();
             let start = Nanos(700);
             let mut schedule = Schedule::new(rate, start, Purpose::GapRead, &mut draws);
-            schedule = schedule.with_course(start, Some(&course));
+            schedule = schedule.with_rate_profile(start, Some(&profile));
             assert!(process != Process::Linear || schedule.overdue(start + Nanos::secs(1)) == 101);
             let mut counts = [0_u32; 6];
             let mut last = start;

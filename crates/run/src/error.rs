@@ -36,7 +36,7 @@ pub struct WorkerFault {
     pub job: usize,
     /// Number of the worker in its job.
     pub worker: usize,
-    /// Why.
+    /// Why the worker could not start.
     pub why: SetupError,
 }
 

@@ -18,7 +18,7 @@ use crate::sys::ata::{BLOCK, Disk, Query, Response};
 const ATTRIBUTES: usize = 30;
 const LENGTH: usize = 12;
 
-/// Attribute numbers.
+/// Numbers of SMART attributes.
 const REALLOCATED: u8 = 5;
 const TEMPERATURES: [u8; 2] = [194, 190];
 const PENDING: u8 = 197;
@@ -36,7 +36,7 @@ struct Registers {
     lba_high: u8,
 }
 
-/// One attribute.
+/// One SMART attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Attribute {
     number: u8,

@@ -220,7 +220,7 @@ mod tests {
 
     /// Computes what a device would hold: the share of each region that no later write has
     /// overwritten.
-    fn valid(regions: &[Vec<u64>], blocks: u64) -> Vec<f64> {
+    fn valid_shares(regions: &[Vec<u64>], blocks: u64) -> Vec<f64> {
         let mut last = vec![usize::MAX; blocks as usize];
         for (number, region) in regions.iter().enumerate() {
             region.iter().for_each(|block| last[*block as usize] = number);
@@ -249,7 +249,7 @@ mod tests {
             let writes: usize = regions.iter().map(Vec::len).sum();
             assert_eq!(writes as u64, (blocks as f64 * (1.0 + spare)).round() as u64);
             let wanted = parameters.valid_shares();
-            let actual_shares = valid(&regions, blocks);
+            let actual_shares = valid_shares(&regions, blocks);
             for (wanted, actual) in wanted.iter().zip(&actual_shares).take(48) {
                 assert!((wanted - actual).abs() < 0.02, "spare {spare}: {wanted} {actual}");
             }

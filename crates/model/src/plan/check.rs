@@ -396,8 +396,8 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     if stream.flow.is_some_and(|flow| flow.weight == 0) {
         faults.add("a share in a flow needs a weight above 0");
     }
-    if let Some(course) = &stream.rate_profile
-        && !(course.is_valid() && matches!(stream.pacing, Pacing::Together { .. }))
+    if let Some(profile) = &stream.rate_profile
+        && !(profile.is_valid() && matches!(stream.pacing, Pacing::Together { .. }))
     {
         faults.add("a varying rate needs one schedule for all directions, and spans whose mean is the rate");
     }

@@ -168,7 +168,7 @@ impl FileTree {
     pub fn file_size(&self, file: u32) -> u64 {
         match self.draws_percents {
             true => pick_size(&self.sizes, percent_word(file)),
-            false => pick_size(&self.sizes, scrambled(scrambled(self.seed) ^ u64::from(file))),
+            false => pick_size(&self.sizes, scramble(scramble(self.seed) ^ u64::from(file))),
         }
     }
 
@@ -355,7 +355,7 @@ fn percent_word(file: u32) -> u64 {
 }
 
 /// SplitMix64: neighbouring numbers yield unrelated words.
-fn scrambled(number: u64) -> u64 {
+fn scramble(number: u64) -> u64 {
     let mut word = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -154,7 +154,7 @@ pub struct Job {
     /// The storage between the job and its disks.
     #[serde(default, skip_serializing_if = "StoragePath::is_unknown")]
     pub storage: StoragePath,
-    /// Threads.
+    /// The threads that execute the job.
     pub workers: Vec<Worker>,
 }
 
@@ -216,9 +216,9 @@ pub struct Stream {
     /// The part of each target that is used.
     #[serde(default)]
     pub region: Region,
-    /// Read or write.
+    /// Share of each direction.
     pub mix: Mix,
-    /// Positions and lengths.
+    /// Positions and lengths of its operations.
     pub pattern: Pattern,
     /// Contents of writes.
     #[serde(default)]
@@ -343,7 +343,7 @@ pub struct Pattern {
     /// The index of the pattern of each direction.
     #[serde(rename = "access_of", default)]
     pub access_index: PerDirection<u8>,
-    /// Lengths.
+    /// Lengths of the operations of each direction.
     pub sizes: PerDirection<BlockSizes>,
     /// Positions are multiples of this, from the base of the region; 0: of the shortest length.
     #[serde(default)]

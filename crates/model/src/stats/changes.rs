@@ -82,7 +82,7 @@ pub fn segments(series: &[f64], min_length: usize) -> Vec<Segment> {
         return vec![Segment::new(series, 0, n)];
     }
     let scaled: Vec<f64> = {
-        let noise = noise(series);
+        let noise = estimate_noise(series);
         series.iter().map(|value| value / noise).collect()
     };
     let starts = best_starts(&scaled, min_length, 3.0 * (n as f64).ln());
@@ -134,7 +134,7 @@ fn best_starts(series: &[f64], min_length: usize, penalty: f64) -> Vec<usize> {
 }
 
 /// Standard deviation of the noise, from differences between neighbours.
-fn noise(series: &[f64]) -> f64 {
+fn estimate_noise(series: &[f64]) -> f64 {
     let differences: Vec<f64> = series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let sizes: Vec<f64> = series.iter().map(|value| value.abs()).collect();
     // For normal noise the standard deviation is 1.4826 times the median absolute deviation; that

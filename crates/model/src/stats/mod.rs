@@ -13,7 +13,7 @@ mod trend;
 
 pub use changes::{Segment, median, segments, variation};
 pub use fits::{
-    Equation, LinearFit, Weighted, WeightedLine, fit_weighted_line, least_squares, non_negative_least_squares,
+    Equation, LinearFit, WeightedLine, WeightedPoint, fit_weighted_line, least_squares, non_negative_least_squares,
 };
 pub use intervals::{BatchMeansInterval, batch_means, lag_one_correlation, mean, sample_deviation, wilson_interval};
 pub use modes::{TwoModes, find_two_modes};

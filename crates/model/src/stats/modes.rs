@@ -47,7 +47,7 @@ pub fn find_two_modes(histogram: &Histogram) -> Option<TwoModes> {
         let bin = bin_index(middle.max(1.0)).clamp(first, last);
         counts[bin - first] += count as f64;
     }
-    let smooth = smoothed(&counts);
+    let smooth = smooth(&counts);
     let main = (0..smooth.len()).max_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
     let second = (0..smooth.len())
         .filter(|bin| bin.abs_diff(main) >= MIN_PEAK_DISTANCE)
@@ -73,7 +73,7 @@ fn valley_between(smooth: &[f64], low_peak: usize, high_peak: usize) -> Option<u
     (peak > 0.0 && low <= VALLEY * peak && peak - low >= 3.0 * (peak + low).sqrt()).then_some(valley)
 }
 
-fn smoothed(counts: &[f64]) -> Vec<f64> {
+fn smooth(counts: &[f64]) -> Vec<f64> {
     let bin_count = |bin: usize| counts.get(bin).copied().unwrap_or(0.0);
     let count_of_bin = |bin: usize| {
         let before = bin.checked_sub(1).map_or(0.0, bin_count);

@@ -53,9 +53,9 @@ pub(super) enum ToAgent {
     Stop,
     /// The results have arrived, so the journal entry can be removed.
     ResultsReceived,
-    /// Disconnect.
+    /// The agent is to disconnect.
     Leave,
-    /// Heartbeat.
+    /// Heartbeat: the sender is alive.
     Alive,
 }
 
@@ -156,7 +156,7 @@ pub(super) enum ToCoordinator {
         #[serde(with = "json")]
         results: Box<StepResults>,
     },
-    /// Final results.
+    /// The final results of the rank.
     Done {
         #[serde(with = "json")]
         results: Box<Results>,
@@ -164,7 +164,7 @@ pub(super) enum ToCoordinator {
     },
     /// Nothing could be measured.
     Failed { why: String },
-    /// Heartbeat.
+    /// Heartbeat: the sender is alive.
     Alive,
 }
 

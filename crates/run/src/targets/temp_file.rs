@@ -215,7 +215,7 @@ enum Leftover {
     Unchanged,
     /// Ours by its mark, with another length: another program has written to it.
     Changed,
-    /// Not ours.
+    /// A file that fathom did not create.
     Foreign,
 }
 

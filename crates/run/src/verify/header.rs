@@ -14,9 +14,9 @@ const VERSION: u8 = 0x81;
 /// The layout of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// 48 bytes.
+    /// The current header of 48 bytes.
     Current,
-    /// 40 bytes.
+    /// The older header of 40 bytes.
     Old,
 }
 

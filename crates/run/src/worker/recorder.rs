@@ -34,7 +34,7 @@ pub(crate) struct CellKey {
 pub(crate) enum CellKind {
     /// Reads, writes or trims.
     Moves(Direction),
-    /// Flushes.
+    /// Flushes of a stream.
     Sync,
     /// Connections to a target that is closed and opened again.
     Connection,

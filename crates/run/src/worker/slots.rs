@@ -19,7 +19,7 @@ pub(crate) struct SlotRecord {
     pub(crate) issued: Nanos,
     /// When the operation was due, if its stream is paced.
     pub(crate) due: Nanos,
-    /// First byte.
+    /// Offset of the first byte.
     pub(crate) offset: u64,
     /// Bytes requested; 0 for flushes.
     pub(crate) length: u32,

@@ -111,7 +111,7 @@ impl Gate {
             Pacing::Unpaced => LivePacing::Unpaced,
             Pacing::Together { rate } => {
                 let schedule = Schedule::new(*rate, start, Purpose::GapRead, draws);
-                LivePacing::Together(schedule.with_course(start, stream.rate_profile.as_ref()))
+                LivePacing::Together(schedule.with_rate_profile(start, stream.rate_profile.as_ref()))
             }
             Pacing::PerDirection { rates } => {
                 let mut schedules = PerDirection::default();

@@ -24,7 +24,7 @@ pub(crate) struct WindowRoom {
     buckets: usize,
 }
 
-/// Complete windows.
+/// Complete windows, which the worker hands over.
 #[derive(Debug, Default)]
 pub(crate) struct WindowRows {
     pub(crate) rows: Vec<WindowRow>,
@@ -43,7 +43,7 @@ pub(crate) struct WindowRow {
     buckets: std::ops::Range<usize>,
 }
 
-/// Open windows.
+/// Windows that are still being filled.
 #[derive(Debug)]
 pub(super) struct OpenWindows {
     series: Vec<Series>,

@@ -248,7 +248,7 @@ pub struct DiskCounters {
     pub idle: u64,
     /// Requests: read, written.
     pub count: [u32; 2],
-    /// Split requests.
+    /// Number of split requests.
     pub splits: u32,
     /// Time of the reading.
     pub at: u64,

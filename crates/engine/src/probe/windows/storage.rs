@@ -23,7 +23,7 @@ use crate::probe::swaps::Swap;
 pub struct Storage {
     /// Disks, in ascending order of number.
     pub disks: Vec<Disk>,
-    /// Volumes.
+    /// All volumes of the system.
     pub volumes: Vec<Volume>,
     /// Paths of the page files (`C:\pagefile.sys`); absent if Windows did not report them.
     pub page_files: Option<Vec<String>>,
@@ -83,7 +83,7 @@ pub enum PartitionType {
     Mbr(u8),
     /// The type GUID of a GPT entry, in on-disk byte order.
     Gpt([u8; 16]),
-    /// Neither.
+    /// Neither an MBR nor a GPT entry.
     Unknown,
 }
 

@@ -14,9 +14,9 @@ pub struct Intent(u8);
 /// What exists at the path of a target before the plan runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExistingTarget {
-    /// What it is.
+    /// Kind of file or device.
     pub kind: FileKind,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 

@@ -104,12 +104,12 @@ pub enum Reason {
     Holds(Signature),
     /// The kernel knows partitions on it, even if its first bytes show none.
     HasPartitions {
-        /// Their names.
+        /// Names of the partitions.
         names: Vec<String>,
     },
     /// Its content could not be read.
     UnreadableContents {
-        /// Why.
+        /// Why it could not be read.
         why: String,
     },
     /// The kernel shows nothing about the device, so it might be in use.

@@ -36,7 +36,7 @@ pub enum Contents {
     Known(Vec<Signature>),
     /// It could not be examined.
     Unknown {
-        /// Why, in words.
+        /// Why it could not be read, for a message.
         why: String,
     },
 }

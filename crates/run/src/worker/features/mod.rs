@@ -151,7 +151,7 @@ pub(super) struct FeatureResults {
     pub(super) trace_waits: u64,
 }
 
-/// Set-up.
+/// Construction from a plan.
 impl Features {
     /// The features of a plan, if it has any.
     pub(super) fn from_plan(
@@ -259,7 +259,7 @@ impl Features {
     }
 }
 
-/// Phases.
+/// Hooks for changes of the phase.
 impl Features {
     /// Called when the start time is known.
     pub(super) fn schedule(&mut self, flows: &Flows, start: Nanos) {
@@ -331,7 +331,7 @@ impl Features {
     }
 }
 
-/// Turns.
+/// Hooks before and after each call of the engine.
 impl Features {
     /// Queues operations while there is room.
     pub(super) fn submit(&mut self, io: &mut IoLoop) {
@@ -393,7 +393,7 @@ impl Features {
     }
 }
 
-/// Issuing operations.
+/// Hooks before an operation is issued.
 impl Features {
     /// Called for a free slot. `Some(queued)` if the next operation does not come from a sequence.
     pub(super) fn before_issue(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> Option<bool> {
@@ -579,7 +579,7 @@ impl Features {
     }
 }
 
-/// Completing operations.
+/// Hooks after an operation has completed.
 impl Features {
     /// Counts an operation that completed.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, completion: Completion) {

@@ -84,7 +84,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Without limits.
+    /// A budget without limits.
     pub(crate) const OPEN: Budget = Budget {
         operations: u64::MAX,
         bytes: u64::MAX,

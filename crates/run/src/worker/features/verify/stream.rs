@@ -47,7 +47,7 @@ pub(crate) struct StreamVerification {
     pub(super) checkers: Option<CheckerPool<(Slot, SlotRecord)>>,
 }
 
-/// Recomputed writes.
+/// Progress of recomputing the writes of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Replayed {
     /// The number of writes issued since the stream restarted.
