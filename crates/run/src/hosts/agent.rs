@@ -94,7 +94,7 @@ struct Shared {
     /// Requests partial results of the run.
     snapshot_requested: AtomicBool,
     /// The run has ended.
-    over: AtomicBool,
+    has_ended: AtomicBool,
     /// The coordinator has received the results.
     results_confirmed: AtomicBool,
     gate: Gate,
@@ -112,7 +112,7 @@ fn execute_order(
     let shared = Shared {
         stop: AtomicBool::new(false),
         snapshot_requested: AtomicBool::new(false),
-        over: AtomicBool::new(false),
+        has_ended: AtomicBool::new(false),
         results_confirmed: AtomicBool::new(false),
         gate: Gate::default(),
         cleanups: Mutex::default(),
@@ -125,7 +125,7 @@ fn execute_order(
             .spawn_scoped(scope, listening);
         let listener = listener.map_err(thread_error)?;
         run_share(comm, local, journal, &request, &shared, &begin_rx, shared_files);
-        shared.over.store(true, Ordering::Release);
+        shared.has_ended.store(true, Ordering::Release);
         listener
             .join()
             .unwrap_or_else(|_| Err("the listener thread has failed".into()))
@@ -167,7 +167,7 @@ fn listen(
 ) -> Result<(), String> {
     let start = Instant::now();
     let (mut last_heartbeat, mut last_snapshot, mut last_message) = (start, start, start);
-    while !shared.over.load(Ordering::Acquire) {
+    while !shared.has_ended.load(Ordering::Acquire) {
         if local.interrupt.load(Ordering::Relaxed) {
             shared.stop.store(true, Ordering::Release);
         }

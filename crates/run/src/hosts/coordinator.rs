@@ -469,7 +469,7 @@ mod tests {
         let interrupt = AtomicBool::new(false);
         let local = LocalHost {
             host: Host::default(),
-            clock: engine::ClockStart::now().calibrate(),
+            clock: engine::clock::ClockStart::now().calibrate(),
             interrupt: &interrupt,
             permissions: Permissions::default(),
             widened_from: None,

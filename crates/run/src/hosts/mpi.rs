@@ -33,7 +33,7 @@ pub struct MpiComm {
     outgoing: Mutex<Sender<Outgoing>>,
     incoming: Mutex<Receiver<Incoming>>,
     low_latency: Arc<AtomicBool>,
-    over: Arc<AtomicBool>,
+    has_ended: Arc<AtomicBool>,
     pump: Mutex<Option<JoinHandle<()>>>,
     grace: Option<Duration>,
 }
@@ -49,8 +49,8 @@ impl MpiComm {
         let (outgoing, to_send) = channel();
         let (incoming_tx, incoming) = channel();
         let (ready, started) = channel();
-        let (low_latency, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (pump_low_latency, pump_over) = (Arc::clone(&low_latency), Arc::clone(&over));
+        let (low_latency, has_ended) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (pump_low_latency, pump_has_ended) = (Arc::clone(&low_latency), Arc::clone(&has_ended));
         let run = move || {
             let started = open_first(&launch.libraries).and_then(LoadedMpi::start);
             let mpi = match started.and_then(|mpi| check_launcher(mpi, &launch)) {
@@ -70,7 +70,7 @@ impl MpiComm {
                 others: if rank == 0 { 1..size } else { 0..1 },
                 incoming_tx,
             }
-            .run(&to_send, &pump_low_latency, &pump_over);
+            .run(&to_send, &pump_low_latency, &pump_has_ended);
         };
         let pump = thread::Builder::new()
             .name("mpi".into())
@@ -86,7 +86,7 @@ impl MpiComm {
             outgoing: Mutex::new(outgoing),
             incoming: Mutex::new(incoming),
             low_latency,
-            over,
+            has_ended,
             pump: Mutex::new(Some(pump)),
             grace,
         })
@@ -154,7 +154,7 @@ impl Comm for MpiComm {
     }
 
     fn close(&self) {
-        self.over.store(true, Ordering::Release);
+        self.has_ended.store(true, Ordering::Release);
         let pump = self.pump.lock().unwrap_or_else(PoisonError::into_inner).take();
         let start = Instant::now();
         if let Some(pump) = pump {
@@ -191,7 +191,7 @@ struct Pump {
 }
 
 impl Pump {
-    fn run(mut self, to_send: &Receiver<Outgoing>, low_latency: &AtomicBool, over: &AtomicBool) {
+    fn run(mut self, to_send: &Receiver<Outgoing>, low_latency: &AtomicBool, has_ended: &AtomicBool) {
         let (mut last_progress, mut pause, mut closing) = (Instant::now(), Duration::from_micros(50), None);
         loop {
             let mut progressed = false;
@@ -209,7 +209,7 @@ impl Pump {
             for number in self.others.clone() {
                 progressed |= self.advance_transfers(number);
             }
-            if over.load(Ordering::Acquire) {
+            if has_ended.load(Ordering::Acquire) {
                 let since = *closing.get_or_insert_with(Instant::now);
                 let idle = self.peers.iter().all(|peer| peer.lost || peer.sending.is_empty());
                 if idle && !progressed || since.elapsed() > CLOSE_TIMEOUT {

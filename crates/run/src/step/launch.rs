@@ -60,7 +60,7 @@ pub(super) enum JobState {
 #[derive(Default)]
 pub(super) struct LiveWorker {
     pub(super) thread: Option<JoinHandle<WorkerOutcome>>,
-    pub(super) ended: Option<WorkerOutcome>,
+    pub(super) outcome: Option<WorkerOutcome>,
     pub(super) lost: Option<Failure>,
 }
 

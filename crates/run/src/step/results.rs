@@ -63,7 +63,7 @@ fn record_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[Read
 impl LiveJob {
     /// Why the job ended.
     pub(super) fn end_reason(&self) -> EndReason {
-        let mut reasons = self.workers.iter().map(|worker| match (&worker.ended, &worker.lost) {
+        let mut reasons = self.workers.iter().map(|worker| match (&worker.outcome, &worker.lost) {
             (Some(ended), None) => ended.reason.clone(),
             _ => EndReason::Failed,
         });
@@ -80,8 +80,8 @@ impl LiveJob {
         let (totals, series) = self.gather.partial_results(plan);
         let workers = totals.into_iter().zip(&self.workers).enumerate();
         let workers = workers.map(|(number, ((totals, start, end), worker))| {
-            let mut results = worker_results(number as u32, &worker.ended, worker.lost.clone(), totals);
-            if worker.ended.is_none() {
+            let mut results = worker_results(number as u32, &worker.outcome, worker.lost.clone(), totals);
+            if worker.outcome.is_none() {
                 (results.started_ns, results.measured_ns) = (start, end.since(start));
                 results.slots = plan.workers[number].slots();
                 if results.depth.classes.is_empty() {
@@ -117,7 +117,7 @@ impl LiveJob {
         for (number, (worker, totals)) in self.workers.into_iter().zip(totals).enumerate() {
             results
                 .workers
-                .push(worker_results(number as u32, &worker.ended, worker.lost, totals));
+                .push(worker_results(number as u32, &worker.outcome, worker.lost, totals));
         }
         let measured = results.measured();
         results.series = self.gather.take_series(plan, measured);
@@ -129,7 +129,7 @@ impl LiveJob {
 
 fn worker_results(
     number: u32,
-    ended: &Option<WorkerOutcome>,
+    outcome: &Option<WorkerOutcome>,
     lost: Option<Failure>,
     totals: WorkerTotals,
 ) -> WorkerResults {
@@ -144,7 +144,7 @@ fn worker_results(
         failure: lost,
         ..WorkerResults::default()
     };
-    let Some(ended) = ended else { return results };
+    let Some(ended) = outcome else { return results };
     results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
     // Verification between rounds does not count towards the measured time of the writes.

@@ -327,7 +327,7 @@ impl LiveJob {
             match thread.join() {
                 Ok(ended) => {
                     self.failed |= ended.failure.is_some();
-                    worker.ended = Some(ended);
+                    worker.outcome = Some(ended);
                 }
                 Err(panic) => {
                     self.failed = true;

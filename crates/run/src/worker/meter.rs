@@ -37,7 +37,7 @@ struct PoolState {
 struct ThreadMeter {
     run_delay: sys::thread::RunDelay,
     /// Counters at the last exchange.
-    seen: ThreadUse,
+    last_use: ThreadUse,
 }
 
 impl Meter {
@@ -52,7 +52,7 @@ impl Meter {
             pools: vec![PoolState::default(); pools],
             thread: (!simulated).then(|| ThreadMeter {
                 run_delay: sys::thread::RunDelay::open(),
-                seen: ThreadUse::default(),
+                last_use: ThreadUse::default(),
             }),
         }
     }
@@ -114,11 +114,11 @@ impl ThreadMeter {
         let usage = sys::thread::usage();
         let thread_use = ThreadUse {
             cpu_ns: usage.cpu(),
-            run_delay_ns: self.run_delay.read().unwrap_or(self.seen.run_delay_ns),
+            run_delay_ns: self.run_delay.read().unwrap_or(self.last_use.run_delay_ns),
             involuntary_switches: usage.involuntary_switches,
         };
-        let used = thread_use.since(&self.seen);
-        self.seen = thread_use;
+        let used = thread_use.since(&self.last_use);
+        self.last_use = thread_use;
         used
     }
 }

@@ -418,7 +418,7 @@ impl Cell {
 #[derive(Debug)]
 pub(crate) struct Grids {
     series: Vec<OpenSeries>,
-    seen: Vec<CellTotals>,
+    last_totals: Vec<CellTotals>,
     /// When the next interval of any series ends.
     next: Nanos,
     /// Latencies by window, if the job records them.
@@ -454,7 +454,7 @@ impl Grids {
         };
         Grids {
             series: lengths.iter().map(open).collect(),
-            seen: vec![CellTotals::default(); cells],
+            last_totals: vec![CellTotals::default(); cells],
             next: Nanos::NEVER,
             windows: OpenWindows::new(windows, cells),
             joined_rows: 0,
@@ -478,7 +478,7 @@ impl Grids {
             (series.end, series.interval) = (start + series.length, 0);
             series.open.fill(Point::default());
         }
-        self.seen.fill(CellTotals::default());
+        self.last_totals.fill(CellTotals::default());
         self.windows.start(start);
         self.set_next();
     }
@@ -491,7 +491,7 @@ impl Grids {
     /// Adds what was counted since the last tick to the open intervals.
     pub(crate) fn absorb(&mut self, recorder: &mut Recorder) {
         for (index, cell) in recorder.cells.iter_mut().enumerate() {
-            let seen = &mut self.seen[index];
+            let seen = &mut self.last_totals[index];
             let operations = cell.operations();
             if operations == seen.operations {
                 continue;
@@ -541,7 +541,7 @@ impl Grids {
 
     /// Called after the exchange of the recorder, whose counters restart at zero.
     pub(crate) fn recorder_is_new(&mut self) {
-        self.seen.fill(CellTotals::default());
+        self.last_totals.fill(CellTotals::default());
         self.windows.recorder_is_new();
     }
 

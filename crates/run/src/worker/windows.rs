@@ -48,7 +48,7 @@ pub(crate) struct WindowRow {
 pub(super) struct OpenWindows {
     series: Vec<Series>,
     /// The counters of each cell at the last tick.
-    seen: Vec<CellTotals>,
+    last_totals: Vec<CellTotals>,
     /// Windows without room that were merged with the next.
     pub(super) joined_rows: u64,
 }
@@ -162,7 +162,7 @@ impl OpenWindows {
         };
         OpenWindows {
             series: windows.iter().map(series).collect(),
-            seen: (0..if windows.is_empty() { 0 } else { cells })
+            last_totals: (0..if windows.is_empty() { 0 } else { cells })
                 .map(|_| seen())
                 .collect(),
             joined_rows: 0,
@@ -189,7 +189,7 @@ impl OpenWindows {
 
     /// Called after the exchange of the recorder, whose counters restart at zero.
     pub(super) fn recorder_is_new(&mut self) {
-        for seen in &mut self.seen {
+        for seen in &mut self.last_totals {
             let mut counts = std::mem::take(&mut seen.counts);
             counts.fill(0);
             *seen = CellTotals {
@@ -202,7 +202,9 @@ impl OpenWindows {
     /// Adds the operations of a cell since the last tick. `extremes` has the smallest and largest
     /// latencies since then.
     pub(super) fn absorb(&mut self, index: usize, cell: &Cell, extremes: &Extremes) {
-        let Some(seen) = self.seen.get_mut(index) else { return };
+        let Some(seen) = self.last_totals.get_mut(index) else {
+            return;
+        };
         let delta = seen.advance(cell, extremes);
         for series in &mut self.series {
             series.open[index].window.merge(&delta);

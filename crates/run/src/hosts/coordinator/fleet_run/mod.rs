@@ -97,7 +97,7 @@ pub(super) struct FleetRun<'a> {
     stop: AtomicBool,
     /// Requests partial results of our own share.
     snapshot_requested: AtomicBool,
-    over: AtomicBool,
+    has_ended: AtomicBool,
     /// Blocks our own share while it prepares its targets.
     gate: Gate,
     /// Our files to remove once all ranks have finished.
@@ -132,7 +132,7 @@ impl<'a> FleetRun<'a> {
             changed: Condvar::new(),
             stop: AtomicBool::new(false),
             snapshot_requested: AtomicBool::new(false),
-            over: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
             gate: Gate::default(),
             cleanups: Mutex::default(),
         }
@@ -157,7 +157,7 @@ impl<'a> FleetRun<'a> {
                 }])
             })?;
             let outcome = work();
-            self.over.store(true, Ordering::Release);
+            self.has_ended.store(true, Ordering::Release);
             Ok(outcome)
         })
     }
@@ -167,7 +167,7 @@ impl<'a> FleetRun<'a> {
         let start = Instant::now();
         let (mut asked, mut checked, mut heartbeat) = (start, start, start);
         let mut interrupted = None;
-        while !self.over.load(Ordering::Acquire) {
+        while !self.has_ended.load(Ordering::Acquire) {
             let incoming = self.coordinator.comm.receive(POLL_INTERVAL);
             let mut state = self.state();
             let is_urgent = incoming.is_some_and(|incoming| self.handle_incoming(&mut state, incoming));
