@@ -108,16 +108,16 @@ fn rank_results(saved_results: &Results, plan: &Plan, number: u32) -> Results {
     for job in results_of_rank.steps.iter_mut().flat_map(|step| &mut step.jobs) {
         for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
             for direction in Direction::ALL {
-                let Some(found) = &mut stream.directions[direction] else {
+                let Some(results) = &mut stream.directions[direction] else {
                     continue;
                 };
                 for _ in 0..ADDED_OPERATIONS {
-                    let latency = found.total.quantile((drawn() % 1000) as f64 / 1000.0);
-                    found.completion.record(latency);
-                    found.total.record(latency);
+                    let latency = results.total.quantile((drawn() % 1000) as f64 / 1000.0);
+                    results.completion.record(latency);
+                    results.total.record(latency);
                 }
-                found.operations += ADDED_OPERATIONS;
-                found.bytes.0 += ADDED_OPERATIONS * 4096;
+                results.operations += ADDED_OPERATIONS;
+                results.bytes.0 += ADDED_OPERATIONS * 4096;
             }
         }
         for series in &mut job.series {

@@ -308,8 +308,13 @@ impl Filler {
                 };
                 let mut random = WideRandom::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
                 (self.fill_random)(&mut random, buffer);
-                if let Some(part) = constant {
-                    make_constant(buffer, part.percent, part.chunk as usize, &part.pattern);
+                if let Some(constant_part) = constant {
+                    make_constant(
+                        buffer,
+                        constant_part.percent,
+                        constant_part.chunk as usize,
+                        &constant_part.pattern,
+                    );
                 }
             }
             Content::Source { .. } => {
@@ -336,8 +341,14 @@ impl Filler {
                 pattern,
             } => make_constant(buffer, *percent, *chunk as usize, pattern),
             Content::Duplicated {
-                constant: Some(part), ..
-            } => make_constant(buffer, part.percent, part.chunk as usize, &part.pattern),
+                constant: Some(constant_part),
+                ..
+            } => make_constant(
+                buffer,
+                constant_part.percent,
+                constant_part.chunk as usize,
+                &constant_part.pattern,
+            ),
             _ => {}
         }
     }

@@ -90,7 +90,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
         latency.record(done.latency_ns);
         latency.pack();
         match &mut job.histograms[place].latency[done.direction] {
-            Some(known) => known.merge(&latency),
+            Some(merged) => merged.merge(&latency),
             none => *none = Some(latency),
         }
     }

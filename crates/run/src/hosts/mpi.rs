@@ -97,7 +97,7 @@ fn open_first(libraries: &[String]) -> Result<LoadedMpi, String> {
     let mut reasons = Vec::new();
     for name in libraries {
         match Mpi::open(name) {
-            Ok(found) => return Ok(found),
+            Ok(library) => return Ok(library),
             Err(why) => reasons.push(if why.contains(name) {
                 why
             } else {

@@ -133,8 +133,8 @@ mod tests {
                 pair.map(|(_, value)| (*value).to_owned())
             });
             match (&announcement, expected) {
-                (Ok(found), Ok(expected)) => {
-                    let found = found.as_ref();
+                (Ok(announcement), Ok(expected)) => {
+                    let found = announcement.as_ref();
                     let found = found.map(|announcement| {
                         (
                             announcement.host.as_str(),

@@ -69,9 +69,9 @@ fn find_fault(map: &KeyMap, index: usize, checker: &Checker, block: &Block, data
     let other_write =
         stored_number.filter(|other| is_seed_fault && checker.check(data, &map.block(index, *other)).is_empty());
     let fault = match other_write {
-        Some(other) => BlockFault::Header {
+        Some(other_write) => BlockFault::Header {
             field: HeaderField::Number,
-            found: u64::from(other),
+            found: u64::from(other_write),
             expected: block.number.unwrap_or(0),
         },
         None => fault,

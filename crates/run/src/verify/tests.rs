@@ -220,7 +220,7 @@ fn each_header_field_is_checked_unless_its_value_is_unknown() {
     let buffer = &data[2 * BLOCK..3 * BLOCK];
     let field = |block: Block| match check(&checker, buffer, &block).first() {
         Some((_, _, BlockFault::Header { field, .. })) => Some(*field),
-        Some(other) => panic!("{other:?}"),
+        Some(fault) => panic!("{fault:?}"),
         None => None,
     };
     use model::mismatch::HeaderField;

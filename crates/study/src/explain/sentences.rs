@@ -247,8 +247,8 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
         list.push("If the machine's host cached them, add --path cached.".into());
     }
     let Some(first) = kept.first() else { return list };
-    if let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops)
-        && found >= REACHED_SHARE * requested
+    if let (Some(requested), Some(reached)) = (load.load.rate_iops, load.total.iops)
+        && reached >= REACHED_SHARE * requested
     {
         list.push(format!(
             "The load was limited to {} per second and reached that rate, so it does not show a limit; that of {} is \

@@ -207,16 +207,16 @@ impl Sweep {
             (true, Some(_)) => next.role,
             _ => RunRole::CutShort,
         };
-        if let (Some(found), RunRole::Measured) = (&observation, role)
-            && let Some(with_more_slots) = self.with_more_slots(&next, found)
+        if let (Some(observation), RunRole::Measured) = (&observation, role)
+            && let Some(with_more_slots) = self.with_more_slots(&next, observation)
         {
             role = RunRole::TooFewSlots;
             self.pending.insert(0, with_more_slots);
         }
-        if let (Some(min_operations), Some(found), RunRole::Measured) =
+        if let (Some(min_operations), Some(observation), RunRole::Measured) =
             (self.settings.min_operations, &observation, role)
         {
-            let operations = found.total.operations.unwrap_or(0);
+            let operations = observation.total.operations.unwrap_or(0);
             if operations < min_operations && !next.is_extended && operations > 0 {
                 let needed = next.time.as_secs() * min_operations as f64 / operations as f64;
                 let time = extended_time(next.time, needed);

@@ -522,12 +522,12 @@ impl Storage {
                 continue;
             };
             for lower_devices in device.partition_of.iter().chain(&device.made_of) {
-                if let Some(found) = inventory
+                if let Some(device) = inventory
                     .device_by_name(lower_devices)
                     .filter(|_| !names.contains(lower_devices))
                 {
                     names.push(lower_devices.clone());
-                    chain.push(self.device_facts(found));
+                    chain.push(self.device_facts(device));
                 }
             }
         }

@@ -106,8 +106,8 @@ impl Intent {
         let size = match existing {
             None if target.prepare == Prepare::Existing => return Intent::default(),
             None => return made,
-            Some(found) if found.kind != FileKind::Regular => return Intent::default(),
-            Some(found) => found.size,
+            Some(target) if target.kind != FileKind::Regular => return Intent::default(),
+            Some(target) => target.size,
         };
         match &target.prepare {
             Prepare::Existing => Intent::default(),

@@ -133,7 +133,7 @@ fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
             continue;
         }
         match chosen.iter_mut().find(|listed| listed.number == mount.number) {
-            Some(known) if mount.root.len() < known.root.len() => *known = mount,
+            Some(listed) if mount.root.len() < listed.root.len() => *listed = mount,
             Some(_) => {}
             None => chosen.push(mount),
         }

@@ -436,13 +436,13 @@ impl FileOperations {
             };
             for step in 0..files_left {
                 let number = ((u64::from(cursor) + u64::from(step)) % u64::from(own_files)) as u32;
-                if let Some(found) = self.try_claim(number * workers + worker, first, &mut obstacles) {
+                if let Some(claim) = self.try_claim(number * workers + worker, first, &mut obstacles) {
                     self.cursors[group] = if self.work.once {
                         number + 1
                     } else {
                         (number + 1) % own_files
                     };
-                    return found;
+                    return claim;
                 }
                 // Wait for the next file in order, which will exist or be free later.
                 let may_appear = obstacles.missing_directory && !first.is_on_directory();
@@ -455,14 +455,14 @@ impl FileOperations {
         } else {
             for _ in 0..MAX_RANDOM_TRIES.min(count) {
                 let drawn = draw_file(draws.next_u64(Purpose::File), count, self.work.midpoint);
-                if let Some(found) = self.try_claim(drawn, first, &mut obstacles) {
-                    return found;
+                if let Some(claim) = self.try_claim(drawn, first, &mut obstacles) {
+                    return claim;
                 }
             }
             let start = draw_file(draws.next_u64(Purpose::File), count.max(1), self.work.midpoint);
             for number in (start..count).chain(0..start) {
-                if let Some(found) = self.try_claim(number, first, &mut obstacles) {
-                    return found;
+                if let Some(claim) = self.try_claim(number, first, &mut obstacles) {
+                    return claim;
                 }
             }
         }
