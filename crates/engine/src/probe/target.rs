@@ -332,7 +332,7 @@ mod tests {
         let file = File::open(&path, options).unwrap();
         let facts = read_target_facts(&System::live(), &file, "by the test");
         assert_eq!((facts.kind.as_str(), facts.size), ("file", Bytes(8192)));
-        let file_system = device_facts.file_system.unwrap();
+        let file_system = facts.file_system.unwrap();
         assert!(file_system.size >= file_system.available);
         assert!(path.starts_with(&file_system.mount_point));
     }
