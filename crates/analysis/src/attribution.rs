@@ -345,7 +345,7 @@ fn device_excess(second: &Second) -> Option<f64> {
     let devices = || second.hosts.iter().filter_map(|host| host.device);
     devices().next()?;
     let moved: u64 = devices().map(|device| device.bytes.0).sum();
-    Some(moved as f64 - second.moved.0 as f64)
+    Some(moved as f64 - second.bytes_transferred.0 as f64)
 }
 
 /// Bytes that others moved on the device in the whole window.
@@ -373,7 +373,7 @@ impl<'a> SecondView<'a> {
     /// little earlier or later than its second, which shifts our own bytes between seconds. So the
     /// result is at most the share of the whole window.
     fn other_bytes(&self) -> Option<f64> {
-        let edges = 0.02 * self.second.moved.0 as f64;
+        let edges = 0.02 * self.second.bytes_transferred.0 as f64;
         let excess = (device_excess(self.second)? - edges).max(0.0);
         Some(excess.min(self.others_in_window))
     }
@@ -396,7 +396,7 @@ impl SecondView<'_> {
             };
         }
         let facts = &self.second.facts;
-        let size = self.second.moved.0 as f64 / facts.operations.max(1) as f64;
+        let size = self.second.bytes_transferred.0 as f64 / facts.operations.max(1) as f64;
         if size > 0.0
             && self
                 .other_bytes()
@@ -481,7 +481,7 @@ impl SecondView<'_> {
             }
         }
         let others = self.other_bytes()?;
-        (others > MIN_OTHERS_BYTES_SHARE * self.second.moved.0 as f64).then_some(Fault::OtherIo)
+        (others > MIN_OTHERS_BYTES_SHARE * self.second.bytes_transferred.0 as f64).then_some(Fault::OtherIo)
     }
 }
 
@@ -530,7 +530,7 @@ pub(crate) mod tests {
                 }),
                 ..HostSample::default()
             }],
-            moved: Bytes(operations * 4096),
+            bytes_transferred: Bytes(operations * 4096),
         }
     }
 

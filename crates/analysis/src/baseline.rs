@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::JsonSchema;
-use model::observation::{Flow, Observation};
+use model::observation::{IoStats, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::DOUBTS;
@@ -139,7 +139,7 @@ fn compare_load(base: &Observation, load: &Observation) -> LoadComparison {
     }
 }
 
-fn figures(prefix: &str, base: &Flow, now: &Flow) -> Vec<FigureComparison> {
+fn figures(prefix: &str, base: &IoStats, now: &IoStats) -> Vec<FigureComparison> {
     let row = |figure: &str, more_is_better: bool, base: Option<f64>, now: Option<f64>| {
         let (base, now) = (base?, now?);
         (base > 0.0).then(|| FigureComparison {
@@ -150,8 +150,8 @@ fn figures(prefix: &str, base: &Flow, now: &Flow) -> Vec<FigureComparison> {
             more_is_better,
         })
     };
-    let mean = |flow: &Flow| flow.waited().and_then(|latency| latency.mean_ns);
-    let quantile = |flow: &Flow, share: f64| flow.waited().and_then(|latency| latency.quantile(share));
+    let mean = |flow: &IoStats| flow.user_latency().and_then(|latency| latency.mean_ns);
+    let quantile = |flow: &IoStats, share: f64| flow.user_latency().and_then(|latency| latency.quantile(share));
     [
         row("IOPS", true, base.iops, now.iops),
         row("bytes/s", true, base.bytes_per_sec, now.bytes_per_sec),

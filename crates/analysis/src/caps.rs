@@ -1,9 +1,9 @@
 //! The demand of concurrent loads on the layers between a program and its data.
 
 use model::Direction;
-use model::observation::{Flow, Observation};
+use model::observation::{IoStats, Observation};
 
-pub use model::caps::{ABOVE, Applies, BELOW, Layer, LayerKind, Limit};
+pub use model::caps::{ABOVE, Applies, BELOW, LayerKind, Limit, LimitLayer};
 
 /// Demand on a layer per second, in the layer's own units.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Demand {
 
 /// The total demand of concurrent loads on a layer, without loads that it does not cover. `None` if
 /// it covers none, or if a figure of a covered load is missing, which would make the sum too small.
-pub fn demand(layer: &Layer, loads: &[&Observation]) -> Option<Demand> {
+pub fn demand(layer: &LimitLayer, loads: &[&Observation]) -> Option<Demand> {
     let mut sum: Option<Demand> = None;
     for load in loads.iter().filter(|load| layer.covers(&load.name, &load.load.storage)) {
         let flows = counted_flows(layer, load)?;
@@ -45,13 +45,13 @@ pub fn demand(layer: &Layer, loads: &[&Observation]) -> Option<Demand> {
 /// The flows of a load that count against a layer, with their device operations per operation;
 /// empty if none counts. `None` if reads and writes must be separate but the source does not
 /// separate them.
-fn counted_flows<'a>(layer: &Layer, load: &'a Observation) -> Option<Vec<(&'a Flow, f64)>> {
+fn counted_flows<'a>(layer: &LimitLayer, load: &'a Observation) -> Option<Vec<(&'a IoStats, f64)>> {
     let copies = |direction: Direction| layer.copies(direction, &load.load.storage);
     let is_same_for_all = Direction::ALL.into_iter().all(|direction| copies(direction) == 1.0);
     if layer.applies == Applies::All && is_same_for_all {
         return Some(vec![(&load.total, 1.0)]);
     }
-    let split: Vec<(Direction, &Flow)> = load
+    let split: Vec<(Direction, &IoStats)> = load
         .directions
         .iter()
         .filter_map(|(direction, flow)| Some((direction, flow.as_ref()?)))
@@ -72,7 +72,7 @@ fn counted_flows<'a>(layer: &Layer, load: &'a Observation) -> Option<Vec<(&'a Fl
 }
 
 /// Operations in the layer's units, and bytes, of one flow per second.
-fn counted_rates(layer: &Layer, flow: &Flow, load: &Observation) -> Option<(f64, Option<f64>)> {
+fn counted_rates(layer: &LimitLayer, flow: &IoStats, load: &Observation) -> Option<(f64, Option<f64>)> {
     let rate = flow_iops(flow, load)?;
     let bytes = flow.bytes_per_sec.or_else(|| {
         let counted = || Some(flow.bytes?.0 as f64 / load.measured_ns?.as_secs());
@@ -93,13 +93,13 @@ fn counted_rates(layer: &Layer, flow: &Flow, load: &Observation) -> Option<(f64,
 }
 
 /// Operations per second of a flow, stated or counted; `None` if zero or unknown.
-pub fn flow_iops(flow: &Flow, load: &Observation) -> Option<f64> {
+pub fn flow_iops(flow: &IoStats, load: &Observation) -> Option<f64> {
     let counted = || Some(flow.operations? as f64 / load.measured_ns?.as_secs());
     flow.iops.or_else(counted).filter(|rate| *rate > 0.0)
 }
 
 /// A load and the loads of `others` that ran at the same time; only their rates add up.
 pub fn concurrent_loads<'a>(load: &'a Observation, others: &[&'a Observation]) -> Vec<&'a Observation> {
-    let concurrent = others.iter().copied().filter(|other| load.ran_with(other));
+    let concurrent = others.iter().copied().filter(|other| load.is_concurrent_with(other));
     std::iter::once(load).chain(concurrent).collect()
 }

@@ -4,7 +4,7 @@
 use model::observation::Observation;
 use serde::Serialize;
 
-use crate::caps::{self, Demand, Layer, LayerKind, Limit};
+use crate::caps::{self, Demand, LayerKind, Limit, LimitLayer};
 use crate::shared_limits::combined_path_limits;
 
 /// The use of one limit by a load.
@@ -44,9 +44,9 @@ pub enum LimitedQuantity {
 
 /// Lists the use of every limit by a load, the nearest limit first. Concurrent loads count against
 /// the limits that they share with it.
-pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<LimitUse> {
+pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[LimitLayer]) -> Vec<LimitUse> {
     let loads = caps::concurrent_loads(load, others);
-    let layer_rows = |layer: &Layer| {
+    let layer_rows = |layer: &LimitLayer| {
         caps::demand(layer, &[load])?;
         Some(layer_bounds(layer, caps::demand(layer, &loads)?))
     };
@@ -58,7 +58,7 @@ pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer])
     rows
 }
 
-fn layer_bounds(layer: &Layer, demand: Demand) -> Vec<LimitUse> {
+fn layer_bounds(layer: &LimitLayer, demand: Demand) -> Vec<LimitUse> {
     let Demand {
         iops,
         bytes_per_sec,
@@ -89,22 +89,22 @@ mod tests {
     use super::*;
     use crate::caps::Applies;
     use model::Bytes;
-    use model::observation::Flow;
+    use model::observation::IoStats;
 
     #[test]
     fn the_nearest_limit_comes_first() {
         let load = Observation {
-            total: Flow {
+            total: IoStats {
                 iops: Some(1953.30),
                 bytes_per_sec: Some(7.63 * 1_048_576.0),
-                ..Flow::default()
+                ..IoStats::default()
             },
             ..Observation::default()
         };
-        let layer = |name: &str, iops: f64| Layer {
+        let layer = |name: &str, iops: f64| LimitLayer {
             name: name.into(),
             iops: Some(Limit::exactly(iops)),
-            ..Layer::default()
+            ..LimitLayer::default()
         };
         let rows = limit_uses(&load, &[], &[layer("4 x P30", 20_000.0), layer("VM", 1920.0)]);
         assert_eq!(rows[0].layer, "VM");
@@ -131,13 +131,13 @@ mod tests {
         let mut load = Observation::default();
         load.load.block = Some(Bytes(1 << 20));
         load.total.iops = Some(1000.0);
-        let layer = Layer {
+        let layer = LimitLayer {
             iops: Some(Limit::exactly(4000.0)),
             unit: Some(Bytes(256 << 10)),
-            ..Layer::default()
+            ..LimitLayer::default()
         };
         assert_eq!(limit_uses(&load, &[], std::slice::from_ref(&layer))[0].measured, 4000.0);
-        let reads = Layer {
+        let reads = LimitLayer {
             applies: Applies::Reads,
             ..layer
         };

@@ -6,18 +6,18 @@ use model::diagnosis::{JobPath, LayerUse, LimitTable};
 use model::observation::Observation;
 use model::plan::CachePath;
 
-use crate::caps::{self, Demand, Layer, LayerKind};
+use crate::caps::{self, Demand, LayerKind, LimitLayer};
 use crate::diagnosis::{Bound, layer_bounds};
 
 /// Builds one table for each group of concurrent loads. A single load gets a table only if its
 /// storage path is known. Otherwise its diagnosis lists the limits.
-pub fn limit_tables(loads: &[Observation], layers: &[Layer]) -> Vec<LimitTable> {
+pub fn limit_tables(loads: &[Observation], layers: &[LimitLayer]) -> Vec<LimitTable> {
     let mut tables: Vec<LimitTable> = Vec::new();
     for first in loads
         .iter()
-        .filter(|load| load.at_once.is_none_or(|at_once| !at_once.is_sum))
+        .filter(|load| load.concurrency.is_none_or(|at_once| !at_once.is_sum))
     {
-        let group = first.at_once.map(|at_once| at_once.group);
+        let group = first.concurrency.map(|at_once| at_once.group);
         let others: Vec<&Observation> = loads.iter().filter(|other| !std::ptr::eq(*other, first)).collect();
         let members = caps::concurrent_loads(first, &others);
         let is_listed = tables
@@ -50,7 +50,7 @@ fn job_path(load: &Observation) -> JobPath {
 }
 
 /// Rows for every limit that applies to a load, and for the sums over both paths.
-fn limit_rows(loads: &[&Observation], layers: &[Layer]) -> Vec<LayerUse> {
+fn limit_rows(loads: &[&Observation], layers: &[LimitLayer]) -> Vec<LayerUse> {
     let mut rows = Vec::new();
     for layer in layers {
         let Some(demand) = caps::demand(layer, loads) else {
@@ -63,7 +63,7 @@ fn limit_rows(loads: &[&Observation], layers: &[Layer]) -> Vec<LayerUse> {
     rows
 }
 
-fn layer_uses(layer: &Layer, demand: Demand) -> Vec<LayerUse> {
+fn layer_uses(layer: &LimitLayer, demand: Demand) -> Vec<LayerUse> {
     let jobs = demand.jobs.clone();
     let layer_use = |bound: &Bound| LayerUse {
         jobs: jobs.clone(),
@@ -75,15 +75,15 @@ fn layer_uses(layer: &Layer, demand: Demand) -> Vec<LayerUse> {
 
 /// The limits of a machine's two paths, with their sum.
 struct BothPaths<'a> {
-    cached: &'a Layer,
-    uncached: &'a Layer,
+    cached: &'a LimitLayer,
+    uncached: &'a LimitLayer,
     /// The sum of both limits, with the demand of the loads on it.
-    layer: Layer,
+    layer: LimitLayer,
     demand: Demand,
 }
 
 /// Machines whose loads use both paths, or exceed the limit of one.
-fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<'a>> {
+fn both_paths<'a>(loads: &[&Observation], layers: &'a [LimitLayer]) -> Vec<BothPaths<'a>> {
     let machine_layers = |path: CachePath| {
         layers
             .iter()
@@ -96,7 +96,7 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
         let Some(limit) = cached.iops.zip(uncached.iops).filter(|_| are_comparable) else {
             continue;
         };
-        let layer = Layer {
+        let layer = LimitLayer {
             name: sum_name(cached, uncached),
             path: None,
             iops: Some(limit.0 + limit.1),
@@ -106,9 +106,10 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
         let Some(demand) = caps::demand(&layer, loads) else {
             continue;
         };
-        let used = |layer: &Layer| caps::demand(layer, loads).map(|demand| demand.iops);
-        let exceeds =
-            |layer: &Layer| used(layer).is_some_and(|used| layer.iops.is_some_and(|limit| limit.is_exceeded_by(used)));
+        let used = |layer: &LimitLayer| caps::demand(layer, loads).map(|demand| demand.iops);
+        let exceeds = |layer: &LimitLayer| {
+            used(layer).is_some_and(|used| layer.iops.is_some_and(|limit| limit.is_exceeded_by(used)))
+        };
         let uses_both = used(cached).is_some() && used(uncached).is_some();
         if uses_both || exceeds(cached) || exceeds(uncached) {
             found.push(BothPaths {
@@ -124,8 +125,8 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
 
 /// Combined limits for loads that exceed the one path they were assigned to. Part of the I/O must
 /// have taken the other path, so only the combined limit applies.
-pub(crate) fn combined_path_limits(loads: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
-    let uses = |layer: &Layer| caps::demand(layer, loads).is_some();
+pub(crate) fn combined_path_limits(loads: &[&Observation], layers: &[LimitLayer]) -> Vec<LimitLayer> {
+    let uses = |layer: &LimitLayer| caps::demand(layer, loads).is_some();
     let sums = both_paths(loads, layers).into_iter();
     sums.filter(|sum| !(uses(sum.cached) && uses(sum.uncached)))
         .map(|sum| sum.layer)
@@ -133,7 +134,7 @@ pub(crate) fn combined_path_limits(loads: &[&Observation], layers: &[Layer]) -> 
 }
 
 /// `VM Standard_D8ds_v4, cached + uncached`.
-fn sum_name(cached: &Layer, uncached: &Layer) -> String {
+fn sum_name(cached: &LimitLayer, uncached: &LimitLayer) -> String {
     let machine = cached.name.strip_suffix(CachePath::Cached.word());
     match machine == uncached.name.strip_suffix(CachePath::Uncached.word()) && machine.is_some() {
         true => format!("{} + uncached", cached.name),
@@ -142,7 +143,7 @@ fn sum_name(cached: &Layer, uncached: &Layer) -> String {
 }
 
 /// Describes the table in sentences.
-fn sentences(loads: &[&Observation], layers: &[Layer]) -> Vec<String> {
+fn sentences(loads: &[&Observation], layers: &[LimitLayer]) -> Vec<String> {
     let mut sentences = Vec::new();
     for paths in both_paths(loads, layers) {
         sentences.extend(describe_both_paths(loads, &paths));
@@ -174,10 +175,10 @@ fn format_iops(value: f64) -> String {
 
 fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
     let percent = |used: f64, limit: f64| format!("{:.1} %", 100.0 * used / limit);
-    let limit = |layer: &Layer| layer.iops.unwrap_or_default();
+    let limit = |layer: &LimitLayer| layer.iops.unwrap_or_default();
     let (demanded, sum) = (both.demand.iops, limit(&both.layer));
-    let used = |layer: &Layer| caps::demand(layer, loads).map(|demand| demand.iops);
-    let describe_sum = |word: &str, path_limit: &Layer| {
+    let used = |layer: &LimitLayer| caps::demand(layer, loads).map(|demand| demand.iops);
+    let describe_sum = |word: &str, path_limit: &LimitLayer| {
         format!(
             "All jobs together did {}: {} of the {word} limit alone ({}), {} of the cached and uncached limits together ({})",
             format_iops(demanded),
@@ -247,7 +248,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
 
 #[cfg(test)]
 mod tests {
-    use model::observation::{AtOnce, Flow};
+    use model::observation::{Concurrency, IoStats};
     use model::plan::StoragePath;
     use model::testing::{assert_contains, assert_starts_with};
     use model::{Bytes, Direction, Nanos};
@@ -258,16 +259,16 @@ mod tests {
     use crate::policies::{Catalogue, Disks, stack_of_paths};
 
     fn load(name: &str, direction: Direction, iops: f64, storage: StoragePath) -> Observation {
-        let flow = Flow {
+        let flow = IoStats {
             iops: Some(iops),
             bytes_per_sec: Some(iops * 4096.0),
-            ..Flow::default()
+            ..IoStats::default()
         };
         let mut load = Observation {
             name: name.into(),
             total: flow.clone(),
             measured_ns: Some(Nanos::secs(30)),
-            at_once: Some(AtOnce::default()),
+            concurrency: Some(Concurrency::default()),
             ..Observation::default()
         };
         load.directions[direction] = Some(flow);
@@ -283,7 +284,7 @@ mod tests {
         }
     }
 
-    fn machine_limits(machine: &str) -> Vec<Layer> {
+    fn machine_limits(machine: &str) -> Vec<LimitLayer> {
         let wanted = Disks {
             machine: Some(machine.into()),
             ..Disks::default()
@@ -386,7 +387,7 @@ mod tests {
     fn only_concurrent_rates_add_up() {
         let load_at = |name: &str, start: u64, length: u64, group: u32| Observation {
             measured_ns: Some(Nanos::secs(length)),
-            at_once: Some(AtOnce {
+            concurrency: Some(Concurrency {
                 group,
                 start_ns: Nanos::secs(start),
                 is_sum: false,
@@ -394,14 +395,14 @@ mod tests {
             ..load(name, Direction::Read, 1000.0, StoragePath::default())
         };
         let first = load_at("first", 0, 30, 0);
-        let counts = |other: Observation| first.ran_with(&other);
+        let counts = |other: Observation| first.is_concurrent_with(&other);
         assert!(counts(load_at("same", 0, 30, 0)));
         assert!(counts(load_at("nearly", 3, 30, 0)));
         assert!(!counts(load_at("later", 4, 30, 0)), "26 of 30 s");
         assert!(!counts(load_at("short", 0, 10, 0)), "a third of the window");
         assert!(!counts(load_at("other", 0, 30, 1)), "another step");
         let mut sum = load_at("sum", 0, 30, 0);
-        sum.at_once.as_mut().unwrap().is_sum = true;
+        sum.concurrency.as_mut().unwrap().is_sum = true;
         assert!(!counts(sum), "a sum would count twice");
     }
 
@@ -413,19 +414,20 @@ mod tests {
             ..StoragePath::default()
         };
         let mut mixed = load("db", Direction::Read, 7000.0, replicated);
-        mixed.directions.write = Some(Flow {
+        mixed.directions.write = Some(IoStats {
             iops: Some(1000.0),
             bytes_per_sec: Some(4_096_000.0),
-            ..Flow::default()
+            ..IoStats::default()
         });
         mixed.total.iops = Some(8000.0);
-        let layer = |kind: LayerKind| Layer {
+        let layer = |kind: LayerKind| LimitLayer {
             name: "layer".into(),
             kind,
             iops: Some(Limit::exactly(10_000.0)),
-            ..Layer::default()
+            ..LimitLayer::default()
         };
-        let demand_iops = |load: &Observation, layer: &Layer| caps::demand(layer, &[load]).map(|demand| demand.iops);
+        let demand_iops =
+            |load: &Observation, layer: &LimitLayer| caps::demand(layer, &[load]).map(|demand| demand.iops);
         assert_eq!(
             demand_iops(&mixed, &layer(LayerKind::Disk)),
             Some(10_000.0),
@@ -458,11 +460,11 @@ mod tests {
             load("c", Direction::Write, 3.0, with_role("data")),
         ];
         let demand_on = |role: Option<&str>, job: Option<&str>| {
-            let layer = Layer {
+            let layer = LimitLayer {
                 role: role.map(str::to_owned),
                 job: job.map(str::to_owned),
                 iops: Some(Limit::exactly(1000.0)),
-                ..Layer::default()
+                ..LimitLayer::default()
             };
             let loads: Vec<&Observation> = loads.iter().collect();
             caps::demand(&layer, &loads).map(|demand| (demand.iops, demand.jobs.join(" ")))

@@ -255,7 +255,7 @@ fn rates_by_second(observation: &Observation) -> Vec<f64> {
 mod tests {
     use super::*;
     use model::Nanos;
-    use model::draws::{DrawsForm, Purpose};
+    use model::draws::{GeneratorChoice, Purpose};
 
     /// Ten points per second with this many operations and this mean latency in each.
     fn observed(seconds: usize, point: impl Fn(usize) -> (u64, f64)) -> Observation {
@@ -316,11 +316,11 @@ mod tests {
     fn a_wandering_latency_is_not_a_change() {
         let mut found = 0;
         for seed in 0..200 {
-            let mut draws = DrawsForm::Native { seed }.start();
+            let mut draws = GeneratorChoice::Native { seed }.start();
             let mut previous = 0.0;
             let levels: Vec<f64> = (0..3000)
                 .map(|_| {
-                    let bell = (0..12).map(|_| draws.unit(Purpose::Content)).sum::<f64>() - 6.0;
+                    let bell = (0..12).map(|_| draws.next_f64(Purpose::Content)).sum::<f64>() - 6.0;
                     previous = 0.95 * previous + bell;
                     1e6 * (5.0 + previous).max(0.5)
                 })

@@ -25,20 +25,20 @@ fn main() -> Result<(), String> {
     let saved_results = archive::load(Path::new(saved)).map_err(|error| error.to_string())?;
     let common = saved_results.plan.clone();
     let hosts: Vec<String> = (0..rank_count).map(host).collect();
-    let begun = Instant::now();
+    let start = Instant::now();
     let shares: Vec<Share> = (0..rank_count)
         .map(|number| share(&common, number, &hosts))
         .collect::<Result<_, _>>()?;
     let mut expected = 0;
     let mut whole = Gathering::new(&common, &shares, saved_results.clone());
-    let sharing = begun.elapsed();
+    let sharing = start.elapsed();
     let (mut merging, mut facts) = (Duration::ZERO, Vec::new());
     for number in 0..rank_count {
         let results_of_rank = rank_results(&saved_results, &shares[number as usize].plan, number);
         expected += operations(&results_of_rank);
-        let begun = Instant::now();
+        let start = Instant::now();
         let machine = whole.add(number, results_of_rank);
-        merging += begun.elapsed();
+        merging += start.elapsed();
         facts.push(RankFacts {
             host: host(number),
             machine,
@@ -52,12 +52,12 @@ fn main() -> Result<(), String> {
         ranks: facts,
         ..Fleet::default()
     });
-    let begun = Instant::now();
-    let found = analysis::check(&results).len();
-    let checking = begun.elapsed();
-    let begun = Instant::now();
+    let start = Instant::now();
+    let finding_count = analysis::check(&results).len();
+    let checking = start.elapsed();
+    let start = Instant::now();
     archive::save(&results, Path::new(out)).map_err(|error| error.to_string())?;
-    let saving = begun.elapsed();
+    let saving = start.elapsed();
     let bytes = std::fs::metadata(out).map_err(|error| error.to_string())?.len();
     let operations = operations(&results);
     if operations != expected {
@@ -68,7 +68,7 @@ fn main() -> Result<(), String> {
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let (sharing, merging, checking, saving) = (ms(sharing), ms(merging), ms(checking), ms(saving));
     println!(
-        "{{\"ranks\": {rank_count}, \"operations\": {operations}, \"findings\": {found}, \"share_ms\": {sharing}, \
+        "{{\"ranks\": {rank_count}, \"operations\": {operations}, \"findings\": {finding_count}, \"share_ms\": {sharing}, \
          \"merge_ms\": {merging}, \"check_ms\": {checking}, \"save_ms\": {saving}, \"saved_bytes\": {bytes}}}"
     );
     Ok(())
@@ -108,16 +108,16 @@ fn rank_results(saved_results: &Results, plan: &Plan, number: u32) -> Results {
     for job in results_of_rank.steps.iter_mut().flat_map(|step| &mut step.jobs) {
         for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
             for direction in Direction::ALL {
-                let Some(found) = &mut stream.directions[direction] else {
+                let Some(results) = &mut stream.directions[direction] else {
                     continue;
                 };
                 for _ in 0..ADDED_OPERATIONS {
-                    let latency = found.total.quantile((drawn() % 1000) as f64 / 1000.0);
-                    found.completion.record(latency);
-                    found.total.record(latency);
+                    let latency = results.total.quantile((drawn() % 1000) as f64 / 1000.0);
+                    results.completion.record(latency);
+                    results.total.record(latency);
                 }
-                found.operations += ADDED_OPERATIONS;
-                found.bytes.0 += ADDED_OPERATIONS * 4096;
+                results.operations += ADDED_OPERATIONS;
+                results.bytes.0 += ADDED_OPERATIONS * 4096;
             }
         }
         for series in &mut job.series {

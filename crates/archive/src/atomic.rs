@@ -42,9 +42,9 @@ pub fn write_whole_with<E: From<io::Error>>(
     if fs::metadata(path).is_ok_and(|meta| is_stream(&meta)) {
         return write(&mut open_stream(path)?);
     }
-    let mut part = TempFile::create_for(path)?;
-    write(part.file())?;
-    Ok(part.finish()?.rename_into_place()?)
+    let mut temp_file = TempFile::create_for(path)?;
+    write(temp_file.file())?;
+    Ok(temp_file.finish()?.rename_into_place()?)
 }
 
 /// Opens a pipe or terminal. The call waits for the reader of a pipe, so a thread makes it.
@@ -113,7 +113,7 @@ impl TempFile {
             };
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")));
         }
-        let folder = parent_folder(&place);
+        let folder = parent_directory(&place);
         let file = create_temp_file(folder).map_err(|error| explain_missing_folder(error, folder))?;
         if let Some(meta) = replaced {
             keep_access(file.as_file(), &meta);
@@ -151,12 +151,12 @@ impl CompleteTempFile {
     pub(crate) fn rename_into_place(self) -> io::Result<()> {
         self.name.persist(&self.place).map_err(|error| error.error)?;
         // The rename, too, must survive a power cut; some systems cannot flush a directory.
-        let _ = File::open(parent_folder(&self.place)).and_then(|folder| folder.sync_all());
+        let _ = File::open(parent_directory(&self.place)).and_then(|folder| folder.sync_all());
         Ok(())
     }
 }
 
-fn parent_folder(path: &Path) -> &Path {
+fn parent_directory(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }
@@ -269,8 +269,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn temporary_files_of_killed_processes_are_removed() {
         let folder = tempfile::tempdir().expect("a temporary directory");
-        let part = |process: u32| folder.path().join(format!("{PREFIX}{process}-abc{SUFFIX}"));
-        let (dead, alive) = (part(u32::MAX), part(std::process::id()));
+        let part_path = |process: u32| folder.path().join(format!("{PREFIX}{process}-abc{SUFFIX}"));
+        let (dead, alive) = (part_path(u32::MAX), part_path(std::process::id()));
         for path in [&dead, &alive] {
             let file = File::create(path).expect("made");
             let long_ago = std::time::SystemTime::now() - 10 * MIN_AGE;
@@ -284,15 +284,18 @@ mod tests {
     #[cfg(not(target_os = "linux"))]
     fn temporary_files_without_a_known_process_are_removed_after_an_hour() {
         let folder = tempfile::tempdir().expect("a temporary directory");
-        let part = |name: &str, age: Duration| {
+        let create_part = |name: &str, age: Duration| {
             let path = folder.path().join(format!("{PREFIX}1-{name}{SUFFIX}"));
             let file = File::create(&path).expect("made");
             file.set_modified(std::time::SystemTime::now() - age)
                 .expect("made older");
             (path, file)
         };
-        let ((left, _), (young, _)) = (part("left", 2 * ABANDONED_AGE), part("young", ABANDONED_AGE / 2));
-        let (held, lock) = part("held", 2 * ABANDONED_AGE);
+        let ((left, _), (young, _)) = (
+            create_part("left", 2 * ABANDONED_AGE),
+            create_part("young", ABANDONED_AGE / 2),
+        );
+        let (held, lock) = create_part("held", 2 * ABANDONED_AGE);
         lock.lock().expect("locked");
         write_whole(&folder.path().join("a"), b"one").expect("written");
         assert!(!left.exists() && young.exists() && held.exists());

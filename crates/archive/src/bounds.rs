@@ -94,7 +94,7 @@ struct Counts;
 impl<'de> Deserialize<'de> for Counts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Counts, D::Error> {
         let sums = RefCell::default();
-        let steps = Checked { key: "", sums: &sums };
+        let steps = CheckedValue { key: "", sums: &sums };
         steps
             .deserialize(deserializer)
             .map_err(|error| D::Error::custom(format!("steps{error}")))?;
@@ -104,12 +104,12 @@ impl<'de> Deserialize<'de> for Counts {
 
 /// A value with its key. An array passes its key on to its elements.
 #[derive(Clone, Copy)]
-struct Checked<'a> {
+struct CheckedValue<'a> {
     key: &'a str,
     sums: &'a RefCell<HashMap<String, u64>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Checked<'_> {
+impl<'de> DeserializeSeed<'de> for CheckedValue<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -117,7 +117,7 @@ impl<'de> DeserializeSeed<'de> for Checked<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Checked<'_> {
+impl<'de> Visitor<'de> for CheckedValue<'_> {
     type Value = ();
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,7 +181,7 @@ impl<'de> Visitor<'de> for Checked<'_> {
                 fields.next_value::<IgnoredAny>()?;
                 continue;
             }
-            let value = Checked {
+            let value = CheckedValue {
                 key: &key,
                 sums: self.sums,
             };

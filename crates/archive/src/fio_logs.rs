@@ -103,12 +103,12 @@ fn rename_all(ready: Vec<(PathBuf, CompleteTempFile)>) -> Result<Vec<PathBuf>, A
 
 fn create_log(name: &str, folder: &Path) -> Result<(TempFile, PathBuf), ArchiveError> {
     let path = folder.join(name);
-    let part = TempFile::create_for(&path).map_err(failed("write", &path))?;
-    Ok((part, path))
+    let temp_file = TempFile::create_for(&path).map_err(failed("write", &path))?;
+    Ok((temp_file, path))
 }
 
-fn write_summary(file: &LogFile, part: &mut TempFile) -> io::Result<()> {
-    let mut out = LogWriter::new(part.file(), file.compressed);
+fn write_summary(file: &LogFile, temp_file: &mut TempFile) -> io::Result<()> {
+    let mut out = LogWriter::new(temp_file.file(), file.compressed);
     file.write(&mut out)?;
     out.finish()
 }

@@ -67,8 +67,8 @@ pub enum ArchiveError {
     },
 }
 
-fn describe_version(found: u64) -> String {
-    if found > u64::from(FORMAT_VERSION) {
+fn describe_version(version: u64) -> String {
+    if version > u64::from(FORMAT_VERSION) {
         format!(
             "is newer than format {FORMAT_VERSION} of this version; use the version of fathom that wrote the \
              file, or a newer one"
@@ -103,13 +103,13 @@ pub fn save_study(study: &Study, path: &Path) -> Result<(), ArchiveError> {
     write(study, path)
 }
 
-fn write<T: Json>(what: &T, path: &Path) -> Result<(), ArchiveError> {
+fn write<T: Json>(value: &T, path: &Path) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::System {
         verb: "write",
         path: path.to_owned(),
         source,
     };
-    let mut bytes = to_json(what).map_err(failed)?;
+    let mut bytes = to_json(value).map_err(failed)?;
     if is_long(&bytes) {
         bytes = compress(&bytes).map_err(failed)?;
     }
@@ -117,8 +117,8 @@ fn write<T: Json>(what: &T, path: &Path) -> Result<(), ArchiveError> {
 }
 
 /// The text of a saved file.
-pub(crate) fn to_json<T: Json>(what: &T) -> io::Result<Vec<u8>> {
-    let text: Box<str> = what.to_json()?.into();
+pub(crate) fn to_json<T: Json>(value: &T) -> io::Result<Vec<u8>> {
+    let text: Box<str> = value.to_json()?.into();
     Ok((text.into_string() + "\n").into_bytes())
 }
 

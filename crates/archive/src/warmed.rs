@@ -58,9 +58,9 @@ impl WarmMarker {
         boot_id: Option<&str>,
         range: WarmRange,
     ) -> Result<WarmMarker, ArchiveError> {
-        let known = WarmMarker::load(store, identity)
+        let marker = WarmMarker::load(store, identity)
             .filter(|marker| boot_id.is_some() && marker.boot_id.as_deref() == boot_id);
-        let mut ranges = known.map(|marker| marker.ranges).unwrap_or_default();
+        let mut ranges = marker.map(|marker| marker.ranges).unwrap_or_default();
         // A new range replaces those that it contains.
         ranges.retain(|old| old.buffered != range.buffered || old.from < range.from || old.to > range.to);
         ranges.push(range);

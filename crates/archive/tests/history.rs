@@ -130,7 +130,7 @@ fn runs_of_the_same_test_have_the_same_digest() {
     assert_eq!(other_process, (plan.clone(), test.clone()));
     let seed = add_changed(&|results| {
         results.plan.seed += 1;
-        results.plan.steps[0].jobs[0].workers[0].draws = model::draws::DrawsForm::Native { seed: 77 };
+        results.plan.steps[0].jobs[0].workers[0].draws = model::draws::GeneratorChoice::Native { seed: 77 };
     });
     let longer = add_changed(&|results| results.plan.steps[0].jobs[0].stop.after_ns = Some(model::Nanos::secs(77)));
     assert!(seed.0 != plan && longer.0 != plan && seed.1 == test && longer.1 == test);

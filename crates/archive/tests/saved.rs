@@ -244,9 +244,9 @@ fn an_interrupted_write_leaves_the_old_file_intact() {
     assert_eq!(load(&path).expect("the old file is intact"), example());
     // The incomplete new file does not look like a result.
     let entries = fs::read_dir(folder.path()).expect("listed");
-    let others = entries.map(|entry| entry.expect("an entry").path());
-    for other in others.filter(|other| *other != path) {
-        let name = other.file_name().expect("a name").to_string_lossy();
+    let entry_paths = entries.map(|entry| entry.expect("an entry").path());
+    for temp_path in entry_paths.filter(|entry_path| *entry_path != path) {
+        let name = temp_path.file_name().expect("a name").to_string_lossy();
         assert!(name.starts_with(".fathom-") && name.ends_with(".part"), "{name}");
     }
     // The next attempt still succeeds.

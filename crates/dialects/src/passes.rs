@@ -1,6 +1,6 @@
 //! The operations that a stream issues in a pass over its region.
 
-use model::access::{Access, Advance, AtEnd, OnceMethod, Placement, Positions};
+use model::access::{Access, Advance, AtEnd, OnceMethod, Placement, PositionSharing};
 use model::block_size::BlockSizes;
 use model::plan::Stream;
 use model::{Direction, PerDirection};
@@ -13,7 +13,7 @@ pub(crate) fn operations_per_pass(stream: &Stream, area: u64) -> Option<f64> {
         Access::Sequential(walk) if walk.at_end == AtEnd::Wrap => None,
         // Random numbers decide which direction reaches the end first.
         Access::Sequential(walk)
-            if walk.positions == Positions::PerDirection && stream.mix.directions().count() > 1 =>
+            if walk.positions == PositionSharing::PerDirection && stream.mix.directions().count() > 1 =>
         {
             None
         }

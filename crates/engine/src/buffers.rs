@@ -21,29 +21,29 @@ pub(crate) struct Buffers {
     sparse: bool,
 }
 
-/// Buffers with a larger alignment are allocated sparsely. This is the largest page of any
-/// processor.
-const MAX_PACKED_STEP: usize = 64 << 10;
+/// Largest alignment for which buffers are packed; with a larger one they are allocated sparsely.
+/// No processor has a larger base page.
+const MAX_PACKED_ALIGNMENT: usize = 64 << 10;
 
 impl Buffers {
     /// Maps the buffers, each aligned and at least a page long. Touches them, so that no first page
     /// fault falls into the measured window.
     pub(crate) fn new(setup: &Setup) -> Result<Buffers, EngineError> {
         let (slots, length) = (setup.slots, setup.buffer_bytes.max(1));
-        let step = setup.buffer_alignment.max(Mapping::PAGE).next_power_of_two();
-        let each_bytes = length.next_multiple_of(step);
+        let alignment = setup.buffer_alignment.max(Mapping::PAGE).next_power_of_two();
+        let each_bytes = length.next_multiple_of(alignment);
         let (stride, count) = if setup.one_buffer {
             (0, 1)
         } else {
             (each_bytes, slots as usize)
         };
         // Only Linux can leave the gaps between sparse buffers without memory.
-        let sparse = step > MAX_PACKED_STEP && setup.huge_page.is_none();
+        let sparse = alignment > MAX_PACKED_ALIGNMENT && setup.huge_page.is_none();
         let used_bytes = match sparse && cfg!(target_os = "linux") {
             true => length.next_multiple_of(Mapping::PAGE),
             false => each_bytes,
         };
-        let refused = |free| EngineError::Memory {
+        let out_of_memory = |free| EngineError::Memory {
             slots,
             each: Bytes(length as u64),
             needed: Bytes((used_bytes as u64).saturating_mul(count as u64)),
@@ -51,22 +51,22 @@ impl Buffers {
         };
         let free = crate::probe::memory_free();
         let Some(bytes) = each_bytes.checked_mul(count) else {
-            return Err(refused(free));
+            return Err(out_of_memory(free));
         };
         // Check now: the kernel would overcommit, and its OOM killer would end some process later.
         if (used_bytes as u64).saturating_mul(count as u64) > free.bytes.0 {
-            return Err(refused(free));
+            return Err(out_of_memory(free));
         }
         let mapping = match sparse {
-            true => Mapping::sparse(count, each_bytes, used_bytes.min(each_bytes), step),
-            false => Mapping::new(bytes, step, setup.huge_page),
+            true => Mapping::sparse(count, each_bytes, used_bytes.min(each_bytes), alignment),
+            false => Mapping::new(bytes, alignment, setup.huge_page),
         };
         let mapping = mapping.map_err(|error| match setup.huge_page {
             Some(page) => EngineError::HugePages {
                 needed: Bytes(bytes.next_multiple_of(page.max(1)) as u64),
                 refusal: huge_page_refusal(&error),
             },
-            None => refused(free),
+            None => out_of_memory(free),
         })?;
         Ok(Buffers {
             mapping,
@@ -95,7 +95,7 @@ impl Buffers {
 /// Buffers that the kernel reads and writes while the program runs.
 ///
 /// [`SharedBuffers::claim`] starts an operation and [`SharedBuffers::release`] ends it. In between,
-/// [`SharedBuffers::free_buffer`] refuses the buffer, so the program never touches memory that the
+/// [`SharedBuffers::idle_buffer`] refuses the buffer, so the program never touches memory that the
 /// kernel may be using.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {
@@ -143,7 +143,7 @@ impl SharedBuffers {
     ///
     /// # Panics
     /// On a caller's bug: the slot is in flight or does not exist.
-    pub(crate) fn free_buffer(&mut self, slot: Slot) -> &mut [u8] {
+    pub(crate) fn idle_buffer(&mut self, slot: Slot) -> &mut [u8] {
         assert!(!self.in_flight[slot.0 as usize], "slot {} is in flight", slot.0);
         self.buffers.get_mut(slot)
     }

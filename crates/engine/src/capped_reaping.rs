@@ -33,7 +33,13 @@ impl CappedReaping {
 }
 
 impl Engine for CappedReaping {
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         let pending_count = self.pending.len() as u32;
         if requests.is_empty() && pending_count >= wait_nr.clamp(1, self.max_completions) {
@@ -43,7 +49,8 @@ impl Engine for CappedReaping {
         } else {
             let wait_nr = wait_nr.min(self.max_completions).saturating_sub(pending_count);
             (self.inner_batch.reap_time, self.inner_batch.chained) = (batch.reap_time, batch.chained);
-            self.engine.turn(requests, wait_nr, until, &mut self.inner_batch)?;
+            self.engine
+                .submit_and_reap(requests, wait_nr, until, &mut self.inner_batch)?;
             let inner_batch = &self.inner_batch;
             (batch.submit_start, batch.submit_end) = (inner_batch.submit_start, inner_batch.submit_end);
             (batch.reap_time, batch.submitted) = (inner_batch.reap_time, inner_batch.submitted);

@@ -161,8 +161,8 @@ mod tests {
         );
         let (kind, words) = choose_native_aio(reason.into(), Some("EPERM".into()));
         assert_eq!(kind, EngineKind::Psync);
-        for part in [reason, "EPERM", "plain calls"] {
-            assert!(words.contains(part), "{words}");
+        for word in [reason, "EPERM", "plain calls"] {
+            assert!(words.contains(word), "{words}");
         }
     }
 }

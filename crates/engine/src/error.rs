@@ -14,7 +14,7 @@ pub enum EngineError {
     Unavailable {
         /// The engine that cannot be used.
         kind: EngineKind,
-        /// Why not.
+        /// Why it is unavailable.
         why: String,
         /// Advice on what to do.
         help: String,

@@ -40,11 +40,11 @@ pub struct TreeSetup {
     /// Block size in bytes; in sessions, the unit of positions.
     pub block: u64,
     /// Access for which sessions open files; `None` if each operation opens its own.
-    pub session: Option<OpenFor>,
+    pub session_access: Option<OpenFor>,
     /// How files are opened.
     pub cache: CacheMode,
     /// Sessions flush their writes before they close a file.
-    pub flushes: bool,
+    pub flush_on_close: bool,
     /// The root of the tree that files are copied or moved to.
     pub destination: Option<Arc<TreeRoot>>,
 }
@@ -53,9 +53,9 @@ pub(crate) struct Files {
     tree: OpenTree,
     buffers: Buffers,
     block: u64,
-    session: Option<OpenFor>,
+    session_access: Option<OpenFor>,
     cache: CacheMode,
-    flushes: bool,
+    flush_on_close: bool,
     destination: Option<Arc<TreeRoot>>,
     /// The file of the current session.
     session_file: Option<fs::File>,
@@ -69,9 +69,9 @@ impl Files {
         let Some(TreeSetup {
             tree,
             block,
-            session,
+            session_access: session,
             cache,
-            flushes,
+            flush_on_close: flushes,
             destination,
         }) = setup.tree.take()
         else {
@@ -86,10 +86,10 @@ impl Files {
             tree,
             buffers: Buffers::new(&setup)?,
             block,
-            session,
+            session_access: session,
             cache,
             destination,
-            flushes: flushes && session != Some(OpenFor::Read),
+            flush_on_close: flushes && session != Some(OpenFor::Read),
             session_file: None,
             path: String::new(),
             new_path: String::new(),
@@ -119,9 +119,12 @@ impl Files {
             (FileOperationKind::ReadBlock, Some(file)) => read(file, buffer, start, length),
             (FileOperationKind::WriteBlock, Some(file)) => write(file, buffer, start, length),
             (_, session_file) => {
-                let flushed = session_file.as_ref().filter(|_| self.flushes).map(fs::File::sync_all);
+                let flush_result = session_file
+                    .as_ref()
+                    .filter(|_| self.flush_on_close)
+                    .map(fs::File::sync_all);
                 self.session_file = None;
-                flushed.unwrap_or(Ok(())).map(|()| 0)
+                flush_result.unwrap_or(Ok(())).map(|()| 0)
             }
         }
     }
@@ -176,7 +179,8 @@ impl Files {
             FileOperationKind::Rmdir => root.remove_directory(path).map(|()| 0),
             FileOperationKind::Access => root.check_access(path).map(|()| 0),
             FileOperationKind::SetTimes => root.set_times(path).map(|()| 0),
-            // Only sessions close files, and the plan names a tree to copy to.
+            // Unreachable: only sessions close files, and a plan with copies names their
+            // destination.
             FileOperationKind::Close => Ok(0),
             FileOperationKind::Copy | FileOperationKind::Move => match destination {
                 Some(to) if kind == FileOperationKind::Copy => copy(root, to, path, cache, buffers.get_mut(slot)),
@@ -202,7 +206,7 @@ fn append_offset(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
 /// Copies a file to the same path of another tree, a buffer at a time.
 fn copy(from: &TreeRoot, to: &TreeRoot, path: &str, cache: &CacheMode, buffer: &mut [u8]) -> io::Result<u64> {
     let source = from.open_file(path, OpenFor::Read, cache)?;
-    let copied = match to.open_file(path, OpenFor::Write, cache) {
+    let target = match to.open_file(path, OpenFor::Write, cache) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => to.open_file(path, OpenFor::Create, cache)?,
         opened => opened?,
     };
@@ -210,7 +214,7 @@ fn copy(from: &TreeRoot, to: &TreeRoot, path: &str, cache: &CacheMode, buffer: &
     loop {
         match into_io_result(sys::file::read_at(&source, buffer, done))? {
             0 => return Ok(done),
-            read => done += write(&copied, &buffer[..read as usize], done, read)?,
+            read => done += write(&target, &buffer[..read as usize], done, read)?,
         }
     }
 }
@@ -230,8 +234,8 @@ fn move_file(from: &TreeRoot, to: &TreeRoot, path: &str, cache: &CacheMode, buff
 fn read(file: &fs::File, buffer: &mut [u8], start: u64, length: u64) -> io::Result<u64> {
     let mut done = 0;
     while done < length {
-        let part = (length - done).min(buffer.len() as u64) as usize;
-        match into_io_result(sys::file::read_at(file, &mut buffer[..part], start + done))? {
+        let count = (length - done).min(buffer.len() as u64) as usize;
+        match into_io_result(sys::file::read_at(file, &mut buffer[..count], start + done))? {
             0 => break,
             read => done += read,
         }
@@ -243,8 +247,8 @@ fn read(file: &fs::File, buffer: &mut [u8], start: u64, length: u64) -> io::Resu
 fn write(file: &fs::File, buffer: &[u8], start: u64, length: u64) -> io::Result<u64> {
     let mut done = 0;
     while done < length {
-        let part = (length - done).min(buffer.len() as u64) as usize;
-        match into_io_result(sys::file::write_at(file, &buffer[..part], start + done))? {
+        let count = (length - done).min(buffer.len() as u64) as usize;
+        match into_io_result(sys::file::write_at(file, &buffer[..count], start + done))? {
             0 => return Err(io::Error::from_raw_os_error(sys::file::IO_ERROR)),
             written => done += written,
         }
@@ -259,11 +263,11 @@ fn into_io_result(result: i64) -> io::Result<u64> {
 impl SyncCalls for Files {
     fn perform(&mut self, io: &Request) -> i64 {
         let operation = FileOperation::unpack(io.offset);
-        let done = match self.session {
+        let result = match self.session_access {
             Some(open_for) => self.execute_in_session(operation, open_for, io.slot, u64::from(io.length)),
             None => self.execute(operation, io.slot),
         };
-        match done {
+        match result {
             Ok(bytes) => bytes as i64,
             Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
         }

@@ -11,7 +11,7 @@ use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
 use crate::sleep::PreciseSleep;
-use crate::sys::overlapped::{Completed, INFINITE_MS, Queue, Transfer, cancel_all, error_result};
+use crate::sys::overlapped::{CompletedOperation, INFINITE_MS, Queue, Transfer, cancel_all, error_result};
 use crate::sys::port::Port;
 use crate::sys::routines::Routines;
 use crate::{Engine, File, Setup};
@@ -31,7 +31,7 @@ pub(crate) struct QueueEngine<Q: Queue> {
     buffers: SharedBuffers,
     files: Vec<File>,
     /// Completions of the last poll.
-    completed: Vec<Completed>,
+    completed: Vec<CompletedOperation>,
     split_stamps: bool,
     submit_batch: u32,
     spin: bool,
@@ -192,7 +192,7 @@ impl<Q: Queue> QueueEngine<Q> {
                 (_, Nanos::NEVER) => INFINITE_MS,
                 _ => self.timeouts.timeout_ms(until.since(self.clock.now())),
             };
-            let begun = self.clock.now();
+            let start = self.clock.now();
             let count = self.reap_within(milliseconds, batch)?;
             remaining = remaining.saturating_sub(count);
             if remaining == 0 || batch.reap_time >= until {
@@ -202,7 +202,7 @@ impl<Q: Queue> QueueEngine<Q> {
                 (0, _) if self.spin => std::hint::spin_loop(),
                 (0, _) => std::thread::yield_now(),
                 (INFINITE_MS, _) | (_, 1..) => {}
-                (_, 0) => self.timeouts.adjust_margin(milliseconds, batch.reap_time.since(begun)),
+                (_, 0) => self.timeouts.adjust_margin(milliseconds, batch.reap_time.since(start)),
             }
         }
     }
@@ -222,7 +222,13 @@ fn unavailable<Q: Queue>(error: &std::io::Error) -> EngineError {
 
 impl<Q: Queue> Engine for QueueEngine<Q> {
     #[inline]
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         batch.submit_start = self.clock.now();
         batch.submitted = match requests.is_empty() {
@@ -246,7 +252,7 @@ impl<Q: Queue> Engine for QueueEngine<Q> {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.free_buffer(slot)
+        self.buffers.idle_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
@@ -417,17 +423,17 @@ pub(crate) mod tests {
         // A deadline below a millisecond, and one above.
         for (requests, length) in [(&reads(4)[..], Nanos::micros(300)), (&[], Nanos::millis(7))] {
             let until = engine.now() + length;
-            engine.turn(requests, 1, until, &mut batch).unwrap();
+            engine.submit_and_reap(requests, 1, until, &mut batch).unwrap();
             assert_eq!((batch.submitted as usize, batch.done.len()), (requests.len(), 0));
             assert!(batch.reap_time >= until);
         }
         // A poll does not wait.
-        engine.turn(&[], 0, Nanos::NEVER, &mut batch).unwrap();
+        engine.submit_and_reap(&[], 0, Nanos::NEVER, &mut batch).unwrap();
         assert_eq!(batch.done.len(), 0);
         writing.write_all(b"0123456789abcdef01234").unwrap();
         let mut results = Vec::new();
         while results.len() < 2 {
-            engine.turn(&[], 1, Nanos::NEVER, &mut batch).unwrap();
+            engine.submit_and_reap(&[], 1, Nanos::NEVER, &mut batch).unwrap();
             results.extend(batch.done.iter().map(|completion| (completion.result, completion.slot)));
         }
         // Operations complete in the order in which they started; the second is short.
@@ -439,7 +445,7 @@ pub(crate) mod tests {
         drop(writing);
         results.clear();
         while results.len() < 2 {
-            engine.turn(&[], 2, Nanos::NEVER, &mut batch).unwrap();
+            engine.submit_and_reap(&[], 2, Nanos::NEVER, &mut batch).unwrap();
             results.extend(batch.done.iter().map(|completion| (completion.result, completion.slot)));
         }
         const BROKEN_PIPE: i64 = -109;
@@ -461,16 +467,16 @@ pub(crate) mod tests {
             let other = reading.try_clone().unwrap();
             let mut engine = on_pipe(reading, 8);
             let mut batch = Batch::new(8);
-            engine.turn(&reads(8), 0, Nanos::NEVER, &mut batch).unwrap();
+            engine.submit_and_reap(&reads(8), 0, Nanos::NEVER, &mut batch).unwrap();
             assert_eq!(
                 (batch.submitted, batch.done.len(), engine.buffers.outstanding()),
                 (8, 0, 8)
             );
-            let begun = engine.now();
+            let start = engine.now();
             let clock = engine.clock;
             drop(engine);
             assert!(
-                clock.now().since(begun) < STUCK_TIMEOUT,
+                clock.now().since(start) < STUCK_TIMEOUT,
                 "they were abandoned instead of cancelled"
             );
             if !serves_again {
@@ -479,7 +485,9 @@ pub(crate) mod tests {
             // Data written now stays in the pipe until it is read.
             writing.write_all(b"0123456789abcdef").unwrap();
             let mut second_queue = on_pipe(other, 8);
-            second_queue.turn(&reads(1), 1, Nanos::NEVER, &mut batch).unwrap();
+            second_queue
+                .submit_and_reap(&reads(1), 1, Nanos::NEVER, &mut batch)
+                .unwrap();
             assert_eq!(batch.done[0].result, 16);
         }
     }
@@ -496,11 +504,11 @@ pub(crate) mod tests {
         let (_writing, reading) = pipe();
         let mut engine = on_pipe::<Port>(reading, 2);
         let mut batch = Batch::new(2);
-        engine.turn(&reads(2), 0, Nanos::NEVER, &mut batch).unwrap();
+        engine.submit_and_reap(&reads(2), 0, Nanos::NEVER, &mut batch).unwrap();
         engine.files.iter().filter_map(File::handle).for_each(cancel_all);
         let mut ended = 0;
         while ended < 2 {
-            engine.turn(&[], 1, Nanos::NEVER, &mut batch).unwrap();
+            engine.submit_and_reap(&[], 1, Nanos::NEVER, &mut batch).unwrap();
             for completion in batch.done.iter() {
                 assert_eq!(completion.result, -i64::from(ERROR_OPERATION_ABORTED));
                 ended += 1;

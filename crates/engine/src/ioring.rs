@@ -44,13 +44,13 @@ fn missing_capability(capabilities: Option<Result<Capabilities, u32>>, writes: b
             "this system does not report the capabilities of its IoRing: {}",
             os_error_name(error as i32)
         )),
-        Some(Ok(found)) if found.version < IORING_VERSION_1 => {
+        Some(Ok(capabilities)) if capabilities.version < IORING_VERSION_1 => {
             Some("the IoRing of this system supports no operations".into())
         }
-        Some(Ok(found)) if writes && !found.writes => Some(format!(
+        Some(Ok(capabilities)) if writes && !capabilities.writes => Some(format!(
             "the IoRing of this system is version {} and can only read; writes need version 3 \
              (Windows 11 22H2, Windows Server 2025)",
-            version(found)
+            version(capabilities)
         )),
         Some(Ok(_)) => None,
     }

@@ -62,7 +62,7 @@ pub use file::{Access, File, FileKind, OpenError, OpenOptions};
 pub use files::{OpenTree, TreeSetup};
 pub use identity::{DeviceNumber, FileId, FileStamp, Identity};
 pub use sim::{SimulatedWorker, Simulation};
-pub use sys::memory::{Pinned, map_large_blocks, page_size};
+pub use sys::memory::{PinnedMemory, map_large_blocks, page_size};
 
 use model::Nanos;
 use model::plan::{EngineChoice, EngineKind};
@@ -89,7 +89,13 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`EngineError`] if the engine itself cannot continue.
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError>;
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError>;
 
     /// The current time on the clock that stamps operations.
     fn now(&self) -> Nanos;
@@ -196,7 +202,7 @@ fn open_engine(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         EngineKind::Files => SyncEngine::open(setup, files::Files::open),
         EngineKind::Cpu => SyncEngine::open(setup, cpu::Cpu::open),
         EngineKind::Program => SyncEngine::open(setup, program::ProgramRunner::open),
-        EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),
+        EngineKind::Simulated => Ok(Box::new(sim::SimulatedEngine::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::IoUring => Ok(Box::new(uring::IoUring::open(setup)?)),
         #[cfg(target_os = "linux")]

@@ -246,7 +246,13 @@ fn setup_error(error: &std::io::Error, slots: u32) -> EngineError {
 
 impl Engine for Libaio {
     #[inline]
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         batch.submit_start = self.clock.now();
         batch.submitted = if requests.is_empty() {
@@ -279,7 +285,7 @@ impl Engine for Libaio {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.free_buffer(slot)
+        self.buffers.idle_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {

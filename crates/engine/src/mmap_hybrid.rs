@@ -91,7 +91,7 @@ impl MmapHybrid {
         until: Nanos,
         batch: &mut Batch,
     ) -> Result<(), EngineError> {
-        self.inner.turn(requests, wait_nr, until, batch)?;
+        self.inner.submit_and_reap(requests, wait_nr, until, batch)?;
         self.in_flight = (self.in_flight + batch.submitted).saturating_sub(batch.done.len() as u32);
         self.copied_since_poll = false;
         Ok(())
@@ -101,7 +101,13 @@ impl MmapHybrid {
 impl Engine for MmapHybrid {
     /// Takes a turn. A turn that begins with a copy completes nothing else, regardless of
     /// `wait_nr`.
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         match requests.first() {
             Some(first) if self.uses_map(first) => self.copy_or_poll(first, until, batch),
             _ => {
@@ -164,7 +170,13 @@ mod tests {
     }
 
     impl Engine for SlowEngine {
-        fn turn(&mut self, requests: &[Request], wait_nr: u32, _: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        fn submit_and_reap(
+            &mut self,
+            requests: &[Request],
+            wait_nr: u32,
+            _: Nanos,
+            batch: &mut Batch,
+        ) -> Result<(), EngineError> {
             batch.done.clear();
             batch.submit_start = self.now();
             let end = batch.submit_start + self.service_time;
@@ -250,10 +262,12 @@ mod tests {
             // The other operation completes at the second poll.
             let operations = [read(1, 0), read(0, 1)];
             let mut engine = hybrid_engine(folder.path(), POLL_INTERVAL + TICK);
-            engine.turn(&operations, 0, Nanos::NEVER, &mut batch).unwrap();
+            engine
+                .submit_and_reap(&operations, 0, Nanos::NEVER, &mut batch)
+                .unwrap();
             assert_eq!((batch.submitted, batch.done.len()), (1, 0));
             engine
-                .turn(&operations[1..], wait_nr, Nanos::NEVER, &mut batch)
+                .submit_and_reap(&operations[1..], wait_nr, Nanos::NEVER, &mut batch)
                 .unwrap();
             let slots: Vec<Slot> = batch.done.iter().map(|completion| completion.slot).collect();
             assert_eq!((batch.submitted, slots), (1, vec![Slot(1)]), "at least {wait_nr}");
@@ -271,7 +285,7 @@ mod tests {
             let mut ended = [0, 0];
             let mut waiting = vec![read(0, 0), read(1, 1)];
             for _ in 0..100 {
-                engine.turn(&waiting, 1, Nanos::NEVER, &mut batch).unwrap();
+                engine.submit_and_reap(&waiting, 1, Nanos::NEVER, &mut batch).unwrap();
                 assert!(
                     !batch.done.is_empty() || waiting[0].file == 1,
                     "a copy never has to wait"

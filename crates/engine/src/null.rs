@@ -52,7 +52,13 @@ impl Null {
 
 impl Engine for Null {
     #[inline]
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         batch.submit_start = if batch.chained {
             batch.reap_time

@@ -182,7 +182,13 @@ fn perform(task: &mut Task, flags: &mut CallFlags, is_null: bool) -> i64 {
 }
 
 impl Engine for Offload {
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         batch.submit_start = self.clock.now();
         batch.submitted = 0;

@@ -24,7 +24,7 @@ use device::OperationDraws;
 use simulation::Turn;
 pub use simulation::{SimulatedWorker, Simulation};
 
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedEngine {
     worker: SimulatedWorker,
     host: Host,
     submit_batch: u32,
@@ -50,14 +50,14 @@ struct Host {
     depth_is_one: bool,
 }
 
-impl Simulated {
-    pub(crate) fn open(setup: Setup) -> Result<Simulated, EngineError> {
+impl SimulatedEngine {
+    pub(crate) fn open(setup: Setup) -> Result<SimulatedEngine, EngineError> {
         let buffers = SharedBuffers::new(&setup)?;
         let Some(worker) = setup.simulated else {
             return Err(not_simulated());
         };
         let joined = worker.register(setup.seed);
-        Ok(Simulated {
+        Ok(SimulatedEngine {
             host: Host {
                 now: joined.now,
                 buffers,
@@ -129,8 +129,14 @@ fn after_pauses(pauses: &[SimulatedPause], instant: Nanos) -> Nanos {
     })
 }
 
-impl Engine for Simulated {
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+impl Engine for SimulatedEngine {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         batch.submitted = 0;
         let host = &mut self.host;
@@ -167,7 +173,7 @@ impl Engine for Simulated {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.host.buffers.free_buffer(slot)
+        self.host.buffers.idle_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {

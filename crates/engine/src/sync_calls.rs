@@ -75,7 +75,13 @@ pub(crate) fn describe_sync(kind: EngineKind) -> EngineUsed {
 
 impl<C: SyncCalls> Engine for SyncEngine<C> {
     #[inline]
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         let finished = self.calls.finish_previous();
         let chained = batch.chained && !finished;

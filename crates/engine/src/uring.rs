@@ -435,7 +435,13 @@ fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result
 
 impl Engine for IoUring {
     #[inline]
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         batch.submit_start = self.clock.now();
         batch.submitted = 0;
@@ -486,7 +492,7 @@ impl Engine for IoUring {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.free_buffer(slot)
+        self.buffers.idle_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {

@@ -1,4 +1,4 @@
-//! `preadv` and `pwritev`: requests of one turn for adjacent ranges of a file become one call.
+//! `preadv` and `pwritev`: adjacent requests of one submission to the same file become one call.
 
 use model::Nanos;
 use model::plan::EngineKind;
@@ -57,21 +57,27 @@ impl Vsync {
         if !matches!(first.action, Action::Read | Action::Write) {
             return file.flush_or_trim(first);
         }
-        let mut parts = self.vectors.start_call();
+        let mut call = self.vectors.start_call();
         for io in requests {
             // SAFETY: each slot has its own buffer in a mapping that does not move. Nothing else
             // uses the slots of a turn until the turn returns them, which is after the call below.
-            unsafe { parts.add(self.buffers.prefix(io.slot, io.length as usize)) };
+            unsafe { call.add(self.buffers.prefix(io.slot, io.length as usize)) };
         }
         match first.action {
-            Action::Read => parts.read_at(handle, first.offset),
-            _ => parts.write_at(handle, first.offset),
+            Action::Read => call.read_at(handle, first.offset),
+            _ => call.write_at(handle, first.offset),
         }
     }
 }
 
 impl Engine for Vsync {
-    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+    fn submit_and_reap(
+        &mut self,
+        requests: &[Request],
+        wait_nr: u32,
+        until: Nanos,
+        batch: &mut Batch,
+    ) -> Result<(), EngineError> {
         batch.done.clear();
         batch.submit_start = self.clock.now();
         batch.submitted = 0;

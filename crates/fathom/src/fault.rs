@@ -278,7 +278,7 @@ mod tests {
 
     fn exit(errno: i32) -> Exit {
         let error = FillError::File {
-            what: "cannot create",
+            action: "cannot create",
             path: "/mnt/fathom.tmp".into(),
             errno: Some(errno),
             written: Bytes(0),

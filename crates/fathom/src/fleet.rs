@@ -19,7 +19,7 @@ use dialects::native::Document;
 use engine::probe::{self, System};
 use model::fleet::{Rank, expand_name};
 use run::hosts::{
-    Comm, Coordinator, Duplex, HostFault, LocalHost, PROCESS_ENDED, StreamComm, announced_rank, detect_launcher,
+    Comm, Coordinator, Duplex, HostError, LocalHost, PROCESS_ENDED, StreamComm, announced_rank, detect_launcher,
     rendezvous, run_agent,
 };
 
@@ -140,7 +140,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
         )
     })?;
     let place = local_host(process, widened_from);
-    match comm.rank() {
+    match comm.process() {
         0 => start_coordinator(comm, &place, continues_on_loss(launch.tolerates_lost_processes)?),
         _ => Ok(FleetRole::AgentDone(run_as_agent(&*comm, &place).code())),
     }
@@ -292,8 +292,8 @@ pub fn connect(process: &Process, hosts: &[String]) -> Result<Fleet, Faults> {
 }
 
 /// Converts faults of hosts, and adds the stderr of a failed child process.
-fn connection_faults(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
-    let known = |fault: HostFault| {
+fn connection_faults(list: Vec<HostError>, children: &mut [HostProcess]) -> Faults {
+    let known = |fault: HostError| {
         let why = match fault.why.as_str() {
             PROCESS_ENDED => children.iter_mut().find_map(|child| child.failure(&fault.host)),
             _ => None,
@@ -312,7 +312,7 @@ pub fn coordinate_duplexes(
     process: &Process,
     duplexes: Vec<Duplex>,
     names: &[String],
-) -> Result<Fleet, Vec<HostFault>> {
+) -> Result<Fleet, Vec<HostError>> {
     let size = duplexes.len() as u32 + 1;
     let comm = StreamComm::new(0, size, duplexes, "streams");
     let coordinator = Coordinator::new(Box::new(comm), false, &local_host(process, None), names)?;
@@ -338,6 +338,6 @@ fn continues_on_loss(default: bool) -> Result<bool, Faults> {
     }
 }
 
-fn refused_faults(list: Vec<HostFault>) -> Faults {
+fn refused_faults(list: Vec<HostError>) -> Faults {
     run::RunError::Hosts(list).into()
 }

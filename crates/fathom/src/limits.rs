@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::caps::Layer;
+use analysis::caps::LimitLayer;
 use analysis::diagnosis::{Counts, KnownBurst};
 use analysis::policies::{Burst, BurstUnit, Catalogue, Disks, credits, has_machine, stack_of_paths};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
@@ -321,9 +321,9 @@ pub fn list_jobs(plan: &Plan) -> Vec<(&str, &StoragePath)> {
 ///
 /// # Errors
 /// [`Faults`] with the first of them.
-pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<(), Faults> {
-    let selects = |layer: &&Layer| layer.job.is_some() || layer.role.is_some();
-    let covers = |layer: &Layer| jobs.iter().any(|(name, storage)| layer.covers(name, storage));
+pub fn refuse_unused(layers: &[LimitLayer], jobs: &[(&str, &StoragePath)]) -> Result<(), Faults> {
+    let selects = |layer: &&LimitLayer| layer.job.is_some() || layer.role.is_some();
+    let covers = |layer: &LimitLayer| jobs.iter().any(|(name, storage)| layer.covers(name, storage));
     match layers.iter().filter(selects).find(|layer| !covers(layer)) {
         None => Ok(()),
         Some(layer) => {
@@ -379,13 +379,13 @@ fn from_args_with(
 ///
 /// # Errors
 /// [`Faults`] about the invalid value.
-pub fn parse_caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
+pub fn parse_caps(args: &CapArgs) -> Result<Vec<LimitLayer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {
             let fault = Fault::new(format!("--cap: {why}")).at(format!("--cap {text}"));
             Faults::usage(fault.help("for example --cap 'VM:iops=1920,mbps=22.5,kind=vm'"))
         };
-        Ok(Layer {
+        Ok(LimitLayer {
             source: CAP.into(),
             ..parse_cap(text).map_err(fault)?
         })

@@ -67,7 +67,7 @@ impl Session {
     /// Returns the number of hosts that execute a plan together; `None` without a fleet.
     pub fn ranks(&self) -> Option<u32> {
         let fleet = self.fleet.borrow();
-        Some(fleet.as_ref()?.coordinator.as_ref()?.ranks())
+        Some(fleet.as_ref()?.coordinator.as_ref()?.rank_count())
     }
 
     /// Uses another fleet, or none, from now on, and returns the previous one.

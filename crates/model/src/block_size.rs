@@ -108,7 +108,7 @@ impl BlockSizes {
             BlockSizes::Fixed { .. } => 0,
             // low + floor(high × u), rounded down to a multiple of low and capped at high.
             BlockSizes::Range { low, high, unaligned } => loop {
-                let scaled = (u128::from(draws.half(purpose)) * u128::from(high.0)) >> 32;
+                let scaled = (u128::from(draws.next_u32(purpose)) * u128::from(high.0)) >> 32;
                 let mut length = low.0 + scaled as u64;
                 if !unaligned {
                     length -= length % low.0.max(1);
@@ -123,7 +123,7 @@ impl BlockSizes {
                 loop {
                     // fio's rule: a length that does not fit is replaced by the next one in the
                     // list that fits, or drawn again if there is none.
-                    let mut remaining = f64::from(draws.half(purpose)) / 4_294_967_296.0 * total;
+                    let mut remaining = f64::from(draws.next_u32(purpose)) / 4_294_967_296.0 * total;
                     let drawn = drawable(entries).find(|entry| {
                         remaining -= entry.percent;
                         remaining < 0.0 && entry.size.0 <= room

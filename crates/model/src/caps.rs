@@ -19,7 +19,7 @@ pub const ABOVE: f64 = 0.05;
 
 /// One limit with its name and source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Layer {
+pub struct LimitLayer {
     /// Its name, such as `VM Standard_B2ms, uncached` or `4 × P30`.
     pub name: String,
     /// Kind of layer: disk, machine, network and so on.
@@ -53,7 +53,7 @@ pub struct Layer {
     pub source: String,
 }
 
-impl Layer {
+impl LimitLayer {
     /// True if operations of a job with this name and path count against the limit. A job without a
     /// path is uncached.
     pub fn covers(&self, job: &str, storage: &StoragePath) -> bool {

@@ -189,13 +189,13 @@ pub fn source(
         0 => SOURCE_PIECE,
         length => length * (SOURCE_PIECE / length).max(1),
     };
-    for part in bytes.chunks_mut(piece) {
+    for chunk in bytes.chunks_mut(piece) {
         if is_interrupted() {
             return None;
         }
         match file {
-            [] => fill_random(&mut random, part),
-            _ => repeat(file, part),
+            [] => fill_random(&mut random, chunk),
+            _ => repeat(file, chunk),
         }
     }
     Some(Arc::new(bytes))
@@ -292,7 +292,7 @@ impl Filler {
                 constant,
             } => {
                 let may_repeat = self.buffers_created > 0 || *shared;
-                let repeats = may_repeat && draws.half(Purpose::Content) % 100 < u32::from(*percent);
+                let repeats = may_repeat && draws.next_u32(Purpose::Content) % 100 < u32::from(*percent);
                 let (seed, number) = match (repeats, *working_set) {
                     (false, _) => {
                         self.buffers_created += 1;
@@ -300,25 +300,30 @@ impl Filler {
                     }
                     (true, 0) => (self.seed, self.buffers_created),
                     // The fixed seed gives all streams the same set.
-                    (true, set) if *shared => (SHARED_SET_SEED, 1 + draws.word(Purpose::Content) % set),
+                    (true, set) if *shared => (SHARED_SET_SEED, 1 + draws.next_u64(Purpose::Content) % set),
                     (true, set) => (
                         self.seed,
-                        1 + draws.word(Purpose::Content) % set.min(self.buffers_created),
+                        1 + draws.next_u64(Purpose::Content) % set.min(self.buffers_created),
                     ),
                 };
                 let mut random = WideRandom::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
                 (self.fill_random)(&mut random, buffer);
-                if let Some(part) = constant {
-                    make_constant(buffer, part.percent, part.chunk as usize, &part.pattern);
+                if let Some(constant_part) = constant {
+                    make_constant(
+                        buffer,
+                        constant_part.percent,
+                        constant_part.chunk as usize,
+                        &constant_part.pattern,
+                    );
                 }
             }
             Content::Source { .. } => {
                 let room = (self.source.len() - buffer.len().min(self.source.len())) as u64 + 1;
-                let mut start = u64::from(draws.half(Purpose::Content)) % room;
+                let mut start = u64::from(draws.next_u32(Purpose::Content)) % room;
                 start -= start % self.source_step;
-                let part = &self.source[start as usize..];
-                let length = buffer.len().min(part.len());
-                buffer[..length].copy_from_slice(&part[..length]);
+                let rest = &self.source[start as usize..];
+                let length = buffer.len().min(rest.len());
+                buffer[..length].copy_from_slice(&rest[..length]);
             }
         }
     }
@@ -336,8 +341,14 @@ impl Filler {
                 pattern,
             } => make_constant(buffer, *percent, *chunk as usize, pattern),
             Content::Duplicated {
-                constant: Some(part), ..
-            } => make_constant(buffer, part.percent, part.chunk as usize, &part.pattern),
+                constant: Some(constant_part),
+                ..
+            } => make_constant(
+                buffer,
+                constant_part.percent,
+                constant_part.chunk as usize,
+                &constant_part.pattern,
+            ),
             _ => {}
         }
     }
@@ -382,7 +393,7 @@ fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
         }
     };
     while words_left > 16 {
-        let seeds: [u64; 5] = std::array::from_fn(|_| draws.word(Purpose::Content));
+        let seeds: [u64; 5] = std::array::from_fn(|_| draws.next_u64(Purpose::Content));
         for index in 0..16u32 {
             let (first, second) = (
                 seeds[index as usize % 5],
@@ -393,17 +404,17 @@ fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
         words_left -= 16;
     }
     for _ in 0..words_left {
-        put(draws.word(Purpose::Content));
+        put(draws.next_u64(Purpose::Content));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::DrawsForm;
+    use crate::draws::GeneratorChoice;
 
     fn filled(content: Content, length: usize, times: usize) -> Vec<Vec<u8>> {
-        let mut draws = DrawsForm::Native { seed: 4 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 4 }.start();
         let mut filler = Filler::new(
             &content,
             11,
@@ -490,7 +501,7 @@ mod tests {
 
     #[test]
     fn partly_constant_duplicates_have_both_shares() {
-        let part = ConstantPart {
+        let constant_part = ConstantPart {
             percent: 50,
             chunk: 64,
             pattern: b"x".to_vec(),
@@ -499,7 +510,7 @@ mod tests {
             percent: 50,
             working_set: 20,
             shared_working_set: false,
-            constant: Some(part),
+            constant: Some(constant_part),
         };
         let blocks = filled(content, 128, 2000);
         let different: std::collections::HashSet<&Vec<u8>> = blocks.iter().collect();
@@ -520,7 +531,7 @@ mod tests {
                 shared_working_set: shared,
                 constant: None,
             };
-            let mut draws = DrawsForm::Native { seed }.start();
+            let mut draws = GeneratorChoice::Native { seed }.start();
             let mut filler = Filler::new(&content, seed, WideRandom::fill, Arc::default(), 1);
             let mut buffer = [0u8; 64];
             let mut block = |_| {

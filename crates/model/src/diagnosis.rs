@@ -28,7 +28,7 @@ pub struct Diagnosis {
     pub layers: Vec<LayerUse>,
     /// Other observations, with their rules.
     #[serde(default)]
-    pub also: Vec<Remark>,
+    pub also: Vec<DiagnosisNote>,
     /// Causes that could not be checked for lack of data.
     #[serde(default)]
     pub missing: Vec<String>,
@@ -173,7 +173,7 @@ pub struct JobPath {
 
 /// Another observation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Remark {
+pub struct DiagnosisNote {
     /// Name of the rule.
     pub rule: String,
     /// The observation, in a sentence.

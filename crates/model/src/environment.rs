@@ -335,7 +335,8 @@ pub struct Health {
     /// The source, such as `NVMe health log`, `SMART` or `md`.
     pub source: String,
     /// Problems, in words; empty if there are none.
-    pub complaints: Vec<String>,
+    #[serde(rename = "complaints")]
+    pub problems: Vec<String>,
     /// Temperature in degrees Celsius.
     #[serde(default)]
     pub celsius: Option<i32>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::access::{Access, Area, Cursor, Normal, Pareto, Placement, PositionRequest, SharedAccess, Zipf};
 use crate::direction::{Direction, PerDirection};
-use crate::draws::{Draws, DrawsForm, Purpose, Reduction};
+use crate::draws::{Draws, GeneratorChoice, Purpose, Reduction};
 use crate::plan::FileService;
 
 /// Ranks per file of a skewed service, so that neighbouring ranks need not be neighbouring files
@@ -105,7 +105,7 @@ impl FileChoice {
         }
         // At least one file is usable, so redrawing ends; fio redraws too.
         let chosen = loop {
-            let candidate = self.candidate(draws);
+            let candidate = self.next_candidate(draws);
             if usable(&self.files[candidate]) {
                 break candidate;
             }
@@ -123,11 +123,13 @@ impl FileChoice {
         }
     }
 
-    fn candidate(&mut self, draws: &mut Draws) -> usize {
+    fn next_candidate(&mut self, draws: &mut Draws) -> usize {
         let count = self.files.len();
         match (&mut self.skew, self.service) {
             (Some(skew), _) => skew.draw().min(count - 1),
-            (None, FileService::Random) => draws.below(Purpose::File, count as u64, Reduction::MultiplyHigh32) as usize,
+            (None, FileService::Random) => {
+                draws.next_below(Purpose::File, count as u64, Reduction::MultiplyHigh32) as usize
+            }
             (None, _) => {
                 let index = self.next_in_turn % count;
                 self.next_in_turn = index + 1;
@@ -198,8 +200,8 @@ impl Skew {
             block: 1,
             alignment: 1,
         };
-        let seed = draws.word(Purpose::File);
-        let mut draws = DrawsForm::Native { seed }.start();
+        let seed = draws.next_u64(Purpose::File);
+        let mut draws = GeneratorChoice::Native { seed }.start();
         let shared = Arc::<SharedAccess>::default();
         let access = Access::Random { placement };
         // Plan checks have refused parameters out of range.
@@ -222,7 +224,7 @@ mod tests {
     use super::*;
 
     fn choice(service: FileService, operations: u64, open_at_once: u32, count: usize) -> (FileChoice, Draws) {
-        let mut draws = DrawsForm::per_purpose(0x89, 1).start();
+        let mut draws = GeneratorChoice::fio(0x89, 1).start();
         (
             FileChoice::new(service, operations, open_at_once, count, &mut draws),
             draws,
@@ -284,7 +286,7 @@ mod tests {
             },
         ] {
             let (mut choice, mut draws) = choice(service, 1, 8, 8);
-            let before = draws.clone().word(Purpose::Offset);
+            let before = draws.clone().next_u64(Purpose::Offset);
             let mut counts = [0u32; 8];
             for _ in 0..8000 {
                 let (NextFile::Use(file) | NextFile::Open(file)) = choice.next(&mut draws) else {
@@ -296,7 +298,7 @@ mod tests {
             assert!(max > 1300, "{service:?}: {counts:?}");
             assert_eq!(
                 before,
-                draws.word(Purpose::Offset),
+                draws.next_u64(Purpose::Offset),
                 "file draws must not affect positions"
             );
         }

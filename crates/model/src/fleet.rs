@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::TargetFacts;
 use crate::plan::{
-    Depth, Divide, Extent, Job, Pacing, Plan, Rate, Region, Stream, StreamTarget, Target, TargetId, TargetKind,
+    DepthScope, DividedSettings, Extent, Job, Pacing, Plan, Rate, Region, Stream, StreamTarget, Target, TargetId,
+    TargetKind,
 };
 use crate::results::{HostDeviceUse, HostResults, JobResults, RankSeries, Results, StepResults};
 use crate::units::{Bytes, Nanos};
@@ -114,12 +115,12 @@ impl Share {
     pub fn for_rank(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
         let mut mine = plan.clone();
         for target in &mut mine.targets {
-            let named = matches!(
+            let has_name = matches!(
                 target.kind,
                 TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
             );
-            if named {
-                target.path = absolute(&expand_name(&target.path, rank), folder);
+            if has_name {
+                target.path = make_absolute(&expand_name(&target.path, rank), folder);
             }
         }
         let mut jobs = Vec::new();
@@ -146,7 +147,7 @@ impl Share {
                     *list = list.iter().filter_map(|target| place(*target)).collect();
                 }
                 for file in [&mut job.operation_log, &mut job.trace].into_iter().flatten() {
-                    *file = absolute(&format!("{}.{}", expand_name(file, rank), rank.number), folder);
+                    *file = make_absolute(&format!("{}.{}", expand_name(file, rank), rank.number), folder);
                 }
                 let sharers = sharers(&job.hosts, rank, hosts);
                 for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
@@ -154,7 +155,7 @@ impl Share {
                 }
                 for worker in &mut job.workers {
                     worker.draws = worker.draws.for_rank(rank.number);
-                    if let (true, Depth::Shared { operations }) = (job.divide.depth, &mut worker.depth) {
+                    if let (true, DepthScope::Shared { operations }) = (job.divide.depth, &mut worker.depth) {
                         *operations = divide_evenly(*operations, sharers)
                             .ok_or_else(|| too_few(&job.name, *operations, sharers))?;
                     }
@@ -188,13 +189,13 @@ impl Share {
 
     /// The same share, for threads that take the processors of this host round-robin.
     #[must_use]
-    pub fn with_turns_among(mut self, cpus: &[u32]) -> Share {
+    pub fn with_round_robin_cpus(mut self, cpus: &[u32]) -> Share {
         let jobs = self.plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
         for placement in jobs
             .flat_map(|job| &mut job.workers)
             .map(|worker| &mut worker.placement)
         {
-            if let Some(turn) = placement.turn.take() {
+            if let Some(turn) = placement.round_robin_index.take() {
                 let cpu = cpus.get(turn as usize % cpus.len().max(1));
                 placement.cpus = cpu.copied().into_iter().collect();
             }
@@ -206,20 +207,20 @@ impl Share {
 /// Removes targets that only jobs of other hosts use.
 fn remove_unused_targets(plan: &Plan, mine: &mut Plan) {
     let is_used: Vec<bool> = plan
-        .uses_of_targets()
+        .used_targets()
         .into_iter()
-        .zip(mine.uses_of_targets())
+        .zip(mine.used_targets())
         .map(|(used, me)| me || !used)
         .collect();
-    mine.keep_targets(&is_used);
+    mine.retain_targets(&is_used);
 }
 
 /// The position of a rank among those that share a job, and their number.
-fn sharers(named: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
-    if named.is_empty() {
+fn sharers(host_names: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
+    if host_names.is_empty() {
         return (rank.number, rank.rank_count);
     }
-    let has_it = |number: &u32| is_for(named, *number, &hosts[*number as usize]);
+    let has_it = |number: &u32| is_for(host_names, *number, &hosts[*number as usize]);
     let all: Vec<u32> = (0..hosts.len() as u32).filter(has_it).collect();
     let before = all.iter().filter(|number| **number < rank.number).count();
     (before as u32, all.len() as u32)
@@ -227,8 +228,11 @@ fn sharers(named: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
 
 /// True if the job is for this rank: a job without names is for all. A name is a host name or a
 /// rank number.
-fn is_for(named: &[String], number: u32, host: &str) -> bool {
-    named.is_empty() || named.iter().any(|name| name == host || *name == number.to_string())
+fn is_for(host_names: &[String], number: u32, host: &str) -> bool {
+    host_names.is_empty()
+        || host_names
+            .iter()
+            .any(|name| name == host || *name == number.to_string())
 }
 
 /// Checks every name, because one that matches no host would silently skip a part of the job.
@@ -241,18 +245,18 @@ fn check_hosts_exist(job: &Job, hosts: &[String]) -> Result<(), String> {
     let Some(name) = job.hosts.iter().find(|name| !takes_part(name)) else {
         return Ok(());
     };
-    let mut known = hosts.to_vec();
-    known.dedup();
-    let omitted = known.len().saturating_sub(MAX_NAMED);
-    known.truncate(MAX_NAMED);
-    let known = known.join(", ")
+    let mut names = hosts.to_vec();
+    names.dedup();
+    let omitted = names.len().saturating_sub(MAX_NAMED);
+    names.truncate(MAX_NAMED);
+    let list = names.join(", ")
         + &if omitted > 0 {
             format!(" and {omitted} more")
         } else {
             String::new()
         };
     Err(format!(
-        "job `{}` is for `{name}`, which is neither a host nor a rank of this fleet: name one of {known}, or a \
+        "job `{}` is for `{name}`, which is neither a host nor a rank of this fleet: name one of {list}, or a \
          number below {}",
         job.name,
         hosts.len()
@@ -265,18 +269,18 @@ fn too_few(job: &str, depth: u32, (_, count): (u32, u32)) -> String {
 
 /// A part of a number, so that all parts sum to it; `None` if it would be 0.
 fn divide_evenly(whole: u32, (index, count): (u32, u32)) -> Option<u32> {
-    let part = whole / count.max(1) + u32::from(index < whole % count.max(1));
-    (part > 0).then_some(part)
+    let share = whole / count.max(1) + u32::from(index < whole % count.max(1));
+    (share > 0).then_some(share)
 }
 
-fn divide(stream: &mut Stream, what: Divide, sharers: (u32, u32)) -> Result<(), String> {
-    if what.depth {
+fn divide(stream: &mut Stream, divided: DividedSettings, sharers: (u32, u32)) -> Result<(), String> {
+    if divided.depth {
         stream.depth = divide_evenly(stream.depth, sharers).ok_or_else(|| {
             let (depth, count) = (stream.depth, sharers.1);
             format!("cannot divide a queue depth of {depth} among {count} ranks; use at least {count}")
         })?;
     }
-    if what.rate {
+    if divided.rate {
         match &mut stream.pacing {
             Pacing::Unpaced => {}
             Pacing::Together { rate } => divide_rate(rate, sharers),
@@ -290,7 +294,7 @@ fn divide(stream: &mut Stream, what: Divide, sharers: (u32, u32)) -> Result<(), 
             }
         }
     }
-    if what.region {
+    if divided.region {
         stream.region = part_of_region(&stream.region, sharers)?;
     }
     Ok(())
@@ -314,10 +318,10 @@ fn part_of_region(region: &Region, (index, count): (u32, u32)) -> Result<Region,
                 percent: 100.0 - region.base.percent,
                 ..region.base
             };
-            let part = part_of_percents(region, rest, index, count);
+            let own_region = part_of_percents(region, rest, index, count);
             // The last rank gets the remainder.
-            let length = part.length.filter(|_| index + 1 < count);
-            Ok(Region { length, ..part })
+            let length = own_region.length.filter(|_| index + 1 < count);
+            Ok(Region { length, ..own_region })
         }
         None => {
             let what = "cannot divide a region from an offset in bytes to the end";
@@ -393,7 +397,7 @@ pub fn expand_name(text: &str, rank: &Rank) -> String {
     out
 }
 
-fn absolute(path: &str, folder: Option<&str>) -> String {
+fn make_absolute(path: &str, folder: Option<&str>) -> String {
     let is_absolute = path.starts_with(['/', '\\']) || path.get(1..2) == Some(":");
     match folder {
         Some(folder) if !is_absolute && !path.is_empty() => format!("{}/{path}", folder.trim_end_matches('/')),
@@ -447,12 +451,12 @@ pub struct Gathering<'a> {
     /// Index of each machine by its name and boot.
     machines: BTreeMap<(String, Option<String>), u32>,
     /// The indexes of a machine's counters in a step.
-    counted: BTreeMap<(usize, u32), Counted>,
+    counted: BTreeMap<(usize, u32), CounterRanges>,
 }
 
 /// The indexes of a machine's counters in a step.
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct CounterRanges {
     devices: Range<usize>,
     devices_measured: Range<usize>,
     samples: Range<usize>,
@@ -503,7 +507,7 @@ impl<'a> Gathering<'a> {
         let share = self.shares.get(rank as usize)?;
         let shift = *self.shifts.get(rank as usize)?;
         let host = theirs.hosts.drain(..).next()?;
-        let machine = self.machine(host, shift, &share.plan.targets);
+        let machine = self.find_or_add_machine(host, shift, &share.plan.targets);
         self.results.interrupted |= theirs.interrupted;
         let ours = &mut self.results;
         ours.findings.extend(theirs.findings);
@@ -529,8 +533,8 @@ impl<'a> Gathering<'a> {
                     }
                 }
                 None if from.has_counters() => {
-                    let places = add_machine_counters(into, from, machine);
-                    self.counted.insert((number, machine), places);
+                    let ranges = add_machine_counters(into, from, machine);
+                    self.counted.insert((number, machine), ranges);
                 }
                 None => {}
             }
@@ -552,7 +556,7 @@ impl<'a> Gathering<'a> {
     }
 
     /// Finds or adds the machine of a rank.
-    fn machine(&mut self, mut host: HostResults, shift: u32, targets: &[Target]) -> u32 {
+    fn find_or_add_machine(&mut self, mut host: HostResults, shift: u32, targets: &[Target]) -> u32 {
         let mut facts = std::mem::take(&mut host.environment.targets);
         facts.resize(targets.len(), TargetFacts::default());
         let environment_host = &host.environment.host;
@@ -565,8 +569,8 @@ impl<'a> Gathering<'a> {
                 existing.ended_unix_ns = existing.ended_unix_ns.max(host.ended_unix_ns);
                 // Of a lost rank only the machine name is known.
                 let own_processes = host.system.iter().flat_map(|system| system.own_processes.clone());
-                let known = existing.system.iter_mut();
-                known.for_each(|known| known.own_processes.extend(own_processes.clone()));
+                let samples = existing.system.iter_mut();
+                samples.for_each(|sample| sample.own_processes.extend(own_processes.clone()));
                 if existing.environment.cpu.logical == 0 {
                     let mine = std::mem::replace(&mut existing.environment, host.environment);
                     (existing.environment.targets, existing.environment.target_numbers) =
@@ -601,14 +605,14 @@ fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>
 }
 
 /// Adds the counters of a machine.
-fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: u32) -> Counted {
+fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: u32) -> CounterRanges {
     let devices = from.devices.iter_mut().chain(&mut from.devices_measured);
     devices.for_each(|device| device.host = machine);
     from.cores.iter_mut().for_each(|core| core.host = machine);
     from.volumes.iter_mut().for_each(|volume| volume.host = machine);
     from.network_mounts.iter_mut().for_each(|mount| mount.host = machine);
     from.samples.iter_mut().for_each(|sample| sample.host = machine);
-    let mut places = Counted {
+    let mut ranges = CounterRanges {
         devices: into.devices.len()..0,
         devices_measured: into.devices_measured.len()..0,
         samples: into.samples.len()..0,
@@ -619,10 +623,10 @@ fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: 
     into.volumes.append(&mut from.volumes);
     into.network_mounts.append(&mut from.network_mounts);
     into.samples.append(&mut from.samples);
-    places.samples.end = into.samples.len();
-    places.devices.end = into.devices.len();
-    places.devices_measured.end = into.devices_measured.len();
-    places
+    ranges.samples.end = into.samples.len();
+    ranges.devices.end = into.devices.len();
+    ranges.devices_measured.end = into.devices_measured.len();
+    ranges
 }
 
 #[cfg(test)]

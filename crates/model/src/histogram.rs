@@ -11,7 +11,7 @@ mod packed;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use packed::{Merged, PackedBuckets};
+use packed::{MergedBuckets, PackedBuckets};
 
 /// The number of bits below the leading one that select a bucket.
 pub const SUB_BITS: u32 = 7;
@@ -193,7 +193,7 @@ impl Histogram {
         if other.n == 0 {
             return;
         }
-        self.packed = PackedBuckets::new(Merged::new(self.buckets(), other.buckets()));
+        self.packed = PackedBuckets::new(MergedBuckets::new(self.buckets(), other.buckets()));
         self.counts = Box::default();
         self.add_sums(other);
     }
@@ -580,10 +580,10 @@ mod tests {
             prop_assert_eq!(histogram.max(), list[list.len() - 1]);
             prop_assert_eq!(histogram.sum(), list.iter().map(|v| u128::from(*v)).sum::<u128>());
             let exact = list[quantile_rank(fraction, n) as usize - 1];
-            let shown = histogram.quantile(fraction);
+            let quantile = histogram.quantile(fraction);
             prop_assert_eq!(bucket_index(exact), histogram.bucket_of_rank(quantile_rank(fraction, n)).unwrap());
             if exact < LIMIT {
-                prop_assert!(shown.abs_diff(exact) as f64 <= 0.004 * exact as f64 + 0.5);
+                prop_assert!(quantile.abs_diff(exact) as f64 <= 0.004 * exact as f64 + 0.5);
             }
             let mean = histogram.mean();
             let squares: f64 = list.iter().map(|v| (*v as f64 - mean).powi(2)).sum();

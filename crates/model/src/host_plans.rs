@@ -15,7 +15,7 @@ impl HostPlans {
     /// Takes the plans, without unused targets.
     pub fn new(mut plans: Vec<Plan>) -> HostPlans {
         for plan in &mut plans {
-            plan.keep_targets(&plan.uses_of_targets());
+            plan.retain_targets(&plan.used_targets());
         }
         HostPlans { plans }
     }

@@ -177,28 +177,28 @@ pub struct MixCursor {
 
 /// A mix with independent draws.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Independent {
+pub(crate) enum IndependentMix {
     Only(Direction),
     Threshold(u64),
 }
 
-impl Independent {
+impl IndependentMix {
     #[inline(always)]
     pub(crate) fn draw(self, draws: &mut Draws) -> Direction {
         match self {
-            Independent::Only(direction) => direction,
-            Independent::Threshold(threshold) if draws.word(Purpose::Mix) < threshold => Direction::Write,
-            Independent::Threshold(_) => Direction::Read,
+            IndependentMix::Only(direction) => direction,
+            IndependentMix::Threshold(threshold) if draws.next_u64(Purpose::Mix) < threshold => Direction::Write,
+            IndependentMix::Threshold(_) => Direction::Read,
         }
     }
 }
 
 impl MixCursor {
     /// The mix, if its draws are independent.
-    pub(crate) fn independent(&self) -> Option<Independent> {
+    pub(crate) fn independent(&self) -> Option<IndependentMix> {
         match self.kind {
-            Kind::Only(direction) => Some(Independent::Only(direction)),
-            Kind::Threshold(threshold) => Some(Independent::Threshold(threshold)),
+            Kind::Only(direction) => Some(IndependentMix::Only(direction)),
+            Kind::Threshold(threshold) => Some(IndependentMix::Threshold(threshold)),
             _ => None,
         }
     }
@@ -208,18 +208,18 @@ impl MixCursor {
     pub fn draw_before_position(&mut self, draws: &mut Draws) -> Option<Direction> {
         match self.kind {
             Kind::Only(direction) => Some(direction),
-            Kind::Threshold(threshold) => Some(if draws.word(Purpose::Mix) < threshold {
+            Kind::Threshold(threshold) => Some(if draws.next_u64(Purpose::Mix) < threshold {
                 Direction::Write
             } else {
                 Direction::Read
             }),
             Kind::AfterPosition => None,
-            _ => Some(self.stateful(draws)),
+            _ => Some(self.next_stateful(draws)),
         }
     }
 
     #[inline(never)]
-    fn stateful(&mut self, draws: &mut Draws) -> Direction {
+    fn next_stateful(&mut self, draws: &mut Draws) -> Direction {
         match self.kind {
             Kind::Exact => {
                 self.debt += self.write_percent / 100.0;
@@ -242,7 +242,7 @@ impl MixCursor {
             Kind::Redrawn => {
                 if self.issued[self.present as usize] >= self.target {
                     let read_percent = 100 - self.write_percent as u64;
-                    let roll = 1 + ((u64::from(draws.half(Purpose::Mix)) * 100) >> 32);
+                    let roll = 1 + ((u64::from(draws.next_u32(Purpose::Mix)) * 100) >> 32);
                     let drawn = if roll <= read_percent {
                         Direction::Read
                     } else {
@@ -276,7 +276,7 @@ impl MixCursor {
 
     /// Draws the type of the next operations (DiskSpd's rule).
     pub fn draw_type(&mut self, draws: &mut Draws) {
-        let roll = draws.half(Purpose::Mix) % 100 + 1;
+        let roll = draws.next_u32(Purpose::Mix) % 100 + 1;
         self.present = if f64::from(roll) <= self.write_percent {
             Direction::Write
         } else {
@@ -321,10 +321,10 @@ impl MixCursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::DrawsForm;
+    use crate::draws::GeneratorChoice;
 
     fn count_writes(mix: Mix, operations: u32) -> u32 {
-        let mut draws = DrawsForm::Native { seed: 9 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 9 }.start();
         let mut cursor = mix.start();
         (0..operations)
             .filter(|_| cursor.draw_before_position(&mut draws) == Some(Direction::Write))
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn an_exact_mix_is_within_one_operation_at_every_moment() {
         for percent in [1.0, 10.0, 30.0, 33.3, 70.0, 99.0] {
-            let mut draws = DrawsForm::Native { seed: 9 }.start();
+            let mut draws = GeneratorChoice::Native { seed: 9 }.start();
             let mut cursor = Mix::Exact { write_percent: percent }.start();
             let mut writes = 0.0;
             for operation in 1..=10_000 {

@@ -31,15 +31,16 @@ pub struct Observation {
     /// Length of the measured window.
     pub measured_ns: Option<Nanos>,
     /// The figures of each direction; absent if it did not occur.
-    pub directions: PerDirection<Option<Flow>>,
+    pub directions: PerDirection<Option<IoStats>>,
     /// All directions together.
-    pub total: Flow,
+    pub total: IoStats,
     /// The same by thread or target, if the source reports it.
-    pub parts: Vec<PartFlow>,
+    #[serde(rename = "parts")]
+    pub breakdown: Vec<BreakdownEntry>,
     /// Shares of each processor's time, sorted by number; empty if unknown.
     pub cores: Vec<CoreShare>,
     /// The cost of issuing the load.
-    pub generator: Option<Generator>,
+    pub generator: Option<GeneratorCost>,
     /// The device's view, from the kernel's counters.
     pub device: Option<DeviceView>,
     /// The figures by interval, from the start of the measured window; empty if unknown.
@@ -49,18 +50,18 @@ pub struct Observation {
     pub seconds: Vec<Second>,
     /// Operations that failed.
     pub errors: Option<u64>,
-    /// Figures that only a few sources have.
+    /// Redundant figures, for display and comparison only.
     #[serde(default)]
     pub stated: StatedFigures,
     /// The loads that ran at the same time; absent if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_once: Option<AtOnce>,
+    #[serde(rename = "at_once", default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<Concurrency>,
 }
 
 /// The loads that ran at the same time as one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AtOnce {
-    /// Loads of the same number ran side by side.
+pub struct Concurrency {
+    /// Loads with the same group number ran side by side.
     pub group: u32,
     /// Start of the measured window on the clock of the group; 0 if unknown.
     #[serde(default)]
@@ -70,9 +71,9 @@ pub struct AtOnce {
     pub is_sum: bool,
 }
 
-/// Loads that share at least this part of the longer measured window ran at the same time, so their
-/// rates add up.
-const OVERLAP: f64 = 0.9;
+/// Minimum overlap of loads that count as concurrent, as a share of the longer measured window.
+/// Their rates then add up.
+const MIN_OVERLAP: f64 = 0.9;
 
 /// Redundant figures of a source. They are shown or compared with others, but never used in a
 /// computation.
@@ -121,7 +122,7 @@ pub struct Load {
 
 /// Operations of one kind over the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Flow {
+pub struct IoStats {
     /// Operations completed.
     pub operations: Option<u64>,
     /// Bytes transferred.
@@ -140,22 +141,22 @@ pub struct Flow {
     pub schedule_delay: Option<Latency>,
 }
 
-impl Flow {
+impl IoStats {
     /// The waiting time of a user: response time if paced, latency otherwise.
-    pub fn waited(&self) -> Option<&Latency> {
+    pub fn user_latency(&self) -> Option<&Latency> {
         self.response.as_ref().or(self.latency.as_ref())
     }
 }
 
 /// One thread or target of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PartFlow {
+pub struct BreakdownEntry {
     /// Thread and target, as the source names them.
     pub name: String,
     /// Its direction; absent: all together.
     pub direction: Option<crate::direction::Direction>,
     /// Operations, bytes and latencies.
-    pub flow: Flow,
+    pub flow: IoStats,
 }
 
 /// The known parts of a distribution of times, in nanoseconds.
@@ -235,7 +236,7 @@ impl CoreShare {
 
 /// The cost of issuing the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Generator {
+pub struct GeneratorCost {
     /// Share of the time in which the busiest worker ran on a processor, from 0 to 1.
     pub busiest_worker: f64,
     /// Processor time of all workers, in processors.
@@ -266,8 +267,8 @@ pub struct Second {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostSample>,
     /// Bytes that all jobs of the step transferred in it.
-    #[serde(default)]
-    pub moved: Bytes,
+    #[serde(rename = "moved", default)]
+    pub bytes_transferred: Bytes,
 }
 
 /// One interval of a load.
@@ -301,17 +302,21 @@ impl SeriesPoint {
 
 impl Observation {
     /// The measurements of job `job` in step `step`; `None` if there are none. The series has the
-    /// plan's finest whole-job grid of at least 100 ms.
+    /// finest grid of at least 100 ms that the plan records for whole jobs.
     pub fn from_results(results: &Results, step: usize, job: usize) -> Option<Observation> {
         let step_results = results.steps.get(step)?;
         let job_results = step_results.jobs.get(job)?;
-        let planned = results.plan.steps.get(step)?.jobs.get(job)?;
+        let planned_job = results.plan.steps.get(step)?.jobs.get(job)?;
         let measured = job_results.measured();
         if measured == Nanos(0) || job_results.operations() == 0 {
             return None;
         }
         let directions = job_results.directions();
-        let flows = directions.map(|results| results.as_ref().and_then(|results| flow(results, measured)));
+        let stats = directions.map(|results| {
+            results
+                .as_ref()
+                .and_then(|results| summarize_direction(results, measured))
+        });
         let total = sum_directions(directions);
         let usage = job_results.usage();
         let busiest = job_results.workers.iter().map(|worker| worker.usage.cpu().0).max();
@@ -324,26 +329,26 @@ impl Observation {
                     .workers
                     .iter()
                     .any(|worker| worker.engine.kind == EngineKind::Null),
-                ..Load::from_job(&results.plan, planned)
+                ..Load::from_job(&results.plan, planned_job)
             },
             measured_ns: Some(measured),
-            directions: flows,
-            total: flow(&total, measured)?,
-            parts: Vec::new(),
-            cores: cores(step_results),
-            generator: Some(Generator {
+            directions: stats,
+            total: summarize_direction(&total, measured)?,
+            breakdown: Vec::new(),
+            cores: core_shares(step_results),
+            generator: Some(GeneratorCost {
                 busiest_worker: busiest.unwrap_or(0) as f64 / measured.0 as f64,
                 processors: usage.cpu().0 as f64 / measured.0 as f64,
                 ceiling_iops: None,
             }),
-            device: device(step_results),
-            series: series(job_results),
-            seconds: seconds(step_results, job_results),
+            device: first_device_stats(step_results),
+            series: collect_series(job_results),
+            seconds: collect_seconds(step_results, job_results),
             errors: Some(total.errors),
             stated: StatedFigures::default(),
-            at_once: planned.after.is_empty().then(|| AtOnce {
+            concurrency: planned_job.after.is_empty().then(|| Concurrency {
                 group: step as u32,
-                start_ns: planned.phases.start_delay.low_ns + planned.phases.warm_up_ns,
+                start_ns: planned_job.phases.start_delay.low_ns + planned_job.phases.warm_up_ns,
                 is_sum: false,
             }),
         })
@@ -352,8 +357,8 @@ impl Observation {
     /// Every job of every step that measured something, in order.
     pub fn all(results: &Results) -> Vec<Observation> {
         let jobs = results.steps.iter().enumerate();
-        jobs.flat_map(|(step, job_results)| {
-            (0..job_results.jobs.len()).filter_map(move |job| Observation::from_results(results, step, job))
+        jobs.flat_map(|(step, step_results)| {
+            (0..step_results.jobs.len()).filter_map(move |job| Observation::from_results(results, step, job))
         })
         .collect()
     }
@@ -361,8 +366,8 @@ impl Observation {
     /// True if another load of the same source ran at the same time, so that their rates add up:
     /// both are in one group and share 90 % of the longer measured window. Sums of loads do not
     /// count.
-    pub fn ran_with(&self, other: &Observation) -> bool {
-        let (Some(ours), Some(theirs)) = (self.at_once, other.at_once) else {
+    pub fn is_concurrent_with(&self, other: &Observation) -> bool {
+        let (Some(ours), Some(theirs)) = (self.concurrency, other.concurrency) else {
             return false;
         };
         let (Some(our_time), Some(their_time)) = (self.measured_ns, other.measured_ns) else {
@@ -372,7 +377,10 @@ impl Observation {
         let end = (ours.start_ns + our_time).min(theirs.start_ns + their_time);
         let shared = end.since(ours.start_ns.max(theirs.start_ns));
         let longer = our_time.max(their_time);
-        ours.group == theirs.group && !ours.is_sum && !theirs.is_sum && shared.as_secs() >= OVERLAP * longer.as_secs()
+        ours.group == theirs.group
+            && !ours.is_sum
+            && !theirs.is_sum
+            && shared.as_secs() >= MIN_OVERLAP * longer.as_secs()
     }
 
     /// Average number of operations in flight by Little's law (1961): rate × mean latency. Absent
@@ -464,7 +472,7 @@ pub fn rate_iops(job: &Job) -> Option<f64> {
     streams.map(target_rate).sum()
 }
 
-/// The target rate of a stream; absent without a target rate.
+/// The target rate of a stream in operations per second; absent if it is unpaced.
 pub fn target_rate(stream: &Stream) -> Option<f64> {
     let operations = |rate: &Rate| operations_per_second(stream, rate);
     match &stream.pacing {
@@ -484,21 +492,21 @@ fn operations_per_second(stream: &Stream, rate: &Rate) -> Option<f64> {
     }
 }
 
-fn flow(job_results: &DirectionResults, measured: Nanos) -> Option<Flow> {
+fn summarize_direction(results: &DirectionResults, measured: Nanos) -> Option<IoStats> {
     let seconds = measured.as_secs();
-    (job_results.operations > 0).then(|| Flow {
-        operations: Some(job_results.operations),
-        bytes: Some(job_results.bytes),
-        iops: Some(job_results.operations as f64 / seconds),
-        bytes_per_sec: Some(job_results.bytes.0 as f64 / seconds),
+    (results.operations > 0).then(|| IoStats {
+        operations: Some(results.operations),
+        bytes: Some(results.bytes),
+        iops: Some(results.operations as f64 / seconds),
+        bytes_per_sec: Some(results.bytes.0 as f64 / seconds),
         iops_deviation: None,
-        latency: Latency::from_histogram(&job_results.total),
-        response: job_results.response.as_ref().and_then(Latency::from_histogram),
-        schedule_delay: job_results.schedule_delay.as_ref().and_then(Latency::from_histogram),
+        latency: Latency::from_histogram(&results.total),
+        response: results.response.as_ref().and_then(Latency::from_histogram),
+        schedule_delay: results.schedule_delay.as_ref().and_then(Latency::from_histogram),
     })
 }
 
-fn cores(step: &StepResults) -> Vec<CoreShare> {
+fn core_shares(step: &StepResults) -> Vec<CoreShare> {
     if step.observed_ns == Nanos(0) {
         return Vec::new();
     }
@@ -509,32 +517,32 @@ fn cores(step: &StepResults) -> Vec<CoreShare> {
 }
 
 /// The seconds of a job, each with the samples that cover its middle.
-fn seconds(step: &StepResults, job: &JobResults) -> Vec<Second> {
+fn collect_seconds(step: &StepResults, job: &JobResults) -> Vec<Second> {
     let mut samples: Vec<&HostSample> = step.samples.iter().collect();
     samples.sort_by_key(|sample| sample.start_ns);
-    let hosts = 1 + samples.iter().map(|sample| sample.host).max().unwrap_or(0) as usize;
+    let host_count = 1 + samples.iter().map(|sample| sample.host).max().unwrap_or(0) as usize;
     let second = |facts: &IntervalFacts| {
         let middle = facts.start_ns + Nanos(facts.length_ns.0 / 2);
-        let begun = samples.partition_point(|sample| sample.start_ns <= middle);
-        let candidates = samples[begun.saturating_sub(hosts)..begun].iter();
+        let started_count = samples.partition_point(|sample| sample.start_ns <= middle);
+        let candidates = samples[started_count.saturating_sub(host_count)..started_count].iter();
         let covering = candidates.filter(|sample| middle < sample.start_ns + sample.length_ns);
         Second {
             facts: *facts,
             hosts: covering.map(|sample| (*sample).clone()).collect(),
-            moved: Bytes(step.jobs.iter().map(|job| moved(job, facts)).sum()),
+            bytes_transferred: Bytes(step.jobs.iter().map(|job| bytes_transferred(job, facts)).sum()),
         }
     };
     job.seconds.iter().map(second).collect()
 }
 
 /// Bytes that a job moved in an interval, from its finest series.
-fn moved(job: &JobResults, within: &IntervalFacts) -> u64 {
+fn bytes_transferred(job: &JobResults, interval: &IntervalFacts) -> u64 {
     let whole_job = job.series.iter().filter(|series| series.source.is_none());
     let Some(series) = whole_job.min_by_key(|series| series.length_ns) else {
         return 0;
     };
     let index = |time: Nanos| ((time.0 + series.length_ns.0 / 2) / series.length_ns.0.max(1)) as usize;
-    let (start, end) = (index(within.start_ns), index(within.start_ns + within.length_ns));
+    let (start, end) = (index(interval.start_ns), index(interval.start_ns + interval.length_ns));
     let directions = series.points.iter();
     let points = directions.flat_map(|(_, points)| points.get(start..end.min(points.len())).unwrap_or_default());
     points.map(|point| point.bytes).sum()
@@ -542,7 +550,7 @@ fn moved(job: &JobResults, within: &IntervalFacts) -> u64 {
 
 /// The first device under the targets of the step, which programs address. Devices below it count
 /// the same I/O again.
-fn device(step: &StepResults) -> Option<DeviceView> {
+fn first_device_stats(step: &StepResults) -> Option<DeviceView> {
     let window = step.observed_ns;
     let device = &step.devices_measured.first()?.counters;
     let seconds = window.as_secs();
@@ -554,11 +562,11 @@ fn device(step: &StepResults) -> Option<DeviceView> {
     })
 }
 
-fn series(job: &JobResults) -> Vec<SeriesPoint> {
-    const FINEST_GRID: Nanos = Nanos(100_000_000);
+fn collect_series(job: &JobResults) -> Vec<SeriesPoint> {
+    const MIN_INTERVAL: Nanos = Nanos(100_000_000);
     let job_series = job.series.iter().filter(|series| series.source.is_none());
     let Some(series) = job_series
-        .filter(|series| series.length_ns >= FINEST_GRID)
+        .filter(|series| series.length_ns >= MIN_INTERVAL)
         .min_by_key(|series| series.length_ns)
     else {
         return Vec::new();
@@ -572,7 +580,7 @@ fn series(job: &JobResults) -> Vec<SeriesPoint> {
         let operations = [
             directions[0].operations, directions[1].operations, directions[2].operations,
         ];
-        let all: u64 = operations.iter().sum();
+        let operation_count: u64 = operations.iter().sum();
         let latency: u64 = directions.iter().map(|point| point.latency_ns).sum();
         let start = Nanos(series.length_ns.0 * number as u64);
         SeriesPoint {
@@ -580,7 +588,7 @@ fn series(job: &JobResults) -> Vec<SeriesPoint> {
             length_ns: series.length_ns.min(measured.since(start)),
             operations,
             bytes: [directions[0].bytes, directions[1].bytes, directions[2].bytes],
-            mean_ns: (all > 0).then(|| latency as f64 / all as f64),
+            mean_ns: (operation_count > 0).then(|| latency as f64 / operation_count as f64),
             p99_ns: None,
         }
     };

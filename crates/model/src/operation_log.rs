@@ -74,10 +74,10 @@ impl LoggedOperation {
 }
 
 fn direction(word: &str) -> Option<Option<Direction>> {
-    let found = Direction::ALL.into_iter().find(|direction| direction.word() == word);
+    let direction = Direction::ALL.into_iter().find(|direction| direction.word() == word);
     match word {
         "flush" => Some(None),
-        _ => found.map(Some),
+        _ => direction.map(Some),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Due times of a paced stream, independent of when operations complete.
 
 use crate::draws::{Draws, Purpose};
-use crate::plan::{CatchUp, Process, Rate, RateCourse, RateUnit};
+use crate::plan::{CatchUp, Process, Rate, RateProfile, RateUnit};
 use crate::units::Nanos;
 
 /// The state of a schedule. Due times are absolute: operations due during a stall keep their due
@@ -13,7 +13,7 @@ pub struct Schedule {
     /// When the next operation is due, at a constant rate.
     due: Nanos,
     /// The start, and how the rate varies afterwards.
-    course: Option<Box<(Nanos, RateCourse)>>,
+    rate_profile: Option<Box<(Nanos, RateProfile)>>,
     /// Fraction of a nanosecond beyond `due`, in units of 1/`rate.amount`.
     remainder: u64,
     /// Operations dropped because the schedule was too far behind.
@@ -30,7 +30,7 @@ impl Schedule {
             rate,
             purpose,
             due: start + rate.phase_ns,
-            course: None,
+            rate_profile: None,
             remainder: 0,
             dropped: 0,
             last_length: 0,
@@ -42,9 +42,9 @@ impl Schedule {
     }
 
     /// The same schedule, with a rate that varies from `start` on.
-    pub fn with_course(self, start: Nanos, course: Option<&RateCourse>) -> Schedule {
+    pub fn with_rate_profile(self, start: Nanos, profile: Option<&RateProfile>) -> Schedule {
         Schedule {
-            course: course.map(|course| Box::new((start, course.clone()))),
+            rate_profile: profile.map(|profile| Box::new((start, profile.clone()))),
             ..self
         }
     }
@@ -52,9 +52,9 @@ impl Schedule {
     /// When the next operation is due.
     #[inline(always)]
     pub fn due(&self) -> Nanos {
-        match self.course.as_deref() {
+        match self.rate_profile.as_deref() {
             None => self.due,
-            Some((start, course)) => *start + stretched(course, self.due.since(*start)),
+            Some((start, profile)) => *start + stretch(profile, self.due.since(*start)),
         }
     }
 
@@ -84,7 +84,7 @@ impl Schedule {
     /// distributed.
     fn add_random_gap(&mut self, draws: &mut Draws, units: u64) {
         let mean = units as f64 * self.rate.per_ns.0 as f64 / self.rate.amount.max(1) as f64;
-        let drawn = draws.unit(self.purpose);
+        let drawn = draws.next_f64(self.purpose);
         let gap = match self.rate.process {
             Process::Uniform => 2.0 * drawn * mean,
             Process::Linear | Process::Poisson => -libm::log(1.0 - drawn) * mean,
@@ -119,9 +119,9 @@ impl Schedule {
         if self.due() >= end {
             return 0;
         }
-        let end = match self.course.as_deref() {
+        let end = match self.rate_profile.as_deref() {
             None => end,
-            Some((start, course)) => *start + shrunk(course, end.since(*start)),
+            Some((start, profile)) => *start + shrink(profile, end.since(*start)),
         };
         let units = match self.rate.unit {
             RateUnit::Operations => 1,
@@ -134,11 +134,11 @@ impl Schedule {
 
 /// Converts the due time `even` of a constant rate to the time when the varying rate has produced
 /// as many operations. Within a span without operations, that is the end of the span.
-fn stretched(course: &RateCourse, even: Nanos) -> Nanos {
-    let period: u64 = course.spans.iter().map(|span| span.length_ns.0).sum();
+fn stretch(profile: &RateProfile, even: Nanos) -> Nanos {
+    let period: u64 = profile.spans.iter().map(|span| span.length_ns.0).sum();
     let (rounds, mut rest) = (even.0 / period, (even.0 % period) as f64);
     let mut time = rounds * period;
-    for span in &course.spans {
+    for span in &profile.spans {
         let (length, factor) = (span.length_ns.0, span.percent / 100.0);
         let share = length as f64 * factor;
         // Tolerate half a nanosecond of rounding.
@@ -150,18 +150,18 @@ fn stretched(course: &RateCourse, even: Nanos) -> Nanos {
         time += length;
     }
     const SECOND: u64 = 1_000_000_000;
-    Nanos(if course.at_once { time - time % SECOND } else { time })
+    Nanos(if profile.at_once { time - time % SECOND } else { time })
 }
 
-/// The reverse of [`stretched`].
-fn shrunk(course: &RateCourse, time: Nanos) -> Nanos {
-    let period: u64 = course.spans.iter().map(|span| span.length_ns.0).sum();
+/// The reverse of [`stretch`].
+fn shrink(profile: &RateProfile, time: Nanos) -> Nanos {
+    let period: u64 = profile.spans.iter().map(|span| span.length_ns.0).sum();
     let mut rest = time.0 % period;
     let mut even = (time.0 - rest) as f64;
-    for span in &course.spans {
-        let part = rest.min(span.length_ns.0);
-        even += part as f64 * span.percent / 100.0;
-        rest -= part;
+    for span in &profile.spans {
+        let within_span = rest.min(span.length_ns.0);
+        even += within_span as f64 * span.percent / 100.0;
+        rest -= within_span;
     }
     Nanos(even as u64)
 }
@@ -169,7 +169,7 @@ fn shrunk(course: &RateCourse, time: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::DrawsForm;
+    use crate::draws::GeneratorChoice;
     use crate::plan::RateSpan;
 
     /// As in a recorded Vdbench run with `iorate=(100,1,300,1,0,1)`: 100 operations in the first
@@ -185,21 +185,21 @@ mod tests {
             (Process::Linear, false),
             (Process::Poisson, false),
         ] {
-            let course = RateCourse {
+            let profile = RateProfile {
                 spans: vec![span(75.0), span(225.0), span(0.0)],
                 at_once,
             };
-            assert!(course.is_valid());
+            assert!(profile.is_valid());
             let rate = Rate {
                 process,
                 amount: 400,
                 per_ns: Nanos::secs(3),
                 ..Rate::iops(0)
             };
-            let mut draws = DrawsForm::Native { seed: 5 }.start();
+            let mut draws = GeneratorChoice::Native { seed: 5 }.start();
             let start = Nanos(700);
             let mut schedule = Schedule::new(rate, start, Purpose::GapRead, &mut draws);
-            schedule = schedule.with_course(start, Some(&course));
+            schedule = schedule.with_rate_profile(start, Some(&profile));
             assert!(process != Process::Linear || schedule.overdue(start + Nanos::secs(1)) == 101);
             let mut counts = [0_u32; 6];
             let mut last = start;
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_linear_schedule_does_not_drift() {
-        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 1 }.start();
         for amount in [1, 3, 7, 1_000, 4_000, 49_999, 3_000_000] {
             let mut schedule = Schedule::new(Rate::iops(amount), Nanos(500), Purpose::GapRead, &mut draws);
             for _ in 0..amount * 3 {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn shares_of_a_total_interleave_and_add_up() {
-        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 1 }.start();
         let total = Rate::iops(1000);
         let mut due: Vec<u64> = Vec::new();
         for worker in 0..3 {
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn bytes_are_paced_by_their_number() {
-        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 1 }.start();
         let mut schedule = Schedule::new(Rate::bytes(1 << 20), Nanos(0), Purpose::GapRead, &mut draws);
         schedule.advance(1 << 19, &mut draws);
         assert_eq!(schedule.due(), Nanos::millis(500));
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_have_the_right_mean_and_spread() {
-        let mut draws = DrawsForm::Native { seed: 7 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 7 }.start();
         let rate = Rate {
             process: Process::Poisson,
             ..Rate::iops(1000)
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_capped_backlog_is_dropped_and_counted() {
-        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 1 }.start();
         let rate = Rate {
             catch_up: CatchUp::Within(Nanos::millis(10)),
             ..Rate::iops(1000)

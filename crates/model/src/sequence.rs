@@ -11,7 +11,7 @@ use crate::access::{
 use crate::block_size::BlockSizes;
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
-use crate::mix::{Independent, Mix, MixCursor, MixRule};
+use crate::mix::{IndependentMix, Mix, MixCursor, MixRule};
 use crate::plan::Pattern;
 
 /// An operation to issue.
@@ -36,7 +36,7 @@ impl Operation {
 
 /// Operations planned ahead of their time.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct PlannedOperations {
     operations: [Operation; AHEAD],
     next: usize,
     end: usize,
@@ -47,9 +47,9 @@ pub struct Planned {
 /// Operations that may be planned ahead.
 const AHEAD: usize = 32;
 
-impl Default for Planned {
+impl Default for PlannedOperations {
     fn default() -> Self {
-        Planned {
+        PlannedOperations {
             operations: [Operation::NONE; AHEAD],
             next: 0,
             end: 0,
@@ -64,7 +64,7 @@ pub fn effective_ranges(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> 
     let Some(direction) = Direction::ALL.into_iter().find(|direction| mix.includes(*direction)) else {
         return Vec::new();
     };
-    let placement = match pattern.access.get(usize::from(pattern.access_of[direction])) {
+    let placement = match pattern.access.get(usize::from(pattern.access_index[direction])) {
         Some(Access::Random { placement }) => placement,
         Some(Access::Mixed(mixed)) => &mixed.placement,
         Some(Access::Every(every)) => &every.placement,
@@ -92,7 +92,7 @@ pub struct Sequence {
     /// End of the area, from the start of the target.
     end: u64,
     last: Operation,
-    planned: Planned,
+    planned: PlannedOperations,
     /// The number of operations that may be planned ahead without changing them.
     ahead: usize,
     /// Plan only the operations that are taken, because others draw from the same generator in
@@ -101,7 +101,7 @@ pub struct Sequence {
     /// The next operation is a write, regardless of the mix: there is no data to read yet.
     begins_with_write: bool,
     /// The constant length and the independent mix, if there are such.
-    fixed: Option<(u32, Independent)>,
+    fixed: Option<(u32, IndependentMix)>,
 }
 
 impl Sequence {
@@ -116,7 +116,7 @@ impl Sequence {
             walks: false,
             end: 0,
             last: Operation::NONE,
-            planned: Planned::default(),
+            planned: PlannedOperations::default(),
             ahead: 0,
             only_taken: false,
             begins_with_write: false,
@@ -162,12 +162,12 @@ impl Sequence {
             )
         };
         let ahead = if cursors.iter().any(must_wait) { 1 } else { AHEAD };
-        let only_taken = matches!(draws, Draws::Single(_));
+        let only_taken = matches!(draws, Draws::DiskSpd(_));
         Ok(Sequence {
             fixed: fixed(&mix, pattern, only_taken),
             mix,
             cursors,
-            cursor_of: pattern.access_of,
+            cursor_of: pattern.access_index,
             sizes: pattern.sizes.clone(),
             sizes_by_seq_rand: pattern.sizes_by_seq_rand,
             walks: pattern
@@ -176,7 +176,7 @@ impl Sequence {
                 .all(|access| matches!(access, Access::Sequential(_))),
             end: base + length,
             last: Operation::NONE,
-            planned: Planned::default(),
+            planned: PlannedOperations::default(),
             ahead,
             only_taken,
             begins_with_write,
@@ -244,7 +244,7 @@ impl Sequence {
         let count = match (&mut self.cursors[..], choice) {
             ([Cursor::Uniform(cursor)], _) => cursor.fill(draws, length, offsets).then_some(count)?,
             // A direction is drawn even for the operation that finds the pass over.
-            ([Cursor::Placed(PlacementCursor::Once(cursor))], Independent::Only(_)) => {
+            ([Cursor::Placed(PlacementCursor::Once(cursor))], IndependentMix::Only(_)) => {
                 cursor.fill(draws, length, offsets)?
             }
             _ => return None,
@@ -255,8 +255,8 @@ impl Sequence {
             planned.iter_mut().for_each(|operation| operation.length = length);
         }
         match choice {
-            Independent::Only(direction) if planned[0].direction == direction => {}
-            Independent::Only(direction) => {
+            IndependentMix::Only(direction) if planned[0].direction == direction => {}
+            IndependentMix::Only(direction) => {
                 planned.iter_mut().for_each(|operation| operation.direction = direction);
             }
             choice => planned[..count]
@@ -351,10 +351,10 @@ impl Sequence {
 
 /// The constant length and the independent mix, if there are such. With a single generator,
 /// directions depend on their order among the other draws.
-fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32, Independent)> {
+fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32, IndependentMix)> {
     let choice = mix
         .independent()
-        .filter(|choice| !one_generator || matches!(choice, Independent::Only(_)))?;
+        .filter(|choice| !one_generator || matches!(choice, IndependentMix::Only(_)))?;
     let BlockSizes::Fixed { size } = pattern.sizes.read else {
         return None;
     };

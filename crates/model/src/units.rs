@@ -130,17 +130,17 @@ impl fmt::Display for Nanos {
         let nanos = self.0;
         let text = match nanos {
             0..1_000 => format!("{nanos} ns"),
-            1_000..1_000_000 => scaled(nanos, 1e3, "us"),
-            1_000_000..1_000_000_000 => scaled(nanos, 1e6, "ms"),
+            1_000..1_000_000 => format_scaled(nanos, 1e3, "us"),
+            1_000_000..1_000_000_000 => format_scaled(nanos, 1e6, "ms"),
             _ if nanos.is_multiple_of(3_600_000_000_000) => format!("{} h", nanos / 3_600_000_000_000),
             _ if nanos.is_multiple_of(60_000_000_000) => format!("{} min", nanos / 60_000_000_000),
-            _ => scaled(nanos, 1e9, "s"),
+            _ => format_scaled(nanos, 1e9, "s"),
         };
         out.pad(&text)
     }
 }
 
-fn scaled(nanos: u64, unit: f64, name: &str) -> String {
+fn format_scaled(nanos: u64, unit: f64, name: &str) -> String {
     let value = nanos as f64 / unit;
     let decimals = match value {
         v if v >= 100.0 => 0,

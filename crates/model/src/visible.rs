@@ -9,32 +9,32 @@ pub const MAX_EXCERPT: usize = 60;
 /// Replaces every control character and direction mark by an escape such as `\u001b`, which JSON
 /// and TOML decode.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    escaped(text, is_hidden)
+    escape(text, is_hidden)
 }
 
 /// Like [`visible`], but keeps line ends and tabs.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |letter| is_hidden(letter) && !matches!(letter, '\n' | '\t'))
+    escape(text, |letter| is_hidden(letter) && !matches!(letter, '\n' | '\t'))
 }
 
 /// Escapes only control characters, and keeps those that lay out a report: line ends, tabs and the
 /// return to the start of a line. All printable text stays as in the other tool's report.
 pub fn visible_report(text: &str) -> Cow<'_, str> {
-    escaped(text, |letter| {
+    escape(text, |letter| {
         letter.is_control() && !matches!(letter, '\n' | '\t' | '\r')
     })
 }
 
 /// Shortens a text to one line of at most [`MAX_EXCERPT`] characters, to quote in a message.
 pub fn excerpt(text: &str) -> String {
-    let mut shown: String = text.chars().take(MAX_EXCERPT).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
+    let mut excerpt: String = text.chars().take(MAX_EXCERPT).collect();
+    if excerpt.len() < text.len() {
+        excerpt.push('…');
     }
-    visible(&shown).into_owned()
+    visible(&excerpt).into_owned()
 }
 
-fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }

@@ -242,7 +242,7 @@ fn format_number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::diagnosis::{Answer, Remark};
+    use model::diagnosis::{Answer, DiagnosisNote};
 
     #[test]
     fn text_contains_every_part() {
@@ -268,7 +268,7 @@ mod tests {
                     source: "catalogue".into(),
                     ..LayerUse::default()
                 }],
-                also: vec![Remark {
+                also: vec![DiagnosisNote {
                     rule: "D-ABOVE-LIMIT".into(),
                     what: "a cache or credits".into(),
                 }],

@@ -4,7 +4,7 @@ use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::environment::TargetFacts;
 use model::mix::Mix;
-use model::plan::{Depth, Job, Pacing, Plan, PresetUse, Stream, Target, TargetKind, WriteThrough};
+use model::plan::{DepthScope, Job, Pacing, Plan, PresetUse, Stream, Target, TargetKind, WriteThrough};
 use model::{Bytes, Direction, Nanos, visible};
 
 use crate::numbers::{pluralize, rate};
@@ -47,7 +47,7 @@ fn describe_kind(stream: &Stream) -> String {
     let present = |direction: &Direction| stream.mix.includes(*direction);
     let first = Direction::ALL.into_iter().find(present).unwrap_or(Direction::Read);
     let sizes = describe_sizes(&stream.pattern.sizes[first]);
-    let index = usize::from(stream.pattern.access_of[first]);
+    let index = usize::from(stream.pattern.access_index[first]);
     let pattern = stream
         .pattern
         .access
@@ -139,8 +139,10 @@ pub fn load(job: &Job) -> String {
         (false, _) => (job.depth(), " in all"),
     };
     let targets = match first.depth {
-        Depth::PerStream if has_equal_slots && first.streams.len() > 1 => format!(", {} targets", first.streams.len()),
-        Depth::PerStream | Depth::Shared { .. } | Depth::PerTarget { .. } => String::new(),
+        DepthScope::PerStream if has_equal_slots && first.streams.len() > 1 => {
+            format!(", {} targets", first.streams.len())
+        }
+        DepthScope::PerStream | DepthScope::Shared { .. } | DepthScope::PerTarget { .. } => String::new(),
     };
     let operations = pluralize(operations, "operation");
     let load = format!(

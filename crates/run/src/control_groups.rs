@@ -24,11 +24,11 @@ pub(crate) struct ControlGroups {
     hierarchy: Option<Hierarchy>,
     /// Whether all workers have the same group.
     common: bool,
-    created: Mutex<Created>,
+    created: Mutex<CreatedGroups>,
 }
 
 #[derive(Debug, Default)]
-struct Created {
+struct CreatedGroups {
     groups: Vec<PathBuf>,
     /// The previous group of the whole process.
     before: Option<PathBuf>,
@@ -90,8 +90,8 @@ impl ControlGroups {
             .flatten();
         ControlGroups {
             hierarchy: mounts.as_deref().and_then(Hierarchy::parse),
-            common: groups.all(|other| Some(other) == first),
-            created: Mutex::new(Created::default()),
+            common: groups.all(|group| Some(group) == first),
+            created: Mutex::new(CreatedGroups::default()),
         }
     }
 
@@ -114,8 +114,8 @@ impl ControlGroups {
             return Err(unsupported("control groups are not mounted".into(), help));
         };
         let below = Path::new(path.trim_start_matches('/'));
-        let named = |part: Component<'_>| matches!(part, Component::Normal(_));
-        if !below.components().all(named) {
+        let is_normal = |component: Component<'_>| matches!(component, Component::Normal(_));
+        if !below.components().all(is_normal) {
             return Err(unsupported(
                 format!("the control group `{path}` has `.` or `..` in its name"),
                 "specify its path relative to the cgroup mount point",

@@ -47,7 +47,7 @@ fn count_for_worker(worker: &Worker) -> u64 {
 
 /// A target is opened again for each I/O priority of its operations.
 fn count_for_stream(stream: &Stream) -> u64 {
-    let ways = 1 + stream.priorities.len() as u64;
+    let ways = 1 + stream.priority_rules.len() as u64;
     let open = match &stream.target {
         StreamTarget::One { .. } => 1,
         StreamTarget::Files {

@@ -23,7 +23,7 @@ pub enum RunError {
     Setup(Vec<WorkerFault>),
     /// Hosts of a fleet cannot take part, or were lost before anything was measured.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Hosts(Vec<HostFault>),
+    Hosts(Vec<HostError>),
     /// The user or the system asked to stop before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
@@ -36,20 +36,20 @@ pub struct WorkerFault {
     pub job: usize,
     /// Number of the worker in its job.
     pub worker: usize,
-    /// Why.
+    /// Why the worker could not start.
     pub why: SetupError,
 }
 
 /// The failure of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostFault {
+pub struct HostError {
     /// Name and rank.
     pub host: String,
     /// The reason, in a sentence.
     pub why: String,
 }
 
-impl std::fmt::Display for HostFault {
+impl std::fmt::Display for HostError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.host, self.why)
     }

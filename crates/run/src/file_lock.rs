@@ -107,10 +107,10 @@ mod tests {
         let lock = Arc::new(FileLock::default());
         lock.acquire(false);
         lock.acquire(false);
-        let other = Arc::clone(&lock);
+        let shared_lock = Arc::clone(&lock);
         let waiting = std::thread::spawn(move || {
-            other.acquire(true);
-            other.release(true);
+            shared_lock.acquire(true);
+            shared_lock.release(true);
         });
         // The thread cannot acquire the lock, and so cannot end, until both shared holders have
         // released it.

@@ -49,12 +49,12 @@ impl Share {
     /// and a busy machine would slow all streams.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
-        let others =
+        let other_operations =
             u128::from(self.common.operations.load(Ordering::Relaxed)).saturating_sub(self.own_operations.into());
         let weight = u128::from(self.plan.weight);
         let other_weights = u128::from(self.common.weight.load(Ordering::Relaxed)).saturating_sub(weight);
-        let lead = (others / 128).min(MAX_LEAD * other_weights);
-        u128::from(self.own_operations) * other_weights > weight * (others + 1 + lead)
+        let lead = (other_operations / 128).min(MAX_LEAD * other_weights);
+        u128::from(self.own_operations) * other_weights > weight * (other_operations + 1 + lead)
     }
 
     /// Counts an operation of the stream.

@@ -24,7 +24,7 @@ type SeriesKey = (usize, Option<(u32, u32)>);
 /// Everything received from the workers of one job so far.
 #[derive(Debug)]
 pub(crate) struct Gather {
-    workers: Vec<Received>,
+    workers: Vec<WorkerData>,
     /// Recorders that were received and not yet returned.
     held: Vec<(usize, Box<Recorder>)>,
     grids: Vec<Grid>,
@@ -52,7 +52,7 @@ struct TargetGroups {
 
 /// The data received from a worker.
 #[derive(Debug)]
-struct Received {
+struct WorkerData {
     inbox: Option<Inbox>,
     keys: Vec<CellKey>,
     cells: Vec<CellTotal>,
@@ -129,7 +129,7 @@ pub(crate) struct WorkerTotals {
 impl Gather {
     /// A gatherer for the workers of a job. `length` is the interval of recorder exchanges.
     pub(crate) fn new(plan: &Job, grids: &[Grid], length: Nanos) -> Gather {
-        let received = |worker: usize| Received {
+        let received = |worker: usize| WorkerData {
             inbox: None,
             keys: Vec::new(),
             cells: Vec::new(),
@@ -601,10 +601,10 @@ impl CellTotal {
     }
 }
 
-impl Received {
+impl WorkerData {
     /// A copy without the inbox and the windows.
-    fn copy(&self) -> Received {
-        Received {
+    fn copy(&self) -> WorkerData {
+        WorkerData {
             inbox: None,
             keys: self.keys.clone(),
             cells: self.cells.clone(),

@@ -173,7 +173,7 @@ impl<L: Line> LineLog<L> {
     }
 
     /// How often a worker had to wait for room for its line.
-    pub(crate) fn waits(&self) -> u64 {
+    pub(crate) fn wait_count(&self) -> u64 {
         self.shared.waits.load(Ordering::Relaxed)
     }
 }
@@ -228,7 +228,7 @@ fn open(
     refuse_target(sys::facts::read_identity(path))?;
     let file = match appends {
         true => sys::file::open_to_write(OpenOptions::new().create(true).append(true), path, true)?,
-        false => open_found(path, inspect(path, log_format, permissions)?)?,
+        false => open_existing(path, inspect(path, log_format, permissions)?)?,
     };
     let identity = sys::facts::open_file_identity(&file);
     refuse_target(identity)?;
@@ -251,7 +251,7 @@ fn open(
 
 /// What the path of a log is, before the log is opened.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum ExistingFile {
     Nothing,
     /// A file that the log may replace.
     File(Option<Identity>),
@@ -261,7 +261,7 @@ pub(crate) enum Found {
 
 /// Refuses a log that would replace a file which is not such a log. A job file of someone else
 /// could otherwise destroy any file of its user.
-pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io::Result<Found> {
+pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io::Result<ExistingFile> {
     let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
     // `/dev/stdout` is a link to a pipe or a terminal.
     let leads_to_file = path.metadata().map_or(true, |meta| meta.is_file());
@@ -269,13 +269,13 @@ pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permiss
         return Err(io::Error::other("it is a symbolic link"));
     }
     let Ok(meta) = path.metadata() else {
-        return Ok(Found::Nothing);
+        return Ok(ExistingFile::Nothing);
     };
     if !meta.is_file() {
-        return Ok(Found::Other);
+        return Ok(ExistingFile::Other);
     }
     if meta.len() == 0 || permissions.may_replace(path) {
-        return Ok(Found::File(sys::facts::read_identity(path)));
+        return Ok(ExistingFile::File(sys::facts::read_identity(path)));
     }
     let header = log_format.header.as_bytes();
     let mut start = Vec::new();
@@ -283,7 +283,7 @@ pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permiss
     let identity = sys::facts::open_file_identity(&file);
     file.take(header.len() as u64).read_to_end(&mut start)?;
     match start == header {
-        true => Ok(Found::File(identity)),
+        true => Ok(ExistingFile::File(identity)),
         false => Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
             format!("it exists and is not an {}", log_format.name),
@@ -293,14 +293,16 @@ pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permiss
 
 /// Opens what [`inspect`] found, and nothing that has replaced it since: another user could put a
 /// link to any file there.
-fn open_found(path: &Path, found: Found) -> io::Result<File> {
+fn open_existing(path: &Path, existing: ExistingFile) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(matches!(found, Found::Nothing));
-    let file = sys::file::open_to_write(&mut options, path, matches!(found, Found::Other))?;
-    let is_same = match found {
-        Found::Nothing => true,
-        Found::File(identity) => sys::facts::open_file_identity(&file) == identity,
-        Found::Other => !file.metadata()?.is_file(),
+    options
+        .write(true)
+        .create_new(matches!(existing, ExistingFile::Nothing));
+    let file = sys::file::open_to_write(&mut options, path, matches!(existing, ExistingFile::Other))?;
+    let is_same = match existing {
+        ExistingFile::Nothing => true,
+        ExistingFile::File(identity) => sys::facts::open_file_identity(&file) == identity,
+        ExistingFile::Other => !file.metadata()?.is_file(),
     };
     match is_same {
         true => Ok(file),
@@ -378,13 +380,13 @@ mod tests {
         let worker =
             std::thread::spawn(move || (0..1000).filter(|number| writer.write(Number(*number))).count() as u64);
         // Nothing empties the ring yet.
-        while log.waits() == 0 {
+        while log.wait_count() == 0 {
             std::thread::yield_now();
         }
         log.start(&[], &Permissions::default()).unwrap();
         let stalls = worker.join().unwrap();
         assert_eq!(log.finish(), None);
-        assert_eq!(log.waits(), stalls);
+        assert_eq!(log.wait_count(), stalls);
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(numbers(&text), (0..1000).collect::<Vec<u64>>());
     }
@@ -419,7 +421,7 @@ mod tests {
             assert_eq!(log.finish(), None);
             started
         };
-        let named = Permissions {
+        let permissions = Permissions {
             overwrite: vec![name.clone()],
             ..Permissions::default()
         };
@@ -428,7 +430,7 @@ mod tests {
             ("first\n5\n", Permissions::default(), true),
             ("fir", Permissions::default(), false),
             ("a foreign file\n", Permissions::default(), false),
-            ("a foreign file\n", named.clone(), true),
+            ("a foreign file\n", permissions.clone(), true),
         ] {
             std::fs::write(&path, text).unwrap();
             let started = start(&name, &permissions);
@@ -441,16 +443,16 @@ mod tests {
             let hard = directory.path().join("hard");
             std::fs::hard_link(&path, &hard).unwrap();
             let (mut log, _writers) = LineLog::<Number>::new(&name, log_format(), 1);
-            log.start(&[], &named).unwrap();
-            let why = start(hard.to_str().unwrap(), &named).unwrap_err();
+            log.start(&[], &permissions).unwrap();
+            let why = start(hard.to_str().unwrap(), &permissions).unwrap_err();
             assert!(why.contains("another job or run writes to it"), "{why}");
             assert_eq!(log.finish(), None);
             let link = directory.path().join("link");
             std::os::unix::fs::symlink(&path, &link).unwrap();
-            let why = start(link.to_str().unwrap(), &named).unwrap_err();
+            let why = start(link.to_str().unwrap(), &permissions).unwrap_err();
             assert!(why.contains("symbolic link"), "{why}");
             std::fs::remove_file(&path).unwrap();
-            start(link.to_str().unwrap(), &named).unwrap_err();
+            start(link.to_str().unwrap(), &permissions).unwrap_err();
             assert!(!path.exists());
         }
     }
@@ -473,19 +475,24 @@ mod tests {
         founds.push(find(Path::new("/dev/null")));
         assert!(matches!(
             founds[..],
-            [Found::Nothing, Found::File(_), Found::File(_), Found::Other]
+            [
+                ExistingFile::Nothing,
+                ExistingFile::File(_),
+                ExistingFile::File(_),
+                ExistingFile::Other
+            ]
         ));
         for to in [&victim, &missing] {
             std::os::unix::fs::symlink(to, &path).unwrap();
-            for found in [Found::Nothing, Found::File(None), Found::Other] {
-                open_found(&path, found).unwrap_err();
+            for state in [ExistingFile::Nothing, ExistingFile::File(None), ExistingFile::Other] {
+                open_existing(&path, state).unwrap_err();
             }
             std::fs::remove_file(&path).unwrap();
         }
         std::os::unix::fs::symlink(&victim, &path).unwrap();
         founds
             .into_iter()
-            .for_each(|found| drop(open_found(&path, found).unwrap_err()));
+            .for_each(|state| drop(open_existing(&path, state).unwrap_err()));
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
         assert!(!missing.exists());
     }

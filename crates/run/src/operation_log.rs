@@ -11,7 +11,7 @@ pub(crate) type OperationLog = LineLog<Line>;
 /// A worker's writer.
 pub(crate) type LogWriter = line_log::LogWriter<Line>;
 
-/// One operation.
+/// A line of the log: one operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     /// When it was reaped, as time since the start of the measured window.

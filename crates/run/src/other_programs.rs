@@ -72,8 +72,8 @@ impl OtherPrograms {
         }
         self.interval = Nanos(self.interval.0 * 2).min(MAX_INTERVAL);
         self.next_check = now + self.interval;
-        let others = Counters::read(DeviceTimes::read()).others_since(&self.start, &self.devices);
-        if others.is_some_and(|bytes| bytes >= MIN_BYTES) {
+        let other_bytes = Counters::read(DeviceTimes::read()).others_since(&self.start, &self.devices);
+        if other_bytes.is_some_and(|bytes| bytes >= MIN_BYTES) {
             self.noticed = Some(ProgramIo::read(&System::live()));
         }
     }

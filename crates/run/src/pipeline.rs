@@ -24,7 +24,7 @@ use crate::schedulers::Schedulers;
 use crate::setup_error::SetupError;
 use crate::step::{StepContext, run_step};
 use crate::targets::guard::Permissions;
-use crate::targets::{self, FillError, Objection, Permitted, Preparation, ReadyTargets, Sharing, TargetError};
+use crate::targets::{self, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError};
 use crate::{line_log, operation_log, unsupported};
 
 /// Executes a plan.
@@ -119,7 +119,7 @@ struct Run<'a> {
     system: System,
     start: Start,
     /// Locks the targets against other runs until this one is over.
-    permitted: Permitted,
+    permitted: HeldTargets,
 }
 
 impl Run<'_> {

@@ -43,22 +43,22 @@ impl Reading {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupLimits {
     reader: DeviceLimitReader,
-    known: Vec<DeviceLimit>,
+    limits: Vec<DeviceLimit>,
 }
 
 impl GroupLimits {
     pub(crate) fn read() -> GroupLimits {
         let system = System::live();
         let reader = DeviceLimitReader::new(&system);
-        let known = reader.read(&system);
-        GroupLimits { reader, known }
+        let limits = reader.read(&system);
+        GroupLimits { reader, limits }
     }
 
     /// The limits, if they have changed.
-    fn changed(&mut self) -> Option<Vec<DeviceLimit>> {
+    fn take_changed(&mut self) -> Option<Vec<DeviceLimit>> {
         let reading = self.reader.read(&System::live());
-        (reading != self.known).then(|| {
-            self.known.clone_from(&reading);
+        (reading != self.limits).then(|| {
+            self.limits.clone_from(&reading);
             reading
         })
     }
@@ -144,7 +144,7 @@ impl Sampler {
             stolen_ns: sum(|core| core.stolen_ns),
             device,
             busiest_others: Vec::new(),
-            changed_limits: self.limits.changed(),
+            changed_limits: self.limits.take_changed(),
             paused_ns: Some(std::mem::take(&mut self.longest_pause)).filter(|pause| *pause >= MIN_PAUSE),
         };
         let busy = sample.others_ns().0 as f64 > BUSY_OTHERS_SHARE * sample.cpus_ns.0 as f64;

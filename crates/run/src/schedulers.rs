@@ -80,11 +80,11 @@ impl Schedulers {
             return Ok(());
         }
         fs::write(&file, scheduler).map_err(failed)?;
-        let Ok(mut known) = self.before.lock() else {
+        let Ok(mut schedulers) = self.before.lock() else {
             return Ok(());
         };
-        if let Some(before) = before.filter(|_| known.iter().all(|(known_file, _)| *known_file != file)) {
-            known.push((file.clone(), before.to_owned()));
+        if let Some(before) = before.filter(|_| schedulers.iter().all(|(known_file, _)| *known_file != file)) {
+            schedulers.push((file.clone(), before.to_owned()));
         }
         // Some kernels accept any name but ignore an unknown one.
         let now = fs::read_to_string(&file).map_err(failed)?;
@@ -123,9 +123,9 @@ fn describe_other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_file
     let mut devices = vec![disk];
     let mut next = 0;
     while let Some(device) = devices.get(next) {
-        for above in inventory.directly_above(device) {
-            if !devices.iter().any(|known| known.name == above.name) {
-                devices.push(above);
+        for upper in inventory.directly_above(device) {
+            if !devices.iter().any(|listed| listed.name == upper.name) {
+                devices.push(upper);
             }
         }
         next += 1;

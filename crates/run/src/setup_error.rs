@@ -25,7 +25,7 @@ pub enum SetupError {
         path: String,
         /// Size of the target.
         size: Bytes,
-        /// Why not.
+        /// Why the pattern does not fit.
         source: AccessError,
     },
     /// Misaligned lengths or offsets for direct I/O.
@@ -69,7 +69,7 @@ pub enum SetupError {
         what: &'static str,
         /// Path of the log.
         path: String,
-        /// Why not.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The verify state of an earlier run cannot be read.
@@ -77,7 +77,7 @@ pub enum SetupError {
     State {
         /// Path of the state file.
         path: String,
-        /// Why not.
+        /// The system's error.
         source: std::io::Error,
     },
     /// An unsupported combination of settings.

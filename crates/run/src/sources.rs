@@ -49,8 +49,8 @@ impl Sources {
     }
 
     fn find(&self, content: &Content) -> Option<Source> {
-        let found = self.0.iter().find(|(known_content, _)| known_content == content);
-        found.map(|(_, source)| Arc::clone(source))
+        let entry = self.0.iter().find(|(entry_content, _)| entry_content == content);
+        entry.map(|(_, source)| Arc::clone(source))
     }
 }
 

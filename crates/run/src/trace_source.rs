@@ -24,11 +24,11 @@ const READER_PAUSE: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 pub(crate) struct TraceSource {
     entries: Consumer<Entry>,
-    shared: Arc<Shared>,
+    shared: Arc<ReaderState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct ReaderState {
     /// Everything readable is in the ring.
     ended: AtomicBool,
     error: Mutex<Option<String>>,
@@ -58,7 +58,7 @@ impl TraceSource {
     fn with_room_for(room: usize, replay: &Replay) -> std::io::Result<TraceSource> {
         let feed = Feed::new(open_without_waiting(Path::new(&replay.trace))?, Reader::new(replay));
         let (producer, entries) = RingBuffer::new(room);
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ReaderState::default());
         let source = TraceSource {
             entries,
             shared: Arc::clone(&shared),
@@ -111,7 +111,7 @@ impl TraceSource {
 }
 
 /// Signals the end of reading, even after a panic.
-struct EndOnDrop(Arc<Shared>);
+struct EndOnDrop(Arc<ReaderState>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
@@ -121,11 +121,11 @@ impl Drop for EndOnDrop {
 
 fn read_all(mut feed: Feed<File>, mut ring: Producer<Entry>) -> Result<(), model::trace::TraceError> {
     // The survey has reported skipped entries.
-    let (mut entries, mut remarks) = (Vec::new(), Vec::new());
+    let (mut entries, mut notes) = (Vec::new(), Vec::new());
     let mut has_more = true;
     while has_more {
-        has_more = feed.next(&mut entries, &mut remarks)?;
-        remarks.clear();
+        has_more = feed.next(&mut entries, &mut notes)?;
+        notes.clear();
         for mut entry in entries.drain(..) {
             while let Err(rtrb::PushError::Full(rejected)) = ring.push(entry) {
                 if ring.is_abandoned() {

@@ -187,8 +187,8 @@ impl Report {
             operations += job.total().operations;
             writes += job.directions().write.map_or(0, |writes| writes.operations);
         }
-        if let Some(found) = self.found.as_ref().filter(|_| operations > 0) {
-            let sentence = explain_for_mirror(found.word, writes as f64 / operations as f64);
+        if let Some(comparison) = self.found.as_ref().filter(|_| operations > 0) {
+            let sentence = explain_for_mirror(comparison.word, writes as f64 / operations as f64);
             let sentence = Sentence::new(Topic::Meaning, sentence);
             self.sentences.insert(self.sentences.len().min(1), sentence);
         }
@@ -213,19 +213,19 @@ impl Report {
             .filter_map(|pair| Some((observation(Side::A, pair)?, observation(Side::B, pair)?)))
             .collect();
         let references: Vec<(&Observation, &Observation)> = pairs.iter().map(|(a, b)| (a, b)).collect();
-        let mut found = compare::interleaved(&references, margin);
+        let mut comparison = compare::interleaved(&references, margin);
         let warnings = list_warnings(study);
-        if let Some(found) = found.as_mut().filter(|_| !list_doubts(&warnings).is_empty()) {
-            let words = found.changes.iter_mut().map(|change| &mut change.word);
+        if let Some(comparison) = comparison.as_mut().filter(|_| !list_doubts(&warnings).is_empty()) {
+            let words = comparison.changes.iter_mut().map(|change| &mut change.word);
             words
-                .chain([&mut found.word])
+                .chain([&mut comparison.word])
                 .for_each(|word| *word = Judgement::Doubtful);
         }
         Some(Report {
             a: a.clone(),
             b: b.clone(),
-            sentences: sentences(found.as_ref(), pairs.len(), margin),
-            found,
+            sentences: describe_result(comparison.as_ref(), pairs.len(), margin),
+            found: comparison,
             margin,
             warnings,
             interrupted: study.interrupted,
@@ -241,7 +241,7 @@ fn list_warnings(study: &Study) -> Vec<Finding> {
         for finding in findings.filter(|finding| finding.severity >= Severity::Warning) {
             if !warnings
                 .iter()
-                .any(|known| known.rule == finding.rule && known.at == side)
+                .any(|warning| warning.rule == finding.rule && warning.at == side)
             {
                 warnings.push(Finding {
                     at: side.clone(),
@@ -286,8 +286,8 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
     }
 }
 
-fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -> Vec<Sentence> {
-    let Some(found) = found else {
+fn describe_result(comparison: Option<&InterleavedComparison>, pairs: usize, margin: f64) -> Vec<Sentence> {
+    let Some(comparison) = comparison else {
         let measured = match pairs {
             1 => "1 complete pair was".to_owned(),
             pairs => format!("{pairs} complete pairs were"),
@@ -298,22 +298,25 @@ fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -
         );
         return vec![Sentence::new(Topic::Meaning, text)];
     };
-    let decisive = found.changes.iter().find(|change| change.figure == found.primary);
+    let decisive = comparison
+        .changes
+        .iter()
+        .find(|change| change.figure == comparison.primary);
     let mut sentences: Vec<Sentence> = decisive
         .map(|change| Sentence::new(Topic::Meaning, compare::describe_change(change, "B", "A", margin)))
         .into_iter()
         .collect();
-    let contrary = compare::describe_contrary(found.word, &found.changes);
+    let contrary = compare::describe_contrary(comparison.word, &comparison.changes);
     let contrary = contrary.map(|figures| format!("Other figures differ: B is {figures}."));
     sentences.extend(contrary.map(|text| Sentence::new(Topic::Contrary, text)));
-    let ranks_text = found.p_of_ranks.map_or(String::new(), |p| {
+    let ranks_text = comparison.p_of_ranks.map_or(String::new(), |p| {
         format!(" and Wilcoxon's signed ranks (p {})", format_p(p))
     });
     let pairs_text = decisive.and_then(|change| change.p).map_or(String::new(), format_p);
-    let detectable = match found.detectable {
+    let detectable = match comparison.detectable {
         Some(share) => format!(
             "{} pairs find a change of {} or more in four of five attempts.",
-            found.pairs,
+            comparison.pairs,
             format_percent(share)
         ),
         None => {
@@ -327,8 +330,8 @@ fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -
     let tests = format!(
         "Tests of {} alternating pairs: Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for {} \
          figures){ranks_text}.",
-        found.pairs,
-        found.changes.len(),
+        comparison.pairs,
+        comparison.changes.len(),
     );
     sentences.push(Sentence::new(Topic::Tests, tests));
     sentences

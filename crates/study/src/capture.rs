@@ -370,10 +370,10 @@ mod tests {
             ..DirectionLoad::default()
         };
         let check = |counts: &[(u64, u64)], expected: &[(u64, u32)]| {
-            let found = load(counts).common_sizes();
-            let found: Vec<(u64, u32)> = found.into_iter().map(|(size, share)| (size.0, share)).collect();
-            assert_eq!(found, expected, "{counts:?}");
-            assert!(found.is_empty() || found.iter().map(|(_, share)| share).sum::<u32>() == 1000);
+            let sizes = load(counts).common_sizes();
+            let shares: Vec<(u64, u32)> = sizes.into_iter().map(|(size, share)| (size.0, share)).collect();
+            assert_eq!(shares, expected, "{counts:?}");
+            assert!(shares.is_empty() || shares.iter().map(|(_, share)| share).sum::<u32>() == 1000);
         };
         check(&[], &[]);
         check(&[(4096, 3)], &[(4096, 1000)]);

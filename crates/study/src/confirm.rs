@@ -4,9 +4,9 @@
 
 use analysis::diagnosis::TWICE_THE_DEPTH;
 use model::Nanos;
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::finding::{Finding, Severity};
-use model::plan::{Control, Depth, Job, Pacing, Phases, Plan, Step, Stop, Worker};
+use model::plan::{Control, DepthScope, Job, Pacing, Phases, Plan, Step, Stop, Worker};
 
 /// Longest measured window of a repetition.
 pub const MEASURED_TIME: Nanos = Nanos::secs(10);
@@ -40,7 +40,7 @@ pub fn add_repetitions(plan: &Plan) -> RepeatedPlan {
         unrepeated: Vec::new(),
     };
     for (number, step) in plan.steps.iter().enumerate() {
-        match repetition(step) {
+        match repeat_step(step) {
             Ok(repetition) => extended.plan.steps.push(repetition),
             Err(why) => extended.unrepeated.push((number, why)),
         }
@@ -63,7 +63,7 @@ pub fn repeated_steps(plan: &Plan) -> Vec<(usize, usize)> {
         .collect()
 }
 
-fn repetition(step: &Step) -> Result<Step, String> {
+fn repeat_step(step: &Step) -> Result<Step, String> {
     for job in &step.jobs {
         let mut streams = job.workers.iter().flat_map(|worker| &worker.streams);
         if job.prepare_only || job.workers.is_empty() {
@@ -121,8 +121,8 @@ fn double_depth(worker: &Worker) -> Worker {
         return worker;
     }
     match &mut worker.depth {
-        Depth::Shared { operations } => *operations = operations.saturating_mul(2),
-        Depth::PerStream | Depth::PerTarget { .. } => {
+        DepthScope::Shared { operations } => *operations = operations.saturating_mul(2),
+        DepthScope::PerStream | DepthScope::PerTarget { .. } => {
             for stream in &mut worker.streams {
                 stream.depth = stream.depth.saturating_mul(2);
             }
@@ -132,13 +132,13 @@ fn double_depth(worker: &Worker) -> Worker {
 }
 
 /// Random decisions of the same kind with another seed.
-fn with_other_seed(draws: &DrawsForm, number: u64) -> DrawsForm {
+fn with_other_seed(draws: &GeneratorChoice, number: u64) -> GeneratorChoice {
     let mut draws = *draws;
-    let other = 0x5eed_0000_0000_0001_u64.wrapping_add(number);
+    let offset = 0x5eed_0000_0000_0001_u64.wrapping_add(number);
     match &mut draws {
-        DrawsForm::Native { seed } => *seed ^= other,
-        DrawsForm::Single { seed } => *seed ^= other as u32,
-        DrawsForm::PerPurpose { seed, .. } => *seed ^= other,
+        GeneratorChoice::Native { seed } => *seed ^= offset,
+        GeneratorChoice::DiskSpd { seed } => *seed ^= offset as u32,
+        GeneratorChoice::Fio { seed, .. } => *seed ^= offset,
     }
     draws
 }

@@ -79,14 +79,14 @@ pub fn best_rounds(results: &Results) -> Vec<BestRound> {
                 jobs.any(|job| job.name.starts_with(&name))
             });
             let round = |job: &model::results::JobResults| {
-                let found = job.directions()[direction].clone()?;
+                let results = job.directions()[direction].clone()?;
                 let seconds = job.measured().as_secs();
-                (seconds > 0.0 && found.operations > 0).then(|| BestRound {
+                (seconds > 0.0 && results.operations > 0).then(|| BestRound {
                     load,
                     direction,
-                    iops: found.operations as f64 / seconds,
-                    bytes_per_sec: found.bytes.0 as f64 / seconds,
-                    mean_us: found.latency().mean() / 1e3,
+                    iops: results.operations as f64 / seconds,
+                    bytes_per_sec: results.bytes.0 as f64 / seconds,
+                    mean_us: results.latency().mean() / 1e3,
                 })
             };
             let rounds = rounds.flat_map(|(_, found)| &found.jobs).filter_map(round);

@@ -1,6 +1,6 @@
 //! Diagnoses what limited each job of a run, with all facts of the result.
 
-use analysis::caps::Layer;
+use analysis::caps::LimitLayer;
 use analysis::checks;
 use analysis::diagnosis::{Context, JobDiagnosis, KnownBurst, Question, diagnose, system_layers};
 use analysis::shared_limits;
@@ -15,7 +15,7 @@ use crate::confirm::repeated_steps;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownLimits {
     /// Limits, each with its layer.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LimitLayer>,
     /// Burst credits.
     pub bursts: Vec<KnownBurst>,
     /// The question: the limit, a missed rate or a missed latency.
@@ -25,42 +25,49 @@ pub struct KnownLimits {
 impl KnownLimits {
     /// Adds the limits of the plan.
     fn with_plan(&self, results: &Results) -> KnownLimits {
-        let mut known = self.clone();
-        let named = &results.plan.limits;
-        known
+        let mut all_limits = self.clone();
+        let plan_limits = &results.plan.limits;
+        all_limits
             .layers
-            .extend(named.iter().filter(|layer| !self.layers.contains(layer)).cloned());
-        known
+            .extend(plan_limits.iter().filter(|layer| !self.layers.contains(layer)).cloned());
+        all_limits
     }
 }
 
 /// Diagnoses each job, with the limits of the user, the plan and the system. Steps that repeat
 /// another at a greater depth are evidence and get no diagnosis.
-pub fn diagnoses(results: &Results, known: &KnownLimits) -> Vec<JobDiagnosis> {
-    let known = &known.with_plan(results);
+pub fn diagnoses(results: &Results, limits: &KnownLimits) -> Vec<JobDiagnosis> {
+    let all_limits = &limits.with_plan(results);
     let pairs = repeated_steps(&results.plan);
     let deeper = |step: usize| pairs.iter().find(|(first, _)| *first == step);
     judged_steps(results)
         .into_iter()
-        .flat_map(|step| diagnose_step(results, step, known, deeper(step).map(|(_, deeper)| (results, *deeper))))
+        .flat_map(|step| {
+            diagnose_step(
+                results,
+                step,
+                all_limits,
+                deeper(step).map(|(_, deeper)| (results, *deeper)),
+            )
+        })
         .collect()
 }
 
 /// As [`diagnoses`], with a second run of the whole test at twice the depth as evidence.
-pub fn diagnoses_with_deeper_run(results: &Results, repeated: &Results, known: &KnownLimits) -> Vec<JobDiagnosis> {
-    let known = &known.with_plan(results);
+pub fn diagnoses_with_deeper_run(results: &Results, repeated: &Results, limits: &KnownLimits) -> Vec<JobDiagnosis> {
+    let all_limits = &limits.with_plan(results);
     let steps = 0..results.steps.len();
     steps
-        .flat_map(|step| diagnose_step(results, step, known, Some((repeated, step))))
+        .flat_map(|step| diagnose_step(results, step, all_limits, Some((repeated, step))))
         .collect()
 }
 
 /// The limits that the jobs of each step share, with their total use.
-pub fn limit_tables(results: &Results, known: &KnownLimits) -> Vec<LimitTable> {
-    let known = known.with_plan(results);
+pub fn limit_tables(results: &Results, limits: &KnownLimits) -> Vec<LimitTable> {
+    let all_limits = limits.with_plan(results);
     let step_tables = |step: usize| {
         let loads: Vec<Observation> = step_loads(results, step).into_iter().map(|(_, load)| load).collect();
-        shared_limits::limit_tables(&loads, &known.layers)
+        shared_limits::limit_tables(&loads, &all_limits.layers)
     };
     judged_steps(results).into_iter().flat_map(step_tables).collect()
 }
@@ -81,7 +88,7 @@ fn step_loads(results: &Results, step: usize) -> Vec<(usize, Observation)> {
 }
 
 /// The loads of all other jobs.
-fn others(loads: &[(usize, Observation)], job: usize) -> Vec<&Observation> {
+fn other_loads(loads: &[(usize, Observation)], job: usize) -> Vec<&Observation> {
     let others = loads.iter().filter(|(other, _)| *other != job);
     others.map(|(_, load)| load).collect()
 }
@@ -90,41 +97,41 @@ fn others(loads: &[(usize, Observation)], job: usize) -> Vec<&Observation> {
 fn diagnose_step(
     results: &Results,
     step: usize,
-    known: &KnownLimits,
+    limits: &KnownLimits,
     deeper: Option<(&Results, usize)>,
 ) -> Vec<JobDiagnosis> {
     let loads = step_loads(results, step);
     let loads_deeper = deeper.map_or_else(Vec::new, |(results, step)| step_loads(results, step));
-    let mut found = Vec::new();
+    let mut diagnoses = Vec::new();
     for (job, observation) in &loads {
         let job = *job;
         let deeper = loads_deeper.iter().find(|(other, _)| *other == job);
         let context = Context {
             deeper: deeper.map(|(_, deeper)| deeper),
-            others: others(&loads, job),
-            others_deeper: others(&loads_deeper, job),
-            bursts: known.bursts.clone(),
-            question: known.question,
+            others: other_loads(&loads, job),
+            others_deeper: other_loads(&loads_deeper, job),
+            bursts: limits.bursts.clone(),
+            question: limits.question,
             ..Context::for_job(results, step, job)
         };
-        let mut layers = known.layers.clone();
+        let mut layers = limits.layers.clone();
         layers.extend(system_layers(results, step, job));
-        found.push(JobDiagnosis {
+        diagnoses.push(JobDiagnosis {
             step: step as u32,
             job: job as u32,
             name: observation.name.clone(),
             diagnosis: diagnose(observation, &layers, &context),
         });
     }
-    found
+    diagnoses
 }
 
 /// Findings about jobs whose rate shows that a cache served them.
-pub fn detect_cache_hits(results: &Results, known: &KnownLimits) -> Vec<Finding> {
+pub fn detect_cache_hits(results: &Results, limits: &KnownLimits) -> Vec<Finding> {
     let seen = Observation::all(results);
-    let known = known.with_plan(results);
+    let all_limits = limits.with_plan(results);
     let exceeded = seen
         .iter()
-        .filter_map(|seen| checks::detect_cache_hit(seen, &known.layers, &known.bursts));
+        .filter_map(|seen| checks::detect_cache_hit(seen, &all_limits.layers, &all_limits.bursts));
     exceeded.collect()
 }

@@ -285,20 +285,20 @@ impl Procedure {
             sentences: Vec::new(),
             interrupted,
         };
-        report.sentences = sentences(&report);
+        report.sentences = describe_report(&report);
         report
     }
 }
 
 fn cell_result(cell: Option<Cell>, results: &Results) -> Option<CellResult> {
-    let found = Observation::from_results(results, 0, 0)?;
-    let latency = found.total.waited()?;
+    let observation = Observation::from_results(results, 0, 0)?;
+    let latency = observation.total.user_latency()?;
     let has_enough_samples = latency.samples.is_some_and(|samples| samples >= 10_000);
-    let writes = found.directions.write.as_ref().and_then(|writes| writes.bytes);
+    let writes = observation.directions.write.as_ref().and_then(|writes| writes.bytes);
     Some(CellResult {
         cell,
-        iops: found.total.iops?,
-        bytes_per_sec: found.total.bytes_per_sec?,
+        iops: observation.total.iops?,
+        bytes_per_sec: observation.total.bytes_per_sec?,
         mean_ns: latency.mean_ns?,
         p999_ns: latency.quantile(0.999).filter(|_| has_enough_samples),
         written: writes.unwrap_or_default(),
@@ -333,7 +333,7 @@ pub struct Report {
     pub interrupted: bool,
 }
 
-fn sentences(report: &Report) -> Vec<String> {
+fn describe_report(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(fill) = &report.fill {
         let rate = fill.bytes.0 as f64 / fill.took_ns.as_secs().max(1e-9);

@@ -7,7 +7,9 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::mix::{Mix, MixRule};
-use model::plan::{Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Step, Stop, Target, TargetId, Workload};
+use model::plan::{
+    Grid, GridScope, Origin, Phases, Plan, Prepare, Step, Stop, Target, TargetId, Workload, WorkloadPart,
+};
 use model::results::Results;
 use model::{Bytes, Direction, Nanos, shell_word};
 
@@ -202,7 +204,7 @@ impl Screening {
     }
 
     fn workload(&self, cell: &Cell) -> Workload {
-        let part = Part {
+        let part = WorkloadPart {
             mix: match cell.reads {
                 100 => Mix::READS,
                 0 => Mix::WRITES,
@@ -211,10 +213,10 @@ impl Screening {
             sizes: BlockSizes::Fixed {
                 size: Bytes(cell.block),
             },
-            ..Part::default()
+            ..WorkloadPart::default()
         };
         let part = match cell.sequential {
-            true => Part {
+            true => WorkloadPart {
                 access: Access::Sequential(Sequential::default()),
                 // Generating fresh data for every MiB would take as long as a fast disk needs to
                 // store it. The stamps make all sectors different, and the data stays

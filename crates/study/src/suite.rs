@@ -181,7 +181,7 @@ pub fn sign_off(report: &SuiteReport) -> String {
     for workload in &report.workloads {
         let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
         for clause in judged {
-            page += &row(&workload.name, clause);
+            page += &clause_row(&workload.name, clause);
         }
         if workload.verdict.is_none() {
             page += &format!(
@@ -194,12 +194,12 @@ pub fn sign_off(report: &SuiteReport) -> String {
     }
     page += "\nPASS and FAIL require a sufficiently narrow confidence interval; INCONCLUSIVE is neither.\n";
     for workload in &report.workloads {
-        page += &details(workload);
+        page += &describe_workload(workload);
     }
     page + "\n## Agreed\n\n| for | name | date | signature |\n| --- | --- | --- | --- |\n| the supplier | | | |\n| the customer | | | |\n"
 }
 
-fn row(name: &str, judged: &ClauseVerdict) -> String {
+fn clause_row(name: &str, judged: &ClauseVerdict) -> String {
     let clause = &judged.clause;
     let show = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| clause.show(value));
     let interval = match judged.interval {
@@ -217,7 +217,7 @@ fn row(name: &str, judged: &ClauseVerdict) -> String {
     )
 }
 
-fn details(workload: &JudgedWorkload) -> String {
+fn describe_workload(workload: &JudgedWorkload) -> String {
     let mut text = format!("\n## {}\n\n", escape_cell(&workload.name));
     let line = |name: &str, value: &str| format!("- {name}: {}\n", escape_cell(value));
     if let Some(objective) = &workload.objective {

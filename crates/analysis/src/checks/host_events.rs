@@ -165,8 +165,8 @@ fn find_limit_changes(device: &str, before: &[DeviceLimit], samples: &[&HostSamp
 /// Finds health complaints and link errors that are new since the test began.
 fn find_health_change(device: &Device) -> Option<Finding> {
     let (before, after) = (device.health.as_ref()?, device.health_after.as_ref()?);
-    let new = |complaint: &&String| !before.complaints.contains(complaint);
-    let mut complaints: Vec<String> = after.complaints.iter().filter(new).cloned().collect();
+    let new = |complaint: &&String| !before.problems.contains(complaint);
+    let mut complaints: Vec<String> = after.problems.iter().filter(new).cloned().collect();
     let link_errors = |health: &Health| health.link_errors;
     if let Some(more) = link_errors(after)
         .zip(link_errors(before))
@@ -306,7 +306,7 @@ mod tests {
     fn a_decline_in_health_is_reported_once() {
         let health = |complaints: &[&str], link_errors: Option<u64>| Health {
             source: "SMART".into(),
-            complaints: complaints.iter().map(ToString::to_string).collect(),
+            problems: complaints.iter().map(ToString::to_string).collect(),
             link_errors,
             ..Health::default()
         };

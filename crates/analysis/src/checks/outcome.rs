@@ -147,7 +147,7 @@ mod tests {
         );
         let failure = Failure {
             errno: Some(5),
-            ..Failure::new("a read failed", "offset 0")
+            ..Failure::new("read failed", "offset 0")
         };
         check_rule(
             &|results| results.steps[0].jobs[0].workers[0].failure = Some(failure.clone()),

@@ -5,7 +5,7 @@ use model::finding::{Finding, Severity};
 use model::observation::Observation;
 
 use super::{Check, CheckInput};
-use crate::caps::{Layer, LayerKind};
+use crate::caps::{LayerKind, LimitLayer};
 use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 
 /// No disk arm reaches this many random reads per second. Seek and rotation take milliseconds, so
@@ -57,7 +57,7 @@ pub(super) const CACHE_HIT: Check = Check {
 ///
 /// Limits of control groups do not count. They throttle I/O before it reaches any cache of the
 /// device, so a rate beyond such a limit only shows that the limit did not apply.
-pub fn detect_cache_hit(observation: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
+pub fn detect_cache_hit(observation: &Observation, layers: &[LimitLayer], bursts: &[KnownBurst]) -> Option<Finding> {
     // BUFFERED reports the page cache.
     if observation.load.direct == Some(false) {
         return None;
@@ -135,7 +135,7 @@ fn check_link_speed(observation: &Observation, disks: &[&Device]) -> Option<Find
     let limit = links.filter(|links| !links.is_empty())?.iter().sum::<u64>() as f64;
     // A link is full duplex: each direction has the full speed.
     let one_way =
-        |flow: &Option<model::observation::Flow>| flow.as_ref().and_then(|flow| flow.bytes_per_sec).unwrap_or(0.0);
+        |flow: &Option<model::observation::IoStats>| flow.as_ref().and_then(|flow| flow.bytes_per_sec).unwrap_or(0.0);
     let used = one_way(&observation.directions.read).max(one_way(&observation.directions.write));
     (used > LINK_TOLERANCE * limit).then(|| {
         let what = format!(
@@ -310,12 +310,12 @@ mod tests {
     #[test]
     fn a_rate_from_burst_credits_is_not_a_cache_hit() {
         let observation = Observation::from_results(&results_on(3000, &[disk("sda")]), 0, 0).unwrap();
-        let layer = Layer {
+        let layer = LimitLayer {
             name: "gp2".into(),
             kind: LayerKind::Disk,
             iops: Some(Limit::exactly(300.0)),
             unit: Some(Bytes::kib(256)),
-            ..Layer::default()
+            ..LimitLayer::default()
         };
         assert!(detect_cache_hit(&observation, std::slice::from_ref(&layer), &[]).is_some());
         let burst = KnownBurst {
@@ -326,7 +326,7 @@ mod tests {
             bucket: 5.4e6,
         };
         assert!(detect_cache_hit(&observation, std::slice::from_ref(&layer), &[burst]).is_none());
-        let machine = Layer {
+        let machine = LimitLayer {
             kind: LayerKind::Machine,
             ..layer
         };

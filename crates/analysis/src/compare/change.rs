@@ -136,9 +136,9 @@ impl Figure {
     pub fn value_in(self, observation: &Observation) -> Option<f64> {
         let value = match self {
             Figure::Iops => observation.total.iops?,
-            Figure::Mean => observation.total.waited()?.mean_ns?,
+            Figure::Mean => observation.total.user_latency()?.mean_ns?,
             Figure::Quantile(share) => {
-                let latency = observation.total.waited()?;
+                let latency = observation.total.user_latency()?;
                 let supported = |n: u64| model::stats::support(share, n) != model::stats::Support::None;
                 latency
                     .samples
@@ -157,7 +157,7 @@ impl Figure {
             Figure::Iops => relative_error(observation, |point| Some(point.iops()))?,
             Figure::Mean => relative_error(observation, |point| point.mean_ns)?,
             Figure::Quantile(share) => {
-                let histogram = observation.total.waited()?.histogram.as_ref()?;
+                let histogram = observation.total.user_latency()?.histogram.as_ref()?;
                 let (low, high) = quantile_interval(histogram, share, LEVEL);
                 return Some((low? as f64, high? as f64));
             }
@@ -172,7 +172,9 @@ impl Figure {
         let bounds = match self {
             Figure::Iops => welch_bounds(from, to, b / a, |point| Some(point.iops())),
             Figure::Mean => welch_bounds(from, to, b / a, |point| point.mean_ns),
-            Figure::Quantile(share) => quantile_ratio_bounds(from.total.waited()?, to.total.waited()?, share),
+            Figure::Quantile(share) => {
+                quantile_ratio_bounds(from.total.user_latency()?, to.total.user_latency()?, share)
+            }
         };
         Some(Change {
             figure: self,

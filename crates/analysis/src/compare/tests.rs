@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::histogram::Histogram;
-use model::observation::{Flow, Latency, Load, Observation, SeriesPoint};
+use model::observation::{IoStats, Latency, Load, Observation, SeriesPoint};
 use model::stats::{detectable_shift, normal_quantile};
 use model::{Bytes, Nanos};
 
@@ -12,7 +12,7 @@ use super::*;
 
 /// A synthetic run of 60 s with this rate and mean latency, and noise of ±5 % between seconds.
 fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
-    let mut noise = || 0.95 + 0.1 * draws.unit(Purpose::Content);
+    let mut noise = || 0.95 + 0.1 * draws.next_f64(Purpose::Content);
     let mut histogram = Histogram::new();
     for _ in 0..20_000 {
         histogram.record((latency_us * 1000.0 * noise()) as u64);
@@ -36,11 +36,11 @@ fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
             ..Load::default()
         },
         measured_ns: Some(Nanos::secs(60)),
-        total: Flow {
+        total: IoStats {
             operations: Some(operations),
             iops: Some(operations as f64 / 60.0),
             latency: Latency::from_histogram(&histogram),
-            ..Flow::default()
+            ..IoStats::default()
         },
         series,
         ..Observation::default()
@@ -48,7 +48,7 @@ fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
 }
 
 fn draws() -> Draws {
-    DrawsForm::Native { seed: 17 }.start()
+    GeneratorChoice::Native { seed: 17 }.start()
 }
 
 fn judgement(changes: &[Change], figure: Figure) -> Judgement {
@@ -141,7 +141,7 @@ fn pairs_detect_a_change_smaller_than_daily_variation() {
     let draws = &mut draws();
     // Each pair is measured on a different day, and rates of the days differ by up to a factor of
     // two. B is 5 % better on every day.
-    let days: Vec<f64> = (0..8).map(|_| 1.0 + draws.unit(Purpose::Content)).collect();
+    let days: Vec<f64> = (0..8).map(|_| 1.0 + draws.next_f64(Purpose::Content)).collect();
     let made: Vec<(Observation, Observation)> = days
         .iter()
         .map(|day| (run(draws, 10_000.0 * day, 800.0), run(draws, 10_500.0 * day, 800.0)))
@@ -198,7 +198,7 @@ fn a_detectable_change_is_detected_in_four_of_five_comparisons() {
     let a = run(draws, 10_000.0, 800.0);
     let change = 0.01 * detectable_shift(6, 0.05 / 6.0, 0.05).unwrap();
     let found = (0..300).filter(|_| {
-        let mut noise = || normal_quantile(draws.unit(Purpose::Content).max(1e-12)) * 0.01;
+        let mut noise = || normal_quantile(draws.next_f64(Purpose::Content).max(1e-12)) * 0.01;
         // Only the rate changes. The unchanged figures raise its p-value through Holm's adjustment.
         let mut changed = || {
             let mut b = a.clone();

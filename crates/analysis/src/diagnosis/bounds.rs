@@ -4,7 +4,7 @@ use model::diagnosis::LayerUse;
 use model::observation::Observation;
 
 use super::context::Counts;
-use crate::caps::{self, Demand, Layer, LayerKind, Limit};
+use crate::caps::{self, Demand, LayerKind, Limit, LimitLayer};
 use crate::shared_limits::combined_path_limits;
 
 /// The name of the limit that the test sets itself.
@@ -67,7 +67,7 @@ impl Bound {
 
 /// All limits that apply to the load, the tightest first. A limit shared with concurrent loads is
 /// compared with their sum.
-pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Bound> {
+pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers: &[LimitLayer]) -> Vec<Bound> {
     let mut found: Vec<Bound> = requested_rate_bound(observation).into_iter().collect();
     let Some(total) = total_iops(observation) else {
         return found;
@@ -107,7 +107,7 @@ fn requested_rate_bound(observation: &Observation) -> Option<Bound> {
 
 /// The limits of a layer for a load of `total` operations per second. Assumes that all loads on the
 /// layer grow in proportion.
-pub(crate) fn layer_bounds(layer: &Layer, demand: Demand, total: f64) -> Vec<Bound> {
+pub(crate) fn layer_bounds(layer: &LimitLayer, demand: Demand, total: f64) -> Vec<Bound> {
     let Demand {
         iops,
         bytes_per_sec,

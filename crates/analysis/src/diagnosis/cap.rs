@@ -1,6 +1,6 @@
 //! The load reached a known limit of a layer.
 
-use model::diagnosis::{Answer, Remark};
+use model::diagnosis::{Answer, DiagnosisNote};
 use model::stats::variation;
 
 use super::bounds::Bound;
@@ -8,7 +8,7 @@ use super::confirm::Verdict;
 use super::context::Question;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
-use super::{Signature, remark};
+use super::{Signature, note};
 use crate::attribution::is_simulated;
 use crate::caps::LayerKind;
 use crate::figures::three_digits;
@@ -198,7 +198,7 @@ fn is_requested(input: &Input<'_>, bound: &Bound) -> bool {
 }
 
 /// Limits that the load exceeded, which therefore do not apply.
-pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
+pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<DiagnosisNote> {
     let exceeded = input.bounds.iter().filter(|bound| bound.is_exceeded());
     let remark_for = |bound: &Bound| {
         let why = match bound.kind {
@@ -214,7 +214,7 @@ pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
             format_figure(bound.used, bound.unit()),
             bound.layer
         );
-        remark("D-ABOVE-LIMIT", what)
+        note("D-ABOVE-LIMIT", what)
     };
     let others = exceeded.filter(|bound| bound.kind != LayerKind::Application);
     others.map(remark_for).collect()

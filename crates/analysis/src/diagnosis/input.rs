@@ -1,15 +1,15 @@
 //! The load under diagnosis, and figures derived from it.
 
-use model::diagnosis::{Evidence, Remark};
+use model::diagnosis::{DiagnosisNote, Evidence};
 use model::observation::Observation;
 use model::stats::{Segment, segments};
 
 use super::bounds::{self, Bound};
 use super::confirm::{Comparison, Verdict, compare};
 use super::context::{Context, Question};
-use super::remark;
+use super::note;
 use super::symptom::{figure, figure_vs};
-use crate::caps::{Layer, LayerKind};
+use crate::caps::{LayerKind, LimitLayer};
 
 /// From this share of its depth on, a queue counts as full. The time between a completion and the
 /// next submission then costs at most a tenth of the rate, and something else limits the load.
@@ -37,7 +37,7 @@ pub(super) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn new(observation: &'a Observation, layers: &[Layer], context: &'a Context<'a>) -> Input<'a> {
+    pub(super) fn new(observation: &'a Observation, layers: &[LimitLayer], context: &'a Context<'a>) -> Input<'a> {
         let (interval_rates, interval_secs) = interval_rates(observation);
         let seconds = mean_by_second(&interval_rates, interval_secs);
         Input {
@@ -178,7 +178,7 @@ impl<'a> Input<'a> {
     }
 
     /// Figures that contradict each other.
-    pub(super) fn contradictions(&self) -> Vec<Remark> {
+    pub(super) fn contradictions(&self) -> Vec<DiagnosisNote> {
         let mut found = Vec::new();
         let operations = self.observation.total.operations.unwrap_or(u64::MAX) as f64;
         if let (Some(full), Some(depth)) = (self.queue_fill(), self.observation.load.depth)
@@ -188,7 +188,7 @@ impl<'a> Input<'a> {
                 "{:.1} operations in flight are more than the depth of {depth} allows: a figure of this report is wrong",
                 full * depth as f64
             );
-            found.push(remark("LITTLE-MISMATCH", what));
+            found.push(note("LITTLE-MISMATCH", what));
         }
         found
     }

@@ -49,10 +49,10 @@ pub(crate) use burst::warm_up_beyond;
 pub use confirm::{Comparison, Verdict, compare};
 pub use context::{Context, Counts, KnownBurst, Network, Question, TWICE_THE_DEPTH, Temperature};
 pub(crate) use findings::diagnosis_finding;
-pub use model::diagnosis::{Answer, Diagnosis, Evidence, JobDiagnosis, LayerUse, Remark};
+pub use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, Evidence, JobDiagnosis, LayerUse};
 pub use system::system_layers;
 
-use crate::caps::Layer;
+use crate::caps::LimitLayer;
 use crate::figures::{format_time, three_digits};
 use input::Input;
 use symptom::Symptom;
@@ -91,15 +91,15 @@ pub const SIGNATURES: &[Signature] = &[
 ];
 
 /// Finds what limited this load.
-pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'_>) -> Diagnosis {
+pub fn diagnose(observation: &Observation, layers: &[LimitLayer], context: &Context<'_>) -> Diagnosis {
     let input = Input::new(observation, layers, context);
     let mut symptoms = SIGNATURES
         .iter()
         .filter_map(|signature| Some((signature.answer, (signature.detect)(&input)?)));
     let first = symptoms.next();
-    let mut also: Vec<Remark> = symptoms
+    let mut also: Vec<DiagnosisNote> = symptoms
         .filter(|(answer, _)| first.as_ref().is_none_or(|(taken, _)| answer != taken))
-        .map(|(answer, symptom)| remark(answer.rule(), symptom.sentence))
+        .map(|(answer, symptom)| note(answer.rule(), symptom.sentence))
         .collect();
     also.extend(cap::exceeded_limits(&input));
     also.extend(input.contradictions());
@@ -123,8 +123,8 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
     }
 }
 
-fn remark(rule: &str, what: String) -> Remark {
-    Remark {
+fn note(rule: &str, what: String) -> DiagnosisNote {
+    DiagnosisNote {
         rule: rule.to_owned(),
         what,
     }

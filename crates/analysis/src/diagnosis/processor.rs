@@ -167,7 +167,7 @@ fn waited_share(input: &Input<'_>) -> Option<f64> {
 /// True if the load has reached a known limit while its workers mostly sleep. Then that limit is
 /// the cause, even if other programs use the processors.
 fn has_reached_limit_with_idle_workers(input: &Input<'_>) -> bool {
-    let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER_SHARE;
+    let sleeps = |generator: model::observation::GeneratorCost| generator.busiest_worker < IDLE_WORKER_SHARE;
     let is_reached = |bound: &Bound| bound.kind != LayerKind::Application && bound.is_reached();
     input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(is_reached)
 }

@@ -1,11 +1,11 @@
 //! Sample observations for tests.
 
-use model::observation::{Flow, Latency, Load, Observation, SeriesPoint};
+use model::observation::{IoStats, Latency, Load, Observation, SeriesPoint};
 use model::{Bytes, Nanos, PerDirection};
 
 /// An observation of one minute of 8 KiB reads in a closed loop that kept the queue full.
 pub(super) fn closed_loop(depth: u64, iops: f64) -> Observation {
-    let flow = Flow {
+    let flow = IoStats {
         operations: Some((iops * 60.0) as u64),
         bytes: Some(Bytes((iops * 60.0) as u64 * 8192)),
         iops: Some(iops),
@@ -14,7 +14,7 @@ pub(super) fn closed_loop(depth: u64, iops: f64) -> Observation {
             mean_ns: Some(depth as f64 / iops * 1e9),
             ..Latency::default()
         }),
-        ..Flow::default()
+        ..IoStats::default()
     };
     Observation {
         load: Load {

@@ -77,7 +77,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 
 #[cfg(test)]
 mod tests {
-    use model::observation::AtOnce;
+    use model::observation::Concurrency;
 
     use super::super::samples::closed_loop;
     use super::super::{Answer, Context, diagnose};
@@ -87,7 +87,7 @@ mod tests {
     fn a_share_of_a_device_is_not_its_limit() {
         let job = |name: &str, depth: u64, iops: f64| {
             let mut job = closed_loop(depth, iops);
-            (job.name, job.at_once) = (name.into(), Some(AtOnce::default()));
+            (job.name, job.concurrency) = (name.into(), Some(Concurrency::default()));
             job
         };
         let (shallow, deeper) = (job("a", 16, 1600.0), job("a", 32, 1600.0));

@@ -7,11 +7,11 @@ use model::environment::{DeviceLimit, Environment};
 use model::results::{JobResults, Results};
 use model::seconds::HostSample;
 
-use crate::caps::{Applies, Layer, LayerKind, Limit};
+use crate::caps::{Applies, LayerKind, Limit, LimitLayer};
 
 /// The control group limits for the devices of a job's targets, as layers. Empty if the step has
 /// several jobs: they share each limit, so none of them reaches it alone.
-pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<Layer> {
+pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<LimitLayer> {
     let jobs = results.steps.get(step).map(|step| &step.jobs[..]);
     let (Some([job_results]), Some(host)) = (jobs, results.hosts.first()) else {
         return Vec::new();
@@ -67,7 +67,7 @@ fn layers_of_targets(
     limits: &[LimitRange],
     targets: &BTreeSet<u32>,
     job: &JobResults,
-) -> Vec<Layer> {
+) -> Vec<LimitLayer> {
     let lies_on = |target: u32, number: &str| {
         let facts = environment.target(target);
         facts.is_some_and(|facts| facts.devices.iter().any(|device| device.number == number))
@@ -85,7 +85,7 @@ fn layers_of_targets(
                 count if count == targets.len() => Some(1.0),
                 _ => share_of_targets(job, direction, &limited),
             }?;
-            Some(Layer {
+            Some(LimitLayer {
                 share: Some(share),
                 ..layer
             })
@@ -113,7 +113,7 @@ fn share_of_targets(job: &JobResults, direction: Direction, targets: &BTreeSet<u
     (total > 0).then(|| theirs as f64 / total as f64)
 }
 
-fn layers_of_limit((low, high): &LimitRange) -> Vec<(Direction, Layer)> {
+fn layers_of_limit((low, high): &LimitRange) -> Vec<(Direction, LimitLayer)> {
     let layer = |direction: Direction,
                  applies: Applies,
                  iops: fn(&DeviceLimit) -> Option<u64>,
@@ -125,14 +125,14 @@ fn layers_of_limit((low, high): &LimitRange) -> Vec<(Direction, Layer)> {
             })
         };
         let (iops, bytes) = (range(iops), range(bytes));
-        let layer = Layer {
+        let layer = LimitLayer {
             name: format!("control group, {}s of device {}", direction.word(), low.device),
             kind: LayerKind::ControlGroup,
             iops,
             bytes_per_sec: bytes,
             applies,
             source: "the system".into(),
-            ..Layer::default()
+            ..LimitLayer::default()
         };
         (iops.is_some() || bytes.is_some()).then_some((direction, layer))
     };

@@ -83,13 +83,13 @@ pub(crate) fn examine_only(observation: &Observation, names: &[&str]) -> Vec<Fin
 
 #[cfg(test)]
 mod samples {
-    use model::observation::{Flow, Latency, Load, Observation};
+    use model::observation::{IoStats, Latency, Load, Observation};
     use model::{Bytes, Nanos, PerDirection};
 
     /// A sound load of 4 KiB random reads: 64 in flight, 32,000 per second at 2 ms, 120 s.
     pub(super) fn sound() -> Observation {
         let quantiles = [(0.5, 1.9e6), (0.99, 5e6), (0.999, 8e6), (0.9999, 9e6)];
-        let flow = Flow {
+        let flow = IoStats {
             operations: Some(3_840_000),
             bytes: Some(Bytes(3_840_000 * 4096)),
             iops: Some(32_000.0),
@@ -103,7 +103,7 @@ mod samples {
                 quantiles: quantiles.to_vec(),
                 histogram: None,
             }),
-            ..Flow::default()
+            ..IoStats::default()
         };
         Observation {
             tool: "DiskSpd".into(),

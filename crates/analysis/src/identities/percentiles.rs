@@ -53,7 +53,7 @@ const DEFAULT_SHARES: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.999
 
 /// Builds a row for every percentile that the source states, in ascending order.
 pub fn percentiles(load: &Observation) -> Vec<PercentileRow> {
-    let latency_of = |flow: Option<&model::observation::Flow>| flow.and_then(|flow| flow.waited().cloned());
+    let latency_of = |flow: Option<&model::observation::IoStats>| flow.and_then(|flow| flow.user_latency().cloned());
     let read = latency_of(load.directions.read.as_ref());
     let write = latency_of(load.directions.write.as_ref());
     let total = latency_of(Some(&load.total));

@@ -3,7 +3,7 @@
 //! report they differ only by rounding.
 
 use model::finding::{Finding, Severity};
-use model::observation::{Flow, Observation};
+use model::observation::{IoStats, Observation};
 
 use super::Rule;
 
@@ -92,7 +92,7 @@ pub(super) const DIRECTIONS: Rule = Rule {
     names: &["DIRECTIONS-MISMATCH"],
     about: "The sum of reads, writes and trims, compared with all operations.",
     detect: |load, _, findings| {
-        let flows_by_direction: Vec<&Flow> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
+        let flows_by_direction: Vec<&IoStats> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
         if !flows_by_direction.is_empty()
             && let Some(what) = describe_sum_mismatch(&flows_by_direction, &load.total, "the directions")
         {
@@ -105,8 +105,8 @@ pub(super) const PARTS: Rule = Rule {
     names: &["PARTS-MISMATCH"],
     about: "The sum of the threads' rows, compared with the total row.",
     detect: |load, _, findings| {
-        let rows = load.parts.iter().filter(|part| part.direction.is_none());
-        let rows: Vec<&Flow> = rows.map(|part| &part.flow).collect();
+        let rows = load.breakdown.iter().filter(|part| part.direction.is_none());
+        let rows: Vec<&IoStats> = rows.map(|part| &part.flow).collect();
         if !rows.is_empty()
             && let Some(what) = describe_sum_mismatch(&rows, &load.total, "the threads")
         {
@@ -116,7 +116,7 @@ pub(super) const PARTS: Rule = Rule {
 };
 
 /// Describes a sum that does not match the total.
-fn describe_sum_mismatch(flows: &[&Flow], total: &Flow, parts_name: &str) -> Option<String> {
+fn describe_sum_mismatch(flows: &[&IoStats], total: &IoStats, parts_name: &str) -> Option<String> {
     let operations: Option<u64> = flows
         .iter()
         .map(|flow| flow.operations)
@@ -137,7 +137,7 @@ fn describe_sum_mismatch(flows: &[&Flow], total: &Flow, parts_name: &str) -> Opt
 }
 
 /// The total and each direction, with their names.
-fn flows(load: &Observation) -> impl Iterator<Item = (&'static str, &Flow)> {
+fn flows(load: &Observation) -> impl Iterator<Item = (&'static str, &IoStats)> {
     let flows = load.directions.iter().filter_map(|(direction, flow)| {
         let name = match direction {
             model::Direction::Read => "reads",
@@ -170,7 +170,7 @@ fn disagreement(rule: &str, what: String, load: &Observation) -> Finding {
 mod tests {
     use super::super::samples::{rules, sound};
     use model::Bytes;
-    use model::observation::{Flow, PartFlow};
+    use model::observation::{BreakdownEntry, IoStats};
 
     #[track_caller]
     fn check(spoil: impl FnOnce(&mut model::observation::Observation), expected: &str) {
@@ -194,15 +194,15 @@ mod tests {
             "THROUGHPUT-MISMATCH",
         );
         check(|load| load.total.operations = Some(3_840_001), "DIRECTIONS-MISMATCH");
-        let half = Flow {
+        let half = IoStats {
             operations: Some(1_900_000),
-            ..Flow::default()
+            ..IoStats::default()
         };
-        let part = PartFlow {
+        let part = BreakdownEntry {
             flow: half,
-            ..PartFlow::default()
+            ..BreakdownEntry::default()
         };
-        check(|load| load.parts = vec![part.clone(), part], "PARTS-MISMATCH");
+        check(|load| load.breakdown = vec![part.clone(), part], "PARTS-MISMATCH");
     }
 
     #[test]

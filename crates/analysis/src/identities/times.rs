@@ -164,7 +164,9 @@ pub(super) const LARGEST: Rule = Rule {
     names: &["MAX-ONE-SAMPLE"],
     about: "The maximum latency, which is a single operation.",
     detect: |load, _, findings| {
-        let Some(latency) = load.total.waited() else { return };
+        let Some(latency) = load.total.user_latency() else {
+            return;
+        };
         if let (Some(max), Some(samples)) = (latency.max_ns, latency.samples)
             && samples > 1
         {
@@ -189,10 +191,10 @@ fn latencies_by_direction(load: &Observation) -> impl Iterator<Item = (&'static 
         ("reads", load.directions.read.as_ref()),
         ("writes", load.directions.write.as_ref()),
     ];
-    let total = load.total.waited();
+    let total = load.total.user_latency();
     flows
         .into_iter()
-        .filter_map(|(name, flow)| Some((name, flow?.waited()?)))
+        .filter_map(|(name, flow)| Some((name, flow?.user_latency()?)))
         .filter(move |(name, latency)| *name == "all" || total != Some(*latency))
 }
 

@@ -163,7 +163,7 @@ pub(super) const LATENCY: Rule = Rule {
     names: &["NO-LATENCY"],
     about: "Whether latencies were measured at all.",
     detect: |load, _, findings| {
-        if load.total.waited().is_none() {
+        if load.total.user_latency().is_none() {
             let finding = Finding::new("NO-LATENCY", Severity::Warning, "the report has no latencies").at(&*load.name);
             let finding = finding.why("a rate without latencies does not show how long a program would wait");
             findings.push(finding.help("DiskSpd: -L; fio: remove gtod_reduce and disable_lat"));

@@ -120,13 +120,13 @@ fn the_bounds_of_a_queueing_network_match_theory() {
 
 #[test]
 fn noise_does_not_move_the_knee_by_more_than_a_step() {
-    use model::draws::{DrawsForm, Purpose};
-    let mut draws = DrawsForm::Native { seed: 11 }.start();
+    use model::draws::{GeneratorChoice, Purpose};
+    let mut draws = GeneratorChoice::Native { seed: 11 }.start();
     for _ in 0..200 {
         let mut points = servers(8.0, 100.0);
         for point in &mut points {
             // ±2 % on the rate is more than a sweep with 20 s per point has.
-            point.iops *= 0.98 + 0.04 * draws.unit(Purpose::Content);
+            point.iops *= 0.98 + 0.04 * draws.next_f64(Purpose::Content);
             point.mean_ns = point.load / point.iops * 1e9;
             point.iops_half_width = Some(0.02 * point.iops);
         }

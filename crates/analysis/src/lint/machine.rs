@@ -190,10 +190,7 @@ pub(super) const RULES: &[Rule] = &[
         detect: |rule, test, findings| {
             for (_, facts) in test.known_targets() {
                 for device in &facts.devices {
-                    let complaints = device
-                        .health
-                        .as_ref()
-                        .map(|health| (&health.source, &health.complaints));
+                    let complaints = device.health.as_ref().map(|health| (&health.source, &health.problems));
                     for (source, complaint) in complaints
                         .into_iter()
                         .flat_map(|(source, list)| list.iter().map(move |c| (source, c)))

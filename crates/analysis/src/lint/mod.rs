@@ -21,7 +21,7 @@ use model::plan::{Job, Plan, Stream, Target, TargetKind};
 use model::results::Results;
 use model::{Bytes, Nanos};
 
-use crate::caps::Layer;
+use crate::caps::LimitLayer;
 
 pub use page::page;
 pub use target::is_on_array;
@@ -91,7 +91,7 @@ pub struct Purpose {
     /// Latency that was promised, in nanoseconds.
     pub promised_latency_ns: Option<f64>,
     /// Known limits between the test and its storage.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LimitLayer>,
     /// Length of a burst from full credits.
     pub burst_ns: Option<Nanos>,
     /// Size of the cache in front of the disks, such as a virtual machine's host cache.

@@ -17,7 +17,7 @@ use model::{Bytes, Nanos};
 use case::{Case, GIB, sound, warmed};
 
 use super::{Intent, Warmed, filter_silenced, rules};
-use crate::caps::{Layer, Limit};
+use crate::caps::{Limit, LimitLayer};
 
 /// A mix of 100 % writes is a write-only load too.
 #[test]
@@ -235,10 +235,10 @@ const DEFECTS: &[(&str, Defect)] = &[
     ("BW-BINDS-FIRST", |case| {
         case.purpose.promised_iops = Some(5_000.0);
         case.part().sizes = BlockSizes::Fixed { size: Bytes(64 << 10) };
-        case.purpose.layers = vec![Layer {
+        case.purpose.layers = vec![LimitLayer {
             name: "P30".into(),
             bytes_per_sec: Some(Limit::exactly(200e6)),
-            ..Layer::default()
+            ..LimitLayer::default()
         }];
     }),
     ("THREADS-GT-CORES", |case| case.workload.workers = 9),
@@ -272,7 +272,7 @@ const DEFECTS: &[(&str, Defect)] = &[
         let complaints = vec!["1 of 2 members is missing".into()];
         case.device().health = Some(Health {
             source: "md".into(),
-            complaints,
+            problems: complaints,
             ..Health::default()
         });
     }),
@@ -450,10 +450,10 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
     case.purpose.promised_iops = Some(5_000.0);
     case.part().sizes = BlockSizes::Fixed { size: Bytes(64 << 10) };
     let bytes_per_sec = Some(Limit::exactly(200e6));
-    case.purpose.layers = vec![Layer {
+    case.purpose.layers = vec![LimitLayer {
         name: "P30".into(),
         bytes_per_sec,
-        ..Layer::default()
+        ..LimitLayer::default()
     }];
     let finding = case.finding("BW-BINDS-FIRST").expect("the limit binds");
     // 200·10⁶ / 65,536

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::file::InputKind;
 use super::resolve::{InputGoals, show_input};
 use super::{BurstUnit, Catalogue, InputValue, Inputs, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy};
-use crate::caps::{Applies, Layer};
+use crate::caps::{Applies, LimitLayer};
 use crate::requirement::Metric;
 
 /// Default block size for IOPS: so small that no throughput limit binds first.
@@ -245,7 +245,7 @@ fn build_advice(policy: &Policy, resolved: &ResolvedPolicy, need: &Need) -> Advi
 /// Bytes per second with blocks that are long enough.
 fn max_throughput(resolved: &ResolvedPolicy) -> Option<f64> {
     let general_limits = resolved.layers.iter().filter(|layer| layer.applies == Applies::All);
-    let limit = |layer: &Layer| layer.bytes_per_sec.map(|limit| limit.low);
+    let limit = |layer: &LimitLayer| layer.bytes_per_sec.map(|limit| limit.low);
     general_limits
         .filter_map(limit)
         .chain(

@@ -16,7 +16,7 @@ use model::Bytes;
 use model::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::caps::{Applies, Layer, Limit};
+use crate::caps::{Applies, Limit, LimitLayer};
 use crate::requirement::Clause;
 use file::File;
 use resolve::ceil_to_count;
@@ -40,10 +40,16 @@ pub const SLOW_STORAGE_SLOTS: u32 = 32;
 const MIN_SLOTS: u32 = 32;
 
 /// The figures that follow from the limits.
-fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> DerivedFigures {
+fn derive_figures(
+    layers: &[LimitLayer],
+    latency: Option<f64>,
+    bursts: &[Burst],
+    workload: &Workload,
+) -> DerivedFigures {
     let all = || layers.iter().filter(|layer| layer.applies != Applies::Reads);
-    let smallest =
-        |select: fn(&Layer) -> Option<Limit>| all().filter_map(select).map(|limit| limit.low).min_by(f64::total_cmp);
+    let smallest = |select: fn(&LimitLayer) -> Option<Limit>| {
+        all().filter_map(select).map(|limit| limit.low).min_by(f64::total_cmp)
+    };
     let iops = smallest(|layer| layer.iops);
     let bytes = smallest(|layer| layer.bytes_per_sec);
     let latency_secs = latency.unwrap_or(DEFAULT_LATENCY_SECS);
@@ -431,9 +437,9 @@ pub struct ResolvedPolicy {
     /// The promised latency, in nanoseconds.
     pub latency_ns: Option<f64>,
     /// The limits of uncached operations.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LimitLayer>,
     /// The limits of operations that the host's cache serves.
-    pub cached: Vec<Layer>,
+    pub cached: Vec<LimitLayer>,
     /// The workload that verifies it.
     pub workload: Workload,
     /// The maximum operations and bytes per second of that workload, and the binding limit.

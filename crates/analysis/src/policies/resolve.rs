@@ -12,7 +12,7 @@ use super::{
     Burst, BurstUnit, DEFAULT_LATENCY_SECS, InputValue, Inputs, Policy, ResolvedPolicy, Workload, derive_figures,
     nearest_three, open_loop_slots,
 };
-use crate::caps::{Layer, Limit};
+use crate::caps::{Limit, LimitLayer};
 use crate::requirement::{self, Clause, Metric};
 
 /// Maximum number of table rows that an error lists.
@@ -449,7 +449,7 @@ impl Policy {
         Ok(Some(tier))
     }
 
-    fn layers(&self, tier: &str, values: &Values<'_>) -> Result<(Vec<Layer>, Vec<Layer>), PolicyError> {
+    fn layers(&self, tier: &str, values: &Values<'_>) -> Result<(Vec<LimitLayer>, Vec<LimitLayer>), PolicyError> {
         let (mut layers, mut cached) = (Vec::new(), Vec::new());
         for form in &self.file.layer {
             let layer = self.layer(form, tier, values)?;
@@ -466,7 +466,7 @@ impl Policy {
     }
 
     /// One limit. `{tier}` in its name is replaced by the table row.
-    fn layer(&self, form: &LayerForm, tier: &str, values: &Values<'_>) -> Result<Layer, PolicyError> {
+    fn layer(&self, form: &LayerForm, tier: &str, values: &Values<'_>) -> Result<LimitLayer, PolicyError> {
         let place = format!("layer `{}`", form.name);
         // A value that a row of the table omits is 0: this row has no such limit.
         let bounds = Bounds {
@@ -496,7 +496,7 @@ impl Policy {
             .as_ref()
             .map(|formula| evaluate("unit", formula))
             .transpose()?;
-        Ok(Layer {
+        Ok(LimitLayer {
             name: form.name.replace("{tier}", tier).trim().to_owned(),
             kind: form.kind,
             iops: iops.map(Limit::exactly).and_then(positive),
@@ -505,7 +505,7 @@ impl Policy {
             applies: form.applies,
             path: self.cache_path(form),
             source: format!("{}, {} ({})", self.id(), self.as_of(), self.source()),
-            ..Layer::default()
+            ..LimitLayer::default()
         })
     }
 

@@ -7,7 +7,7 @@ use model::{Bytes, Direction};
 use serde::Serialize;
 
 use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, ResolvedPolicy, best_three, edit_distance, nearest_three};
-use crate::caps::{Applies, Layer, LayerKind, Limit};
+use crate::caps::{Applies, LayerKind, Limit, LimitLayer};
 
 /// The machine and disks that the user names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,11 +61,11 @@ pub struct StrandedCapacity {
 
 /// The rate that a mix of operations of one size can reach through all layers; `None` if none
 /// limits it. Disks write each block `replicas` times.
-pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64, replicas: u32) -> Option<Reach> {
+pub fn reach(layers: &[LimitLayer], block: Bytes, read_percent: f64, replicas: u32) -> Option<Reach> {
     let limits = layers
         .iter()
         .filter_map(|layer| allowed_iops(layer, block, read_percent, replicas));
-    let limits: Vec<(&Layer, Limit, Bound)> = limits.collect();
+    let limits: Vec<(&LimitLayer, Limit, Bound)> = limits.collect();
     let (layer, iops, bound) = limits.iter().min_by(|a, b| a.1.low.total_cmp(&b.1.low)).copied()?;
     let others = limits.iter().filter(|(other, ..)| !std::ptr::eq(*other, layer));
     let stranded = others
@@ -89,7 +89,12 @@ pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64, replicas: u32) -
 }
 
 /// Operations per second of the whole mix that one limit allows.
-fn allowed_iops(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -> Option<(&Layer, Limit, Bound)> {
+fn allowed_iops(
+    layer: &LimitLayer,
+    block: Bytes,
+    read_percent: f64,
+    replicas: u32,
+) -> Option<(&LimitLayer, Limit, Bound)> {
     let storage = StoragePath {
         replicas: Some(replicas),
         ..StoragePath::default()
@@ -126,7 +131,7 @@ fn allowed_iops(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -
 ///
 /// # Errors
 /// A name that was not found, with the nearest names.
-pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
+pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<LimitLayer>, String> {
     let mut layers = Vec::new();
     if let Some(name) = &wanted.machine {
         let resolved = resolve_machine(catalogue, name, &wanted.disks)?;
@@ -145,12 +150,12 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
         // Cached operations never reach a disk.
         return Ok(layers);
     }
-    let mut sums: Vec<Layer> = Vec::new();
+    let mut sums: Vec<LimitLayer> = Vec::new();
     for text in &wanted.disks {
         let count = wanted.count.max(1);
         let (resolved, pooled) = resolve_disk(catalogue, text, count)?;
         let times = if pooled { 1 } else { count };
-        let uncached = |layer: &Layer| Layer {
+        let uncached = |layer: &LimitLayer| LimitLayer {
             path: Some(CachePath::Uncached),
             ..multiply_limits(layer, times)
         };
@@ -165,7 +170,7 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
 ///
 /// # Errors
 /// As [`stack`].
-pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
+pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<LimitLayer>, String> {
     let with_cache = |cached: bool| Disks {
         cached,
         ..wanted.clone()
@@ -388,7 +393,7 @@ fn resolve_disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(Resolv
 }
 
 /// The same limit for several disks that share the load.
-fn multiply_limits(layer: &Layer, count: u32) -> Layer {
+fn multiply_limits(layer: &LimitLayer, count: u32) -> LimitLayer {
     let times = |limit: Limit| Limit {
         low: limit.low * f64::from(count),
         high: limit.high * f64::from(count),
@@ -397,7 +402,7 @@ fn multiply_limits(layer: &Layer, count: u32) -> Layer {
         1 => layer.name.clone(),
         _ => format!("{count} × {}", layer.name),
     };
-    Layer {
+    LimitLayer {
         name,
         iops: layer.iops.map(times),
         bytes_per_sec: layer.bytes_per_sec.map(times),
@@ -407,10 +412,10 @@ fn multiply_limits(layer: &Layer, count: u32) -> Layer {
 
 /// Adds up the limits of disks that share the load. The distribution of the load is unknown, so the
 /// sum is an upper bound.
-fn sum_alike_disks(layers: Vec<Layer>) -> Vec<Layer> {
-    let mut sums: Vec<Layer> = Vec::new();
+fn sum_alike_disks(layers: Vec<LimitLayer>) -> Vec<LimitLayer> {
+    let mut sums: Vec<LimitLayer> = Vec::new();
     for layer in layers {
-        let is_alike = |sum: &&mut Layer| {
+        let is_alike = |sum: &&mut LimitLayer| {
             sum.applies == layer.applies
                 && sum.unit == layer.unit
                 && layer.kind == LayerKind::Disk

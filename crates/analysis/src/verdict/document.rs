@@ -8,7 +8,7 @@ use model::{Bytes, Nanos};
 use serde::Serialize;
 
 use super::{DepthSearch, Outcome, Verdict};
-use crate::caps::Layer;
+use crate::caps::LimitLayer;
 use crate::policies::{Reach, ResolvedPolicy};
 
 /// The version of this format.
@@ -97,7 +97,7 @@ pub struct IssuedLoad {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Machine {
     /// Each limit.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LimitLayer>,
     /// The maximum rate of this load through all layers.
     pub reach: Option<Reach>,
 }

@@ -3,7 +3,7 @@
 //! deviation, or the bare figure.
 
 use model::histogram::Histogram;
-use model::observation::{Flow, Latency, Observation};
+use model::observation::{IoStats, Latency, Observation};
 use model::results::IntervalHistogram;
 use model::stats::{batch_means, normal_cdf, quantile_interval, rank_interval, student_cdf, student_quantile};
 use model::{Direction, PerDirection};
@@ -162,7 +162,7 @@ fn binomial_up_to(k: u64, n: u64, share: f64) -> f64 {
 }
 
 /// The flow of a direction, or the total.
-pub(super) fn direction_flow(observation: &Observation, direction: Option<Direction>) -> Option<&Flow> {
+pub(super) fn direction_flow(observation: &Observation, direction: Option<Direction>) -> Option<&IoStats> {
     match direction {
         None => Some(&observation.total),
         Some(direction) => observation.directions[direction].as_ref(),
@@ -242,7 +242,7 @@ fn mean_spread(values: &[f64]) -> Option<Spread> {
 }
 
 /// Spread from the deviation between seconds that other tools state.
-fn deviation_spread(observation: &Observation, flow: &Flow, batch_length: f64) -> Option<Spread> {
+fn deviation_spread(observation: &Observation, flow: &IoStats, batch_length: f64) -> Option<Spread> {
     let deviation = flow.iops_deviation?;
     let seconds = observation.measured_ns?.as_secs();
     (seconds >= 10.0).then(|| Spread::Student {
@@ -280,7 +280,7 @@ pub(super) fn mean(
 ) -> Result<Estimate, NoEstimate> {
     let direction = direction.filter(|_| !lacks_split(observation, direction));
     let flow = direction_flow(observation, direction).ok_or(NoEstimate::Absent)?;
-    let waited = flow.waited().ok_or(NoEstimate::Absent)?;
+    let waited = flow.user_latency().ok_or(NoEstimate::Absent)?;
     let value = waited.mean_ns.ok_or(NoEstimate::Absent)?;
     let histogram_spread = || {
         let sums = intervals.iter().map(|interval| sums(&interval.latency, direction));
@@ -311,7 +311,8 @@ pub(super) fn mean(
 /// True if a clause needs the latency of a direction, but the source does not separate directions.
 pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction>) -> bool {
     let has_latency = |direction| {
-        direction_flow(observation, direction).is_some_and(|flow| flow.waited().is_some_and(|w| w.mean_ns.is_some()))
+        direction_flow(observation, direction)
+            .is_some_and(|flow| flow.user_latency().is_some_and(|w| w.mean_ns.is_some()))
     };
     direction.is_some() && !has_latency(direction) && has_latency(None)
 }
@@ -355,7 +356,7 @@ fn per_second_spread(observation: &Observation, waited: &Latency) -> Option<Spre
 
 /// A quantile of the waiting time, even if few operations are beyond it.
 pub(super) fn unsupported_quantile(observation: &Observation, direction: Option<Direction>, share: f64) -> Option<f64> {
-    direction_flow(observation, direction)?.waited()?.quantile(share)
+    direction_flow(observation, direction)?.user_latency()?.quantile(share)
 }
 
 /// A quantile of the waiting time, with the count of operations beyond a target.
@@ -366,7 +367,7 @@ pub(super) fn quantile(
     intervals: &[IntervalHistogram],
 ) -> Result<Estimate, NoEstimate> {
     let flow = direction_flow(observation, direction).ok_or(NoEstimate::Absent)?;
-    let waited = flow.waited().ok_or(NoEstimate::Absent)?;
+    let waited = flow.user_latency().ok_or(NoEstimate::Absent)?;
     let by_rate = || Some((flow.iops? * observation.measured_ns?.as_secs()) as u64);
     let Some(n) = waited.samples.or(flow.operations).or_else(by_rate) else {
         // A stated percentile counts as a bare figure if the number of samples is unknown.

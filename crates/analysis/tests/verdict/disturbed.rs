@@ -37,7 +37,7 @@ fn full_second(number: u64, is_disturbed: bool) -> Second {
             own_ns: Nanos::millis(100),
             ..HostSample::default()
         }],
-        moved: Bytes(3000 * 4096),
+        bytes_transferred: Bytes(3000 * 4096),
     }
 }
 

@@ -7,10 +7,10 @@ mod disturbed;
 use analysis::policies::{Burst, BurstUnit, Catalogue, Inputs, ResolvedPolicy};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{Cause, ClauseVerdict, Context, Outcome, Verdict, judge};
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
-use model::observation::{Flow, Generator, Latency, Load, Observation, Second, SeriesPoint};
+use model::observation::{GeneratorCost, IoStats, Latency, Load, Observation, Second, SeriesPoint};
 use model::results::IntervalHistogram;
 use model::testing::assert_contains;
 use model::{Bytes, Nanos, PerDirection};
@@ -37,11 +37,11 @@ fn mean_latency(milliseconds: f64) -> Option<Latency> {
 /// each, 32 KiB, 300 s.
 fn provider_example(reads: f64, writes: f64) -> Observation {
     let (read_ms, write_ms) = (1.01146, 0.46878);
-    let flow = |iops: f64, milliseconds: f64| Flow {
+    let flow = |iops: f64, milliseconds: f64| IoStats {
         iops: Some(iops),
         bytes_per_sec: Some(iops * 32_768.0),
         latency: mean_latency(milliseconds),
-        ..Flow::default()
+        ..IoStats::default()
     };
     let all = reads + writes;
     Observation {
@@ -126,7 +126,7 @@ fn capped_machine() -> Observation {
             ..Load::default()
         },
         measured_ns: Some(Nanos(120_006_000_000)),
-        total: Flow {
+        total: IoStats {
             operations: Some(234_408),
             iops: Some(1953.30),
             iops_deviation: Some(17.72),
@@ -136,7 +136,7 @@ fn capped_machine() -> Observation {
                 deviation_ns: Some(20.994e6),
                 ..Latency::default()
             }),
-            ..Flow::default()
+            ..IoStats::default()
         },
         ..Observation::default()
     }
@@ -166,12 +166,12 @@ struct SeriesGenerator {
 impl SeriesGenerator {
     fn new(seed: u64) -> SeriesGenerator {
         SeriesGenerator {
-            draws: DrawsForm::Native { seed }.start(),
+            draws: GeneratorChoice::Native { seed }.start(),
         }
     }
 
     fn draw_normal(&mut self) -> f64 {
-        (0..12).map(|_| self.draws.unit(Purpose::Content)).sum::<f64>() - 6.0
+        (0..12).map(|_| self.draws.next_f64(Purpose::Content)).sum::<f64>() - 6.0
     }
 
     /// A paced load of `requested` operations per second over `seconds`. The storage completes at
@@ -206,14 +206,14 @@ impl SeriesGenerator {
             mean_ns: Some(depth as f64 / (operations as f64 / seconds as f64) * 1e9),
             ..Latency::default()
         };
-        let total = Flow {
+        let total = IoStats {
             operations: Some(operations),
             bytes: Some(Bytes(operations * 4096)),
             iops: Some(operations as f64 / seconds as f64),
             bytes_per_sec: Some(operations as f64 / seconds as f64 * 4096.0),
             latency: Some(service),
             response: Latency::from_histogram(&histogram),
-            ..Flow::default()
+            ..IoStats::default()
         };
         Observation {
             tool: "fathom".into(),

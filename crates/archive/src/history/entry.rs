@@ -6,7 +6,7 @@ use analysis::compare::{self, Fact, Figure};
 use json::Json;
 use model::JsonSchema;
 use model::observation::Observation;
-use model::plan::{AtEndOfJob, Origin, Phases, Plan};
+use model::plan::{Origin, Phases, Plan, TargetCleanup};
 use model::results::Results;
 use model::study::Study;
 use rusqlite::types::Type;
@@ -362,7 +362,7 @@ pub(super) fn test_digest(plan: &Plan) -> String {
         ..plan.clone()
     };
     for target in &mut plan.targets {
-        target.at_end = AtEndOfJob::default();
+        target.at_end = TargetCleanup::default();
     }
     for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
         (job.name, job.description, job.operation_log) = Default::default();
@@ -395,7 +395,7 @@ fn digest(bytes: &[u8]) -> String {
 
 /// Reads the entries that match a filter, the latest first.
 pub(super) fn read(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Entry>> {
-    let condition = filter.condition();
+    let condition = filter.to_condition();
     let limit = filter.limit.map_or(-1, |limit| limit as i64);
     let mut select = connection.prepare(&format!(
         "SELECT id, kind, name, label, host, started_unix_ns, ended_unix_ns, version, runs, interrupted, verdict, plan, test, file
@@ -403,14 +403,14 @@ pub(super) fn read(connection: &Connection, filter: &Filter) -> rusqlite::Result
         condition.sql
     ))?;
     let values: Vec<&dyn ToSql> = condition.values.iter().map(AsRef::as_ref).collect();
-    let found = select.query_map(params_from_iter(values), entry_from_row)?;
-    let mut found = found.collect::<rusqlite::Result<Vec<Entry>>>()?;
+    let rows = select.query_map(params_from_iter(values), entry_from_row)?;
+    let mut entries = rows.collect::<rusqlite::Result<Vec<Entry>>>()?;
     let mut targets = connection.prepare("SELECT path FROM target WHERE entry = ?1 ORDER BY rowid")?;
     let mut devices = connection.prepare("SELECT name, model, size FROM device WHERE entry = ?1 ORDER BY rowid")?;
     let mut jobs = connection.prepare(
         "SELECT name, iops, bytes_per_sec, mean_ns, p50_ns, p99_ns, facts FROM job WHERE entry = ?1 ORDER BY number",
     )?;
-    for entry in &mut found {
+    for entry in &mut entries {
         let id = entry.id.cast_signed();
         entry.targets = targets
             .query_map([id], |row| row.get(0))?
@@ -420,7 +420,7 @@ pub(super) fn read(connection: &Connection, filter: &Filter) -> rusqlite::Result
             .collect::<rusqlite::Result<_>>()?;
         entry.jobs = jobs.query_map([id], job_from_row)?.collect::<rusqlite::Result<_>>()?;
     }
-    Ok(found)
+    Ok(entries)
 }
 
 fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {

@@ -49,7 +49,7 @@ pub(super) struct Condition {
 }
 
 impl Filter {
-    pub(super) fn condition(&self) -> Condition {
+    pub(super) fn to_condition(&self) -> Condition {
         let mut parts: Vec<&str> = Vec::new();
         let mut values: Vec<Box<dyn ToSql>> = Vec::new();
         let mut add = |part: &'static str, value: Option<Box<dyn ToSql>>| {

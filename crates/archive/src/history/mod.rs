@@ -153,7 +153,7 @@ impl History {
     /// # Errors
     /// [`HistoryError`], if there is none of this number or it cannot be read.
     pub fn document(&self, id: u64) -> Result<Vec<u8>, HistoryError> {
-        let found = self
+        let document = self
             .connection
             .query_row(
                 "SELECT bytes FROM document WHERE entry = ?1",
@@ -166,7 +166,7 @@ impl History {
             id,
             path: self.path.clone(),
         };
-        document::to_saved_form(&found.ok_or_else(missing)?, &self.path)
+        document::to_saved_form(&document.ok_or_else(missing)?, &self.path)
     }
 
     /// The result of an entry.

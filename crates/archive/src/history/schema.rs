@@ -111,8 +111,8 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Hi
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
     let transaction = transaction.map_err(failed)?;
     // Another program may have migrated the file in the meantime.
-    let found = read_version(&transaction).map_err(failed)?;
-    for step in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+    let version = read_version(&transaction).map_err(failed)?;
+    for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
         step(&transaction).map_err(failed)?;
     }
     transaction
@@ -132,8 +132,8 @@ fn read_version(connection: &Connection) -> rusqlite::Result<i64> {
 /// another program may be creating the file.
 fn read_format(connection: &mut Connection) -> rusqlite::Result<(i64, bool)> {
     let transaction = connection.transaction()?;
-    let found = read_version(&transaction)?;
+    let version = read_version(&transaction)?;
     let application_id: i64 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let object_count: i64 = transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
-    Ok((found, application_id == APPLICATION_ID || object_count == 0))
+    Ok((version, application_id == APPLICATION_ID || object_count == 0))
 }

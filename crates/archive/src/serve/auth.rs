@@ -165,7 +165,7 @@ impl AuthGuard {
             .query()
             .unwrap_or_default()
             .split('&')
-            .filter(|part| part.split('=').next() != Some(TOKEN_PARAMETER))
+            .filter(|pair| pair.split('=').next() != Some(TOKEN_PARAMETER))
             .collect();
         // Two slashes would name another host.
         let path = format!("/{}", uri.path().trim_start_matches('/'));

@@ -77,10 +77,10 @@ pub fn browse(
 ) -> io::Result<()> {
     let router = Router::new()
         .route("/", get(index))
-        .route("/entry/{id}", get(entry))
-        .route("/entry/{id}/file", get(file))
+        .route("/entry/{id}", get(show_entry))
+        .route("/entry/{id}/file", get(download_file))
         .route("/compare", get(compare))
-        .route("/label", post(label))
+        .route("/label", post(set_label))
         .route("/remove", post(remove))
         .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
         .fallback(not_found)
@@ -160,10 +160,10 @@ fn parse_entry(text: &str) -> Result<u64, ErrorPage> {
 }
 
 async fn index(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> {
-    render(browse, move |browse| list::page(browse, &parse_query(&uri)?)).await
+    render(browse, move |browse| list::render_page(browse, &parse_query(&uri)?)).await
 }
 
-async fn entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Response<Body> {
+async fn show_entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Response<Body> {
     render(browse, move |browse| {
         let history = browse.existing_history()?;
         let id = parse_entry(&id)?;
@@ -181,7 +181,7 @@ async fn entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Res
     .await
 }
 
-async fn file(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Response<Body> {
+async fn download_file(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Response<Body> {
     render(browse, move |browse| {
         let id = parse_entry(&id)?;
         let bytes = browse
@@ -258,7 +258,7 @@ fn redirect_to_list() -> Response<Body> {
 }
 
 /// Labels the selected entries; an empty text removes their labels.
-async fn label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<Body> {
+async fn set_label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<Body> {
     render(browse, move |browse| {
         let (fields, entries) = selected_entries(form)?;
         let text = fields

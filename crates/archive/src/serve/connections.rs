@@ -345,9 +345,9 @@ mod tests {
         let mut state = State::new();
         check(&state, Some(5));
         // A byte of the headers does not extend the time.
-        let begun = state.since;
+        let since = state.since;
         state.on_read();
-        assert_eq!(state.since, begun);
+        assert_eq!(state.since, since);
         let connection = RequestConnection(Arc::new(Connection {
             state: Mutex::new(state),
         }));

@@ -40,7 +40,7 @@ const COLUMNS: [(&str, &str); 12] = [
 ];
 
 /// The page for a query.
-pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Response<Body>, ErrorPage> {
+pub(super) fn render_page(browse: &Browse, pairs: &[(String, String)]) -> Result<Response<Body>, ErrorPage> {
     let filter = parse_filter(browse, pairs)?;
     let mut entries = match browse.history()? {
         None => Vec::new(),
@@ -55,7 +55,7 @@ pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Respon
             body += "<p>The history is empty. Every command that measures adds an entry, for example <code>fathom quick</code>.</p>\n";
         }
         true => body += "<p>No entry matches. <a href=\"/\">Show all</a></p>\n",
-        false => body += &table(browse, &entries),
+        false => body += &render_table(browse, &entries),
     }
     if let Some(last) = entries.last().filter(|_| has_next_page) {
         body += &format!(
@@ -81,9 +81,8 @@ fn running_section(browse: &Browse) -> String {
 
 fn parse_filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, ErrorPage> {
     let value = |name: &str| {
-        let found = pairs.iter().find(|(key, _)| key == name);
-        found
-            .map(|(_, value)| value.trim().to_owned())
+        let pair = pairs.iter().find(|(key, _)| key == name);
+        pair.map(|(_, value)| value.trim().to_owned())
             .filter(|value| !value.is_empty())
     };
     let wrong = |what: String, help: &str| ErrorPage::new(StatusCode::BAD_REQUEST, what, help);
@@ -159,7 +158,7 @@ fn older_query(pairs: &[(String, String)], before: u64) -> String {
 }
 
 /// The buttons for selected entries.
-fn buttons(browse: &Browse) -> String {
+fn render_buttons(browse: &Browse) -> String {
     let mut out = String::from("<p class=\"actions\"><button type=\"submit\">Compare selected entries</button>\n");
     if browse.is_writable {
         let post = "type=\"submit\" formmethod=\"post\"";
@@ -194,8 +193,8 @@ pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Bo
     html_response(html::plain("Remove these entries?", &[("/", "History")], &body, ""))
 }
 
-fn table(browse: &Browse, entries: &[Entry]) -> String {
-    let mut out = String::from("<form method=\"get\" action=\"/compare\">\n") + &buttons(browse);
+fn render_table(browse: &Browse, entries: &[Entry]) -> String {
+    let mut out = String::from("<form method=\"get\" action=\"/compare\">\n") + &render_buttons(browse);
     out += "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-label=\"Entries\"><table class=\"whole\"><caption>Entries, the latest first</caption>\
          <thead><tr><th scope=\"col\">Select</th>";
     for (class, title) in COLUMNS {
@@ -203,7 +202,7 @@ fn table(browse: &Browse, entries: &[Entry]) -> String {
     }
     out += "</tr></thead><tbody>\n";
     for entry in entries {
-        out += &row(browse, entry);
+        out += &render_row(browse, entry);
     }
     out + "</tbody></table></div>\n</form>\n"
 }
@@ -219,8 +218,8 @@ fn name(entry: &Entry) -> String {
 fn load(entry: &Entry) -> String {
     let [job] = &entry.jobs[..] else { return String::new() };
     let fact = |name: &str| {
-        let found = job.facts.iter().find(|fact| fact.name == name);
-        found.map(|fact| fact.value.as_str())
+        let fact = job.facts.iter().find(|fact| fact.name == name);
+        fact.map(|fact| fact.value.as_str())
     };
     let place = [fact("block size"), fact("pattern")];
     let place = place.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -233,7 +232,7 @@ fn load(entry: &Entry) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn row(browse: &Browse, entry: &Entry) -> String {
+fn render_row(browse: &Browse, entry: &Entry) -> String {
     let figure = |value: fn(&EntryJob) -> Option<f64>, words: fn(f64) -> String| match &entry.jobs[..] {
         [job] if entry.runs < 2 => value(job).map_or("-".into(), words),
         _ => String::new(),

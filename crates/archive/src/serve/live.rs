@@ -95,7 +95,7 @@ impl LiveServer {
         let router = Router::new()
             .route("/", get(index))
             .route("/metrics", get(metrics_text))
-            .route("/events", get(events))
+            .route("/events", get(stream_events))
             .fallback(not_found)
             .with_state(Arc::clone(&shared))
             .layer(middleware::from_fn_with_state(Arc::new(guard), auth::authorize));
@@ -183,7 +183,7 @@ async fn metrics_text(AxumState(shared): AxumState<Arc<Shared>>) -> Response<Bod
     typed_response(METRICS_TYPE, metrics.text().into())
 }
 
-async fn events(
+async fn stream_events(
     AxumState(shared): AxumState<Arc<Shared>>,
     ConnectInfo(tracked): ConnectInfo<RequestConnection>,
 ) -> Response<Body> {

@@ -3,11 +3,11 @@
 use model::access::{Access, Advance, Between, Placement, RangeBasis, WritePointers, Zones};
 use model::block_size::BlockSizes;
 use model::content::Content;
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::mix::Mix;
 use model::plan::{
-    Depth, Dialect, EngineKind, Job, MapFlush, Pacing, Plan, Prepare, PriorityClass, RateUnit, Step, Stream, TargetId,
-    Worker, WriteThrough,
+    DepthScope, Dialect, EngineKind, Job, MapFlush, Pacing, Plan, Prepare, PriorityClass, RateUnit, Step, Stream,
+    TargetId, Worker, WriteThrough,
 };
 use model::{Direction, Nanos};
 
@@ -158,8 +158,8 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
         (_, seed) => seed as u32,
     };
     let seed = workers.first().map_or(chosen, |worker| match worker.draws {
-        DrawsForm::Single { seed } => seed,
-        DrawsForm::Native { seed: _ } | DrawsForm::PerPurpose { .. } => chosen,
+        GeneratorChoice::DiskSpd { seed } => seed,
+        GeneratorChoice::Native { seed: _ } | GeneratorChoice::Fio { .. } => chosen,
     });
     let cpus: Vec<u32> = workers
         .iter()
@@ -201,8 +201,8 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
         Some(targets) => {
             span.threads = workers.len() as u32;
             span.requests = match workers[0].depth {
-                Depth::Shared { operations } if !has_limits(&workers) => operations,
-                Depth::Shared { .. } | Depth::PerStream | Depth::PerTarget { .. } => 0,
+                DepthScope::Shared { operations } if !has_limits(&workers) => operations,
+                DepthScope::Shared { .. } | DepthScope::PerStream | DepthScope::PerTarget { .. } => 0,
             };
             span.targets = targets;
         }
@@ -229,7 +229,7 @@ fn has_limits(workers: &[&Worker]) -> bool {
 fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     let first = workers.first()?;
     let several = workers.iter().any(|worker| expand_targets(worker).len() > 1);
-    let shared = matches!(first.depth, Depth::Shared { .. });
+    let shared = matches!(first.depth, DepthScope::Shared { .. });
     if !several && !shared {
         return None;
     }
@@ -278,9 +278,9 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
         let mut target = create_target(plan, id, &stream, &starts, count);
         target.weight = threads[0].weight;
         target.requests = match first.depth {
-            Depth::Shared { operations } if !free => (operations / expand_targets(first).len() as u32).max(1),
+            DepthScope::Shared { operations } if !free => (operations / expand_targets(first).len() as u32).max(1),
             // This value has no effect with a shared depth.
-            Depth::Shared { .. } | Depth::PerStream | Depth::PerTarget { .. } => stream.depth.max(1),
+            DepthScope::Shared { .. } | DepthScope::PerStream | DepthScope::PerTarget { .. } => stream.depth.max(1),
         };
         if !(everywhere(&threads) && equal(&threads)) {
             target.thread_targets = threads;
@@ -347,8 +347,8 @@ fn targets_with_threads(plan: &Plan, step: &Step) -> Vec<Target> {
             let mut target = create_target(plan, *id, stream, &starts, count);
             target.threads = count;
             target.requests = match workers[0].depth {
-                Depth::Shared { operations } => (operations / of_first.len() as u32).max(1),
-                Depth::PerStream | Depth::PerTarget { .. } => stream.depth.max(1),
+                DepthScope::Shared { operations } => (operations / of_first.len() as u32).max(1),
+                DepthScope::PerStream | DepthScope::PerTarget { .. } => stream.depth.max(1),
             };
             target.burst = target.burst.map(|burst| burst.saturating_mul(count));
             targets.push(target);

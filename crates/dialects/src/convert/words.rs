@@ -1,13 +1,16 @@
 //! Describes values. Plans are compared by these descriptions, so equal texts mean equal values.
 
-use model::access::{Access, Advance, Between, Continuation, OnceMethod, Placement, Positions, RangeBasis, RangeShare};
+use model::access::{
+    Access, Advance, Between, Continuation, OnceMethod, Placement, PositionSharing, RangeBasis, RangeShare,
+};
 use model::block_size::BlockSizes;
-use model::caps::Layer;
+use model::caps::LimitLayer;
 use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
-    Control, ControlGroup, Divide, ErrorPolicy, FileLock, FileWork, Flow, FlushKind, MapFlush, Mapping, Pacing,
-    Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip, TrackedMetric,
+    Control, ControlGroup, DividedSettings, ErrorPolicy, FileLock, FileWork, Flow, FlushKind, MapFlush, Mapping,
+    Pacing, Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip,
+    TrackedMetric,
 };
 use model::{Direction, PerDirection};
 
@@ -17,14 +20,14 @@ pub(super) use crate::notation::{
 };
 
 /// The settings that hosts divide, such as `rate,region`; empty for none.
-pub(super) fn divided_resources(what: Divide) -> String {
+pub(super) fn divided_resources(what: DividedSettings) -> String {
     let words = [(what.rate, "rate"), (what.depth, "depth"), (what.region, "region")];
     let words: Vec<&str> = words.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
     words.join(",")
 }
 
 /// Limits in the syntax of `cap`, without their sources.
-pub(super) fn describe_limits(limits: &[Layer]) -> String {
+pub(super) fn describe_limits(limits: &[LimitLayer]) -> String {
     limits.iter().map(cap_text).collect::<Vec<_>>().join("; ")
 }
 
@@ -206,8 +209,8 @@ pub(super) fn describe_access(stream: &Stream, direction: Direction) -> String {
 /// True if reads and writes of a walk have separate positions.
 pub(super) fn separate_positions(access: &Access) -> bool {
     match access {
-        Access::Sequential(walk) => walk.positions == Positions::PerDirection,
-        Access::Zones(zones) => zones.positions == Positions::PerDirection,
+        Access::Sequential(walk) => walk.positions == PositionSharing::PerDirection,
+        Access::Zones(zones) => zones.positions == PositionSharing::PerDirection,
         Access::WritePointers(_) => true,
         Access::Interlocked(_) | Access::Parallel(_) | Access::Random { .. } | Access::Mixed(_) | Access::Every(_) => {
             false
@@ -582,7 +585,7 @@ pub(super) fn describe_errors(policy: &ErrorPolicy) -> String {
         tolerate_write,
         tolerate_verify,
         errors_max,
-        full_is_end: _,
+        stop_when_full: _,
         latency_ns_max: _,
         report_tolerated: _,
         block_lifetimes: _,

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use model::Nanos;
-use model::draws::DrawsForm;
-use model::plan::{Depth, Job, Pacing, Region, StreamTarget, TargetId, Worker};
+use model::draws::GeneratorChoice;
+use model::plan::{DepthScope, Job, Pacing, Region, StreamTarget, TargetId, Worker};
 
 /// Consecutive equal workers of a job.
 #[derive(Clone, Debug)]
@@ -46,13 +46,13 @@ pub(super) fn worker_groups(job: &Job, allowed: AllowedDifferences) -> Vec<Worke
 /// A copy of the worker without the allowed differences.
 pub(super) fn without_differences(worker: &Worker, allowed: AllowedDifferences) -> Worker {
     let mut like = worker.clone();
-    like.draws = DrawsForm::Native { seed: 0 };
+    like.draws = GeneratorChoice::Native { seed: 0 };
     like.placement.cpus = Vec::new();
     if allowed.depths {
         like.depth = match like.depth {
-            Depth::PerStream => Depth::PerStream,
-            Depth::Shared { operations: _ } => Depth::Shared { operations: 0 },
-            alternatives @ Depth::PerTarget { .. } => alternatives,
+            DepthScope::PerStream => DepthScope::PerStream,
+            DepthScope::Shared { operations: _ } => DepthScope::Shared { operations: 0 },
+            alternatives @ DepthScope::PerTarget { .. } => alternatives,
         };
     }
     for stream in &mut like.streams {

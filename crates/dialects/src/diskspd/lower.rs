@@ -9,14 +9,15 @@ use model::access::{
     Sequential, Uniform,
 };
 use model::content::Content;
-use model::draws::{DrawsForm, Reduction};
+use model::draws::{GeneratorChoice, Reduction};
 use model::environment::LogicalCpu;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AtEndOfJob, Batching, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Grid,
+    Batching, CacheMode, Consent, DepthScope, Dialect, EndPropagation, EngineChoice, EngineKind, Extent, Grid,
     GridScope, Job, LatencyPoints, MapFlush, Mapping, Memory, OpenHint, Origin, Pacing, Pattern, Phases, Plan, Prepare,
     PrepareWhen, Presentation, Priority, PriorityClass, Rate, Region, Step, Stop, Stream, StreamTarget,
-    Target as PlanTarget, TargetId, TargetKind, TargetRules, Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
+    Target as PlanTarget, TargetCleanup, TargetId, TargetKind, TargetRules, Think, ThinkCount, ThreadPlacement, Worker,
+    WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -279,10 +280,10 @@ impl Lowering<'_> {
                 ..Phases::default()
             },
             stop: Stop::after(Nanos::secs(u64::from(span.duration))),
-            ends_with: EndsWith {
+            ends_with: EndPropagation {
                 workers_on_failure: true,
                 plan: true,
-                ..EndsWith::default()
+                ..EndPropagation::default()
             },
             workers: assign_threads(span)
                 .iter()
@@ -328,7 +329,7 @@ impl Lowering<'_> {
                 },
                 None => Prepare::Existing,
             },
-            at_end: AtEndOfJob::Keep,
+            at_end: TargetCleanup::Keep,
         };
         let is_created_once = precreated.is_some() && entry.prepare != Prepare::Existing;
         let is_same_target = |known: &PlanTarget| match precreated {
@@ -375,10 +376,10 @@ impl Lowering<'_> {
                 ..EngineChoice::default()
             },
             depth: match common {
-                true => Depth::Shared {
+                true => DepthScope::Shared {
                     operations: span.requests,
                 },
-                false => Depth::PerStream,
+                false => DepthScope::PerStream,
             },
             batching: Batching {
                 completion_routines: span.completion_routines && requests > 1,
@@ -387,7 +388,7 @@ impl Lowering<'_> {
                 complete_max: span.newer.dequeue,
                 ..Batching::default()
             },
-            draws: DrawsForm::Single {
+            draws: GeneratorChoice::DiskSpd {
                 seed: span.seed.wrapping_add(number),
             },
             placement: ThreadPlacement {

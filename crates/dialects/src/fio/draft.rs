@@ -1,7 +1,7 @@
 //! The state of a clone during lowering. Rows of the option table fill in its parts. An option that
 //! equals one field of the plan names that field, so the row defines lowering and printing.
 
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::plan::{Job as PlanJob, Stream, Worker};
 use model::{Bytes, Nanos};
 
@@ -28,7 +28,7 @@ pub(super) struct Clone<'a> {
     /// Its number in the run, from 1.
     pub(super) number: u32,
     /// The source of its random numbers.
-    pub(super) draws: DrawsForm,
+    pub(super) draws: GeneratorChoice,
 }
 
 /// The options of a clone, and the parts that they fill in.

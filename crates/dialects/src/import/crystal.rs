@@ -1,7 +1,7 @@
 //! Reads the text that CrystalDiskMark copies to the clipboard. Its figures cannot decide an SLA.
 
 use model::finding::{Finding, Severity};
-use model::observation::{Flow, Latency, Load, Observation};
+use model::observation::{IoStats, Latency, Load, Observation};
 use model::{Bytes, Direction};
 
 use super::numbers::{parse_decimal, parse_integer, parse_prefixed};
@@ -76,14 +76,14 @@ fn parse_row(line: &str, section: Option<Direction>) -> Option<Observation> {
     let operand = |key: &str| parse_integer(label.split_once(key)?.1.split([',', ')']).next()?.trim());
     let (queues, threads) = (operand("Q=").or_else(|| operand("QD=")), operand("T="));
     let mean = between('<', " us>").as_deref().and_then(parse_decimal);
-    let flow = Flow {
+    let flow = IoStats {
         iops: between('[', " IOPS]").as_deref().and_then(parse_prefixed),
         bytes_per_sec: Some(bytes_per_sec),
         latency: mean.map(|mean| Latency {
             mean_ns: Some(mean * 1e3),
             ..Latency::default()
         }),
-        ..Flow::default()
+        ..IoStats::default()
     };
     let block = label
         .split_whitespace()

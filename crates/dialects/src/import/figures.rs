@@ -2,7 +2,7 @@
 //! `[[load]]` per load, or CSV with a row per load and the same names as titles. No missing figure
 //! is computed.
 
-use model::observation::{AtOnce, Flow, Latency, Load, Observation};
+use model::observation::{Concurrency, IoStats, Latency, Load, Observation};
 use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 
@@ -206,11 +206,11 @@ impl Reader<'_> {
             total: self.flow(table),
             directions: PerDirection::new(read, write, None),
             errors: self.value(table, "errors", super::numbers::parse_integer),
-            at_once: self
+            concurrency: self
                 .value(table, "group", super::numbers::parse_integer)
-                .map(|group| AtOnce {
+                .map(|group| Concurrency {
                     group: u32::try_from(group).unwrap_or(u32::MAX),
-                    ..AtOnce::default()
+                    ..Concurrency::default()
                 }),
             load,
             ..Observation::default()
@@ -273,7 +273,7 @@ impl Reader<'_> {
         }
     }
 
-    fn flow(&mut self, table: &Table) -> Flow {
+    fn flow(&mut self, table: &Table) -> IoStats {
         let mib = self
             .value(table, "mib_per_sec", parse_decimal)
             .map(|rate| rate * f64::from(1 << 20));
@@ -298,7 +298,7 @@ impl Reader<'_> {
             histogram: None,
         };
         let known = latency.mean_ns.is_some() || latency.max_ns.is_some() || !latency.quantiles.is_empty();
-        Flow {
+        IoStats {
             operations,
             bytes: self.value(table, "bytes", |text| text.parse().ok()),
             iops: self.value(table, "iops", parse_decimal),
@@ -374,8 +374,8 @@ fn parse_time(text: &str) -> Option<Nanos> {
 /// Fills in the total from the directions, or the only direction from the total.
 fn complete_directions(mut observation: Observation) -> Observation {
     let directions = &mut observation.directions;
-    if observation.total == Flow::default() {
-        let flows: Vec<&Flow> = [&directions.read, &directions.write].into_iter().flatten().collect();
+    if observation.total == IoStats::default() {
+        let flows: Vec<&IoStats> = [&directions.read, &directions.write].into_iter().flatten().collect();
         observation.total = super::flow_sum::sum(&flows).unwrap_or_default();
     }
     match observation.load.read_percent {

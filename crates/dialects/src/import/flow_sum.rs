@@ -1,22 +1,22 @@
 //! Sums flows that ran at the same time: adds counts and rates, weights means, pools deviations.
 //! Percentiles cannot be combined, so they are omitted.
 
-use model::observation::{Flow, Latency};
+use model::observation::{IoStats, Latency};
 use model::{Bytes, Nanos};
 
 /// The sum of flows; `None` if there is none.
-pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
+pub(super) fn sum(flows: &[&IoStats]) -> Option<IoStats> {
     if let [only] = flows {
         return Some((*only).clone());
     }
-    let sum_of = |value: fn(&Flow) -> Option<f64>| flows.iter().map(|flow| value(flow)).sum::<Option<f64>>();
-    let counts = |value: fn(&Flow) -> Option<u64>| {
+    let sum_of = |value: fn(&IoStats) -> Option<f64>| flows.iter().map(|flow| value(flow)).sum::<Option<f64>>();
+    let counts = |value: fn(&IoStats) -> Option<u64>| {
         flows
             .iter()
             .map(|flow| value(flow))
             .try_fold(0u64, |sum, count| sum.checked_add(count?))
     };
-    (!flows.is_empty()).then(|| Flow {
+    (!flows.is_empty()).then(|| IoStats {
         operations: counts(|flow| flow.operations),
         bytes: counts(|flow| flow.bytes.map(|bytes| bytes.0)).map(Bytes),
         iops: sum_of(|flow| flow.iops),
@@ -30,8 +30,8 @@ pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
 }
 
 /// Computes the common mean and deviation from the parts' means, deviations and counts.
-fn pool_latency(flows: &[&Flow]) -> Option<Latency> {
-    let count = |flow: &Flow| flow.latency.as_ref()?.samples.or(flow.operations);
+fn pool_latency(flows: &[&IoStats]) -> Option<Latency> {
+    let count = |flow: &IoStats| flow.latency.as_ref()?.samples.or(flow.operations);
     let samples = flows.iter().try_fold(0u64, |sum, flow| sum.checked_add(count(flow)?));
     let (mut weights, mut sum, mut squares) = (0.0, 0.0, Some(0.0));
     let (mut min_ns, mut max_ns): (Option<f64>, Option<f64>) = (None, None);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn means_are_weighted_and_deviations_pooled() {
-        let flow = |count: u64, mean: f64| Flow {
+        let flow = |count: u64, mean: f64| IoStats {
             operations: Some(count),
             iops: Some(count as f64),
             latency: Some(Latency {
@@ -87,7 +87,7 @@ mod tests {
                 deviation_ns: Some(0.0),
                 ..Latency::default()
             }),
-            ..Flow::default()
+            ..IoStats::default()
         };
         let found = sum(&[&flow(1, 0.0), &flow(1, 10.0)]).expect("two flows");
         let latency = found.latency.expect("both have a latency");
@@ -95,13 +95,13 @@ mod tests {
         assert_eq!(found.operations, Some(2));
         assert_eq!(found.bytes, None, "one flow has no bytes");
         assert_eq!(sum(&[]), None);
-        let without_count = |iops: f64, mean: f64| Flow {
+        let without_count = |iops: f64, mean: f64| IoStats {
             iops: Some(iops),
             latency: Some(Latency {
                 mean_ns: Some(mean),
                 ..Latency::default()
             }),
-            ..Flow::default()
+            ..IoStats::default()
         };
         let found = sum(&[&without_count(2800.0, 4.0), &without_count(1200.0, 1.0)]).expect("two flows");
         let latency = found.latency.expect("both have a mean");

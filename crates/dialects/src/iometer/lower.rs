@@ -3,8 +3,9 @@
 
 use model::Nanos;
 use model::plan::{
-    CacheMode, Consent, Depth, Dialect, EndsWith, ErrorPolicy, Extent, Grid, GridScope, Job, JobEcho, Origin, Phases,
-    Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, Target, TargetId, TargetRules, Worker as PlanWorker,
+    CacheMode, Consent, DepthScope, Dialect, EndPropagation, ErrorPolicy, Extent, Grid, GridScope, Job, JobEcho,
+    Origin, Phases, Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, Target, TargetId, TargetRules,
+    Worker as PlanWorker,
 };
 
 use super::command_line::{Arguments, Layout};
@@ -96,7 +97,7 @@ pub fn lower(
         ..Plan::default()
     };
     // A target that only idle workers have is not opened.
-    plan.keep_targets(&plan.uses_of_targets());
+    plan.retain_targets(&plan.used_targets());
     let unmapped = lowering.targets.iter().filter(|target| {
         let is_used = |used: &Target| used.path == target.path;
         target.is_unmapped && plan.targets.iter().any(is_used)
@@ -444,10 +445,10 @@ impl<'a> Lowering<'a> {
             name: name.clone(),
             phases: Phases::with_warm_up(Nanos::secs(setup.ramp_up_seconds)),
             stop: Stop::after(Nanos::secs(setup.run_seconds)),
-            ends_with: EndsWith {
+            ends_with: EndPropagation {
                 workers_on_failure: true,
                 plan: true,
-                ..EndsWith::default()
+                ..EndPropagation::default()
             },
             workers,
             ..Job::default()
@@ -504,12 +505,12 @@ impl<'a> Lowering<'a> {
         let has_bursts = alternatives > 1 || streams.len() > 1 && streams.iter().any(|stream| stream.think.is_some());
         PlanWorker {
             depth: match has_bursts {
-                true => Depth::PerTarget {
+                true => DepthScope::PerTarget {
                     alternatives: alternatives as u32,
                 },
-                false => Depth::PerStream,
+                false => DepthScope::PerStream,
             },
-            draws: model::draws::DrawsForm::Native { seed },
+            draws: model::draws::GeneratorChoice::Native { seed },
             streams,
             ..PlanWorker::default()
         }

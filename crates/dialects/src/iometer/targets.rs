@@ -2,7 +2,7 @@
 
 use model::Bytes;
 use model::content::Content;
-use model::plan::{AtEndOfJob, Prepare, Target};
+use model::plan::{Prepare, Target, TargetCleanup};
 
 use super::command_line::Arguments;
 use crate::Diagnostic;
@@ -113,7 +113,7 @@ impl Finder<'_> {
         Ok(Target {
             path: path.to_owned(),
             prepare,
-            at_end: AtEndOfJob::Keep,
+            at_end: TargetCleanup::Keep,
             ..Target::default()
         })
     }

@@ -2,7 +2,7 @@
 //! job.
 
 use model::Bytes;
-use model::caps::{Applies, Layer, LayerKind, Limit};
+use model::caps::{Applies, LayerKind, Limit, LimitLayer};
 use model::plan::CachePath;
 
 use super::values::{parse_keyword, unknown_word_error};
@@ -32,14 +32,14 @@ const PATHS: [(&str, CachePath); 2] = [("cached", CachePath::Cached), ("uncached
 ///
 /// # Errors
 /// The first mistake.
-pub fn parse_cap(text: &str) -> Result<Layer, String> {
+pub fn parse_cap(text: &str) -> Result<LimitLayer, String> {
     let (name, figures) = match text.split_once(':') {
         Some((name, figures)) if !name.contains('=') => (name.trim(), figures),
         _ => (text, text),
     };
-    let mut layer = Layer {
+    let mut layer = LimitLayer {
         name: name.to_owned(),
-        ..Layer::default()
+        ..LimitLayer::default()
     };
     for part in figures.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (key, value) = part
@@ -101,7 +101,7 @@ pub fn parse_name(text: &str) -> Result<String, String> {
 }
 
 /// Formats a limit in the syntax of [`parse_cap`].
-pub(crate) fn cap_text(layer: &Layer) -> String {
+pub(crate) fn cap_text(layer: &LimitLayer) -> String {
     let word_of = |words: &[(&str, LayerKind)]| {
         let found = words.iter().find(|(_, kind)| *kind == layer.kind);
         found.map(|(word, _)| (*word).to_owned())

@@ -2,8 +2,8 @@
 
 use model::block_size::BlockSizes;
 use model::plan::{
-    EngineKind, Existence, FileGroup, FileOperationKind, FileTree, FileWork, Job, Part, Plan, Prepare, Target,
-    TargetId, TargetKind,
+    EngineKind, Existence, FileGroup, FileOperationKind, FileTree, FileWork, Job, Plan, Prepare, Target, TargetId,
+    TargetKind, WorkloadPart,
 };
 use model::{Bytes, access::Access};
 
@@ -209,9 +209,9 @@ fn default_prefill(groups: &[FileGroup]) -> u8 {
 }
 
 /// The part of the workload that a job on files needs.
-pub(super) fn lower_part(spec: &JobSpec, tree: &FileTree) -> Part {
+pub(super) fn lower_part(spec: &JobSpec, tree: &FileTree) -> WorkloadPart {
     let size = tree.sizes.max().min(BUFFER).max(spec.part.sizes.max());
-    Part {
+    WorkloadPart {
         weight: 1,
         access: Access::default(),
         mix: lower_file_work(spec).mix(),

@@ -3,7 +3,7 @@
 //!
 //! The reader collects all mistakes of a file, each with its line.
 
-use model::caps::Layer;
+use model::caps::LimitLayer;
 use model::plan::SimulatedDevice;
 use model::visible;
 use toml::Spanned;
@@ -280,11 +280,11 @@ impl Reader<'_> {
     }
 
     /// Reads limits in the syntax of `--cap`.
-    fn caps(&mut self, at: usize, value: &DeValue<'_>) -> Vec<Layer> {
+    fn caps(&mut self, at: usize, value: &DeValue<'_>) -> Vec<LimitLayer> {
         let mut caps = Vec::new();
         for text in value_texts(value).unwrap_or_else(|| vec![String::new()]) {
             match parse_cap(&text) {
-                Ok(cap) => caps.push(Layer {
+                Ok(cap) => caps.push(LimitLayer {
                     source: "the job file".into(),
                     ..cap
                 }),

@@ -1,12 +1,12 @@
 //! Lowers documents to plans.
 
 use model::access::{Access, AtEnd, Placement};
-use model::caps::Layer;
+use model::caps::LimitLayer;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AtEndOfJob, Batching, CacheMode, CatchUp, Dependency, Dialect, EndsWith, EngineChoice, EngineKind, Grid, GridScope,
-    Group, Job, JobEcho, Mapping, Origin, Part, Phases, Plan, Prepare, Process, Rate, Span, Step, Stop, SyncRule,
-    Target, TargetId, TargetKind, Think, ThinkCount, Workload,
+    Batching, CacheMode, CatchUp, Dependency, Dialect, EndPropagation, EngineChoice, EngineKind, Grid, GridScope,
+    Group, Job, JobEcho, Mapping, Origin, Phases, Plan, Prepare, Process, Rate, Span, Step, Stop, SyncRule, Target,
+    TargetCleanup, TargetId, TargetKind, Think, ThinkCount, Workload, WorkloadPart,
 };
 use model::{Bytes, Direction, Nanos, visible};
 
@@ -125,10 +125,10 @@ fn lower_step(
     // A failed job invalidates the other jobs of its step and all later steps.
     let all: Vec<u32> = (0..step.jobs.len() as u32).collect();
     for job in &mut step.jobs {
-        job.ends_with = EndsWith {
+        job.ends_with = EndPropagation {
             on_failure: all.clone(),
             plan: true,
-            ..EndsWith::default()
+            ..EndPropagation::default()
         };
     }
     step
@@ -160,7 +160,7 @@ fn lower_job(
     job.hosts.clone_from(&spec.hosts);
     job.divide = spec.divide;
     job.storage = spec.storage.clone();
-    plan.limits.extend(spec.caps.iter().map(|cap| Layer {
+    plan.limits.extend(spec.caps.iter().map(|cap| LimitLayer {
         job: Some(job.name.clone()),
         ..cap.clone()
     }));
@@ -248,9 +248,9 @@ fn add_targets(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<V
         };
         let size = spec.size.map(|size| size + spec.offset);
         let at_end = if spec.keep {
-            AtEndOfJob::Keep
+            TargetCleanup::Keep
         } else {
-            AtEndOfJob::KeepNamed
+            TargetCleanup::KeepNamed
         };
         let target = Target {
             path: name.clone(),
@@ -415,7 +415,7 @@ fn lower_stop(spec: &JobSpec) -> Stop {
     }
 }
 
-fn lower_part(part: &PartSpec, in_passes: bool) -> Part {
+fn lower_part(part: &PartSpec, in_passes: bool) -> WorkloadPart {
     let write_percent = 100.0 - part.read_percent;
     let mix = match part {
         PartSpec { trim: true, .. } => Mix::Only {
@@ -432,7 +432,7 @@ fn lower_part(part: &PartSpec, in_passes: bool) -> Part {
     {
         walk.at_end = AtEnd::Finish;
     }
-    Part {
+    WorkloadPart {
         weight: part.share,
         access,
         mix,

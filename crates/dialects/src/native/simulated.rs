@@ -1,7 +1,7 @@
 //! The syntax of simulated devices in job files: parsing and formatting.
 
 use model::plan::{
-    CacheContents, SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault,
+    CacheContents, SimulatedCache, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedGarbageCollection,
     SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
 };
 use model::{Bytes, Direction, Nanos};
@@ -46,7 +46,7 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
         "collection" => {
             let shape = "collection is written as `INTERVAL FIRST-PAUSE GROWTH-FACTOR`, such as `2s 20ms 1.1`";
             let [every, first, growth] = split_words(text, shape)?;
-            device.collection = Some(SimulatedCollection {
+            device.garbage_collection = Some(SimulatedGarbageCollection {
                 interval_ns: values::parse_time(every)?,
                 first_ns: values::parse_time(first)?,
                 growth: parse_non_negative(growth)?,
@@ -273,7 +273,7 @@ pub(crate) fn disturbance_options(device: &SimulatedDevice) -> Vec<(&'static str
     if let Some(SimulatedWriteBuffer { size, slowdown }) = device.write_buffer {
         options.push(("write-buffer", format!("{} {slowdown}", size.0)));
     }
-    if let Some(collection) = device.collection {
+    if let Some(collection) = device.garbage_collection {
         let (every, first) = (collection.interval_ns.0, collection.first_ns.0);
         options.push(("collection", format!("{every}ns {first}ns {}", collection.growth)));
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
-use model::caps::Layer;
+use model::caps::LimitLayer;
 use model::content::Content;
 use model::plan::{
-    Control, DepthPer, Divide, EngineKind, FlushKind, PresetUse, Process, RateUnit, SimulatedDevice, StoragePath,
-    WriteThrough,
+    Control, DepthPer, DividedSettings, EngineKind, FlushKind, PresetUse, Process, RateUnit, SimulatedDevice,
+    StoragePath, WriteThrough,
 };
 use model::{Bytes, Nanos};
 
@@ -31,7 +31,7 @@ pub struct Document {
     /// The arguments, if it came from a command line.
     pub arguments: Vec<String>,
     /// Limits that jobs of the file share.
-    pub caps: Vec<Layer>,
+    pub caps: Vec<LimitLayer>,
     /// The question that the test answers.
     pub objective: Option<String>,
     /// Its `[preset]` table, if any.
@@ -130,11 +130,11 @@ with_defaults! {
         /// Hosts that the job is for; none: all.
         pub hosts: Vec<String>,
         /// Quantities that hosts divide among them.
-        pub divide: Divide,
+        pub divide: DividedSettings,
         /// The storage below the job.
         pub storage: StoragePath,
         /// Limits of this job alone.
-        pub caps: Vec<Layer>,
+        pub caps: Vec<LimitLayer>,
         /// Jobs of one step run side by side; steps follow one another.
         pub step: u32 = 1,
         /// The job of the same step that must end first.

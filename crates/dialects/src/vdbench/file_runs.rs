@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use model::block_size::{BlockSizes, SizeShare};
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::plan::{
-    AtEndOfJob, CacheMode, Depth, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind, FilePart,
-    FileSession, FileTree, FileWork, Flow, Job, KeptTree, Prepare, SessionTransfers, Step, Stop, Stream, SyncRule,
-    Target, TargetId, TargetKind, Worker, WorkingSet, WriteThrough,
+    CacheMode, DepthScope, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind, FilePart, FileSession,
+    FileTree, FileWork, Flow, Job, KeptTree, Prepare, SessionTransfers, Step, Stop, Stream, SyncRule, Target,
+    TargetCleanup, TargetId, TargetKind, Worker, WorkingSet, WriteThrough,
 };
 use model::{Bytes, Nanos};
 
@@ -511,8 +511,8 @@ impl Lowering<'_> {
                         kind: EngineKind::Files,
                         ..EngineChoice::default()
                     },
-                    depth: Depth::PerStream,
-                    draws: DrawsForm::Native {
+                    depth: DepthScope::PerStream,
+                    draws: GeneratorChoice::Native {
                         seed: mixed_seed(seed, u64::from(thread)),
                     },
                     streams: vec![Stream {
@@ -634,7 +634,7 @@ impl Lowering<'_> {
                 path,
                 kind: TargetKind::Tree { tree },
                 prepare: Prepare::Existing,
-                at_end: AtEndOfJob::Keep,
+                at_end: TargetCleanup::Keep,
             },
         ))
     }

@@ -5,10 +5,10 @@
 use model::access::{Access, Advance, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Flow, Grid, GridScope, Job,
-    Origin, Plan, Prepare, Step, Stop, Stream, Target, TargetId, TargetKind, TargetRules, Worker,
+    AllocateMode, Consent, DepthScope, Dialect, EndPropagation, EngineChoice, EngineKind, Flow, Grid, GridScope, Job,
+    Origin, Plan, Prepare, Step, Stop, Stream, Target, TargetCleanup, TargetId, TargetKind, TargetRules, Worker,
 };
 use model::{Bytes, Nanos};
 
@@ -128,10 +128,10 @@ pub(super) fn create_worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Work
             ..EngineChoice::default()
         },
         depth: match streams.len() {
-            1 => Depth::PerStream,
-            _ => Depth::Shared { operations: depth },
+            1 => DepthScope::PerStream,
+            _ => DepthScope::Shared { operations: depth },
         },
-        draws: DrawsForm::Native { seed },
+        draws: GeneratorChoice::Native { seed },
         streams,
         ..Worker::default()
     }
@@ -376,7 +376,7 @@ impl<'a> Lowering<'a> {
                 },
                 false => Prepare::Existing,
             },
-            at_end: AtEndOfJob::Keep,
+            at_end: TargetCleanup::Keep,
         };
         self.add_target(rank, target)
     }
@@ -612,7 +612,7 @@ pub(super) fn host_names(rank: Option<usize>) -> Vec<String> {
 pub(super) fn end_on_failure(jobs: &mut [Job]) {
     let count = jobs.len() as u32;
     for (number, job) in (0..).zip(jobs) {
-        job.ends_with = EndsWith {
+        job.ends_with = EndPropagation {
             workers_on_failure: true,
             plan: true,
             on_failure: (0..count).filter(|other| *other != number).collect(),

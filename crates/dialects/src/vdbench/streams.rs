@@ -8,7 +8,7 @@ use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    CacheMode, Extent, FileWork, Pacing, Pattern, Process, Rate, RateCourse, RateSpan, Region, Stream, StreamTarget,
+    CacheMode, Extent, FileWork, Pacing, Pattern, Process, Rate, RateProfile, RateSpan, Region, Stream, StreamTarget,
     SyncRule, TargetId, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
@@ -193,7 +193,7 @@ pub(super) fn stream(
     let others = || run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
     let has_unpaced = wd.rate.is_some() && others().any(|(wd, _)| wd.rate.is_none());
     Stream {
-        course: run.rate_course(),
+        rate_profile: run.rate_course(),
         target: StreamTarget::One { target },
         region: Region {
             base: Extent::bytes(piece.region.0),
@@ -242,13 +242,13 @@ impl Run {
     }
 
     /// The list as shares of its mean.
-    pub(super) fn rate_course(&self) -> Option<RateCourse> {
+    pub(super) fn rate_course(&self) -> Option<RateProfile> {
         let mean = self.mean_rate();
         let spans = self.course.iter().map(|(rate, seconds)| RateSpan {
             length_ns: Nanos::secs(*seconds),
             percent: rate / mean * 100.0,
         });
-        (!self.course.is_empty()).then(|| RateCourse {
+        (!self.course.is_empty()).then(|| RateProfile {
             spans: spans.collect(),
             at_once: self.at_once,
         })
@@ -303,7 +303,7 @@ pub(super) fn file_stream(
     };
     let mix: Mix = work.mix();
     Stream {
-        course: run.rate_course(),
+        rate_profile: run.rate_course(),
         target: StreamTarget::One { target },
         mix,
         pattern: Pattern {

@@ -5,8 +5,8 @@ use model::access::{Access, Advance, AtEnd, Sequential};
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AllocateMode, AtEndOfJob, ErrorPolicy, Extent, Job, Pattern, Plan, Prepare, Region, Step, Stop, Stream,
-    StreamTarget, Target, TargetId, TargetKind,
+    AllocateMode, ErrorPolicy, Extent, Job, Pattern, Plan, Prepare, Region, Step, Stop, Stream, StreamTarget, Target,
+    TargetCleanup, TargetId, TargetKind,
 };
 use model::{Bytes, Direction};
 
@@ -115,7 +115,7 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
         path: pass.sd.lun.clone(),
         kind: TargetKind::Path,
         prepare: pass.prepare.clone(),
-        at_end: AtEndOfJob::Keep,
+        at_end: TargetCleanup::Keep,
     };
     let workload_of = jobs.iter().map(|_| vec![vec![0]]).collect();
     let part = |pass: &WholeSd| JobPart {

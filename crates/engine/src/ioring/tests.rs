@@ -72,7 +72,7 @@ enum Operation {
 }
 
 /// An operation in flight, at a fixed address.
-struct Started {
+struct StartedOperation {
     file: HANDLE,
     user_data: usize,
     overlapped: Box<OVERLAPPED>,
@@ -82,7 +82,7 @@ struct Started {
 struct EmulatedRing {
     room: u32,
     entries: Vec<Entry>,
-    started: Vec<Started>,
+    started: Vec<StartedOperation>,
     ended: VecDeque<IORING_CQE>,
 }
 
@@ -127,10 +127,10 @@ impl EmulatedRing {
     fn begin(&mut self, entry: Entry) {
         match entry.operation {
             Operation::Cancel { user_data } => {
-                let found = self.started.iter().find(|started| started.user_data == user_data);
+                let operation = self.started.iter().find(|started| started.user_data == user_data);
                 // SAFETY: the structure belongs to an operation on this file.
-                let reached =
-                    found.is_some_and(|operation| unsafe { CancelIoEx(operation.file, &*operation.overlapped) } != 0);
+                let reached = operation
+                    .is_some_and(|operation| unsafe { CancelIoEx(operation.file, &*operation.overlapped) } != 0);
                 CANCELLED.set(CANCELLED.get() + u32::from(reached));
                 let code = if reached { 0 } else { result_of_error(ERROR_NOT_FOUND) };
                 self.end(entry.user_data, code, 0);
@@ -156,17 +156,17 @@ impl EmulatedRing {
                 let place = &raw mut *overlapped;
                 // SAFETY: the structure stays where it is until the operation has ended, and the
                 // engine keeps the buffer.
-                let begun = unsafe {
+                let succeeded = unsafe {
                     match writes {
                         false => ReadFile(entry.file, buffer, length, null_mut(), place),
                         true => WriteFile(entry.file, buffer, length, null_mut(), place),
                     }
                 };
-                let error = if begun == 0 { last_error() } else { 0 };
-                if begun == 0 && error != ERROR_IO_PENDING {
+                let error = if succeeded == 0 { last_error() } else { 0 };
+                if succeeded == 0 && error != ERROR_IO_PENDING {
                     return self.end(entry.user_data, result_of_error(error), 0);
                 }
-                self.started.push(Started {
+                self.started.push(StartedOperation {
                     file: entry.file,
                     user_data: entry.user_data,
                     overlapped,
@@ -401,7 +401,7 @@ fn submit_and_wait(engine: &mut QueueEngine<Ring>, requests: &[Request]) -> Vec<
     let mut batch = Batch::new(64);
     let mut ended = Vec::new();
     engine
-        .turn(requests, requests.len() as u32, Nanos::NEVER, &mut batch)
+        .submit_and_reap(requests, requests.len() as u32, Nanos::NEVER, &mut batch)
         .unwrap();
     assert_eq!(batch.submitted as usize, requests.len());
     assert!(batch.submit_start <= batch.submit_end && batch.submit_end <= batch.reap_time);
@@ -450,9 +450,11 @@ fn a_turn_is_one_call_regardless_of_its_requests() {
     };
     mixed[3].action = Action::Trim;
     let mut batch = Batch::new(8);
-    engine.turn(&mixed, 3, Nanos::NEVER, &mut batch).unwrap();
+    engine.submit_and_reap(&mixed, 3, Nanos::NEVER, &mut batch).unwrap();
     assert_eq!((batch.submitted, batch.done.len()), (3, 3));
-    engine.turn(&mixed[3..], 1, Nanos::NEVER, &mut batch).unwrap();
+    engine
+        .submit_and_reap(&mixed[3..], 1, Nanos::NEVER, &mut batch)
+        .unwrap();
     assert_eq!((batch.submitted, batch.done.len()), (1, 1));
     assert_eq!(submitted(), [3]);
     assert_eq!(engine.describe().kind, EngineKind::IoRing);
@@ -469,13 +471,13 @@ fn a_stamp_between_submitting_and_waiting_costs_a_call() {
     });
     let mut batch = Batch::new(2);
     let until = engine.now() + Nanos::millis(20);
-    engine.turn(&reads(2), 2, until, &mut batch).unwrap();
+    engine.submit_and_reap(&reads(2), 2, until, &mut batch).unwrap();
     // The first does not wait, the second does.
     assert_eq!(SUBMITTED.with_borrow(|log| log[..2].to_vec()), [(2, 0), (0, 1)]);
     assert!(batch.reap_time >= until && batch.submit_end < until, "{batch:?}");
     assert_eq!(submitted(), [2]);
     std::io::Write::write_all(&mut writing, &[1; 32]).unwrap();
-    engine.turn(&[], 2, Nanos::NEVER, &mut batch).unwrap();
+    engine.submit_and_reap(&[], 2, Nanos::NEVER, &mut batch).unwrap();
     assert_eq!(batch.done.len(), 2);
 }
 
@@ -520,11 +522,11 @@ fn a_completion_before_the_wait_ends_the_wait() {
     let (mut writing, reading) = pipe();
     let mut engine = on_pipe(reading, 2);
     let mut batch = Batch::new(2);
-    engine.turn(&reads(1), 0, Nanos::NEVER, &mut batch).unwrap();
+    engine.submit_and_reap(&reads(1), 0, Nanos::NEVER, &mut batch).unwrap();
     COMPLETES_ON_SUBMIT.set(true);
     std::io::Write::write_all(&mut writing, b"0123456789abcdef").unwrap();
     // The ring reports no completion, and then that nothing is in flight.
-    engine.turn(&[], 1, Nanos::NEVER, &mut batch).unwrap();
+    engine.submit_and_reap(&[], 1, Nanos::NEVER, &mut batch).unwrap();
     assert_eq!((batch.done.len(), batch.done[0].result), (1, 16));
     assert_eq!(REFUSED_WAITS.get(), 1);
 }
@@ -541,11 +543,11 @@ fn a_failed_call_ends_the_turn_and_no_operation_is_lost() {
     let (mut writing, reading) = pipe();
     let mut engine = on_pipe(reading, 4);
     let mut batch = Batch::new(4);
-    engine.turn(&reads(2), 0, Nanos::NEVER, &mut batch).unwrap();
+    engine.submit_and_reap(&reads(2), 0, Nanos::NEVER, &mut batch).unwrap();
     std::io::Write::write_all(&mut writing, b"0123456789abcdef").unwrap();
     SUBMIT_FAILURES.set((1, IORING_E_CORRUPT));
     let more: Vec<Request> = reads(4).drain(2..).collect();
-    let error = engine.turn(&more, 1, Nanos::NEVER, &mut batch).unwrap_err();
+    let error = engine.submit_and_reap(&more, 1, Nanos::NEVER, &mut batch).unwrap_err();
     let expected = EngineError::system("SubmitIoRing", IORING_E_CORRUPT);
     assert_eq!(error, expected);
     // One was reaped before. The entries left in the ring are submitted with the cancellations, and
@@ -560,7 +562,7 @@ fn a_ring_that_cannot_be_emptied_is_leaked() {
     let (_writing, reading) = pipe();
     let mut engine = on_pipe(reading, 1);
     let mut batch = Batch::new(1);
-    engine.turn(&reads(1), 0, Nanos::NEVER, &mut batch).unwrap();
+    engine.submit_and_reap(&reads(1), 0, Nanos::NEVER, &mut batch).unwrap();
     // The cancellation is refused, and so is the first poll.
     SUBMIT_FAILURES.set((2, IORING_E_CORRUPT));
     COMPLETES_ON_SUBMIT.set(true);

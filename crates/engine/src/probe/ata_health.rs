@@ -18,7 +18,7 @@ use crate::sys::ata::{BLOCK, Disk, Query, Response};
 const ATTRIBUTES: usize = 30;
 const LENGTH: usize = 12;
 
-/// Attribute numbers.
+/// Numbers of SMART attributes.
 const REALLOCATED: u8 = 5;
 const TEMPERATURES: [u8; 2] = [194, 190];
 const PENDING: u8 = 197;
@@ -36,7 +36,7 @@ struct Registers {
     lba_high: u8,
 }
 
-/// One attribute.
+/// One SMART attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Attribute {
     number: u8,
@@ -65,11 +65,11 @@ fn may_be_opened(system: &System, name: &str) -> bool {
 
 /// Queries a disk, in an order that never wakes it.
 fn read_health(disk: &dyn Fn(Query) -> Option<Response>, spins: bool) -> Option<Health> {
-    if !is_awake(registers(&disk(Query::PowerMode)?)?) {
+    if !is_awake(parse_registers(&disk(Query::PowerMode)?)?) {
         return None;
     }
     let fails = disk(Query::SmartStatus)
-        .and_then(|answer| registers(&answer))
+        .and_then(|answer| parse_registers(&answer))
         .and_then(predicts_failure);
     let block = |question| disk(question)?.block.filter(|block| has_valid_checksum(block));
     let (data, thresholds) = (block(Query::SmartData), block(Query::SmartThresholds));
@@ -78,11 +78,11 @@ fn read_health(disk: &dyn Fn(Query) -> Option<Response>, spins: bool) -> Option<
 
 /// Extracts the registers from the sense data of a response, in descriptor or fixed format (T10
 /// SAT, ATA status return).
-fn registers(answer: &Response) -> Option<Registers> {
+fn parse_registers(answer: &Response) -> Option<Registers> {
     const ERROR: u8 = 0x01;
     const FAULT: u8 = 0x20;
     let sense = &answer.sense[..];
-    let found = match sense.first()? & 0x7f {
+    let registers = match sense.first()? & 0x7f {
         0x72 | 0x73 => {
             let mut rest = sense.get(8..)?;
             // Each descriptor: type, length, bytes.
@@ -105,7 +105,7 @@ fn registers(answer: &Response) -> Option<Registers> {
         },
         _ => return None,
     };
-    (found.status & (ERROR | FAULT) == 0).then_some(found)
+    (registers.status & (ERROR | FAULT) == 0).then_some(registers)
 }
 
 /// True if the disk spins. False in standby, and if only the flash cache of a hybrid disk is
@@ -134,7 +134,7 @@ fn entries(block: &[u8; BLOCK]) -> impl Iterator<Item = &[u8]> {
     entries.filter(|entry| entry[0] != 0)
 }
 
-fn attributes(block: &[u8; BLOCK]) -> Vec<Attribute> {
+fn parse_attributes(block: &[u8; BLOCK]) -> Vec<Attribute> {
     let parse_attribute = |entry: &[u8]| {
         let mut raw = [0; 8];
         raw[..6].copy_from_slice(&entry[5..11]);
@@ -157,44 +157,44 @@ fn health(
     if fails.is_none() && data.is_none() {
         return None;
     }
-    let attributes = data.map(attributes).unwrap_or_default();
+    let attributes = data.map(parse_attributes).unwrap_or_default();
     let raw = |number: u8| {
         attributes
             .iter()
             .find(|attribute| attribute.number == number)
             .map(|attribute| attribute.raw)
     };
-    let mut complaints = Vec::new();
+    let mut problems = Vec::new();
     if fails == Some(true) {
-        complaints.push("it predicts its own failure".to_owned());
+        problems.push("it predicts its own failure".to_owned());
     }
     let limits: Vec<(u8, u8)> = thresholds.map_or(Vec::new(), |block| {
         entries(block).map(|entry| (entry[0], entry[1])).collect()
     });
-    complaints.extend(
+    problems.extend(
         attributes
             .iter()
-            .filter_map(|attribute| threshold_complaint(attribute, &limits)),
+            .filter_map(|attribute| threshold_problem(attribute, &limits)),
     );
     // Some vendors store other values in the upper bytes.
     let reallocated = raw(REALLOCATED).map(|raw| raw & 0xffff);
     let (pending, uncorrectable) = (raw(PENDING), raw(UNCORRECTABLE));
     // Flash memory replaces worn blocks without additional seeks.
     if let Some(count) = reallocated.filter(|count| *count > 0 && spins) {
-        complaints.push(format!(
+        problems.push(format!(
             "{count} sectors were reallocated, which costs additional seeks"
         ));
     }
     if let Some(count) = pending.filter(|count| *count > 0) {
-        complaints.push(format!("{count} unreadable sectors await reallocation"));
+        problems.push(format!("{count} unreadable sectors await reallocation"));
     }
     if let Some(count) = uncorrectable.filter(|count| *count > 0) {
-        complaints.push(format!("{count} media errors could not be corrected"));
+        problems.push(format!("{count} media errors could not be corrected"));
     }
     Some(Health {
         source: "SMART".into(),
-        complaints,
-        celsius: TEMPERATURES.iter().find_map(|number| celsius(raw(*number)?)),
+        problems,
+        celsius: TEMPERATURES.iter().find_map(|number| parse_celsius(raw(*number)?)),
         used_percent: if spins { None } else { used(&attributes) },
         spare_percent: None,
         media_errors: uncorrectable,
@@ -206,7 +206,7 @@ fn health(
 
 /// Reports an attribute at or below its threshold. 0, 254 and 255 are not valid thresholds or
 /// values.
-fn threshold_complaint(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<String> {
+fn threshold_problem(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<String> {
     const REAL: std::ops::RangeInclusive<u8> = 1..=253;
     let Attribute { number, value, .. } = *attribute;
     let (_, limit) = *limits.iter().find(|(limit_number, _)| *limit_number == number)?;
@@ -242,7 +242,7 @@ fn name(number: u8) -> &'static str {
 }
 
 /// Temperature from the lowest byte. The other bytes contain minimum and maximum, or nothing.
-fn celsius(raw: u64) -> Option<i32> {
+fn parse_celsius(raw: u64) -> Option<i32> {
     let degrees = (raw & 0xff) as i32;
     (1..=125).contains(&degrees).then_some(degrees)
 }
@@ -344,8 +344,8 @@ mod tests {
                     Query::SmartThresholds => block(&self.thresholds),
                 })
             };
-            let found = read_health(&answer, spins);
-            (found, asked.into_inner())
+            let health = read_health(&answer, spins);
+            (health, asked.into_inner())
         }
 
         fn health(&self) -> Health {
@@ -368,13 +368,13 @@ mod tests {
     }
 
     #[test]
-    fn a_healthy_disk_has_no_complaints() {
-        let found = sound().health();
-        assert_eq!(found.complaints, Vec::<String>::new());
-        assert_eq!((found.source.as_str(), found.celsius), ("SMART", Some(34)));
-        assert_eq!((found.reallocated_sectors, found.pending_sectors), (Some(0), Some(0)));
-        assert_eq!((found.media_errors, found.link_errors), (Some(0), Some(3)));
-        assert_eq!(found.used_percent, None, "writes do not wear out rotating disks");
+    fn a_healthy_disk_has_no_problems() {
+        let health = sound().health();
+        assert_eq!(health.problems, Vec::<String>::new());
+        assert_eq!((health.source.as_str(), health.celsius), ("SMART", Some(34)));
+        assert_eq!((health.reallocated_sectors, health.pending_sectors), (Some(0), Some(0)));
+        assert_eq!((health.media_errors, health.link_errors), (Some(0), Some(3)));
+        assert_eq!(health.used_percent, None, "writes do not wear out rotating disks");
     }
 
     #[test]
@@ -382,19 +382,19 @@ mod tests {
         for answer in [descriptor, fixed] {
             let mut mock = sound();
             mock.status = answer(0, 0xf4, 0x2c, 0x50);
-            assert_eq!(mock.health().complaints, ["it predicts its own failure"]);
+            assert_eq!(mock.health().problems, ["it predicts its own failure"]);
             // Neither pair of bytes, or an aborted command, reports nothing. The attributes still
             // count.
             mock.status = answer(0, 0, 0, 0x50);
-            assert!(mock.health().complaints.is_empty());
+            assert!(mock.health().problems.is_empty());
             mock.status = answer(0, 0xf4, 0x2c, 0x51);
-            assert!(mock.health().complaints.is_empty());
+            assert!(mock.health().problems.is_empty());
         }
         let other = [&[0x72, 1, 0, 0x1d, 0, 0, 0, 20, 0x00, 4, 0, 0, 0, 0][..], &[0x09, 0x0c]].concat();
         let mut behind = descriptor(0, 0xf4, 0x2c, 0x50);
         behind.sense = [&other[..], &behind.sense[10..]].concat();
         assert_eq!(
-            registers(&behind).and_then(predicts_failure),
+            parse_registers(&behind).and_then(predicts_failure),
             Some(true),
             "another descriptor comes first"
         );
@@ -410,7 +410,7 @@ mod tests {
         ]));
         mock.thresholds = Some(block(&[threshold(5, 36), threshold(9, 1), threshold(22, 36)]));
         assert_eq!(
-            mock.health().complaints,
+            mock.health().problems,
             [
                 "reallocated sectors (attribute 5) is down to 36, and the threshold is 36: failure is imminent",
                 "an unnamed attribute (attribute 9) is down to 1, and the threshold is 1: the design life is over",
@@ -420,7 +420,7 @@ mod tests {
         // 0, 254 and 255 are not thresholds.
         for limit in [0, 254, 255] {
             mock.thresholds = Some(block(&[threshold(5, limit), threshold(22, limit)]));
-            assert_eq!(mock.health().complaints.len(), 1, "{limit}");
+            assert_eq!(mock.health().problems.len(), 1, "{limit}");
         }
     }
 
@@ -432,19 +432,19 @@ mod tests {
             attribute(197, 0x12, 100, 8),
             attribute(198, 0x10, 100, 2),
         ]));
-        let found = mock.health();
+        let health = mock.health();
         assert_eq!(
-            found.complaints,
+            health.problems,
             [
                 "8 sectors were reallocated, which costs additional seeks",
                 "8 unreadable sectors await reallocation",
                 "2 media errors could not be corrected",
             ]
         );
-        assert_eq!((found.reallocated_sectors, found.media_errors), (Some(8), Some(2)));
+        assert_eq!((health.reallocated_sectors, health.media_errors), (Some(8), Some(2)));
         let flash = mock.asked(false).0.unwrap();
         assert_eq!(
-            flash.complaints.len(),
+            flash.problems.len(),
             2,
             "flash memory needs no additional seeks: {flash:?}"
         );
@@ -499,9 +499,9 @@ mod tests {
         assert_eq!(mock.asked(true).0, None);
         // A disk that reports only its overall status has that health.
         mock.status = descriptor(0, 0x4f, 0xc2, 0x50);
-        let found = mock.asked(true).0.unwrap();
+        let health = mock.asked(true).0.unwrap();
         assert_eq!(
-            (found.complaints.len(), found.celsius, found.media_errors),
+            (health.problems.len(), health.celsius, health.media_errors),
             (0, None, None)
         );
         assert_eq!(read_health(&|_| None, true), None);

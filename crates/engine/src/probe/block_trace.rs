@@ -21,8 +21,8 @@ const PREFIX: &str = "fathom-";
 /// Ring size per processor.
 const RING_KIB: &str = "4096";
 /// Issue and completion events, of devices with request queues and of others.
-const REQUESTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
-const BIOS: [&str; 2] = ["block_bio_queue", "block_bio_complete"];
+const REQUEST_EVENTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
+const BIO_EVENTS: [&str; 2] = ["block_bio_queue", "block_bio_complete"];
 
 /// A running trace of a device.
 #[derive(Debug)]
@@ -46,11 +46,11 @@ impl BlockTrace {
     /// tracefs is not mounted, access is denied, or the device does not exist.
     pub fn start(system: &System, device: &str) -> io::Result<BlockTrace> {
         let device = block_device(system, device).ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
-        let missing = "tracefs is not mounted; run `mount -t tracefs nodev /sys/kernel/tracing`";
-        let at = tracefs(system).ok_or_else(|| io::Error::new(ErrorKind::NotFound, missing))?;
-        let instances = Path::new(&at).join("instances");
+        let not_mounted = "tracefs is not mounted; run `mount -t tracefs nodev /sys/kernel/tracing`";
+        let mount_point = find_tracefs(system).ok_or_else(|| io::Error::new(ErrorKind::NotFound, not_mounted))?;
+        let instances = Path::new(&mount_point).join("instances");
         remove_orphans(system, &instances);
-        let instance = Instance::make(&instances)?;
+        let instance = Instance::create(&instances)?;
         let disk = device.partition_of.as_deref().unwrap_or(&device.name);
         let merged = system.has(&format!("/sys/class/block/{disk}/mq"));
         let filter = match (&device.partition_of, merged) {
@@ -64,17 +64,17 @@ impl BlockTrace {
                 );
                 format!(
                     "dev == {} && sector >= {start} && sector < {}",
-                    kernel_number(number),
+                    kernel_device_number(number),
                     start + size
                 )
             }
-            _ => format!("dev == {}", kernel_number(device.number)),
+            _ => format!("dev == {}", kernel_device_number(device.number)),
         };
         // Enable all events together; otherwise completions of earlier requests would be counted.
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
         instance.set("buffer_size_kb", RING_KIB)?;
-        for event in if merged { REQUESTS } else { BIOS } {
+        for event in if merged { REQUEST_EVENTS } else { BIO_EVENTS } {
             instance.set(&format!("events/block/{event}/filter"), &filter)?;
             instance.set(&format!("events/block/{event}/enable"), "1")?;
         }
@@ -101,11 +101,11 @@ impl BlockTrace {
         self.instance.set("tracing_on", "0")
     }
 
-    /// Passes all events since the last call to `event`, in order, without blocking.
+    /// Calls `on_event` for every event since the previous read, in order, without blocking.
     ///
     /// # Errors
     /// The system's error.
-    pub fn read(&mut self, event: &mut dyn FnMut(BlockEvent)) -> io::Result<()> {
+    pub fn read(&mut self, on_event: &mut dyn FnMut(BlockEvent)) -> io::Result<()> {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let read = match self.pipe.read(&mut buffer) {
@@ -124,25 +124,25 @@ impl BlockTrace {
             String::from_utf8_lossy(&complete_lines)
                 .lines()
                 .filter_map(parse)
-                .for_each(&mut *event);
+                .for_each(&mut *on_event);
         }
     }
 }
 
 /// The mount point of tracefs: the default one if mounted there.
-fn tracefs(system: &System) -> Option<String> {
+fn find_tracefs(system: &System) -> Option<String> {
     let mounts = own_mounts_with(system, " - tracefs ");
     let usual = mounts.iter().find(|mount| mount.at == "/sys/kernel/tracing");
     usual.or(mounts.first()).map(|mount| mount.at.clone())
 }
 
 /// The kernel's device number, as used in filters (`MKDEV` in linux/kdev_t.h).
-fn kernel_number(number: crate::identity::DeviceNumber) -> u64 {
+fn kernel_device_number(number: crate::identity::DeviceNumber) -> u64 {
     u64::from(number.major) << 20 | u64::from(number.minor)
 }
 
 impl Instance {
-    fn make(instances: &Path) -> io::Result<Instance> {
+    fn create(instances: &Path) -> io::Result<Instance> {
         let folder = instances.join(format!("{PREFIX}{}", std::process::id()));
         fs::create_dir(&folder)?;
         Ok(Instance(folder))
@@ -156,13 +156,13 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        remove(&self.0);
+        remove_instance(&self.0);
     }
 }
 
 /// Removes an instance. The kernel refuses while the instance is being read; the next run then
 /// removes it.
-fn remove(folder: &Path) {
+fn remove_instance(folder: &Path) {
     let _ = fs::write(folder.join("tracing_on"), "0");
     let _ = fs::write(folder.join("events/enable"), "0");
     let _ = fs::remove_dir(folder);
@@ -176,14 +176,14 @@ fn remove_orphans(system: &System, instances: &Path) {
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
         if process.is_some_and(|process| !system.has(&format!("/proc/{process}"))) {
-            remove(&entry.path());
+            remove_instance(&entry.path());
         }
     }
 }
 
 /// Parses a line of `trace_pipe`; `None` if it is not a block request. `fio-812 [001] d..1.
-/// 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`, and the same without the
-/// bytes and the command for the other events (`include/trace/events/block.h` of the kernel).
+/// 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`; other events lack the byte
+/// count and the command (`include/trace/events/block.h` of the kernel).
 pub(super) fn parse(line: &str) -> Option<BlockEvent> {
     if let Some(lost) = line
         .split_once("[LOST ")
@@ -193,8 +193,8 @@ pub(super) fn parse(line: &str) -> Option<BlockEvent> {
     }
     let (before, rest) = line.split_once(": block_")?;
     let (name, rest) = rest.split_once(": ")?;
-    let at_ns = seconds(before.split_ascii_whitespace().next_back()?)?;
-    let action = action(rest.split_ascii_whitespace().nth(1)?);
+    let at_ns = parse_seconds(before.split_ascii_whitespace().next_back()?)?;
+    let action = parse_action(rest.split_ascii_whitespace().nth(1)?);
     let (left, right) = rest.split_once(" + ")?;
     let request = BlockRequest {
         at_ns,
@@ -209,8 +209,8 @@ pub(super) fn parse(line: &str) -> Option<BlockEvent> {
     }
 }
 
-/// `4567.123456` seconds.
-fn seconds(text: &str) -> Option<Nanos> {
+/// Parses seconds, such as `4567.123456`.
+fn parse_seconds(text: &str) -> Option<Nanos> {
     let (integer, fraction) = text.split_once('.')?;
     let digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits <= 9)?;
     let fraction: u64 = fraction.parse().ok()?;
@@ -224,7 +224,7 @@ fn seconds(text: &str) -> Option<Nanos> {
 
 /// The characters of `blk_fill_rwbs`: a leading `F` requests a preflush, the next one is the
 /// operation.
-fn action(letters: &str) -> BlockAction {
+fn parse_action(letters: &str) -> BlockAction {
     let operation = match letters.as_bytes() {
         [b'F', operation, ..] if operation.is_ascii_uppercase() && *operation != b'S' => *operation,
         [operation, ..] => *operation,
@@ -262,11 +262,11 @@ mod tests {
         };
         let line = "             fio-27093   [001] d..1.  7213.120045: block_rq_issue: 254,0 R 4096 () 123456 + 8 none,0,0 [fio]";
         assert_eq!(issued(line), request(7_213_120_045_000, Read, 123_456, 8));
-        let line = " a + b: c-812     [000] .....    12.000001: block_rq_issue: 8,16 WS 65536 (2a 00 00 01) 99 + 128 be,0,4 [a + b: c]";
+        let line = " a + b: c-812     [000].....    12.000001: block_rq_issue: 8,16 WS 65536 (2a 00 00 01) 99 + 128 be,0,4 [a + b: c]";
         assert_eq!(issued(line), request(12_000_001_000, Write, 99, 128));
-        let line = "          fathom-9       [000] ...1.     3.5: block_bio_queue: 252,1 W 2048 + 256 [fathom]";
+        let line = "          fathom-9       [000]...1.     3.5: block_bio_queue: 252,1 W 2048 + 256 [fathom]";
         assert_eq!(issued(line), request(3_500_000_000, Write, 2048, 256));
-        let line = "   kworker/1:1H-81      [001] .....     1.000000: block_rq_issue: 254,0 FF 0 () 0 + 0 none,0,0 [kworker/1:1H]";
+        let line = "   kworker/1:1H-81      [001].....     1.000000: block_rq_issue: 254,0 FF 0 () 0 + 0 none,0,0 [kworker/1:1H]";
         assert_eq!(issued(line).action, Flush);
         for (letters, expected) in [
             ("R", Read),
@@ -284,7 +284,7 @@ mod tests {
             ("N", Other),
             ("", Other),
         ] {
-            assert_eq!(action(letters), expected, "{letters}");
+            assert_eq!(parse_action(letters), expected, "{letters}");
         }
         let line =
             "          <idle>-0       [000] d.h1.  7213.120145: block_rq_complete: 254,0 R () 123456 + 8 none,0,0 [0]";

@@ -253,7 +253,7 @@ fn detect_kind(system: &System, name: &str, is_partition: bool) -> BlockKind {
 }
 
 /// Facts about a block device that may explain results.
-pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
+pub(super) fn device_facts(system: &System, device: &BlockDevice) -> Device {
     // A partition has no queue of its own.
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
     let attribute_path = |file: &str| format!("/sys/class/block/{disk}/{file}");
@@ -294,7 +294,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         kind: kind_name(&device.kind).into(),
         read_only: device.read_only,
         detail,
-        health: super::health::health(system, device),
+        health: super::health::device_health(system, device),
         health_after: None,
     }
 }
@@ -428,7 +428,7 @@ mod tests {
                 ("sys/class/block/nvme0n1/device/device/current_link_speed", speed),
                 ("sys/class/block/nvme0n1/device/device/current_link_width", width),
             ]);
-            facts(&system, &block_device(&system, "nvme0n1").unwrap()).link_bytes_per_sec
+            device_facts(&system, &block_device(&system, "nvme0n1").unwrap()).link_bytes_per_sec
         };
         assert_eq!(link_speed("8.0 GT/s PCIe\n", "4\n"), Some(3_938_461_538));
         assert_eq!(link_speed("5.0 GT/s PCIe\n", "2\n"), Some(1_000_000_000));
@@ -444,7 +444,7 @@ mod tests {
             let (root, system) = tree(&[&[("sys/class/block/sda/dev", "8:0\n")], files].concat());
             std::fs::create_dir_all(root.path().join(folder)).unwrap();
             symlink(root.path().join(folder), root.path().join("sys/class/block/sda/device")).unwrap();
-            facts(&system, &block_device(&system, "sda").unwrap()).link_bytes_per_sec
+            device_facts(&system, &block_device(&system, "sda").unwrap()).link_bytes_per_sec
         };
         let sata = "sys/devices/pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0";
         let link = |speed| {

@@ -27,7 +27,7 @@ impl Cloud {
     }
 }
 
-fn dmi(system: &System, file: &str) -> String {
+fn read_dmi(system: &System, file: &str) -> String {
     system
         .read_trimmed(&format!("/sys/class/dmi/id/{file}"))
         .unwrap_or_default()
@@ -36,24 +36,24 @@ fn dmi(system: &System, file: &str) -> String {
 /// Detects the cloud. `None` on other machines, or if the firmware does not name one.
 pub fn cloud(system: &System) -> Option<Cloud> {
     // EC2 instances on Xen have the vendor `Xen` and a BIOS version such as `4.11.amazon`.
-    if dmi(system, "sys_vendor") == "Amazon EC2" || dmi(system, "bios_version").ends_with(".amazon") {
+    if read_dmi(system, "sys_vendor") == "Amazon EC2" || read_dmi(system, "bios_version").ends_with(".amazon") {
         return Some(Cloud::Amazon);
     }
-    if dmi(system, "chassis_asset_tag") == AZURE_CHASSIS {
+    if read_dmi(system, "chassis_asset_tag") == AZURE_CHASSIS {
         return Some(Cloud::Azure);
     }
-    (dmi(system, "product_name") == "Google Compute Engine").then_some(Cloud::Google)
+    (read_dmi(system, "product_name") == "Google Compute Engine").then_some(Cloud::Google)
 }
 
 /// The instance type. Only EC2 instances on Nitro report it in their firmware.
 pub fn machine_type(system: &System) -> Option<String> {
-    let product = dmi(system, "product_name");
+    let product = read_dmi(system, "product_name");
     let is_type = product.split_once('.').is_some_and(|(family, size)| {
         let is_identifier =
             |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         is_identifier(family) && is_identifier(size)
     });
-    (is_type && dmi(system, "sys_vendor") == "Amazon EC2").then_some(product)
+    (is_type && read_dmi(system, "sys_vendor") == "Amazon EC2").then_some(product)
 }
 
 #[cfg(test)]

@@ -28,17 +28,19 @@ impl SystemTimes {
         SystemTimes {
             throttled: own_groups(system, "cpu")
                 .into_iter()
-                .find_map(|folder| throttled(system, folder)),
+                .find_map(|folder| read_throttling(system, folder)),
             ..SystemTimes::without_groups(system)
         }
     }
 
     fn without_groups(system: &System) -> SystemTimes {
         SystemTimes {
-            tcp: system.read_text("/proc/net/snmp").and_then(|text| tcp(&text)),
-            interfaces: interfaces(&system.read_text("/proc/net/dev").unwrap_or_default()),
+            tcp: system
+                .read_text("/proc/net/snmp")
+                .and_then(|text| parse_tcp_segments(&text)),
+            interfaces: parse_interfaces(&system.read_text("/proc/net/dev").unwrap_or_default()),
             throttled: None,
-            thermal: thermal(system),
+            thermal: read_thermal_throttling(system),
         }
     }
 
@@ -46,7 +48,7 @@ impl SystemTimes {
     pub fn since_this_reading(&self, system: &System) -> SystemUse {
         let folder = self.throttled.as_ref().map(|(folder, _)| folder.clone());
         let now = SystemTimes {
-            throttled: folder.and_then(|folder| throttled(system, folder)),
+            throttled: folder.and_then(|folder| read_throttling(system, folder)),
             ..SystemTimes::without_groups(system)
         };
         now.since(self)
@@ -83,7 +85,7 @@ impl SystemTimes {
 }
 
 /// TCP segments sent and retransmitted. The file has two lines for each protocol: names and values.
-fn tcp(text: &str) -> Option<[u64; 2]> {
+fn parse_tcp_segments(text: &str) -> Option<[u64; 2]> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let (names, values) = (lines.next()?, lines.next()?);
     let value = |wanted: &str| {
@@ -95,7 +97,7 @@ fn tcp(text: &str) -> Option<[u64; 2]> {
 
 /// Errors and drops of each interface except the loopback. A line of `/proc/net/dev` has eight
 /// counters of received data (bytes, packets, errors, drops …) and eight of sent data.
-fn interfaces(text: &str) -> HashMap<String, [u64; 2]> {
+fn parse_interfaces(text: &str) -> HashMap<String, [u64; 2]> {
     let line = |line: &str| {
         let (name, counters) = line.split_once(':')?;
         let counters: Vec<u64> = counters
@@ -111,7 +113,7 @@ fn interfaces(text: &str) -> HashMap<String, [u64; 2]> {
 }
 
 /// Throttled time of a control group, version 1 or 2.
-fn throttled(system: &System, folder: String) -> Option<(String, Nanos)> {
+fn read_throttling(system: &System, folder: String) -> Option<(String, Nanos)> {
     let text = system.read_text(&format!("{folder}/cpu.stat"))?;
     let time = text.lines().find_map(|line| {
         let (key, value) = line.split_once(' ')?;
@@ -126,7 +128,7 @@ fn throttled(system: &System, folder: String) -> Option<(String, Nanos)> {
 }
 
 /// Thermal throttling events of all cores (Intel). If the first core has no counter, none has.
-fn thermal(system: &System) -> Option<u64> {
+fn read_thermal_throttling(system: &System) -> Option<u64> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let count = |cpu: &str| system.read_value::<u64>(&format!("{FOLDER}/{cpu}/thermal_throttle/core_throttle_count"));
     count("cpu0")?;
@@ -219,16 +221,16 @@ mod tests {
 
     #[test]
     fn differences_between_two_readings() {
-        let found = system_at("1500 9", " 12 ", "700").since(&system_at("1000 7", " 10 ", "200"));
-        assert_eq!(found.tcp_segments, Some([500, 2]));
+        let difference = system_at("1500 9", " 12 ", "700").since(&system_at("1000 7", " 10 ", "200"));
+        assert_eq!(difference.tcp_segments, Some([500, 2]));
         let lost = InterfaceLosses {
             name: "eth0".into(),
             errors: 0,
             dropped: 2,
         };
-        assert_eq!(found.losses, [lost]);
-        assert_eq!(found.throttled_ns, Some(Nanos::micros(500)));
-        assert_eq!(found.thermal_events, Some(0));
+        assert_eq!(difference.losses, [lost]);
+        assert_eq!(difference.throttled_ns, Some(Nanos::micros(500)));
+        assert_eq!(difference.thermal_events, Some(0));
     }
 
     #[test]

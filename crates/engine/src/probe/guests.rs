@@ -56,10 +56,10 @@ pub(super) fn guest_files(system: &System) -> (Vec<OpenFile>, Vec<Process>) {
             let Some(identity) = system.identity_behind(&format!("{files}/{number}")) else {
                 continue;
             };
-            let known = open_files
+            let is_listed = open_files
                 .iter()
                 .any(|file: &OpenFile| file.identity == identity && file.process == process);
-            if !known {
+            if !is_listed {
                 open_files.push(OpenFile {
                     process: process.clone(),
                     identity,

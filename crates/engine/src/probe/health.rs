@@ -11,30 +11,30 @@ use super::{ata_health, nvme_health};
 
 /// Health of a device, by its kernel name; `None` if nothing reports it.
 pub fn read_health(system: &System, name: &str) -> Option<Health> {
-    health(system, &block_device(system, name)?)
+    device_health(system, &block_device(system, name)?)
 }
 
 /// Health of a device; `None` if nothing reports it.
-pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
+pub(super) fn device_health(system: &System, device: &BlockDevice) -> Option<Health> {
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
     let mut reports: Vec<(&str, Vec<String>)> = Vec::new();
     if matches!(device.kind, BlockKind::Raid { .. }) {
-        reports.push(("md", raid(system, disk)));
+        reports.push(("md", raid_problems(system, disk)));
     }
-    reports.extend(driver(system, disk).map(|complaints| ("driver", complaints)));
-    reports.extend(ext4(system, &device.name).map(|complaints| ("ext4", complaints)));
+    reports.extend(driver_problems(system, disk).map(|problems| ("driver", problems)));
+    reports.extend(ext4_problems(system, &device.name).map(|problems| ("ext4", problems)));
     let log = system.cached_health(disk, || {
         nvme_health::read(disk).or_else(|| ata_health::read(system, disk))
     });
     let log = log.unwrap_or_default();
     if !log.source.is_empty() {
-        reports.push((&log.source, log.complaints.clone()));
+        reports.push((&log.source, log.problems.clone()));
     }
     let sources: Vec<&str> = reports.iter().map(|(source, _)| *source).collect();
     (!reports.is_empty()).then(|| Health {
         source: sources.join(", "),
-        complaints: reports.into_iter().flat_map(|(_, complaints)| complaints).collect(),
-        celsius: temperature(system, disk).or(log.celsius),
+        problems: reports.into_iter().flat_map(|(_, problems)| problems).collect(),
+        celsius: read_temperature(system, disk).or(log.celsius),
         used_percent: log.used_percent,
         spare_percent: log.spare_percent,
         media_errors: log.media_errors,
@@ -45,29 +45,29 @@ pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
 }
 
 /// Linux software RAID (`Documentation/admin-guide/md.rst`).
-fn raid(system: &System, name: &str) -> Vec<String> {
+fn raid_problems(system: &System, name: &str) -> Vec<String> {
     let attribute_path = |file: &str| format!("/sys/class/block/{name}/md/{file}");
-    let mut complaints = Vec::new();
+    let mut problems = Vec::new();
     let missing = system
         .read_value::<u32>(&attribute_path("degraded"))
         .filter(|missing| *missing > 0);
     if let Some(missing) = missing {
         let members = system.read_value::<u32>(&attribute_path("raid_disks")).unwrap_or(0);
-        complaints.push(format!("{missing} of {members} members are missing"));
+        problems.push(format!("{missing} of {members} members are missing"));
     }
     let busy = system
         .read_trimmed(&attribute_path("sync_action"))
         .filter(|action| action != "idle" && action != "frozen");
     if let Some(action) = busy {
-        complaints.push(format!("it is performing `{action}`"));
+        problems.push(format!("it is performing `{action}`"));
     }
     if let Some(state) = system
         .read_trimmed(&attribute_path("array_state"))
         .filter(|state| is_bad(state))
     {
-        complaints.push(format!("its state is `{state}`"));
+        problems.push(format!("its state is `{state}`"));
     }
-    complaints
+    problems
 }
 
 fn is_bad(state: &str) -> bool {
@@ -75,7 +75,7 @@ fn is_bad(state: &str) -> bool {
 }
 
 /// State reported by the driver: `running` for SCSI and ATA, `live` for NVMe.
-fn driver(system: &System, disk: &str) -> Option<Vec<String>> {
+fn driver_problems(system: &System, disk: &str) -> Option<Vec<String>> {
     let state = system.read_trimmed(&format!("/sys/class/block/{disk}/device/state"))?;
     let well = matches!(state.as_str(), "running" | "live");
     Some(if well {
@@ -86,7 +86,7 @@ fn driver(system: &System, disk: &str) -> Option<Vec<String>> {
 }
 
 /// Errors of a mounted ext4 since its last check.
-fn ext4(system: &System, name: &str) -> Option<Vec<String>> {
+fn ext4_problems(system: &System, name: &str) -> Option<Vec<String>> {
     let errors: u64 = system.read_value(&format!("/sys/fs/ext4/{name}/errors_count"))?;
     Some(if errors == 0 {
         Vec::new()
@@ -96,14 +96,14 @@ fn ext4(system: &System, name: &str) -> Option<Vec<String>> {
 }
 
 /// Temperature in °C, from the sensor of an NVMe controller or a drive.
-fn temperature(system: &System, disk: &str) -> Option<i32> {
+fn read_temperature(system: &System, disk: &str) -> Option<i32> {
     let device = format!("/sys/class/block/{disk}/device");
     let sensors = |folder: String| -> Vec<String> {
-        let named = system
+        let monitors = system
             .names(&folder)
             .into_iter()
             .filter(|name| name.starts_with("hwmon"));
-        named.map(|name| format!("{folder}/{name}/temp1_input")).collect()
+        monitors.map(|name| format!("{folder}/{name}/temp1_input")).collect()
     };
     let mut paths = sensors(device.clone());
     paths.extend(sensors(format!("{device}/hwmon")));
@@ -118,12 +118,12 @@ mod tests {
 
     fn health_in_tree(files: &[(&str, &str)], name: &str) -> Option<Health> {
         let (_root, system) = tree(files);
-        health(&system, &block_device(&system, name).expect("it is there"))
+        device_health(&system, &block_device(&system, name).expect("it is there"))
     }
 
     #[test]
     fn a_rebuilding_array_is_reported() {
-        let found = health_in_tree(
+        let health = health_in_tree(
             &[
                 ("sys/class/block/md0/dev", "9:0\n"),
                 ("sys/class/block/md0/md/level", "raid1\n"),
@@ -134,10 +134,10 @@ mod tests {
             ],
             "md0",
         );
-        let complaints = ["1 of 2 members are missing", "it is performing `recover`"];
+        let problems = ["1 of 2 members are missing", "it is performing `recover`"];
         assert_eq!(
-            found.map(|health| health.complaints),
-            Some(complaints.map(str::to_owned).to_vec())
+            health.map(|health| health.problems),
+            Some(problems.map(str::to_owned).to_vec())
         );
     }
 
@@ -148,7 +148,7 @@ mod tests {
             ("sys/class/block/nvme0n1/device/state", "live\n"),
         ];
         assert_eq!(
-            health_in_tree(&nvme, "nvme0n1").map(|health| health.complaints),
+            health_in_tree(&nvme, "nvme0n1").map(|health| health.problems),
             Some(Vec::new())
         );
         let disk = [
@@ -156,7 +156,7 @@ mod tests {
             ("sys/class/block/sda/device/state", "offline\n"),
         ];
         assert_eq!(
-            health_in_tree(&disk, "sda").map(|health| health.complaints.len()),
+            health_in_tree(&disk, "sda").map(|health| health.problems.len()),
             Some(1)
         );
         let warm = [

@@ -37,7 +37,7 @@ fn read_host(system: &System) -> Host {
         hypervisor: by_processor
             .filter(|name| *name != "unknown")
             .map(str::to_owned)
-            .or_else(|| hypervisor(system)),
+            .or_else(|| detect_hypervisor(system)),
         cloud: cloud.map(|cloud| cloud.name().to_owned()),
         machine_type: super::cloud::machine_type(system),
     }
@@ -76,7 +76,7 @@ const HYPERVISORS: [(&str, &str); 18] = [
 
 /// The hypervisor, if any. On x86 a CPU flag decides: the same firmware vendors also make
 /// bare-metal machines.
-fn hypervisor(system: &System) -> Option<String> {
+fn detect_hypervisor(system: &System) -> Option<String> {
     let block = first_processor(system);
     let flags = field(&block, "flags");
     let virtual_processor = flags.map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
@@ -90,11 +90,11 @@ fn hypervisor(system: &System) -> Option<String> {
             .unwrap_or_default()
     };
     let firmware = format!("{} {}", word("sys_vendor"), word("product_name"));
-    let known = HYPERVISORS.iter().find(|(word, _)| firmware.contains(word));
+    let hypervisor = HYPERVISORS.iter().find(|(word, _)| firmware.contains(word));
     // Without the flag (Arm), the vendor proves nothing if it also sells hardware.
     let sells_hardware = ["Microsoft Corporation", "Google", "Amazon EC2"].map(str::to_owned);
     let sure = virtual_processor == Some(true) || !sells_hardware.iter().any(|word| firmware.starts_with(word));
-    match known {
+    match hypervisor {
         Some((_, name)) if sure => Some((*name).to_owned()),
         _ => xen.or_else(|| (virtual_processor == Some(true)).then(|| "unknown".to_owned())),
     }
@@ -124,14 +124,14 @@ pub fn cpu(system: &System) -> Cpu {
         usable: if usable > 0 { usable } else { known_to_std() },
         numa_nodes: nodes.as_ref().map_or(1, |list| list.len() as u32),
         governor: system.read_trimmed("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        topology: topology(system, &online.unwrap_or_default(), &nodes.unwrap_or_default()),
+        topology: read_logical_cpus(system, &online.unwrap_or_default(), &nodes.unwrap_or_default()),
         deepest_idle: deepest_idle(system),
     }
 }
 
 /// Topology of the online CPUs. The kernel numbers cores per socket and with gaps, so they are
 /// renumbered.
-fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
+fn read_logical_cpus(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
     let cpus_of = |node: u32| system.read_trimmed(&format!("/sys/devices/system/node/node{node}/cpulist"));
     let nodes: Vec<(u32, Vec<u32>)> = nodes
         .iter()
@@ -143,7 +143,7 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
         })
         .collect();
     let (mut cores, mut sockets) = (Vec::new(), Vec::new());
-    let capacities = capacities(system, online);
+    let capacities = read_capacities(system, online);
     let mut classes = capacities.clone();
     classes.sort_unstable();
     classes.dedup();
@@ -170,17 +170,17 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
 }
 
 /// Returns the index of an item in `known`, which a new item is appended to.
-fn find_or_push<T: PartialEq>(known: &mut Vec<T>, item: T) -> u32 {
-    let number = known.iter().position(|other| *other == item).unwrap_or(known.len());
-    if number == known.len() {
-        known.push(item);
+fn find_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
+    let number = list.iter().position(|other| *other == item).unwrap_or(list.len());
+    if number == list.len() {
+        list.push(item);
     }
     number as u32
 }
 
 /// Relative speed of each CPU: `cpu_capacity`, or the list of fast cores on x86 hybrids. All
 /// numbers are equal if the CPUs do not differ.
-fn capacities(system: &System, online: &[u32]) -> Vec<u32> {
+fn read_capacities(system: &System, online: &[u32]) -> Vec<u32> {
     let capacity = |cpu: &u32| system.read_trimmed(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
     if online.first().and_then(capacity).is_some() {
         let capacities = online.iter().map(|cpu| capacity(cpu)?.parse().ok());
@@ -193,14 +193,14 @@ fn capacities(system: &System, online: &[u32]) -> Vec<u32> {
 
 /// Parses a list of numbers such as `0-3,8`.
 fn parse_cpu_list(list: &str) -> Vec<u32> {
-    let part = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
+    let parse_range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
         match (first.parse::<u32>(), last.parse::<u32>()) {
             (Ok(first), Ok(last)) => first..last.saturating_add(1),
             _ => 0..0,
         }
     };
-    list.trim().split(',').flat_map(part).collect()
+    list.trim().split(',').flat_map(parse_range).collect()
 }
 
 /// Reads the lines of `/proc/cpuinfo` about the first processor. The whole file takes milliseconds
@@ -255,10 +255,10 @@ const ARM_CORES: [(u32, u32, &str); 26] = [
 fn arm_core(block: &str) -> Option<String> {
     let number = |name: &str| u32::from_str_radix(field(block, name)?.strip_prefix("0x")?, 16).ok();
     let (maker, part) = (number("CPU implementer")?, number("CPU part")?);
-    let known = ARM_CORES
+    let core = ARM_CORES
         .iter()
         .find(|(core_maker, core, _)| (*core_maker, *core) == (maker, part));
-    Some(known.map_or_else(
+    Some(core.map_or_else(
         || format!("ARM implementer {maker:#04x}, part {part:#05x}"),
         |(_, _, name)| (*name).to_owned(),
     ))
@@ -303,7 +303,7 @@ mod tests {
                 ("sys/class/dmi/id/sys_vendor", vendor),
                 ("sys/class/dmi/id/product_name", product),
             ]);
-            assert_eq!(hypervisor(&system).as_deref(), expected, "{vendor} {product}");
+            assert_eq!(detect_hypervisor(&system).as_deref(), expected, "{vendor} {product}");
         }
     }
 
@@ -361,8 +361,8 @@ mod tests {
             .map(|(path, text)| (path.as_str(), text.as_str()))
             .collect();
         let (_root, system) = tree(&files);
-        let known = cpu(&system).topology;
-        let described = known
+        let topology = cpu(&system).topology;
+        let described = topology
             .iter()
             .map(|c| (c.cpu, c.core, c.socket, c.node, c.efficiency_class));
         assert_eq!(

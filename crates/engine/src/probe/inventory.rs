@@ -3,7 +3,7 @@
 use super::blocks::{BlockDevice, block_devices, is_hidden};
 use super::guests::{OpenFile, Process, guest_files};
 use super::mounts::{Mount, mounts};
-use super::swaps::{Swap, swaps};
+use super::swaps::{Swap, read_swaps};
 use super::{BlockKind, System};
 use crate::identity::{DeviceNumber, Identity};
 
@@ -65,7 +65,7 @@ impl Inventory {
         Inventory {
             devices: block_devices(system),
             mounts: mounts(system),
-            swaps: swaps(system),
+            swaps: read_swaps(system),
             guest_files,
             inaccessible_guests,
             zfs_pools: zfs_pools(system),
@@ -140,21 +140,21 @@ impl Inventory {
     /// device.
     pub fn directly_beneath(&self, device: &BlockDevice) -> Vec<&BlockDevice> {
         let names = device.partition_of.iter().chain(&device.made_of);
-        let mut found: Vec<&BlockDevice> = names.filter_map(|name| self.device_by_name(name)).collect();
+        let mut devices: Vec<&BlockDevice> = names.filter_map(|name| self.device_by_name(name)).collect();
         if let BlockKind::Loop { backing: Some(backing) } = &device.kind
             && let Some(Identity::BlockDevice(number)) = backing.identity
         {
-            found.extend(self.device(number));
+            devices.extend(self.device(number));
         }
-        found
+        devices
     }
 
     /// The devices directly above a device: partitions, holders, loop devices.
     pub fn directly_above(&self, device: &BlockDevice) -> Vec<&BlockDevice> {
         let names = device.partitions.iter().chain(&device.part_of);
-        let mut found: Vec<&BlockDevice> = names.filter_map(|name| self.device_by_name(name)).collect();
-        found.extend(self.loops_over(Identity::BlockDevice(device.number)));
-        found
+        let mut devices: Vec<&BlockDevice> = names.filter_map(|name| self.device_by_name(name)).collect();
+        devices.extend(self.loops_over(Identity::BlockDevice(device.number)));
+        devices
     }
 }
 

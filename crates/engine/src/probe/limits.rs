@@ -9,7 +9,7 @@ use super::System;
 use super::mounts::{Mount, own_mounts_with};
 
 /// The limits of this process.
-pub fn limits(system: &System) -> Limits {
+pub fn read_limits(system: &System) -> Limits {
     let mut limits = Limits::default();
     let mounts = own_mounts_with(system, " - cgroup");
     let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
@@ -22,7 +22,7 @@ pub fn limits(system: &System) -> Limits {
             let Some(mount) = mounts.iter().find(|mount| mount.kind == "cgroup2") else {
                 continue;
             };
-            for folder in folders(mount, group) {
+            for folder in group_directories(mount, group) {
                 read_version_2(system, &folder, &mut limits);
             }
             continue;
@@ -32,7 +32,7 @@ pub fn limits(system: &System) -> Limits {
                 mount.kind == "cgroup" && mount.super_options.split(',').any(|option| option == controller)
             };
             let Some(mount) = mounts.iter().find(has) else { continue };
-            for folder in folders(mount, group) {
+            for folder in group_directories(mount, group) {
                 read_version_1(system, controller, &folder, &mut limits);
             }
         }
@@ -83,13 +83,13 @@ pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
                 .find(|mount| mount.kind == "cgroup" && has(&mount.super_options)),
             _ => None,
         };
-        mount.map(|mount| folders(mount, group))
+        mount.map(|mount| group_directories(mount, group))
     };
     groups.lines().filter_map(control_group).flatten().collect()
 }
 
 /// The directories of a group and its ancestors, innermost first.
-fn folders(mount: &Mount, group: &str) -> Vec<String> {
+fn group_directories(mount: &Mount, group: &str) -> Vec<String> {
     let path_in_mount = match mount.root.as_str() {
         "/" => group,
         // In a container only part of the hierarchy is mounted.
@@ -191,12 +191,12 @@ fn limit_cpus(limits: &mut Limits, quota: Option<f64>, period: Option<f64>) {
         && period > 0.0
     {
         let cpus = quota / period;
-        limits.cpus = Some(limits.cpus.map_or(cpus, |known| known.min(cpus)));
+        limits.cpus = Some(limits.cpus.map_or(cpus, |limit| limit.min(cpus)));
     }
 }
 
-fn set_min<T: Ord + Copy>(known: &mut Option<T>, value: T) {
-    *known = Some(known.map_or(value, |known| known.min(value)));
+fn set_min<T: Ord + Copy>(limit: &mut Option<T>, value: T) {
+    *limit = Some(limit.map_or(value, |old| old.min(value)));
 }
 
 fn device_limit<'a>(limits: &'a mut Limits, number: &str) -> &'a mut DeviceLimit {
@@ -239,7 +239,7 @@ mod tests {
                 "8:16 rbps=max wbps=max riops=max wiops=100\n",
             ),
         ]);
-        let limits = limits(&system);
+        let limits = read_limits(&system);
         assert_eq!(limits.cpus, Some(1.5));
         assert_eq!(limits.memory, Some(Bytes::gib(1)));
         assert_eq!(
@@ -278,7 +278,7 @@ mod tests {
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
             ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
         ]);
-        let limits = limits(&system);
+        let limits = read_limits(&system);
         assert_eq!(limits.cpus, Some(2.0));
         assert_eq!(limits.memory, None);
         assert_eq!(limits.devices.len(), 2);
@@ -293,6 +293,6 @@ mod tests {
     #[test]
     fn without_groups_there_are_no_limits() {
         let (_root, system) = tree(&[]);
-        assert_eq!(limits(&system), Limits::default());
+        assert_eq!(read_limits(&system), Limits::default());
     }
 }

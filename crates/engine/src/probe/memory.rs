@@ -45,7 +45,7 @@ pub fn memory_free() -> FreeMemory {
     static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
     let system = System::live();
     let reported = sys::native_facts::memory().map(|[_, available]| available);
-    let available = reported.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
+    let available = reported.or_else(|| read_field(&system, "/proc/meminfo", "MemAvailable:"));
     let address_space = address_space_free().map(|free| free.0);
     let groups = GROUPS.get_or_init(|| limited_groups(&system));
     let group_memory = groups.iter().map(|group| FreeMemory {
@@ -67,7 +67,7 @@ pub fn memory_free() -> FreeMemory {
 /// Address space that this process may still map; `None` if it is not limited (`RLIMIT_AS`).
 pub fn address_space_free() -> Option<Bytes> {
     let limit = sys::memory::address_space_limit()?;
-    let used = field(&System::live(), "/proc/self/status", "VmSize:").unwrap_or(0);
+    let used = read_field(&System::live(), "/proc/self/status", "VmSize:").unwrap_or(0);
     Some(Bytes(limit.saturating_sub(used)))
 }
 
@@ -76,12 +76,12 @@ pub fn memory_total(system: &System) -> u64 {
     let reported = system.is_live().then(sys::native_facts::memory).flatten();
     reported
         .map(|[total, _]| total)
-        .or_else(|| field(system, "/proc/meminfo", "MemTotal:"))
+        .or_else(|| read_field(system, "/proc/meminfo", "MemTotal:"))
         .unwrap_or(0)
 }
 
 /// Reads a field in kB. Returns bytes.
-fn field(system: &System, path: &str, name: &str) -> Option<u64> {
+fn read_field(system: &System, path: &str, name: &str) -> Option<u64> {
     let text = system.read_text(path)?;
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = rest.trim().trim_end_matches("kB").trim().parse().ok()?;

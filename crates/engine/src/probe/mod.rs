@@ -37,7 +37,7 @@ pub use guests::{OpenFile, Process};
 pub use health::read_health;
 pub use host::{cpu, host};
 pub use inventory::{Inventory, Use, UseKind};
-pub use limits::{DeviceLimitReader, limits};
+pub use limits::{DeviceLimitReader, read_limits};
 pub use memory::{FreeMemory, MemoryLimit, address_space_free, memory_free, memory_total};
 pub use mounts::Mount;
 pub use network_mounts::{network_mounts, parse_mountstats};
@@ -59,7 +59,7 @@ pub fn environment(system: &System, clock: Clock) -> Environment {
         cpu: cpu(system),
         memory: Bytes(memory_total(system)),
         clock,
-        limits: limits(system),
+        limits: read_limits(system),
         targets: Vec::new(),
         target_numbers: Vec::new(),
         before: None,

@@ -52,10 +52,10 @@ pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
     own_mounts_with(system, "")
 }
 
-/// Mounts of this process whose line contains `part`: most lines need not be parsed.
-pub(super) fn own_mounts_with(system: &System, part: &str) -> Vec<Mount> {
+/// Mounts of this process whose line contains `substring`: most lines need not be parsed.
+pub(super) fn own_mounts_with(system: &System, substring: &str) -> Vec<Mount> {
     let text = system.read_text("/proc/self/mountinfo").unwrap_or_default();
-    let lines = text.lines().filter(|line| line.contains(part));
+    let lines = text.lines().filter(|line| line.contains(substring));
     lines.filter_map(|line| mount(system, line)).collect()
 }
 

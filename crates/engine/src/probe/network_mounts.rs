@@ -63,16 +63,16 @@ fn parse_line(mount: &mut NetworkMount, line: &str) {
                 };
             }
         }
-        "xprt" => mount.connections.extend(connection(values)),
+        "xprt" => mount.connections.extend(parse_connection(values)),
         // Operations are in capitals, all other keys in lower case.
         name if name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') => {
-            mount.operations.extend(operation(name, &numbers()));
+            mount.operations.extend(parse_operation(name, &numbers()));
         }
         _ => {}
     }
 }
 
-fn operation(name: &str, numbers: &[u64]) -> Option<RpcCounts> {
+fn parse_operation(name: &str, numbers: &[u64]) -> Option<RpcCounts> {
     let [
         calls,
         transmissions,
@@ -103,7 +103,7 @@ fn operation(name: &str, numbers: &[u64]) -> Option<RpcCounts> {
 
 /// Parses the fields of the client's `rpc_xprt`. Only tcp and rdma have connect and idle times;
 /// local sockets have neither port nor binds.
-fn connection(values: &str) -> Option<ConnectionCounts> {
+fn parse_connection(values: &str) -> Option<ConnectionCounts> {
     let mut words = values.split_whitespace();
     let protocol = words.next()?;
     let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
@@ -146,12 +146,14 @@ mod tests {
     #[test]
     fn the_difference_of_two_readings() {
         let [before, after] = readings();
-        let found: Vec<_> = after
+        let differences: Vec<_> = after
             .iter()
             .zip(&before)
             .map(|(after, before)| after.since(before).unwrap())
             .collect();
-        let [a, b] = &found[..] else { panic!("{found:#?}") };
+        let [a, b] = &differences[..] else {
+            panic!("{differences:#?}")
+        };
         assert_eq!(
             (a.source.as_str(), a.mount_point.as_str(), a.kind.as_str()),
             ("127.0.0.1:/", "/media/a", "nfs4")

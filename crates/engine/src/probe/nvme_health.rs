@@ -51,21 +51,21 @@ fn parse(page: &[u8]) -> Option<Health> {
         return None;
     }
     let warned = WARNINGS.iter().enumerate().filter(|(bit, _)| page[0] >> bit & 1 == 1);
-    let mut complaints: Vec<String> = warned.map(|(_, words)| (*words).to_owned()).collect();
+    let mut problems: Vec<String> = warned.map(|(_, words)| (*words).to_owned()).collect();
     let (spare, threshold, used) = (page[3], page[4], page[5]);
-    if let Some(first) = complaints.first_mut().filter(|_| page[0] & 1 == 1) {
+    if let Some(first) = problems.first_mut().filter(|_| page[0] & 1 == 1) {
         *first = format!("{first}: {spare} % left, threshold {threshold} %");
     }
     if used >= 100 {
-        complaints.push(format!("{used} % of its rated life is used up"));
+        problems.push(format!("{used} % of its rated life is used up"));
     }
     let media_errors = count(page, 160);
     if media_errors > 0 {
-        complaints.push(format!("it reports {media_errors} media and data integrity errors"));
+        problems.push(format!("it reports {media_errors} media and data integrity errors"));
     }
     Some(Health {
         source: "NVMe health log".into(),
-        complaints,
+        problems,
         celsius: Some(i32::from(kelvin) - ZERO_CELSIUS_IN_KELVIN),
         used_percent: Some(u32::from(used)),
         spare_percent: Some(u32::from(spare)),
@@ -105,15 +105,15 @@ mod tests {
     }
 
     #[test]
-    fn a_healthy_device_has_no_complaints() {
-        let found = parse(&page()).unwrap();
-        assert_eq!(found.complaints, Vec::<String>::new());
+    fn a_healthy_device_has_no_problems() {
+        let health = parse(&page()).unwrap();
+        assert_eq!(health.problems, Vec::<String>::new());
         assert_eq!(
-            (found.celsius, found.used_percent, found.spare_percent),
+            (health.celsius, health.used_percent, health.spare_percent),
             (Some(38), Some(3), Some(100))
         );
         assert_eq!(
-            (found.media_errors, found.source.as_str()),
+            (health.media_errors, health.source.as_str()),
             (Some(0), "NVMe health log")
         );
     }
@@ -123,16 +123,16 @@ mod tests {
         for (bit, words) in WARNINGS.iter().enumerate() {
             let mut page = page();
             page[0] = 1 << bit;
-            let found = parse(&page).unwrap().complaints;
-            assert_eq!(found.len(), 1, "{bit}");
-            assert!(found[0].starts_with(words), "{bit}: {found:?}");
+            let problems = parse(&page).unwrap().problems;
+            assert_eq!(problems.len(), 1, "{bit}");
+            assert!(problems[0].starts_with(words), "{bit}: {problems:?}");
         }
         let mut full_page = page();
         (full_page[0], full_page[3]) = (0x3f, 4);
-        let found = parse(&full_page).unwrap().complaints;
-        assert_eq!(found.len(), 6);
+        let problems = parse(&full_page).unwrap().problems;
+        assert_eq!(problems.len(), 6);
         assert_eq!(
-            found[0],
+            problems[0],
             "its available spare is below the threshold: 4 % left, threshold 10 %"
         );
     }
@@ -141,16 +141,16 @@ mod tests {
     fn wear_and_media_errors_are_reported() {
         let mut worn = page();
         worn[5] = 99;
-        assert_eq!(parse(&worn).unwrap().complaints.len(), 0);
+        assert_eq!(parse(&worn).unwrap().problems.len(), 0);
         worn[5] = 255;
         worn[160..176].copy_from_slice(&7u128.to_le_bytes());
-        let found = parse(&worn).unwrap();
+        let health = parse(&worn).unwrap();
         let expected = [
             "255 % of its rated life is used up",
             "it reports 7 media and data integrity errors",
         ];
-        assert_eq!(found.complaints, expected);
-        assert_eq!((found.used_percent, found.media_errors), (Some(255), Some(7)));
+        assert_eq!(health.problems, expected);
+        assert_eq!((health.used_percent, health.media_errors), (Some(255), Some(7)));
         worn[160..176].copy_from_slice(&[0xff; 16]);
         assert_eq!(parse(&worn).unwrap().media_errors, Some(u64::MAX));
         worn[1..3].copy_from_slice(&263u16.to_le_bytes());

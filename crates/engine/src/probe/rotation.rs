@@ -91,8 +91,8 @@ fn is_on_disk_port(system: &System, device: &str) -> bool {
     let folder = std::fs::canonicalize(system.path(device)).unwrap_or_default();
     folder
         .iter()
-        .filter_map(|part| part.to_str())
-        .any(|part| part.starts_with("end_device-"))
+        .filter_map(|component| component.to_str())
+        .any(|component| component.starts_with("end_device-"))
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
         let system = System::from_tree(&trees.join("virtio"));
         let facts = |name: &str| {
             let device = super::super::blocks::block_device(&system, name).unwrap();
-            super::super::blocks::facts(&system, &device)
+            super::super::blocks::device_facts(&system, &device)
         };
         let (disk, mapping) = (facts("vda"), facts("dm-0"));
         assert_eq!(

@@ -13,7 +13,7 @@ pub struct Swap {
     pub identity: Option<Identity>,
 }
 
-pub(super) fn swaps(system: &System) -> Vec<Swap> {
+pub(super) fn read_swaps(system: &System) -> Vec<Swap> {
     let text = system.read_text("/proc/swaps").unwrap_or_default();
     let paths = text
         .lines()
@@ -42,7 +42,7 @@ mod tests {
                     /dev/dm-1                               partition\t999420\t\t0\t\t-2\n\
                     /swap\\040file                           file\t\t1048572\t\t0\t\t-3\n";
         let (_root, system) = tree(&[("proc/swaps", text), ("stat", "block 253:1 /dev/dm-1\n")]);
-        let swaps = swaps(&system);
+        let swaps = read_swaps(&system);
         assert_eq!(
             swaps[0].identity,
             Some(Identity::BlockDevice(DeviceNumber::new(253, 1)))

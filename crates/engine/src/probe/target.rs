@@ -5,7 +5,7 @@ use std::path::Path;
 use model::Bytes;
 use model::environment::{Device, FileSystem, TargetFacts};
 
-use super::blocks::{block_device, facts, kernel_name};
+use super::blocks::{block_device, device_facts, kernel_name};
 use super::mounts::{Mount, own_mounts, unescape};
 use super::{BlockKind, System};
 use crate::file::{File, FileKind};
@@ -16,7 +16,7 @@ use crate::sys;
 const MAX_DEVICES: usize = 64;
 
 /// Facts about an open file or device. `prepared` describes its preparation, for the report.
-pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
+pub fn read_target_facts(system: &System, file: &File, prepared: &str) -> TargetFacts {
     let resolved = sys::native_facts::resolve_links(file.path()).unwrap_or_else(|_| file.path().to_owned());
     let mut facts = TargetFacts {
         path: resolved.display().to_string(),
@@ -28,26 +28,26 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
     };
     let number = DeviceNumber::from(file.device());
     let mounts = own_mounts(system);
-    let mut own_mount = None;
+    let mut target_mount = None;
     match file.kind() {
         FileKind::Regular => {
             if let Some((file_system, devices)) = sys::native_facts::file_system(&resolved) {
                 (facts.file_system, facts.devices) = (Some(file_system), devices);
             } else if let Some(mount) = find_mount(&mounts, &resolved, number) {
-                own_mount = Some(mount);
+                target_mount = Some(mount);
                 facts.devices = device_chain(system, &device_numbers(system, mount, &mounts));
-                facts.file_system = Some(describe(mount, &resolved));
+                facts.file_system = Some(read_file_system(mount, &resolved));
             }
             facts.allocation = file
                 .handle()
-                .and_then(|handle| sys::facts::allocation(handle, file.size()));
+                .and_then(|handle| sys::facts::read_allocation(handle, file.size()));
             let cluster = sys::native_facts::cluster_volume(&resolved);
             (facts.cluster_volume, facts.owner) = cluster.map(|volume| (volume.name, volume.owner)).unzip();
         }
         FileKind::BlockDevice => facts.devices = device_chain(system, &[number]),
         FileKind::CharacterDevice | FileKind::Directory | FileKind::Nothing | FileKind::Other => {}
     }
-    facts.stored_in = find_stores(system, &mounts, own_mount, &facts.devices);
+    facts.stored_in = find_stores(system, &mounts, target_mount, &facts.devices);
     facts
 }
 
@@ -77,7 +77,7 @@ pub fn file_system(system: &System, path: &Path) -> Option<FileSystem> {
         Identity::BlockDevice(_) | Identity::CharacterDevice(_) => return None,
     };
     let mounts = own_mounts(system);
-    find_mount(&mounts, &resolved, number).map(|mount| describe(mount, &resolved))
+    find_mount(&mounts, &resolved, number).map(|mount| read_file_system(mount, &resolved))
 }
 
 /// File system, devices and stores of an existing directory, for a target to create in it.
@@ -94,11 +94,11 @@ pub fn folder(system: &System, path: &Path) -> TargetFacts {
     }
 }
 
-fn describe(mount: &Mount, path: &Path) -> FileSystem {
+fn read_file_system(mount: &Mount, path: &Path) -> FileSystem {
     let (size, available) = sys::facts::read_space(path).unwrap_or((0, 0));
     let mut options = mount.options.clone();
     for option in mount.super_options.split(',') {
-        if !options.split(',').any(|known| known == option) {
+        if !options.split(',').any(|listed| listed == option) {
             options.push(',');
             options.push_str(option);
         }
@@ -135,11 +135,12 @@ fn mount_of_file<'a>(mounts: &'a [Mount], path: &Path, identity: Option<Identity
 
 /// The mounts with the layers of an overlay, the writable one first; none for other file systems.
 /// A layer that this process cannot see, as in a container, has no mount.
-fn layers<'a>(system: &System, mount: &Mount, mounts: &'a [Mount]) -> Vec<Option<&'a Mount>> {
+fn overlay_layer_mounts<'a>(system: &System, mount: &Mount, mounts: &'a [Mount]) -> Vec<Option<&'a Mount>> {
     if mount.kind != "overlay" {
         return Vec::new();
     }
-    // The kernel reports relative paths unchanged. They mostly begin above the mount point.
+    // The options may contain relative paths; try the mount point and each directory above it as
+    // their base.
     let find = |layer: &str| {
         Path::new(&mount.at).ancestors().find_map(|folder| {
             let path = folder.join(unescape(layer));
@@ -155,8 +156,8 @@ fn layers<'a>(system: &System, mount: &Mount, mounts: &'a [Mount]) -> Vec<Option
 }
 
 /// What holds the data of an overlay or of loop devices: file systems, or the page cache.
-fn find_stores(system: &System, mounts: &[Mount], own_mount: Option<&Mount>, devices: &[Device]) -> Vec<String> {
-    let visible_layers = |mount: &Mount| layers(system, mount, mounts).into_iter().flatten();
+fn find_stores(system: &System, mounts: &[Mount], target_mount: Option<&Mount>, devices: &[Device]) -> Vec<String> {
+    let visible_layers = |mount: &Mount| overlay_layer_mounts(system, mount, mounts).into_iter().flatten();
     let mut holders: Vec<&Mount> = own_mount.into_iter().flat_map(visible_layers).collect();
     let mut stores = Vec::new();
     for name in devices.iter().map(|device| &device.name) {
@@ -164,17 +165,17 @@ fn find_stores(system: &System, mounts: &[Mount], own_mount: Option<&Mount>, dev
         else {
             continue;
         };
-        holders.extend(mount_of_file(mounts, Path::new(&backing.path), backing.identity));
+        backing_mounts.extend(mount_of_file(mounts, Path::new(&backing.path), backing.identity));
         if system.read_value(&format!("/sys/class/block/{name}/loop/dio")) == Some(0) {
             stores.push("the page cache".to_owned());
         }
     }
     let mut next = 0;
-    while next < holders.len().min(MAX_DEVICES) {
-        holders.extend(visible_layers(holders[next]));
+    while next < backing_mounts.len().min(MAX_DEVICES) {
+        backing_mounts.extend(visible_layers(holders[next]));
         next += 1;
     }
-    stores.extend(holders.iter().map(|mount| mount.kind.clone()));
+    stores.extend(backing_mounts.iter().map(|mount| mount.kind.clone()));
     stores
 }
 
@@ -194,7 +195,7 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
         });
     }
     if mount.kind == "overlay" {
-        let first = layers(system, mount, mounts).into_iter().next().flatten();
+        let first = overlay_layer_mounts(system, mount, mounts).into_iter().next().flatten();
         return first.and_then(|mount| mount.device).into_iter().collect();
     }
     mount.device.into_iter().collect()
@@ -217,12 +218,12 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
         let Some(device) = block_device(system, &name) else {
             continue;
         };
-        chain.push(facts(system, &device));
-        let mut beneath: Vec<String> = device.partition_of.iter().chain(&device.made_of).cloned().collect();
+        chain.push(device_facts(system, &device));
+        let mut lower: Vec<String> = device.partition_of.iter().chain(&device.made_of).cloned().collect();
         if let BlockKind::Loop { backing: Some(backing) } = &device.kind {
-            beneath.extend(devices_under_backing(system, &backing.path, backing.identity));
+            lower.extend(devices_under_backing(system, &backing.path, backing.identity));
         }
-        for name in beneath {
+        for name in lower {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -256,9 +257,9 @@ pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
 fn devices_under_backing(system: &System, path: &str, identity: Option<Identity>) -> Vec<String> {
     let numbers = match identity {
         Some(Identity::BlockDevice(number)) => vec![number],
-        other => {
+        identity => {
             let mounts = own_mounts(system);
-            let mount = mount_of_file(&mounts, Path::new(path), other);
+            let mount = mount_of_file(&mounts, Path::new(path), identity);
             mount.map_or(Vec::new(), |mount| device_numbers(system, mount, &mounts))
         }
     };
@@ -294,9 +295,9 @@ mod tests {
             // A btrfs subvolume has its own device number.
             ("/data/file", (0, 99), Some("0:40")),
         ] {
-            let found = find_mount(&mounts, Path::new(path), DeviceNumber::from(number));
+            let mount = find_mount(&mounts, Path::new(path), DeviceNumber::from(number));
             assert_eq!(
-                found.map(|mount| mount.number.to_string()).as_deref(),
+                mount.map(|mount| mount.number.to_string()).as_deref(),
                 expected,
                 "{path}"
             );
@@ -360,7 +361,7 @@ mod tests {
             overlapped: false,
         };
         let file = File::open(&path, options).unwrap();
-        let facts = target(&System::live(), &file, "by the test");
+        let facts = read_target_facts(&System::live(), &file, "by the test");
         assert_eq!((facts.kind.as_str(), facts.size), ("file", Bytes(8192)));
         let file_system = facts.file_system.unwrap();
         assert!(file_system.size >= file_system.available);

@@ -70,8 +70,8 @@ impl VolumeCounters {
         Some(VolumeCounters {
             provider,
             words,
-            read_latency: histogram(page, FIRST_HISTOGRAM)?,
-            write_latency: histogram(page, FIRST_HISTOGRAM + HISTOGRAM)?,
+            read_latency: parse_histogram(page, FIRST_HISTOGRAM)?,
+            write_latency: parse_histogram(page, FIRST_HISTOGRAM + HISTOGRAM)?,
         })
     }
 
@@ -106,7 +106,7 @@ fn word_at(page: &[u8], at: usize) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_le_bytes)
 }
 
-fn histogram(page: &[u8], at: usize) -> Option<Vec<VolumeLatency>> {
+fn parse_histogram(page: &[u8], at: usize) -> Option<Vec<VolumeLatency>> {
     let classes = usize::try_from(word_at(page, at)?)
         .ok()
         .filter(|count| *count <= MAX_CLASSES)?;
@@ -128,8 +128,8 @@ fn classes_since(now: &[VolumeLatency], then: &[VolumeLatency]) -> Option<Vec<Vo
         let count = class.count.checked_sub(before.map_or(0, |before| before.count))?;
         Some(VolumeLatency { count, ..*class })
     };
-    let found: Option<Vec<VolumeLatency>> = now.iter().enumerate().map(class).collect();
-    found.map(|found| found.into_iter().filter(|class| class.count > 0).collect())
+    let classes: Option<Vec<VolumeLatency>> = now.iter().enumerate().map(class).collect();
+    classes.map(|classes| classes.into_iter().filter(|class| class.count > 0).collect())
 }
 
 #[cfg(test)]

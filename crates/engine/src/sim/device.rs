@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use model::Nanos;
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::plan::{CacheContents, SimulatedDevice, SimulatedFault, SimulatedService};
 
 use super::after_pauses;
@@ -119,7 +119,7 @@ impl State {
     ) -> Nanos {
         let hit = draws.cache_hit(plan, io);
         for layer in self.layers.iter_mut().filter(|layer| layer.applies_to(io, hit)) {
-            arrival = layer.pass(arrival, io.length);
+            arrival = layer.schedule(arrival, io.length);
         }
         match plan.cache.filter(|_| hit) {
             Some(cache) => arrival + cache.time_ns.max(Nanos(1)),
@@ -147,12 +147,12 @@ impl State {
             self.next_by_bytes = start + Nanos(time as u64);
         }
         start = after_pauses(&plan.stalls, start);
-        start = self.disturbances.after_collections(plan, start, &mut self.draws);
+        start = self.disturbances.skip_collections(plan, start, &mut self.draws);
         let writes = matches!(io.action, Action::Write);
         if writes {
-            self.disturbances.write(io.length);
+            self.disturbances.record_write(io.length);
         }
-        let factor = self.disturbances.slowdown(plan, start, writes, &mut self.draws);
+        let factor = self.disturbances.slowdown_at(plan, start, writes, &mut self.draws);
         let time = draws.service_time(&plan.service);
         let time = match factor == 1.0 {
             true => time,
@@ -171,7 +171,7 @@ impl State {
 }
 
 fn start_draws(seed: u64) -> Draws {
-    DrawsForm::Native {
+    GeneratorChoice::Native {
         seed: seed ^ 0x51e0_11a7_ed00_0001,
     }
     .start()
@@ -188,7 +188,7 @@ impl OperationDraws {
             return false;
         };
         match cache.holds {
-            CacheContents::Share { hits } => self.0.unit(Purpose::Mix) < hits,
+            CacheContents::Share { hits } => self.0.next_f64(Purpose::Mix) < hits,
             CacheContents::First { size } => io.offset + u64::from(io.length) <= size.0,
         }
     }
@@ -197,10 +197,10 @@ impl OperationDraws {
         let time = match *service {
             SimulatedService::Constant { time_ns } => time_ns.0,
             SimulatedService::Exponential { mean_ns } => {
-                (-libm::log(1.0 - self.0.unit(Purpose::Offset)) * mean_ns.0 as f64) as u64
+                (-libm::log(1.0 - self.0.next_f64(Purpose::Offset)) * mean_ns.0 as f64) as u64
             }
             SimulatedService::Uniform { low_ns, high_ns } => {
-                low_ns.0 + (self.0.unit(Purpose::Offset) * high_ns.since(low_ns).0 as f64) as u64
+                low_ns.0 + (self.0.next_f64(Purpose::Offset) * high_ns.since(low_ns).0 as f64) as u64
             }
             SimulatedService::Lognormal { median_ns, sigma } => {
                 (median_ns.0 as f64 * libm::exp(sigma * self.standard_normal())) as u64
@@ -209,7 +209,7 @@ impl OperationDraws {
                 fast_ns,
                 slow_ns,
                 slow_share,
-            } => match self.0.unit(Purpose::Offset) < slow_share {
+            } => match self.0.next_f64(Purpose::Offset) < slow_share {
                 true => slow_ns.0,
                 false => fast_ns.0,
             },
@@ -220,7 +220,7 @@ impl OperationDraws {
 
     /// A draw from the standard normal distribution (Box and Muller 1958).
     fn standard_normal(&mut self) -> f64 {
-        let (radius, angle) = (self.0.unit(Purpose::Offset), self.0.unit(Purpose::Offset));
+        let (radius, angle) = (self.0.next_f64(Purpose::Offset), self.0.next_f64(Purpose::Offset));
         (-2.0 * libm::log(1.0 - radius)).sqrt() * libm::cos(std::f64::consts::TAU * angle)
     }
 }

@@ -3,7 +3,7 @@
 
 use model::Nanos;
 use model::draws::{Draws, Purpose};
-use model::plan::{SimulatedCollection, SimulatedDevice, SimulatedNeighbour, SimulatedPause};
+use model::plan::{SimulatedDevice, SimulatedGarbageCollection, SimulatedNeighbour, SimulatedPause};
 
 use super::after_pauses;
 
@@ -12,38 +12,44 @@ use super::after_pauses;
 pub(super) struct Disturbances {
     written: u64,
     /// The next garbage collection, and whether anything was written since the previous one.
-    collection: Option<(SimulatedPause, bool)>,
+    garbage_collection: Option<(SimulatedPause, bool)>,
     /// The next period of neighbour load.
     neighbour_load: Option<SimulatedPause>,
 }
 
 impl Disturbances {
     pub(super) fn new(device: &SimulatedDevice, draws: &mut Draws) -> Disturbances {
-        let first =
-            |config: &SimulatedCollection| SimulatedPause::new(jittered(config.interval_ns, draws), config.first_ns);
-        let collection = device.collection.as_ref().map(first).map(|pause| (pause, false));
+        let first = |config: &SimulatedGarbageCollection| {
+            SimulatedPause::new(jittered(config.interval_ns, draws), config.first_ns)
+        };
+        let garbage_collection = device
+            .garbage_collection
+            .as_ref()
+            .map(first)
+            .map(|pause| (pause, false));
         let neighbour_load = device
             .neighbour
             .as_ref()
             .map(|config| next_neighbour_load(config, Nanos(0), draws));
         Disturbances {
             written: 0,
-            collection,
+            garbage_collection,
             neighbour_load,
         }
     }
 
     /// Records a write.
-    pub(super) fn write(&mut self, length: u32) {
+    pub(super) fn record_write(&mut self, length: u32) {
         self.written += u64::from(length);
-        if let Some((_, has_writes)) = &mut self.collection {
+        if let Some((_, has_writes)) = &mut self.garbage_collection {
             *has_writes = true;
         }
     }
 
-    /// The first instant from `at` on outside garbage collection.
-    pub(super) fn after_collections(&mut self, device: &SimulatedDevice, at: Nanos, draws: &mut Draws) -> Nanos {
-        let (Some(config), Some((pause, has_writes))) = (&device.collection, &mut self.collection) else {
+    /// Returns the first instant at or after `at` that is outside garbage collection.
+    pub(super) fn skip_collections(&mut self, device: &SimulatedDevice, at: Nanos, draws: &mut Draws) -> Nanos {
+        let (Some(config), Some((pause, has_writes))) = (&device.garbage_collection, &mut self.garbage_collection)
+        else {
             return at;
         };
         while at >= pause.at_ns {
@@ -62,10 +68,16 @@ impl Disturbances {
     }
 
     /// The slowdown factor of an operation that starts at `at`.
-    pub(super) fn slowdown(&mut self, device: &SimulatedDevice, at: Nanos, writes: bool, draws: &mut Draws) -> f64 {
+    pub(super) fn slowdown_at(
+        &mut self,
+        device: &SimulatedDevice,
+        at: Nanos,
+        is_write: bool,
+        draws: &mut Draws,
+    ) -> f64 {
         let mut slowdown = 1.0 + device.drift_per_second * at.as_secs();
         if let Some(buffer) = device.write_buffer
-            && writes
+            && is_write
             && self.written > buffer.size.0
         {
             slowdown *= buffer.slowdown;
@@ -82,13 +94,14 @@ impl Disturbances {
     }
 }
 
-/// A random time between half and one and a half times `time`.
+/// A random time between half and one and a half times `time`. The simulator has generators of its
+/// own, so purposes such as `Jump` serve other decisions.
 fn jittered(time: Nanos, draws: &mut Draws) -> Nanos {
-    Nanos(((0.5 + draws.unit(Purpose::Jump)) * time.0 as f64) as u64).max(Nanos(1))
+    Nanos(((0.5 + draws.next_f64(Purpose::Jump)) * time.0 as f64) as u64).max(Nanos(1))
 }
 
 fn next_neighbour_load(config: &SimulatedNeighbour, after: Nanos, draws: &mut Draws) -> SimulatedPause {
-    let gap = -libm::log(1.0 - draws.unit(Purpose::Delay)) * config.interval_ns.0 as f64;
+    let gap = -libm::log(1.0 - draws.next_f64(Purpose::Delay)) * config.interval_ns.0 as f64;
     SimulatedPause::new(after + Nanos(gap as u64), jittered(config.length_ns, draws))
 }
 
@@ -96,11 +109,11 @@ fn next_neighbour_load(config: &SimulatedNeighbour, after: Nanos, draws: &mut Dr
 mod tests {
     use super::*;
     use model::Bytes;
-    use model::draws::DrawsForm;
+    use model::draws::GeneratorChoice;
     use model::plan::SimulatedWriteBuffer;
 
     fn start(device: &SimulatedDevice) -> (Disturbances, Draws) {
-        let mut draws = DrawsForm::Native { seed: 5 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 5 }.start();
         (Disturbances::new(device, &mut draws), draws)
     }
 
@@ -116,18 +129,18 @@ mod tests {
         let (mut disturbances, mut draws) = start(&device);
         let mut factors = Vec::new();
         for _ in 0..3 {
-            disturbances.write(4096);
-            factors.push(disturbances.slowdown(&device, Nanos(0), true, &mut draws));
+            disturbances.record_write(4096);
+            factors.push(disturbances.slowdown_at(&device, Nanos(0), true, &mut draws));
         }
         assert_eq!(factors, [1.0, 1.0, 4.0]);
-        assert_eq!(disturbances.slowdown(&device, Nanos(0), false, &mut draws), 1.0);
+        assert_eq!(disturbances.slowdown_at(&device, Nanos(0), false, &mut draws), 1.0);
     }
 
     /// Operations that arrive in a pause wait for its end. Without writes there is no pause.
     #[test]
     fn collections_follow_writes_and_delay_all_operations() {
         let device = SimulatedDevice {
-            collection: Some(SimulatedCollection {
+            garbage_collection: Some(SimulatedGarbageCollection {
                 interval_ns: Nanos::secs(1),
                 first_ns: Nanos::millis(100),
                 growth: 2.0,
@@ -139,9 +152,9 @@ mod tests {
             let mut held = Vec::new();
             for at in (0..4000).map(Nanos::millis) {
                 if writes {
-                    disturbances.write(1);
+                    disturbances.record_write(1);
                 }
-                let after = disturbances.after_collections(&device, at, draws);
+                let after = disturbances.skip_collections(&device, at, draws);
                 if after > at {
                     held.push(after);
                 }
@@ -172,7 +185,7 @@ mod tests {
         };
         let (mut disturbances, mut draws) = start(&device);
         let factors: Vec<f64> = (0..600)
-            .map(|at| disturbances.slowdown(&device, Nanos::millis(at * 100), false, &mut draws))
+            .map(|at| disturbances.slowdown_at(&device, Nanos::millis(at * 100), false, &mut draws))
             .collect();
         let visits = factors.chunk_by(|a, b| a == b).filter(|run| run[0] == 3.0);
         assert!((4..20).contains(&visits.count()) && factors.contains(&1.0));
@@ -181,6 +194,6 @@ mod tests {
             ..SimulatedDevice::default()
         };
         let (mut disturbances, mut draws) = start(&aging);
-        assert!((disturbances.slowdown(&aging, Nanos::secs(50), false, &mut draws) - 1.5).abs() < 1e-9);
+        assert!((disturbances.slowdown_at(&aging, Nanos::secs(50), false, &mut draws) - 1.5).abs() < 1e-9);
     }
 }

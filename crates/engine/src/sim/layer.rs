@@ -51,7 +51,7 @@ impl Layer {
     }
 
     /// The time at which an operation that arrives at `at` passes.
-    pub(super) fn pass(&mut self, at: Nanos, length: u32) -> Nanos {
+    pub(super) fn schedule(&mut self, at: Nanos, length: u32) -> Nanos {
         let amount = match self.config.counts {
             SimulatedCount::Bytes => f64::from(length),
             SimulatedCount::Operations if self.config.unit.0 > 0 => {
@@ -121,7 +121,7 @@ mod tests {
         let mut counts = vec![0; seconds];
         let mut at = Nanos(0);
         loop {
-            at = layer.pass(at, length);
+            at = layer.schedule(at, length);
             match counts.get_mut(at.0 as usize / 1_000_000_000) {
                 Some(count) => *count += 1,
                 None => return counts,
@@ -184,7 +184,7 @@ mod tests {
             ..SimulatedLayer::default()
         };
         let mut layer = Layer::new(quantum);
-        let passed: Vec<u64> = (0..750).map(|_| layer.pass(Nanos(0), 4096).0 / 1_000_000).collect();
+        let passed: Vec<u64> = (0..750).map(|_| layer.schedule(Nanos(0), 4096).0 / 1_000_000).collect();
         for (number, at) in passed.iter().enumerate() {
             assert_eq!(*at, 250 * (number as u64 / 250), "operation {number}");
         }

@@ -15,8 +15,8 @@ const SIGNATURES: [(&str, &str); 8] = [
 /// The name of a hypervisor, by the 12 bytes of its signature; `None` if unknown.
 fn hypervisor_name(signature: [u8; 12]) -> Option<&'static str> {
     let text = String::from_utf8_lossy(&signature);
-    let known = SIGNATURES.iter().find(|(known, _)| text.starts_with(known));
-    known.map(|(_, name)| *name)
+    let entry = SIGNATURES.iter().find(|(prefix, _)| text.starts_with(prefix));
+    entry.map(|(_, name)| *name)
 }
 
 /// Selects a name from all signatures found. KVM and Xen can imitate Hyper-V for Windows guests;
@@ -41,10 +41,13 @@ pub(crate) fn hypervisor() -> Option<&'static str> {
         return None;
     }
     let signature = |leaf: u32| {
-        let found = __cpuid(leaf);
+        let registers = __cpuid(leaf);
         let mut bytes = [0; 12];
-        for (part, word) in bytes.chunks_exact_mut(4).zip([found.ebx, found.ecx, found.edx]) {
-            part.copy_from_slice(&word.to_le_bytes());
+        for (bytes_of_word, word) in bytes
+            .chunks_exact_mut(4)
+            .zip([registers.ebx, registers.ecx, registers.edx])
+        {
+            bytes_of_word.copy_from_slice(&word.to_le_bytes());
         }
         bytes
     };

@@ -36,12 +36,12 @@ pub fn emulated() -> bool {
 /// The engines named in the environment, if any.
 fn only() -> Option<&'static [EngineKind]> {
     static ONLY: OnceLock<Option<Vec<EngineKind>>> = OnceLock::new();
-    let named = || {
+    let listed = || {
         let list = std::env::var("FATHOM_ENGINES").ok()?;
         let kind = |name: &str| ENGINES.iter().find(|engine| engine.name == name).unwrap().kind;
         Some(list.split(',').map(kind).collect())
     };
-    ONLY.get_or_init(named).as_deref()
+    ONLY.get_or_init(listed).as_deref()
 }
 
 /// Every engine that really transfers data.
@@ -217,7 +217,8 @@ impl Rig {
         }
         {
             let _watched = watch(&format!("{name}: {} requests, at least {at_least}", requests.len()));
-            self.engine.turn(requests, at_least, until, &mut self.batch)?;
+            self.engine
+                .submit_and_reap(requests, at_least, until, &mut self.batch)?;
         }
         let (batch, now) = (&self.batch, self.engine.now());
 

@@ -220,12 +220,14 @@ fn a_processor_that_sorts_rests_in_between() {
     let end = first[0].1.at;
     let request = Job::flush(Action::Flush).in_slot(0);
     rig.engine
-        .turn(&[request], 1, end + Nanos(took.0), &mut rig.batch)
+        .submit_and_reap(&[request], 1, end + Nanos(took.0), &mut rig.batch)
         .unwrap();
     assert_eq!((rig.batch.submitted, rig.batch.done.len()), (0, 0));
     let mut turns = 0;
     while rig.batch.submitted == 0 {
-        rig.engine.turn(&[request], 1, Nanos::NEVER, &mut rig.batch).unwrap();
+        rig.engine
+            .submit_and_reap(&[request], 1, Nanos::NEVER, &mut rig.batch)
+            .unwrap();
         turns += 1;
         assert!(turns < 1000);
     }

@@ -227,8 +227,8 @@ fn large_pages_are_allocated_or_the_privilege_is_named() {
             let help = error.help().unwrap();
             let words = format!("{error} {help}");
             assert!(matches!(error, EngineError::HugePages { .. }), "{words}");
-            let named = ["SeLockMemoryPrivilege", "contiguous memory"];
-            assert!(named.iter().any(|name| words.contains(name)), "{words}");
+            let reasons = ["SeLockMemoryPrivilege", "contiguous memory"];
+            assert!(reasons.iter().any(|name| words.contains(name)), "{words}");
         }
     }
 }

@@ -142,7 +142,7 @@ fn need_from_result(file: &str) -> Result<Need, Faults> {
     Ok(Need {
         iops: total.iops.map(f64::ceil),
         bytes_per_sec: total.bytes_per_sec.map(f64::ceil),
-        latency_ns: total.waited().and_then(|waited| waited.mean_ns),
+        latency_ns: total.user_latency().and_then(|waited| waited.mean_ns),
         size: None,
         block: observation.load.block,
         read_percent: observation.read_percent().map(f64::round),

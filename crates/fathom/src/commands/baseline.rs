@@ -219,7 +219,7 @@ fn show(store: &DocumentStore, name: &str, json: bool) -> Result<Exit, Faults> {
     );
     for load in &baseline.loads {
         let flow = &load.total;
-        let waited = flow.waited();
+        let waited = flow.user_latency();
         let cell = |value: Option<String>| value.unwrap_or_else(|| "-".into());
         text += &format!(
             "  {:<40}{:>12}{:>12}{:>12}{:>12}\n",

@@ -347,7 +347,7 @@ fn is_about(known: &[String], error: &TargetError) -> bool {
         TargetError::NoParent(path)
         | TargetError::NoSize(path)
         | TargetError::Missing { path, .. }
-        | TargetError::NoRoom { path, .. } => known.contains(path),
+        | TargetError::WouldFillFileSystem { path, .. } => known.contains(path),
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! `fathom policies`.
 
-use analysis::caps::Layer;
+use analysis::caps::LimitLayer;
 use analysis::policies::{BurstUnit, InputKind, Inputs, Origin, Policy, PolicyKind, ResolvedPolicy};
 use analysis::requirement::Metric;
 use model::{Bytes, Nanos};
@@ -247,7 +247,7 @@ fn format_figures(resolved: &ResolvedPolicy) -> String {
     text + &format_consequences(resolved)
 }
 
-fn format_layer(layer: &Layer) -> String {
+fn format_layer(layer: &LimitLayer) -> String {
     let iops = layer.iops.map(|limit| format!("{} IOPS", Metric::Iops.show(limit.low)));
     let bytes = layer.bytes_per_sec.map(|limit| match limit.low == limit.high {
         true => Metric::Throughput.show(limit.low),

@@ -8,7 +8,7 @@ use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document, JobSpec};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
-use model::plan::{Control, Divide, Pacing, Plan};
+use model::plan::{Control, DividedSettings, Pacing, Plan};
 use model::results::Results;
 use model::{Bytes, Nanos};
 use report::numbers::{duration, rate, throughput, time};
@@ -391,9 +391,9 @@ impl Plans {
             depth: Some(FILL_DEPTH),
             passes: Some(self.settings.passes),
             hosts: job_spec.hosts.clone(),
-            divide: Divide {
+            divide: DividedSettings {
                 region: job_spec.divide.region,
-                ..Divide::default()
+                ..DividedSettings::default()
             },
             ..JobSpec::default()
         };

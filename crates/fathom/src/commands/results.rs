@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use analysis::caps::Layer;
+use analysis::caps::LimitLayer;
 use analysis::compare;
 use archive::Saved;
 use dialects::import::{self, Form, Imported};
@@ -33,7 +33,7 @@ pub struct Loaded {
     /// The measured loads.
     pub loads: Vec<Observation>,
     /// Limits that the test names.
-    pub limits: Vec<Layer>,
+    pub limits: Vec<LimitLayer>,
     /// Facts that the figures depend on, by name.
     pub fingerprint: BTreeMap<String, String>,
     /// Reason why these figures cannot prove a promise, if any.

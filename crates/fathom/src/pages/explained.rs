@@ -2,7 +2,7 @@
 
 use analysis::verdict::Outcome;
 use model::finding::Finding;
-use model::observation::{Flow, Observation};
+use model::observation::{IoStats, Observation};
 use model::shell_word;
 use model::stats::{Support, support};
 use report::diagnosis::format_sentence;
@@ -135,7 +135,7 @@ fn assess(explanation: &Explanation) -> Lead {
 /// Finds a quantile, with its name in requirements: of all operations, or else of each direction.
 fn find_quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
     let name = format!("p{}", (share * 1e8).round() / 1e6);
-    let value = |flow: &Flow| flow.waited()?.quantile(share);
+    let value = |flow: &IoStats| flow.user_latency()?.quantile(share);
     match value(&seen.total) {
         Some(value) => vec![(name, value)],
         None => {
@@ -282,7 +282,7 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
         let mib = format!("{} MiB/s", rough(bytes / f64::from(1 << 20)));
         tile("Throughput", format!("{} MB/s", rough(bytes / 1e6)), mib)
     }));
-    let latency = total.waited();
+    let latency = total.user_latency();
     let in_flight = analysis::identities::estimate_queue_fill(seen).map(|found| {
         let depth_text = found.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
         format!("{:.1}{depth_text} in flight on average", found.in_flight)
@@ -351,7 +351,7 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
 }
 
 fn figures(seen: &Observation) -> Table {
-    let mut columns: Vec<(String, &Flow)> = seen
+    let mut columns: Vec<(String, &IoStats)> = seen
         .directions
         .iter()
         .filter_map(|(direction, flow)| Some((format!("{}s", direction.word()), flow.as_ref()?)))
@@ -359,7 +359,7 @@ fn figures(seen: &Observation) -> Table {
     if columns.len() != 1 {
         columns.push(("all".into(), &seen.total));
     }
-    type Value = fn(&Flow) -> Option<String>;
+    type Value = fn(&IoStats) -> Option<String>;
     let rows: [(&str, Value); 9] = [
         ("operations", |flow| flow.operations.map(report::numbers::count)),
         ("IOPS", |flow| flow.iops.map(rate)),
@@ -369,11 +369,11 @@ fn figures(seen: &Observation) -> Table {
         ("MiB/s (2^20)", |flow| {
             flow.bytes_per_sec.map(|bytes| throughput(bytes / f64::from(1 << 20)))
         }),
-        ("mean", |flow| flow.waited()?.mean_ns.map(time)),
-        ("median", |flow| flow.waited()?.quantile(0.5).map(time)),
-        ("p99", |flow| flow.waited()?.quantile(0.99).map(time)),
-        ("p99.9", |flow| flow.waited()?.quantile(0.999).map(time)),
-        ("slowest (one operation)", |flow| flow.waited()?.max_ns.map(time)),
+        ("mean", |flow| flow.user_latency()?.mean_ns.map(time)),
+        ("median", |flow| flow.user_latency()?.quantile(0.5).map(time)),
+        ("p99", |flow| flow.user_latency()?.quantile(0.99).map(time)),
+        ("p99.9", |flow| flow.user_latency()?.quantile(0.999).map(time)),
+        ("slowest (one operation)", |flow| flow.user_latency()?.max_ns.map(time)),
     ];
     let row = |(name, value): (&str, Value)| {
         let values = columns
@@ -452,8 +452,8 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
 
 /// Lists the source's quantiles with enough operations beyond them, or those of its whole
 /// distribution.
-fn list_quantiles(flow: &Flow) -> Vec<(f64, f64)> {
-    let Some(latency) = flow.waited() else {
+fn list_quantiles(flow: &IoStats) -> Vec<(f64, f64)> {
+    let Some(latency) = flow.user_latency() else {
         return Vec::new();
     };
     let operations = latency.samples.or(flow.operations);

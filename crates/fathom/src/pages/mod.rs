@@ -68,7 +68,7 @@ fn compare_with_typical(seen: &Observation) -> Option<String> {
     if load.random != Some(true) || load.direct != Some(true) || !is_small {
         return None;
     }
-    let latency = seen.total.waited()?;
+    let latency = seen.total.user_latency()?;
     // A few stalls dominate a mean.
     let (name, typical) = match latency.quantile(0.5) {
         Some(median) => ("median", median),

@@ -465,11 +465,11 @@ fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)>
 }
 
 fn mean(seen: &Observation) -> Option<f64> {
-    seen.total.waited()?.mean_ns
+    seen.total.user_latency()?.mean_ns
 }
 
 fn quantile(seen: &Observation, share: f64) -> Option<f64> {
-    seen.total.waited()?.quantile(share)
+    seen.total.user_latency()?.quantile(share)
 }
 
 /// The quantiles to show: p99 and those of the requirements.

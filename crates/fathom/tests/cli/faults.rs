@@ -266,7 +266,7 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
         &["--access", "sequential", "--block", "64k", "--save", text(&saved)],
     ));
     ran.exits(1)
-        .prints(&["WORKER-FAILED", "a read failed: Input/output error", "offset", "dmesg"]);
+        .prints(&["WORKER-FAILED", "read failed: Input/output error", "offset", "dmesg"]);
     // The first 8 MiB, in blocks of 64 KiB, were read before the error.
     let results = archive::load(&saved).unwrap();
     let total = results.steps[0].jobs[0].total();
@@ -281,14 +281,14 @@ fn errors_of_a_file_system_are_reported() {
     faulty.fail_reads(4 * MIB..4 * MIB + 4096, EIO);
     let file = text(faulty.file());
     let walk = ["--access", "sequential", "--block", "4k"];
-    fathom(&short(file, &walk)).expect(1, &["a read failed: Input/output error", "offset 4194304"]);
+    fathom(&short(file, &walk)).expect(1, &["read failed: Input/output error", "offset 4194304"]);
     faulty.clear();
     faulty.fail_writes(0..16 * MIB, EIO);
     let writing = short(
         file,
         &["--write", "100", "--cache", "direct", "--allow-overwrite", file],
     );
-    fathom(&writing).expect(1, &["a write failed: Input/output error"]);
+    fathom(&writing).expect(1, &["write failed: Input/output error"]);
 }
 
 /// No signal handler runs in a thread whose file system call does not return.

@@ -64,7 +64,7 @@ fn failed_operations_are_named_without_a_limit() {
     ran.exits(1).prints(&[
         "PASS          iops >= 1000",
         "FAIL\n",
-        "a read failed: Input/output error",
+        "read failed: Input/output error",
     ]);
     assert!(!ran.out.contains("What limits"), "{}", ran.out);
 }

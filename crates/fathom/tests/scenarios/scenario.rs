@@ -1,10 +1,10 @@
 //! A scenario: a device, a load, the known facts, and the answer.
 
-use analysis::caps::{Applies, Layer, LayerKind, Limit};
+use analysis::caps::{Applies, LayerKind, Limit, LimitLayer};
 use analysis::diagnosis::{Context, Counts, Diagnosis, KnownBurst, Network, Temperature, diagnose};
 use analysis::{requirement, verdict};
 use model::environment::VolumeUse;
-use model::observation::{CoreShare, DeviceView, Generator, Observation};
+use model::observation::{CoreShare, DeviceView, GeneratorCost, Observation};
 use study::confirm::{add_repetitions, repeated_steps};
 use testbed::With;
 
@@ -113,7 +113,7 @@ impl Scenario {
     }
 
     /// The declared limits.
-    pub fn layers(&self) -> Vec<Layer> {
+    pub fn layers(&self) -> Vec<LimitLayer> {
         let caps = self.table.get("caps").map(|caps| caps.as_array().unwrap().clone());
         let layer = |cap: toml::Value| {
             let cap = cap.as_table().unwrap().clone();
@@ -128,7 +128,7 @@ impl Scenario {
                 })
             };
             let word = |name: &str| cap.get(name).map(|value| value.as_str().unwrap());
-            Layer {
+            LimitLayer {
                 name: word("name").unwrap().into(),
                 kind: match word("kind") {
                     None | Some("disk") => LayerKind::Disk,
@@ -147,7 +147,7 @@ impl Scenario {
                 bytes_per_sec: limit("mbps", 1e6),
                 unit: cap.get("unit").map(|unit| Bytes(number(unit) as u64)),
                 source: "the scenario".into(),
-                ..Layer::default()
+                ..LimitLayer::default()
             }
         };
         caps.unwrap_or_default().into_iter().map(layer).collect()
@@ -202,7 +202,7 @@ fn add_host_figures(observation: &mut Observation, host: &toml::Table) {
         observation.cores = cores.as_array().unwrap().iter().enumerate().map(share).collect();
     }
     let busiest_worker = value("worker").unwrap_or(0.05);
-    observation.generator = Some(Generator {
+    observation.generator = Some(GeneratorCost {
         busiest_worker,
         processors: busiest_worker,
         ceiling_iops: value("ceiling"),

@@ -54,7 +54,7 @@ impl Aged {
             parameters: *self,
             writes,
             rewrites_before: self.rewrites_before(writes - count),
-            fresh: Bijection::new(count, draws.word(Purpose::Offset)),
+            fresh: Bijection::new(count, draws.next_u64(Purpose::Offset)),
             visited: 0,
             next_region: 0,
             fresh_left: 0,
@@ -134,7 +134,7 @@ impl AgedCursor {
             self.begin_region();
             writes_left = self.writes_left();
         }
-        let drawn = draws.below(Purpose::Offset, writes_left, Reduction::Lemire);
+        let drawn = draws.next_below(Purpose::Offset, writes_left, Reduction::Lemire);
         let position = match drawn < self.fresh_left {
             true => {
                 self.fresh_left -= 1;
@@ -146,7 +146,7 @@ impl AgedCursor {
                 self.rewrites.swap_remove(place)
             }
         };
-        if draws.below(Purpose::Offset, writes_left, Reduction::Lemire) < self.to_select {
+        if draws.next_below(Purpose::Offset, writes_left, Reduction::Lemire) < self.to_select {
             self.to_select -= 1;
             self.selected.push(position);
         }
@@ -154,7 +154,7 @@ impl AgedCursor {
     }
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
-        self.fresh = Bijection::new(self.area.positions(), draws.word(Purpose::Offset));
+        self.fresh = Bijection::new(self.area.positions(), draws.next_u64(Purpose::Offset));
         (self.visited, self.next_region) = (0, 0);
         self.selected.clear();
         self.later.clear();
@@ -197,7 +197,7 @@ impl AgedCursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::DrawsForm;
+    use crate::draws::GeneratorChoice;
 
     const BLOCK: u64 = 4096;
 
@@ -209,7 +209,7 @@ mod tests {
             block: BLOCK,
             alignment: BLOCK,
         };
-        let mut draws = DrawsForm::Single { seed: 7 }.start();
+        let mut draws = GeneratorChoice::DiskSpd { seed: 7 }.start();
         let mut cursor = parameters.cursor(PerDirection::all(area), &mut draws).unwrap();
         let mut regions = vec![Vec::new(); parameters.regions as usize];
         while let Some(offset) = cursor.next(&mut draws) {
@@ -220,7 +220,7 @@ mod tests {
 
     /// Computes what a device would hold: the share of each region that no later write has
     /// overwritten.
-    fn valid(regions: &[Vec<u64>], blocks: u64) -> Vec<f64> {
+    fn valid_shares(regions: &[Vec<u64>], blocks: u64) -> Vec<f64> {
         let mut last = vec![usize::MAX; blocks as usize];
         for (number, region) in regions.iter().enumerate() {
             region.iter().for_each(|block| last[*block as usize] = number);
@@ -249,9 +249,9 @@ mod tests {
             let writes: usize = regions.iter().map(Vec::len).sum();
             assert_eq!(writes as u64, (blocks as f64 * (1.0 + spare)).round() as u64);
             let wanted = parameters.valid_shares();
-            let found = valid(&regions, blocks);
-            for (wanted, found) in wanted.iter().zip(&found).take(48) {
-                assert!((wanted - found).abs() < 0.02, "spare {spare}: {wanted} {found}");
+            let actual_shares = valid_shares(&regions, blocks);
+            for (wanted, actual) in wanted.iter().zip(&actual_shares).take(48) {
+                assert!((wanted - actual).abs() < 0.02, "spare {spare}: {wanted} {actual}");
             }
         }
     }
@@ -306,7 +306,7 @@ mod tests {
             alignment: BLOCK,
         };
         let refused = |regions, spare, cache| {
-            let mut draws = DrawsForm::Single { seed: 7 }.start();
+            let mut draws = GeneratorChoice::DiskSpd { seed: 7 }.start();
             let cache = Bytes(cache);
             Aged { regions, spare, cache }
                 .cursor(PerDirection::all(area), &mut draws)

@@ -103,9 +103,9 @@ impl MixedCursor {
         let percent = u32::from(self.random_percent[direction]);
         let index = self.index(direction);
         let jump = match self.continuation {
-            Continuation::Stride => draws.half(Purpose::Jump) % 100 < percent,
+            Continuation::Stride => draws.next_u32(Purpose::Jump) % 100 < percent,
             Continuation::Length | Continuation::Aligned | Continuation::Shared => {
-                let roll = ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) as u32;
+                let roll = ((u64::from(draws.next_u32(Purpose::Jump)) * 100) >> 32) as u32;
                 let jumps_at_end = self.continuation == Continuation::Length;
                 roll < percent || jumps_at_end && self.next[index] + area.block > area.length
             }
@@ -167,7 +167,7 @@ impl MixedCursor {
 mod tests {
     use super::*;
     use crate::access::Uniform;
-    use crate::draws::DrawsForm;
+    use crate::draws::GeneratorChoice;
 
     #[test]
     fn aligned_runs_follow_the_last_operation_of_any_direction_and_wrap() {
@@ -182,7 +182,7 @@ mod tests {
             random_percent: PerDirection::all(0),
             continuation: Continuation::Aligned,
         };
-        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 1 }.start();
         let mut cursor = mixed.cursor(PerDirection::all(area), &mut draws).unwrap();
         let mut next = |direction, length| {
             let drawn = cursor.next(&mut draws, direction).unwrap();

@@ -39,7 +39,7 @@ pub use parallel::Parallel;
 pub(crate) use placement::PlacementCursor;
 pub use placement::{BlockList, Placement, Uniform};
 pub use ranges::{EffectiveRange, RangeBasis, RangeShare, Ranges, RangesRule};
-pub use sequential::{Advance, AtEnd, Positions, Sequential};
+pub use sequential::{Advance, AtEnd, PositionSharing, Sequential};
 pub use skewed::{Normal, Pareto, Zipf};
 pub use write_pointers::{EarlyReset, SharedAccess, WritePointers};
 pub use zones::Zones;

@@ -56,7 +56,7 @@ impl Once {
         let state = match self.method {
             OnceMethod::Bijection => {
                 let count = common.check(0)?.positions();
-                PassState::Bijection(Bijection::new(count, draws.word(Purpose::Offset)))
+                PassState::Bijection(Bijection::new(count, draws.next_u64(Purpose::Offset)))
             }
             OnceMethod::Map { reduction, .. } => PassState::Map(Map::new(areas, reduction)),
         };
@@ -135,7 +135,7 @@ impl OnceCursor {
         self.visited = 0;
         match &mut self.state {
             PassState::Bijection(bijection) => {
-                *bijection = Bijection::new(bijection.count, draws.word(Purpose::Offset))
+                *bijection = Bijection::new(bijection.count, draws.next_u64(Purpose::Offset))
             }
             PassState::Map(map) => {
                 map.used.clear();
@@ -181,7 +181,7 @@ impl Map {
             return None;
         }
         let area = &self.areas[direction];
-        let drawn = draws.below(Purpose::Offset, area.positions(), self.reduction);
+        let drawn = draws.next_below(Purpose::Offset, area.positions(), self.reduction);
         let free = self.used.free_from(drawn)?;
         self.over = free >= area.positions();
         (!self.over).then(|| area.offset(free))
@@ -448,15 +448,15 @@ mod tests {
         let count = 64 * 64 * 3 + 17;
         let mut map = UsedMap::new(count);
         let mut list = vec![false; count as usize];
-        let mut draws = crate::draws::DrawsForm::Native { seed: 3 }.start();
+        let mut draws = crate::draws::GeneratorChoice::Native { seed: 3 }.start();
         for _ in 0..count {
-            let start = draws.below(Purpose::Offset, count, Reduction::Lemire);
+            let start = draws.next_below(Purpose::Offset, count, Reduction::Lemire);
             let expected = (start..count).chain(0..start).find(|p| !list[*p as usize]).unwrap();
-            let found = map.free_from(start).unwrap();
-            assert_eq!(found, expected, "from {start}");
-            assert!(map.mark(found));
-            assert!(!map.mark(found), "taken twice");
-            list[found as usize] = true;
+            let free = map.free_from(start).unwrap();
+            assert_eq!(free, expected, "from {start}");
+            assert!(map.mark(free));
+            assert!(!map.mark(free), "taken twice");
+            list[free as usize] = true;
         }
         assert!(map.is_full());
         assert_eq!(map.free_from(5), None);

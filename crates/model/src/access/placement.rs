@@ -82,7 +82,7 @@ impl UniformCursor {
         if self.same && self.reduction == Reduction::Lemire {
             return self
                 .area
-                .offset(draws.below(Purpose::Offset, self.positions, Reduction::Lemire));
+                .offset(draws.next_below(Purpose::Offset, self.positions, Reduction::Lemire));
         }
         self.next_by_rule(draws, direction)
     }
@@ -102,7 +102,7 @@ impl UniformCursor {
         }
         match self.reduction {
             Reduction::Modulo => {
-                offsets.for_each(|offset| *offset = area.base + area.remainder(draws.word(Purpose::Offset)))
+                offsets.for_each(|offset| *offset = area.base + area.remainder(draws.next_u64(Purpose::Offset)))
             }
             reduction => draws.fill_below(Purpose::Offset, (self.positions, reduction), offsets, |position| {
                 area.offset(position)
@@ -115,8 +115,8 @@ impl UniformCursor {
     fn next_by_rule(&self, draws: &mut Draws, direction: Direction) -> u64 {
         let area = &self.areas[direction];
         match self.reduction {
-            Reduction::Modulo => area.base + area.remainder(draws.word(Purpose::Offset)),
-            reduction => area.offset(draws.below(Purpose::Offset, area.positions(), reduction)),
+            Reduction::Modulo => area.base + area.remainder(draws.next_u64(Purpose::Offset)),
+            reduction => area.offset(draws.next_below(Purpose::Offset, area.positions(), reduction)),
         }
     }
 }

@@ -133,14 +133,14 @@ impl Ranges {
             if share.operations_percent <= 0.0 {
                 continue;
             }
-            let part = |percent: f64| ((percent * span as f64) / 100.0).floor() as u64;
-            let mut begin = part(from);
+            let position_at = |percent: f64| ((percent * span as f64) / 100.0).floor() as u64;
+            let mut begin = position_at(from);
             // The tolerance prevents sums such as 33.3 + 33.3 + 33.4 from losing the last position
             // to rounding.
             let mut end = if covered >= 100.0 - 1e-9 {
                 span
             } else {
-                begin + part(share.span)
+                begin + position_at(share.span)
             };
             end -= end % step;
             if end < begin {
@@ -248,10 +248,13 @@ impl RangesCursor {
         let table = &self.tables[direction];
         let total = table.last().map_or(100.0, |step| step.upto);
         // DiskSpd draws the offset before the range; for the other forms the order does not matter.
-        let word = draws.word(Purpose::Offset);
+        let word = draws.next_u64(Purpose::Offset);
         let (level, reduction) = match self.rule {
-            RangesRule::Diskspd => ((draws.word(Purpose::Range) % total as u64) as f64, Reduction::Modulo),
-            RangesRule::Native => (draws.unit(Purpose::Range) * total, Reduction::MultiplyHigh64),
+            RangesRule::Diskspd => (
+                (draws.next_u64(Purpose::Range) % total as u64) as f64,
+                Reduction::Modulo,
+            ),
+            RangesRule::Native => (draws.next_f64(Purpose::Range) * total, Reduction::MultiplyHigh64),
         };
         let step = table
             .iter()

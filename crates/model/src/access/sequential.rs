@@ -23,7 +23,7 @@ pub struct Sequential {
     pub at_end: AtEnd,
     /// One position for all directions, or one for each.
     #[serde(default)]
-    pub positions: Positions,
+    pub positions: PositionSharing,
 }
 
 /// The step of a sequential position.
@@ -53,8 +53,8 @@ pub enum Advance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
-    /// Wraps to `start % stride`, which is usually the base, and not to the worker's `start`
-    /// (DiskSpd, native).
+    /// Wraps to `start % stride`, usually the base, rather than to the worker's `start` (DiskSpd,
+    /// native).
     #[default]
     Wrap,
     /// Ends the pass (fio).
@@ -64,7 +64,7 @@ pub enum AtEnd {
 /// Whether reads and writes move the same position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Positions {
+pub enum PositionSharing {
     /// One position (DiskSpd, native).
     #[default]
     Shared,
@@ -76,7 +76,7 @@ impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<SequentialCursor, AccessError> {
         // All directions share one strided position, so it must be in the area of each.
         let areas = match (self.positions, self.advance) {
-            (Positions::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
+            (PositionSharing::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
             _ => areas,
         };
         for (_, area) in areas.iter() {
@@ -113,8 +113,8 @@ impl SequentialCursor {
     #[inline(always)]
     fn index(&self, direction: Direction) -> usize {
         match self.parameters.positions {
-            Positions::Shared => 0,
-            Positions::PerDirection => direction as usize,
+            PositionSharing::Shared => 0,
+            PositionSharing::PerDirection => direction as usize,
         }
     }
 
@@ -152,13 +152,13 @@ impl SequentialCursor {
             self.next[index] = match end + skip {
                 // A backward step past the base continues `|skip|` bytes before the end of the
                 // area, rounded down to the alignment (fio).
-                before if before < 0 => {
+                position if position < 0 => {
                     let below_end = area.length.saturating_add_signed(skip);
                     below_end - below_end % area.alignment
                 }
                 // A gap that reaches the end wraps to the base. An operation that reaches the end
                 // ends the pass (fio).
-                after if skip > 0 && (end as u64) < area.length && after as u64 >= area.length => {
+                position if skip > 0 && (end as u64) < area.length && position as u64 >= area.length => {
                     self.parameters.start.0 % area.alignment
                 }
                 position => position as u64,

@@ -94,7 +94,7 @@ impl Spread {
             None => Spread {
                 positions,
                 mask,
-                start: draws.word(Purpose::Range) % positions,
+                start: draws.next_u64(Purpose::Range) % positions,
                 by_hash: true,
             },
         }
@@ -192,7 +192,7 @@ impl ZipfRanks {
     fn draw(&self, draws: &mut Draws) -> u64 {
         loop {
             let integral =
-                self.integral_last + draws.unit(Purpose::Offset) * (self.integral_first - self.integral_last);
+                self.integral_last + draws.next_f64(Purpose::Offset) * (self.integral_first - self.integral_last);
             let x = self.integral_inverse(integral);
             let rank = (x + 0.5).floor().clamp(1.0, self.count);
             if rank - x <= self.shortcut || integral >= self.integral(rank + 0.5) - self.density(rank) {
@@ -250,7 +250,7 @@ pub struct ParetoCursor {
 impl ParetoCursor {
     pub(super) fn next(&mut self, draws: &mut Draws) -> u64 {
         let positions = self.spread.positions;
-        let rank = (positions as f64 * draws.unit(Purpose::Offset).powf(self.exponent)) as u64;
+        let rank = (positions as f64 * draws.next_f64(Purpose::Offset).powf(self.exponent)) as u64;
         self.area.offset(self.spread.position(rank.min(positions - 1)))
     }
 }
@@ -285,8 +285,8 @@ pub struct NormalCursor {
 impl NormalCursor {
     pub(super) fn next(&mut self, draws: &mut Draws) -> u64 {
         // Box–Muller; the draw of 1 − u ensures that the logarithm is finite.
-        let radius = (-2.0 * (1.0 - draws.unit(Purpose::Offset)).ln()).sqrt();
-        let angle = std::f64::consts::TAU * draws.unit(Purpose::Offset);
+        let radius = (-2.0 * (1.0 - draws.next_f64(Purpose::Offset)).ln()).sqrt();
+        let angle = std::f64::consts::TAU * draws.next_f64(Purpose::Offset);
         let fraction = (self.center + self.deviation * radius * angle.cos()).rem_euclid(1.0);
         let positions = self.area.positions();
         self.area

@@ -339,7 +339,7 @@ impl WritePointersCursor {
 mod tests {
     use super::*;
     use crate::access::{Access, Cursor, PositionRequest, Uniform};
-    use crate::draws::DrawsForm;
+    use crate::draws::GeneratorChoice;
 
     const KIB: u64 = 1024;
 
@@ -371,7 +371,7 @@ mod tests {
                 block: 4 * KIB,
                 alignment: 4 * KIB,
             };
-            let mut draws = DrawsForm::Native { seed: 7 }.start();
+            let mut draws = GeneratorChoice::Native { seed: 7 }.start();
             let access = Access::WritePointers(zones);
             let cursor = access.cursor(PerDirection::all(area), 1, shared, &mut draws)?;
             Ok(Walk { cursor, draws })

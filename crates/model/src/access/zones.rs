@@ -5,7 +5,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Placement, Position, Positions};
+use super::{AccessError, Area, Placement, Position, PositionSharing};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 use crate::units::Bytes;
@@ -24,7 +24,7 @@ pub struct Zones {
     pub within: Option<Placement>,
     /// One sequential position for all directions, or one for each.
     #[serde(default)]
-    pub positions: Positions,
+    pub positions: PositionSharing,
 }
 
 impl Zones {
@@ -126,8 +126,8 @@ impl ZonesCursor {
 
     fn index(&self, direction: Direction) -> usize {
         match self.parameters.positions {
-            Positions::Shared => 0,
-            Positions::PerDirection => direction as usize,
+            PositionSharing::Shared => 0,
+            PositionSharing::PerDirection => direction as usize,
         }
     }
 

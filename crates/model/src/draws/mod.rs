@@ -57,8 +57,8 @@ pub enum Purpose {
 
 const PURPOSES: usize = 17;
 
-/// The difference between the seeds of neighbouring ranks: the golden ratio of 2⁶⁴, so that all
-/// seeds are distinct and far apart.
+/// The difference between the seeds of neighbouring ranks: 2⁶⁴ divided by the golden ratio, so that
+/// all seeds are distinct and far apart.
 const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Word `index` of SplitMix64 with this seed, counted from 1: neighbouring seeds or indices yield
@@ -73,7 +73,7 @@ pub(crate) fn split_mix(seed: u64, index: u64) -> u64 {
 /// Which generators a worker draws from, with their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "form", rename_all = "snake_case")]
-pub enum DrawsForm {
+pub enum GeneratorChoice {
     /// xoshiro256++ for each purpose, seeded from the plan's seed and the number of the worker in
     /// the plan.
     Native {
@@ -82,72 +82,74 @@ pub enum DrawsForm {
     },
     /// One generator for everything (DiskSpd). Its 32-bit seed is the seed of the time span plus
     /// the thread number.
-    Single {
+    #[serde(rename = "single")]
+    DiskSpd {
         /// The seed of this worker.
         seed: u32,
     },
     /// taus88 for each purpose (fio).
-    PerPurpose {
+    #[serde(rename = "per_purpose")]
+    Fio {
         /// `randseed`, 0x89 by default.
         seed: u64,
         /// The number of the clone in the run, counting from 1 over all jobs.
         number: u32,
         /// Writes draw their lengths from the seed of reads, as in fio with `verify`, so that a
         /// later job that only reads visits the same blocks.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        same_sizes: bool,
+        #[serde(rename = "same_sizes", default, skip_serializing_if = "std::ops::Not::not")]
+        writes_use_read_size_seed: bool,
     },
 }
 
-impl Default for DrawsForm {
+impl Default for GeneratorChoice {
     fn default() -> Self {
-        DrawsForm::Native { seed: 0 }
+        GeneratorChoice::Native { seed: 0 }
     }
 }
 
-impl DrawsForm {
+impl GeneratorChoice {
     /// fio's generators for this clone.
-    pub fn per_purpose(seed: u64, number: u32) -> DrawsForm {
-        DrawsForm::PerPurpose {
+    pub fn fio(seed: u64, number: u32) -> GeneratorChoice {
+        GeneratorChoice::Fio {
             seed,
             number,
-            same_sizes: false,
+            writes_use_read_size_seed: false,
         }
     }
 
     /// The generators in their initial state.
     pub fn start(self) -> Draws {
         match self {
-            DrawsForm::Native { seed } => Draws::Native(Box::new(NativeDraws::new(seed))),
-            DrawsForm::Single { seed } => Draws::Single(Jenkins::new(u64::from(seed))),
-            DrawsForm::PerPurpose {
+            GeneratorChoice::Native { seed } => Draws::Native(Box::new(NativeDraws::new(seed))),
+            GeneratorChoice::DiskSpd { seed } => Draws::DiskSpd(Jenkins::new(u64::from(seed))),
+            GeneratorChoice::Fio {
                 seed,
                 number,
-                same_sizes,
-            } => Draws::PerPurpose(Box::new(FioDraws::new(seed, number, same_sizes))),
+                writes_use_read_size_seed,
+            } => Draws::Fio(Box::new(FioDraws::new(seed, number, writes_use_read_size_seed))),
         }
     }
 
     /// The form of the same worker on another rank of a fleet, with its own reproducible decisions.
     /// Rank 0 decides like a single host.
     #[must_use]
-    pub fn for_rank(self, rank: u32) -> DrawsForm {
+    pub fn for_rank(self, rank: u32) -> GeneratorChoice {
         let step = SEED_STEP.wrapping_mul(u64::from(rank));
         match self {
-            DrawsForm::Native { seed } => DrawsForm::Native {
+            GeneratorChoice::Native { seed } => GeneratorChoice::Native {
                 seed: seed.wrapping_add(step),
             },
-            DrawsForm::Single { seed } => DrawsForm::Single {
+            GeneratorChoice::DiskSpd { seed } => GeneratorChoice::DiskSpd {
                 seed: seed.wrapping_add((step >> 32) as u32),
             },
-            DrawsForm::PerPurpose {
+            GeneratorChoice::Fio {
                 seed,
                 number,
-                same_sizes,
-            } => DrawsForm::PerPurpose {
+                writes_use_read_size_seed,
+            } => GeneratorChoice::Fio {
                 seed: seed.wrapping_add(step),
                 number,
-                same_sizes,
+                writes_use_read_size_seed,
             },
         }
     }
@@ -156,12 +158,12 @@ impl DrawsForm {
 /// The generators of one worker.
 #[derive(Clone, Debug)]
 pub enum Draws {
-    /// See [`DrawsForm::Native`].
+    /// See [`GeneratorChoice::Native`].
     Native(Box<NativeDraws>),
-    /// See [`DrawsForm::Single`].
-    Single(Jenkins),
-    /// See [`DrawsForm::PerPurpose`].
-    PerPurpose(Box<FioDraws>),
+    /// See [`GeneratorChoice::DiskSpd`].
+    DiskSpd(Jenkins),
+    /// See [`GeneratorChoice::Fio`].
+    Fio(Box<FioDraws>),
 }
 
 /// One xoshiro256++ for each purpose.
@@ -185,7 +187,7 @@ pub struct FioDraws {
     generators: [Tausworthe; PURPOSES],
     seed: u64,
     number: u32,
-    same_sizes: bool,
+    writes_use_read_size_seed: bool,
 }
 
 /// The seeds of a clone, as fio derives them from `randseed` and the number of the clone in the
@@ -201,18 +203,18 @@ pub fn fio_seeds(seed: u64, number: u32) -> [u64; 24] {
 }
 
 impl FioDraws {
-    fn new(seed: u64, number: u32, same_sizes: bool) -> Self {
+    fn new(seed: u64, number: u32, writes_use_read_size_seed: bool) -> Self {
         let mut seeds = fio_seeds(seed, number);
-        // Where fio's list has the seed of each purpose.
+        // The index of each purpose's seed in `fio_seeds`.
         const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3, 7, 8];
-        if same_sizes {
+        if writes_use_read_size_seed {
             seeds[LIST_INDEX[Purpose::SizeWrite as usize]] = seeds[LIST_INDEX[Purpose::SizeRead as usize]];
         }
         FioDraws {
             generators: std::array::from_fn(|purpose| Tausworthe::new(seeds[LIST_INDEX[purpose]] as u32)),
             seed,
             number,
-            same_sizes,
+            writes_use_read_size_seed,
         }
     }
 }
@@ -220,11 +222,11 @@ impl FioDraws {
 impl Draws {
     /// 64 random bits (two 32-bit draws where the generator has 32 bits).
     #[inline(always)]
-    pub fn word(&mut self, purpose: Purpose) -> u64 {
+    pub fn next_u64(&mut self, purpose: Purpose) -> u64 {
         match self {
             Draws::Native(draws) => draws.generators[purpose as usize].next_u64(),
-            Draws::Single(generator) => generator.next(),
-            Draws::PerPurpose(draws) => {
+            Draws::DiskSpd(generator) => generator.next(),
+            Draws::Fio(draws) => {
                 let generator = &mut draws.generators[purpose as usize];
                 let low = u64::from(generator.next());
                 low | u64::from(generator.next()) << 32
@@ -234,32 +236,32 @@ impl Draws {
 
     /// 32 random bits: the high half of a 64-bit draw, or one draw of a 32-bit generator.
     #[inline(always)]
-    pub fn half(&mut self, purpose: Purpose) -> u32 {
+    pub fn next_u32(&mut self, purpose: Purpose) -> u32 {
         match self {
             Draws::Native(draws) => (draws.generators[purpose as usize].next_u64() >> 32) as u32,
-            Draws::Single(generator) => generator.next() as u32,
-            Draws::PerPurpose(draws) => draws.generators[purpose as usize].next(),
+            Draws::DiskSpd(generator) => generator.next() as u32,
+            Draws::Fio(draws) => draws.generators[purpose as usize].next(),
         }
     }
 
     /// Starts another pass. fio's generators restart, because fio repeats its operations with
     /// `loops` and `io_size`; the others continue.
     pub fn begin_pass(&mut self) {
-        if let Draws::PerPurpose(draws) = self {
-            **draws = FioDraws::new(draws.seed, draws.number, draws.same_sizes);
+        if let Draws::Fio(draws) = self {
+            **draws = FioDraws::new(draws.seed, draws.number, draws.writes_use_read_size_seed);
         }
     }
 
     /// The state of the generator for a purpose, if it is fio's.
     pub fn generator_state(&self, purpose: Purpose) -> Option<[u32; 3]> {
         match self {
-            Draws::PerPurpose(draws) => Some(draws.generators[purpose as usize].state()),
-            Draws::Native(_) | Draws::Single(_) => None,
+            Draws::Fio(draws) => Some(draws.generators[purpose as usize].state()),
+            Draws::Native(_) | Draws::DiskSpd(_) => None,
         }
     }
 
-    /// Draws a number below `count` for each value, as [`Draws::below`] does, but faster for many
-    /// values.
+    /// Sets each value to `value_of(number)`, with a number below `count` drawn as in
+    /// [`Draws::next_below`]. Faster than single calls.
     #[inline(always)]
     pub(crate) fn fill_below<'a>(
         &mut self,
@@ -270,8 +272,8 @@ impl Draws {
     ) {
         match (&mut *self, reduction) {
             (Draws::Native(draws), Reduction::Lemire) => {
-                let mut generator = draws.generators[purpose as usize].clone();
                 // Work on a copy, which the compiler keeps in registers.
+                let mut generator = draws.generators[purpose as usize].clone();
                 for value in values {
                     let mut product = u128::from(generator.next_u64()) * u128::from(count);
                     if (product as u64) < count {
@@ -284,40 +286,40 @@ impl Draws {
                 }
                 draws.generators[purpose as usize] = generator;
             }
-            (Draws::PerPurpose(draws), Reduction::MultiplyHigh32) => {
+            (Draws::Fio(draws), Reduction::MultiplyHigh32) => {
                 let mut generator = draws.generators[purpose as usize].clone();
                 for value in values {
                     *value = value_of(multiply_high_32(generator.next(), count));
                 }
                 draws.generators[purpose as usize] = generator;
             }
-            _ => values.for_each(|value| *value = value_of(self.below(purpose, count, reduction))),
+            _ => values.for_each(|value| *value = value_of(self.next_below(purpose, count, reduction))),
         }
     }
 
     /// A number in [0, 1) with 53 random bits.
     #[inline]
-    pub fn unit(&mut self, purpose: Purpose) -> f64 {
-        (self.word(purpose) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    pub fn next_f64(&mut self, purpose: Purpose) -> f64 {
+        (self.next_u64(purpose) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// A number in 0 … `count` − 1 by the given rule. `count` must not be 0.
     #[inline(always)]
-    pub fn below(&mut self, purpose: Purpose, count: u64, reduction: Reduction) -> u64 {
+    pub fn next_below(&mut self, purpose: Purpose, count: u64, reduction: Reduction) -> u64 {
         match reduction {
             Reduction::Lemire => {
-                let mut product = u128::from(self.word(purpose)) * u128::from(count);
+                let mut product = u128::from(self.next_u64(purpose)) * u128::from(count);
                 if (product as u64) < count {
                     let threshold = count.wrapping_neg() % count;
                     while (product as u64) < threshold {
-                        product = u128::from(self.word(purpose)) * u128::from(count);
+                        product = u128::from(self.next_u64(purpose)) * u128::from(count);
                     }
                 }
                 (product >> 64) as u64
             }
-            Reduction::Modulo => self.word(purpose) % count,
-            Reduction::MultiplyHigh32 => multiply_high_32(self.half(purpose), count),
-            Reduction::MultiplyHigh64 => ((u128::from(self.word(purpose)) * u128::from(count)) >> 64) as u64,
+            Reduction::Modulo => self.next_u64(purpose) % count,
+            Reduction::MultiplyHigh32 => multiply_high_32(self.next_u32(purpose), count),
+            Reduction::MultiplyHigh64 => ((u128::from(self.next_u64(purpose)) * u128::from(count)) >> 64) as u64,
         }
     }
 }
@@ -350,11 +352,11 @@ mod tests {
 
     /// Checks that χ² of 16 cells over 160,000 draws stays below the 99.99 % quantile for 15
     /// degrees of freedom (44.3).
-    fn assert_uniform(form: DrawsForm, reduction: Reduction) {
+    fn assert_uniform(form: GeneratorChoice, reduction: Reduction) {
         let mut draws = form.start();
         let mut cells = [0u32; 16];
         for _ in 0..160_000 {
-            cells[draws.below(Purpose::Offset, 16, reduction) as usize] += 1;
+            cells[draws.next_below(Purpose::Offset, 16, reduction) as usize] += 1;
         }
         let chi2: f64 = cells
             .iter()
@@ -366,9 +368,9 @@ mod tests {
     #[test]
     fn every_form_and_reduction_is_uniform() {
         for form in [
-            DrawsForm::Native { seed: 1 },
-            DrawsForm::Single { seed: 1 },
-            DrawsForm::per_purpose(0x89, 1),
+            GeneratorChoice::Native { seed: 1 },
+            GeneratorChoice::DiskSpd { seed: 1 },
+            GeneratorChoice::fio(0x89, 1),
         ] {
             for reduction in [
                 Reduction::Lemire,
@@ -383,10 +385,10 @@ mod tests {
 
     #[test]
     fn purposes_are_independent_streams() {
-        let mut draws = DrawsForm::Native { seed: 5 }.start();
-        let mut other = DrawsForm::Native { seed: 5 }.start();
-        other.word(Purpose::Mix);
-        assert_eq!(draws.word(Purpose::Offset), other.word(Purpose::Offset));
-        assert_ne!(draws.word(Purpose::Mix), draws.word(Purpose::Offset));
+        let mut draws = GeneratorChoice::Native { seed: 5 }.start();
+        let mut other = GeneratorChoice::Native { seed: 5 }.start();
+        other.next_u64(Purpose::Mix);
+        assert_eq!(draws.next_u64(Purpose::Offset), other.next_u64(Purpose::Offset));
+        assert_ne!(draws.next_u64(Purpose::Mix), draws.next_u64(Purpose::Offset));
     }
 }

@@ -47,7 +47,7 @@ fn depths(plan: &Plan) -> Vec<u32> {
         .collect()
 }
 
-const ALL: Divide = Divide {
+const ALL: DividedSettings = DividedSettings {
     rate: true,
     depth: true,
     region: true,
@@ -162,15 +162,15 @@ fn the_parts_of_a_region_cover_it_without_overlap() {
 #[test]
 fn indivisible_settings_are_refused() {
     let refused = |job: Job| share(&plan(&["/a"], vec![job]), 3).unwrap_err();
-    let divided = |divide: Divide, load: Workload| Job { divide, ..load.job(0) };
-    let depth = Divide {
+    let divided = |divide: DividedSettings, load: Workload| Job { divide, ..load.job(0) };
+    let depth = DividedSettings {
         depth: true,
-        ..Divide::default()
+        ..DividedSettings::default()
     };
     assert!(refused(divided(depth, Workload { depth: 3, ..workload() })).contains("at least 4"));
-    let region = Divide {
+    let region = DividedSettings {
         region: true,
-        ..Divide::default()
+        ..DividedSettings::default()
     };
     let small = Workload {
         size: Some(Bytes(12 << 10)),

@@ -37,21 +37,21 @@ impl PackedBuckets {
 }
 
 /// The buckets of two histograms together, ascending.
-pub(super) struct Merged<L: Iterator, R: Iterator> {
+pub(super) struct MergedBuckets<L: Iterator, R: Iterator> {
     left: Peekable<L>,
     right: Peekable<R>,
 }
 
-impl<L: Iterator, R: Iterator> Merged<L, R> {
-    pub(super) fn new(left: L, right: R) -> Merged<L, R> {
-        Merged {
+impl<L: Iterator, R: Iterator> MergedBuckets<L, R> {
+    pub(super) fn new(left: L, right: R) -> MergedBuckets<L, R> {
+        MergedBuckets {
             left: left.peekable(),
             right: right.peekable(),
         }
     }
 }
 
-impl<L, R> Iterator for Merged<L, R>
+impl<L, R> Iterator for MergedBuckets<L, R>
 where
     L: Iterator<Item = (usize, u64)>,
     R: Iterator<Item = (usize, u64)>,

@@ -4,8 +4,8 @@
 use std::path::{Component, Path};
 
 use super::{
-    Control, Depth, EngineKind, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan,
-    PriorityRule, Rate, Stop, Stream, StreamTarget, SyncRule, TargetId, TargetKind, Worker,
+    Control, DepthScope, EngineKind, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, Job, Pacing,
+    Plan, PriorityRule, Rate, Stop, Stream, StreamTarget, SyncRule, TargetId, TargetKind, Worker,
 };
 use crate::block_size::BlockSizes;
 use crate::content::Content;
@@ -130,10 +130,12 @@ impl Plan {
         if repeats && job.workers.iter().any(replays) {
             faults.add("a trace is replayed only once: end the job after one pass");
         }
-        let others = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
-        for other in others.chain(job.ends_with.on_failure.iter().copied()) {
-            if other as usize >= jobs {
-                faults.add(format!("the job refers to job {other} of its step, which has {jobs}"));
+        let references = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
+        for reference in references.chain(job.ends_with.on_failure.iter().copied()) {
+            if reference as usize >= jobs {
+                faults.add(format!(
+                    "the job refers to job {reference} of its step, which has {jobs}"
+                ));
             }
         }
         // A job may wait only for earlier jobs, which rules out cycles.
@@ -161,9 +163,9 @@ impl Plan {
             faults.add("the worker has no stream");
         }
         let slots = match worker.depth {
-            Depth::PerStream => worker.streams.iter().map(|stream| u64::from(stream.depth)).sum(),
-            Depth::Shared { operations } => u64::from(operations),
-            Depth::PerTarget { alternatives } => {
+            DepthScope::PerStream => worker.streams.iter().map(|stream| u64::from(stream.depth)).sum(),
+            DepthScope::Shared { operations } => u64::from(operations),
+            DepthScope::PerTarget { alternatives } => {
                 if alternatives == 0 || !worker.streams.len().is_multiple_of(alternatives as usize) {
                     faults.add("all its targets need the same number of alternatives");
                 }
@@ -178,7 +180,7 @@ impl Plan {
                 "a queue depth of {slots} is too large; the maximum per worker is {MAX_WORKER_DEPTH}"
             ));
         }
-        if worker.depth != Depth::PerStream && worker.streams.iter().all(|stream| stream.weight == 0) {
+        if worker.depth != DepthScope::PerStream && worker.streams.iter().all(|stream| stream.weight == 0) {
             faults.add("none of its streams has a weight above 0");
         }
         if worker.batching.submit == Some(0) {
@@ -268,9 +270,10 @@ impl Plan {
             _ => None,
         };
         let is_needed = work.kinds().iter().any(|kind| kind.needs_destination());
-        let other = work.destination.as_ref().filter(|id| !stream.target.ids().contains(id));
+        let destination = work.destination.as_ref().filter(|id| !stream.target.ids().contains(id));
         if is_needed != work.destination.is_some()
-            || is_needed && (other.is_none() || other.and_then(shape) != stream.target.ids().first().and_then(shape))
+            || is_needed
+                && (destination.is_none() || destination.and_then(shape) != stream.target.ids().first().and_then(shape))
         {
             faults.add("files are copied and moved to another tree of the same shape");
         }
@@ -295,7 +298,7 @@ impl Plan {
                 "the share of writes must be 0 to 100 percent, not {write_percent}"
             ));
         }
-        for (direction, index) in stream.pattern.access_of.iter() {
+        for (direction, index) in stream.pattern.access_index.iter() {
             if stream.mix.includes(direction) && usize::from(*index) >= stream.pattern.access.len() {
                 faults.add(format!("{}s have no access pattern", direction.word()));
             }
@@ -341,7 +344,7 @@ impl Plan {
 fn path_parts(path: &str) -> impl Iterator<Item = Component<'_>> {
     Path::new(path)
         .components()
-        .filter(|part| !matches!(part, Component::CurDir))
+        .filter(|component| !matches!(component, Component::CurDir))
 }
 
 fn check_stop(stop: &Stop, faults: &mut Faults) {
@@ -370,13 +373,13 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
         &stream.target,
         StreamTarget::Files { targets, open_at_once, .. } if (*open_at_once as usize) < targets.len()
     );
-    if !stream.priorities.is_empty() && some_are_closed {
+    if !stream.priority_rules.is_empty() && some_are_closed {
         faults.add("operations cannot have different priorities while some of its files are closed");
     }
-    for rule in &stream.priorities {
+    for rule in &stream.priority_rules {
         let applies_to_same = |other: &&PriorityRule| (other.direction, other.length) == (rule.direction, rule.length);
         let sum: u32 = stream
-            .priorities
+            .priority_rules
             .iter()
             .filter(applies_to_same)
             .map(|rule| u32::from(rule.percent))
@@ -393,14 +396,14 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     if stream.flow.is_some_and(|flow| flow.weight == 0) {
         faults.add("a share in a flow needs a weight above 0");
     }
-    if let Some(course) = &stream.course
-        && !(course.is_valid() && matches!(stream.pacing, Pacing::Together { .. }))
+    if let Some(profile) = &stream.rate_profile
+        && !(profile.is_valid() && matches!(stream.pacing, Pacing::Together { .. }))
     {
         faults.add("a varying rate needs one schedule for all directions, and spans whose mean is the rate");
     }
     let is_plain = matches!(stream.target, StreamTarget::One { .. })
         && stream.sync == SyncRule::default()
-        && stream.priorities.is_empty()
+        && stream.priority_rules.is_empty()
         && stream.verify.is_none()
         && stream.replay.is_none()
         && stream.files.is_none();
@@ -422,7 +425,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     if stream.verify.is_some() {
         faults.add("writes of a trace cannot be verified");
     }
-    if !stream.priorities.is_empty() {
+    if !stream.priority_rules.is_empty() {
         faults.add("operations of a trace have the priority of their stream");
     }
     if replay.files.len() != stream.target.ids().len() {
@@ -458,7 +461,7 @@ fn check_passes(job: &Job, faults: &mut Faults) {
             .into_iter()
             .filter(|direction| stream.mix.includes(*direction));
         let mut patterns = used.filter_map(|direction| {
-            let index = usize::from(stream.pattern.access_of[direction]);
+            let index = usize::from(stream.pattern.access_index[direction]);
             stream.pattern.access.get(index)
         });
         patterns.any(|access| !access.ends())
@@ -544,7 +547,7 @@ impl Faults {
             what: what.into(),
         };
         // A fault that hundreds of workers share is reported once, for the first worker.
-        if !self.list.iter().any(|known| known.what == fault.what) {
+        if !self.list.iter().any(|listed| listed.what == fault.what) {
             self.list.push(fault);
         }
     }

@@ -397,9 +397,9 @@ impl EngineKind {
 
     /// The equivalent of the fio engine with this name, preferably on this system.
     pub fn from_fio_name(name: &str) -> Option<EngineKind> {
-        let mut named = ENGINES.iter().filter(|engine| engine.fio_names.contains(&name));
-        let first = named.clone().next();
-        named
+        let mut candidates = ENGINES.iter().filter(|engine| engine.fio_names.contains(&name));
+        let first = candidates.clone().next();
+        candidates
             .find(|engine| engine.is_here())
             .or(first)
             .map(|engine| engine.kind)

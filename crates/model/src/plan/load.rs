@@ -78,7 +78,7 @@ pub struct Rate {
 
 /// How the rate of a stream varies over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RateCourse {
+pub struct RateProfile {
     /// The spans from the start of I/O on, repeated after the last.
     pub spans: Vec<RateSpan>,
     /// All operations of a second are due at its start (Vdbench `distribution=spike`).
@@ -95,7 +95,7 @@ pub struct RateSpan {
     pub percent: f64,
 }
 
-impl RateCourse {
+impl RateProfile {
     /// True if the mean of its spans is the rate of the stream.
     pub fn is_valid(&self) -> bool {
         let sum = |value: fn(&RateSpan) -> f64| self.spans.iter().map(value).sum::<f64>();

@@ -24,10 +24,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::block_size::BlockSizes;
-use crate::caps::Layer;
+use crate::caps::LimitLayer;
 use crate::content::Content;
 use crate::direction::{Direction, PerDirection};
-use crate::draws::DrawsForm;
+use crate::draws::GeneratorChoice;
 use crate::mix::Mix;
 use crate::units::Bytes;
 
@@ -38,26 +38,26 @@ pub use files::{
     Existence, FileGroup, FileOperation, FileOperationKind, FilePart, FileSession, FileTree, FileWork, KeptTree,
     SessionTransfers, WorkingSet, is_tree_name, pick_size,
 };
-pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateCourse, RateSpan, RateUnit, Think, ThinkCount};
+pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateProfile, RateSpan, RateUnit, Think, ThinkCount};
 pub use operation::{
     BypassIo, CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, KeyBlocks, KeyJournal, MapFlush, Mapping,
     OpenHint, Priority, PriorityClass, PriorityRule, SyncRule, TrimWritten, Verify, VerifyMethod, WriteThrough,
 };
 pub use origin::{Dialect, JobEcho, Origin, Presentation, PresetUse};
-pub use phases::{Dependency, EndsWith, Phases, Span, Stop};
+pub use phases::{Dependency, EndPropagation, Phases, Span, Stop};
 pub use replay::{Replay, TraceForm, TraceSkip};
 pub use series::{Grid, GridScope, Windows};
 pub use simulated::{
-    CacheContents, SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault,
+    CacheContents, SimulatedCache, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedGarbageCollection,
     SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
 };
 pub use storage_path::{CachePath, StoragePath};
 pub use target::{
-    AllocateMode, AtEndOfJob, Consent, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target,
+    AllocateMode, Consent, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target, TargetCleanup,
     TargetId, TargetKind, TargetRules,
 };
 pub use tree_key_blocks::TreeKeyBlocks;
-pub use workload::{DepthPer, Part, Workload};
+pub use workload::{DepthPer, Workload, WorkloadPart};
 
 /// A whole test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ pub struct Plan {
     pub grids: Vec<Grid>,
     /// Limits between the program and its data that the user stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub limits: Vec<Layer>,
+    pub limits: Vec<LimitLayer>,
     /// Which targets are permitted, and what consent is needed to change them.
     #[serde(default, skip_serializing_if = "TargetRules::is_default")]
     pub target_rules: TargetRules,
@@ -94,8 +94,8 @@ pub struct Plan {
     pub origin: Origin,
 }
 
-/// A barrier: all jobs of a step end before the next step begins (DiskSpd time span, fio stonewall
-/// group).
+/// Jobs that run side by side. All end before the next step begins (DiskSpd time span, fio
+/// stonewall group).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Work done side by side.
@@ -122,7 +122,7 @@ pub struct Job {
     pub after: Vec<Dependency>,
     /// The jobs that end together with this one.
     #[serde(default)]
-    pub ends_with: EndsWith,
+    pub ends_with: EndPropagation,
     /// Rules that watch the intervals and act on the job.
     #[serde(default)]
     pub control: Vec<Control>,
@@ -149,18 +149,18 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// The settings that its hosts divide among themselves; each host has everything else in full.
-    #[serde(default, skip_serializing_if = "Divide::is_nothing")]
-    pub divide: Divide,
+    #[serde(default, skip_serializing_if = "DividedSettings::is_nothing")]
+    pub divide: DividedSettings,
     /// The storage between the job and its disks.
     #[serde(default, skip_serializing_if = "StoragePath::is_unknown")]
     pub storage: StoragePath,
-    /// Threads.
+    /// The threads that execute the job.
     pub workers: Vec<Worker>,
 }
 
 /// The settings that hosts divide among themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Divide {
+pub struct DividedSettings {
     /// Rates are totals of all hosts.
     #[serde(default)]
     pub rate: bool,
@@ -172,10 +172,10 @@ pub struct Divide {
     pub region: bool,
 }
 
-impl Divide {
+impl DividedSettings {
     /// Nothing is divided.
     pub fn is_nothing(&self) -> bool {
-        *self == Divide::default()
+        *self == DividedSettings::default()
     }
 }
 
@@ -189,12 +189,12 @@ pub struct Worker {
     /// How operations reach the kernel.
     pub engine: EngineChoice,
     /// The kind of queue depth.
-    pub depth: Depth,
+    pub depth: DepthScope,
     /// How operations are submitted and awaited.
     #[serde(default)]
     pub batching: Batching,
     /// The source of its random decisions.
-    pub draws: DrawsForm,
+    pub draws: GeneratorChoice,
     /// The placement of the thread.
     #[serde(default)]
     pub placement: ThreadPlacement,
@@ -216,9 +216,9 @@ pub struct Stream {
     /// The part of each target that is used.
     #[serde(default)]
     pub region: Region,
-    /// Read or write.
+    /// Share of each direction.
     pub mix: Mix,
-    /// Positions and lengths.
+    /// Positions and lengths of its operations.
     pub pattern: Pattern,
     /// Contents of writes.
     #[serde(default)]
@@ -235,16 +235,16 @@ pub struct Stream {
     /// When operations are due.
     #[serde(default)]
     pub pacing: Pacing,
-    /// How the rate of a common schedule varies over time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub course: Option<RateCourse>,
+    /// How the target rate varies over time.
+    #[serde(rename = "course", default, skip_serializing_if = "Option::is_none")]
+    pub rate_profile: Option<RateProfile>,
     /// Pauses.
     #[serde(default)]
     pub think: Option<Think>,
     /// Operations to keep in flight; used where [`Worker::depth`] is per stream.
     pub depth: u32,
     /// Share of the worker's operations; used where the depth is shared.
-    #[serde(default = "one")]
+    #[serde(default = "default_weight")]
     pub weight: u32,
     /// I/O priority.
     #[serde(default)]
@@ -256,8 +256,8 @@ pub struct Stream {
     #[serde(default)]
     pub verify: Option<Verify>,
     /// I/O priorities for parts of its operations.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub priorities: Vec<PriorityRule>,
+    #[serde(rename = "priorities", default, skip_serializing_if = "Vec::is_empty")]
+    pub priority_rules: Vec<PriorityRule>,
     /// How the stream locks files against other streams.
     #[serde(default, skip_serializing_if = "FileLock::is_none")]
     pub lock: FileLock,
@@ -276,7 +276,7 @@ pub struct Stream {
     pub reopen_every: Option<u32>,
 }
 
-fn one() -> u32 {
+fn default_weight() -> u32 {
     1
 }
 
@@ -293,14 +293,14 @@ impl Default for Stream {
             hint: OpenHint::default(),
             sync: SyncRule::default(),
             pacing: Pacing::Unpaced,
-            course: None,
+            rate_profile: None,
             think: None,
             depth: 1,
             weight: 1,
             priority: None,
             on_error: ErrorPolicy::default(),
             verify: None,
-            priorities: Vec::new(),
+            priority_rules: Vec::new(),
             lock: FileLock::None,
             flow: None,
             replay: None,
@@ -313,7 +313,7 @@ impl Default for Stream {
 impl Stream {
     /// The pattern that a direction uses.
     pub fn access(&self, direction: Direction) -> &Access {
-        let index = usize::from(self.pattern.access_of[direction]);
+        let index = usize::from(self.pattern.access_index[direction]);
         self.pattern.access.get(index).unwrap_or(&self.pattern.access[0])
     }
 
@@ -341,16 +341,16 @@ pub struct Pattern {
     /// of used blocks.
     pub access: Vec<Access>,
     /// The index of the pattern of each direction.
-    #[serde(default)]
-    pub access_of: PerDirection<u8>,
-    /// Lengths.
+    #[serde(rename = "access_of", default)]
+    pub access_index: PerDirection<u8>,
+    /// Lengths of the operations of each direction.
     pub sizes: PerDirection<BlockSizes>,
     /// Positions are multiples of this, from the base of the region; 0: of the shortest length.
     #[serde(default)]
     pub alignment: PerDirection<Bytes>,
     /// Every position leaves room for the longest length (native, DiskSpd). Otherwise it leaves
     /// room for the shortest, and the length is drawn to fit (fio).
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub whole_blocks: bool,
     /// Operations that continue a run have the lengths of reads, and operations at random positions
     /// those of writes, regardless of their direction (fio `bs_is_seq_rand`).
@@ -358,7 +358,7 @@ pub struct Pattern {
     pub sizes_by_seq_rand: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -374,7 +374,7 @@ impl Pattern {
     pub fn simple(access: Access, size: Bytes) -> Pattern {
         Pattern {
             access: vec![access],
-            access_of: PerDirection::default(),
+            access_index: PerDirection::default(),
             sizes: PerDirection::all(BlockSizes::Fixed { size }),
             alignment: PerDirection::default(),
             whole_blocks: true,
@@ -418,7 +418,7 @@ impl Pattern {
 /// The scope of the queue depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "depth", rename_all = "snake_case")]
-pub enum Depth {
+pub enum DepthScope {
     /// Each stream has its own depth and slots (DiskSpd `-o`, fio `iodepth`).
     #[default]
     PerStream,
@@ -429,8 +429,8 @@ pub enum Depth {
         operations: u32,
     },
     /// Each target has the depth of its streams, which are alternatives. For each burst, the worker
-    /// draws one alternative by weight for all targets. The alternative's pause precedes the burst
-    /// and sets its length (Iometer).
+    /// draws one alternative by weight for all targets. The alternative's think setting gives the
+    /// pause before the burst and the length of the burst (Iometer).
     PerTarget {
         /// The number of consecutive streams per target, equal for all targets.
         alternatives: u32,
@@ -472,10 +472,10 @@ pub struct ThreadPlacement {
     /// CPUs it may use; empty: all.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// In a fleet, the thread's number among those that take the CPUs of their host round-robin.
-    /// The part of the plan for each host has that CPU in `cpus`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<u32>,
+    /// In a fleet, its index in the round-robin assignment of the host's CPUs. Each host's share of
+    /// the plan has the assigned CPU in `cpus`.
+    #[serde(rename = "turn", default, skip_serializing_if = "Option::is_none")]
+    pub round_robin_index: Option<u32>,
     /// NUMA nodes whose CPUs it may use, in addition to `cpus`; empty: all.
     #[serde(default)]
     pub cpu_nodes: Vec<u32>,
@@ -543,9 +543,9 @@ pub struct Memory {
     /// Huge pages from the reserved pool; an error if there are none.
     #[serde(default)]
     pub huge_pages: bool,
-    /// Memory of huge pages is allocated in multiples of this, a power of two; 0 means 2 MiB.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub huge_page: Bytes,
+    /// Size of a huge page, a power of two; 0 means 2 MiB.
+    #[serde(rename = "huge_page", default, skip_serializing_if = "is_zero")]
+    pub huge_page_size: Bytes,
     /// Alignment of each buffer in bytes; 0 means the page size.
     #[serde(default)]
     pub alignment: u32,
@@ -555,7 +555,7 @@ pub struct Memory {
     pub pinned: Bytes,
 }
 
-fn is_nothing(bytes: &Bytes) -> bool {
+fn is_zero(bytes: &Bytes) -> bool {
     bytes.0 == 0
 }
 
@@ -563,15 +563,16 @@ fn is_nothing(bytes: &Bytes) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyPoints {
-    /// Submission is queued → just before the call; completion is from there to reaped. A device
-    /// that completes inside the submitting call counts as completion.
+    /// Submission latency runs from queued to just before the submitting call. Completion latency
+    /// runs from there to reaped. A device that completes inside the submitting call counts as
+    /// completion.
     #[default]
     BeforeCall,
     /// Like `BeforeCall`, but interval series show completion latency instead of total latency or
     /// response time (DiskSpd).
     CompletionInSeries,
-    /// Submission is queued → return of the submitting call; completion is from there to reaped
-    /// (fio's slat and clat).
+    /// Submission latency runs from queued to the return of the submitting call. Completion latency
+    /// runs from there to reaped (fio's slat and clat).
     AfterCall,
 }
 
@@ -595,7 +596,7 @@ impl Plan {
             .flat_map(|(step, s)| s.jobs.iter().enumerate().map(move |(job, j)| ((step, job), j)))
     }
 
-    /// True if a step prepares a target each time.
+    /// True if this step prepares the target again, because every step does.
     pub fn prepares_anew(&self, step: usize, target: TargetId) -> bool {
         let when = self.steps[step].prepare.unwrap_or(self.prepare);
         when == PrepareWhen::EachStep && !self.prepare_once.contains(&target) && self.uses(step, target)
@@ -609,7 +610,7 @@ impl Plan {
     }
 
     /// For each target, true if a step uses it.
-    pub fn uses_of_targets(&self) -> Vec<bool> {
+    pub fn used_targets(&self) -> Vec<bool> {
         let mut used = vec![false; self.targets.len()];
         let workers = self.jobs().flat_map(|(_, job)| &job.workers);
         for id in workers
@@ -622,18 +623,18 @@ impl Plan {
     }
 
     /// Removes unused targets and renumbers the others.
-    pub fn keep_targets(&mut self, is_used: &[bool]) {
-        let mut unused = 0;
-        let place = |stays: &bool| {
-            let place = TargetId(unused);
-            unused += u32::from(*stays);
-            stays.then_some(place)
+    pub fn retain_targets(&mut self, is_used: &[bool]) {
+        let mut next_id = 0;
+        let assign_id = |stays: &bool| {
+            let new_id = TargetId(next_id);
+            next_id += u32::from(*stays);
+            stays.then_some(new_id)
         };
-        let places: Vec<Option<TargetId>> = is_used.iter().map(place).collect();
+        let new_ids: Vec<Option<TargetId>> = is_used.iter().map(assign_id).collect();
         let mut flags = is_used.iter();
         self.targets.retain(|_| flags.next().is_some_and(|stays| *stays));
-        let place = |id: &TargetId| places[id.0 as usize];
-        self.prepare_once = self.prepare_once.iter().filter_map(place).collect();
+        let new_id = |id: &TargetId| new_ids[id.0 as usize];
+        self.prepare_once = self.prepare_once.iter().filter_map(new_id).collect();
         let workers = self
             .steps
             .iter_mut()
@@ -641,8 +642,8 @@ impl Plan {
             .flat_map(|job| &mut job.workers);
         for stream in workers.flat_map(|worker| &mut worker.streams) {
             match &mut stream.target {
-                StreamTarget::One { target } => *target = place(target).unwrap_or(*target),
-                StreamTarget::Files { targets, .. } => *targets = targets.iter().filter_map(place).collect(),
+                StreamTarget::One { target } => *target = new_id(target).unwrap_or(*target),
+                StreamTarget::Files { targets, .. } => *targets = targets.iter().filter_map(new_id).collect(),
             }
         }
     }
@@ -666,19 +667,19 @@ impl Job {
         self.control.iter().any(|rule| matches!(rule, Control::SteadyState(_)))
     }
 
-    /// The target queue depth of the job over all its workers.
+    /// The configured queue depth of the job over all its workers.
     pub fn depth(&self) -> u64 {
         self.workers.iter().map(|worker| u64::from(worker.slots())).sum()
     }
 }
 
 impl Worker {
-    /// The target queue depth of the worker.
+    /// The configured queue depth of the worker.
     pub fn slots(&self) -> u32 {
         match self.depth {
-            Depth::PerStream => self.streams.iter().map(|stream| stream.depth).sum(),
-            Depth::Shared { operations } => operations,
-            Depth::PerTarget { alternatives } => {
+            DepthScope::PerStream => self.streams.iter().map(|stream| stream.depth).sum(),
+            DepthScope::Shared { operations } => operations,
+            DepthScope::PerTarget { alternatives } => {
                 let first = self.streams.iter().step_by(alternatives.max(1) as usize);
                 first.map(|stream| stream.depth).sum()
             }

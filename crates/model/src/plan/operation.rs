@@ -265,8 +265,8 @@ pub struct ErrorPolicy {
     #[serde(rename = "tell_tolerated", default)]
     pub report_tolerated: bool,
     /// A full file system or quota ends the job without an error (fio `fill_device`).
-    #[serde(default)]
-    pub full_is_end: bool,
+    #[serde(rename = "full_is_end", default)]
+    pub stop_when_full: bool,
     /// An operation with a longer total latency counts as failed (fio `max_latency`).
     #[serde(default)]
     pub latency_ns_max: PerDirection<Option<Nanos>>,

@@ -112,7 +112,7 @@ pub struct Dependency(pub u32);
 
 /// The jobs that end together with a job (fio `exitall`, `exit_what`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct EndsWith {
+pub struct EndPropagation {
     /// Indexes of jobs of the same step that end when this one ends.
     #[serde(default)]
     pub jobs: Vec<u32>,

@@ -48,8 +48,8 @@ pub struct SimulatedDevice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<SimulatedWriteBuffer>,
     /// Garbage collection pauses after writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collection: Option<SimulatedCollection>,
+    #[serde(rename = "collection", default, skip_serializing_if = "Option::is_none")]
+    pub garbage_collection: Option<SimulatedGarbageCollection>,
     /// Share by which service time grows every second.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift_per_second: f64,
@@ -251,7 +251,7 @@ pub struct SimulatedWriteBuffer {
 
 /// Pauses after writes, each longer than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SimulatedCollection {
+pub struct SimulatedGarbageCollection {
     /// Mean distance between two pauses; each is random between 0.5 and 1.5 of it.
     #[serde(rename = "every_ns")]
     pub interval_ns: Nanos,

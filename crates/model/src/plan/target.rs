@@ -25,7 +25,7 @@ pub struct Target {
     pub prepare: Prepare,
     /// What happens to it after the last job that uses it.
     #[serde(default)]
-    pub at_end: AtEndOfJob,
+    pub at_end: TargetCleanup,
 }
 
 /// The kind of a target.
@@ -153,7 +153,7 @@ pub enum PrepareWhen {
 /// The cleanup of a target after its last job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum AtEndOfJob {
+pub enum TargetCleanup {
     /// Keeps it if the user named it; removes a temporary file.
     #[default]
     KeepNamed,
@@ -281,12 +281,12 @@ impl Extent {
 
     /// The number of bytes on a target of the given size.
     pub fn resolve(&self, target: u64) -> u64 {
-        let part = if self.percent == 0.0 {
+        let percent_bytes = if self.percent == 0.0 {
             0
         } else {
             (target as f64 * self.percent / 100.0) as u64
         };
-        let sum = self.bytes.0.saturating_add(part);
+        let sum = self.bytes.0.saturating_add(percent_bytes);
         match (self.align, self.round_up) {
             (0 | 1, _) => sum,
             (align, true) => sum.checked_next_multiple_of(align).unwrap_or(u64::MAX),

@@ -2,8 +2,8 @@
 //! studies use it. Other dialects multiply threads differently and build jobs directly.
 
 use super::{
-    Batching, CacheMode, Control, Depth, EngineChoice, ErrorPolicy, Extent, Job, Pacing, Pattern, Phases, Rate, Region,
-    Stop, Stream, StreamTarget, SyncRule, TargetId, Think, ThreadPlacement, Worker,
+    Batching, CacheMode, Control, DepthScope, EngineChoice, ErrorPolicy, Extent, Job, Pacing, Pattern, Phases, Rate,
+    Region, Stop, Stream, StreamTarget, SyncRule, TargetId, Think, ThreadPlacement, Worker,
 };
 use crate::access::{Access, Placement};
 use crate::block_size::BlockSizes;
@@ -21,7 +21,7 @@ pub struct Workload {
     /// Targets; each worker uses all of them.
     pub targets: Vec<TargetId>,
     /// Kinds of operation, with their shares; most workloads have one.
-    pub parts: Vec<Part>,
+    pub parts: Vec<WorkloadPart>,
     /// Threads.
     pub workers: u32,
     /// Operations in flight.
@@ -60,7 +60,7 @@ pub struct Workload {
 
 /// One kind of operation of a workload.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct WorkloadPart {
     /// Share of the operations.
     pub weight: u32,
     /// Where operations go.
@@ -93,7 +93,7 @@ impl Workload {
         Workload {
             name: name.into(),
             targets,
-            parts: vec![Part::default()],
+            parts: vec![WorkloadPart::default()],
             workers: 1,
             depth: 1,
             depth_per: DepthPer::Worker,
@@ -162,18 +162,18 @@ impl Workload {
             }
         }
         let depth = match self.depth_per {
-            DepthPer::Target => Depth::PerStream,
-            DepthPer::Worker if streams.len() == 1 => Depth::PerStream,
-            DepthPer::Worker => Depth::Shared { operations: self.depth },
+            DepthPer::Target => DepthScope::PerStream,
+            DepthPer::Worker if streams.len() == 1 => DepthScope::PerStream,
+            DepthPer::Worker => DepthScope::Shared { operations: self.depth },
             DepthPer::Job => {
                 // The first workers receive the remainder.
                 let (quotient, remainder) = (self.depth / self.workers.max(1), self.depth % self.workers.max(1));
                 let share = (quotient + u32::from(index < remainder)).max(1);
                 streams.iter_mut().for_each(|stream| stream.depth = share);
                 if streams.len() == 1 {
-                    Depth::PerStream
+                    DepthScope::PerStream
                 } else {
-                    Depth::Shared { operations: share }
+                    DepthScope::Shared { operations: share }
                 }
             }
         };
@@ -185,7 +185,7 @@ impl Workload {
             engine: self.engine.clone(),
             depth,
             batching: self.batching,
-            draws: DrawsForm::Native {
+            draws: GeneratorChoice::Native {
                 seed: split_mix(self.seed, u64::from(number) + 1),
             },
             placement: ThreadPlacement {
@@ -197,7 +197,7 @@ impl Workload {
         }
     }
 
-    fn stream(&self, part: &Part, target: TargetId, index: u32, rate: Option<Rate>) -> Stream {
+    fn stream(&self, part: &WorkloadPart, target: TargetId, index: u32, rate: Option<Rate>) -> Stream {
         Stream {
             target: StreamTarget::One { target },
             region: self.region(part, index),
@@ -226,7 +226,7 @@ impl Workload {
 
     /// The region of a worker. Workers with sequential access, or with each block once, divide the
     /// target; those with random access all use all of it.
-    fn region(&self, part: &Part, index: u32) -> Region {
+    fn region(&self, part: &WorkloadPart, index: u32) -> Region {
         let divided = match &part.access {
             Access::Sequential(_)
             | Access::Random {
@@ -272,9 +272,9 @@ impl Workload {
     }
 }
 
-impl Default for Part {
+impl Default for WorkloadPart {
     fn default() -> Self {
-        Part {
+        WorkloadPart {
             weight: 1,
             access: Access::default(),
             mix: Mix::READS,
@@ -341,9 +341,9 @@ mod tests {
 
     #[test]
     fn parts_divide_the_rate_by_their_shares() {
-        let part = |weight| Part {
+        let part = |weight| WorkloadPart {
             weight,
-            ..Part::default()
+            ..WorkloadPart::default()
         };
         let job = Workload {
             parts: vec![part(60), part(0), part(40)],
@@ -367,7 +367,7 @@ mod tests {
             depth: 8,
             ..workload()
         };
-        assert_eq!(both.job(0).workers[0].depth, Depth::Shared { operations: 8 });
+        assert_eq!(both.job(0).workers[0].depth, DepthScope::Shared { operations: 8 });
         let workload = Workload {
             depth_per: DepthPer::Target,
             ..both

@@ -236,7 +236,7 @@ impl JobResults {
         for facts in other.seconds {
             match self
                 .seconds
-                .binary_search_by_key(&facts.start_ns, |known| known.start_ns)
+                .binary_search_by_key(&facts.start_ns, |existing| existing.start_ns)
             {
                 Err(index) => self.seconds.insert(index, facts),
                 Ok(index) => self.seconds[index].add(&facts),
@@ -252,7 +252,7 @@ impl JobResults {
 
     fn merge_around(&mut self, other: Vec<PhaseInterval>) {
         let key = |interval: &PhaseInterval| (interval.phase, interval.start_ns);
-        let places: BTreeMap<(Phase, Nanos), usize> = self
+        let indexes: BTreeMap<(Phase, Nanos), usize> = self
             .around
             .iter()
             .enumerate()
@@ -260,7 +260,7 @@ impl JobResults {
             .collect();
         let so_far = self.around.len();
         for interval in other {
-            match places.get(&key(&interval)) {
+            match indexes.get(&key(&interval)) {
                 Some(place) => {
                     for (direction, counts) in interval.counts.iter() {
                         self.around[*place].counts[direction].add(*counts);

@@ -38,13 +38,13 @@ impl Segment {
 
     /// Coefficient of variation: deviation as a share of the mean; 0 where the mean is 0.
     pub fn variation(&self) -> f64 {
-        share(self.deviation, self.mean)
+        share_of_whole(self.deviation, self.mean)
     }
 }
 
 /// Coefficient of variation of a series: deviation as a share of the mean; 0 where the mean is 0.
 pub fn variation(series: &[f64]) -> f64 {
-    share(sample_deviation(series), mean(series))
+    share_of_whole(sample_deviation(series), mean(series))
 }
 
 /// The middle value; 0 for an empty list.
@@ -61,7 +61,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-fn share(part: f64, whole: f64) -> f64 {
+fn share_of_whole(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole.abs() }
 }
 
@@ -82,7 +82,7 @@ pub fn segments(series: &[f64], min_length: usize) -> Vec<Segment> {
         return vec![Segment::new(series, 0, n)];
     }
     let scaled: Vec<f64> = {
-        let noise = noise(series);
+        let noise = estimate_noise(series);
         series.iter().map(|value| value / noise).collect()
     };
     let starts = best_starts(&scaled, min_length, 3.0 * (n as f64).ln());
@@ -134,7 +134,7 @@ fn best_starts(series: &[f64], min_length: usize, penalty: f64) -> Vec<usize> {
 }
 
 /// Standard deviation of the noise, from differences between neighbours.
-fn noise(series: &[f64]) -> f64 {
+fn estimate_noise(series: &[f64]) -> f64 {
     let differences: Vec<f64> = series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let sizes: Vec<f64> = series.iter().map(|value| value.abs()).collect();
     // For normal noise the standard deviation is 1.4826 times the median absolute deviation; that
@@ -146,18 +146,18 @@ fn noise(series: &[f64]) -> f64 {
 
 /// A number with a total order.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sorted(f64);
+struct OrderedNumber(f64);
 
-impl Eq for Sorted {}
+impl Eq for OrderedNumber {}
 
-impl PartialOrd for Sorted {
-    fn partial_cmp(&self, other: &Sorted) -> Option<Ordering> {
+impl PartialOrd for OrderedNumber {
+    fn partial_cmp(&self, other: &OrderedNumber) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Sorted {
-    fn cmp(&self, other: &Sorted) -> Ordering {
+impl Ord for OrderedNumber {
+    fn cmp(&self, other: &OrderedNumber) -> Ordering {
         self.0.total_cmp(&other.0)
     }
 }
@@ -165,8 +165,8 @@ impl Ord for Sorted {
 /// The lower and the upper half of the values, and their sums.
 #[derive(Debug, Default)]
 struct RunningMedian {
-    low: BinaryHeap<Sorted>,
-    high: BinaryHeap<Reverse<Sorted>>,
+    low: BinaryHeap<OrderedNumber>,
+    high: BinaryHeap<Reverse<OrderedNumber>>,
     low_sum: f64,
     high_sum: f64,
 }
@@ -174,10 +174,10 @@ struct RunningMedian {
 impl RunningMedian {
     fn add(&mut self, value: f64) {
         if self.low.peek().is_none_or(|middle| value <= middle.0) {
-            self.low.push(Sorted(value));
+            self.low.push(OrderedNumber(value));
             self.low_sum += value;
         } else {
-            self.high.push(Reverse(Sorted(value)));
+            self.high.push(Reverse(OrderedNumber(value)));
             self.high_sum += value;
         }
         if self.low.len() > self.high.len() + 1 {
@@ -206,7 +206,7 @@ impl RunningMedian {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
+    use crate::draws::{GeneratorChoice, Purpose};
     use proptest::prelude::*;
 
     /// Computes the minimum that [`segments`] finds, by trying every partition.
@@ -227,8 +227,8 @@ mod tests {
     }
 
     fn normal(seed: u64, n: usize, level: f64, deviation: f64) -> Vec<f64> {
-        let mut draws = DrawsForm::Native { seed }.start();
-        let mut unit = || draws.unit(Purpose::Offset);
+        let mut draws = GeneratorChoice::Native { seed }.start();
+        let mut unit = || draws.next_f64(Purpose::Offset);
         // The sum of twelve uniform numbers is nearly normal with a deviation of one.
         let draw = |_| level + deviation * ((0..12).map(|_| unit()).sum::<f64>() - 6.0);
         (0..n).map(draw).collect()
@@ -281,10 +281,10 @@ mod tests {
             prop_assume!(series.len() >= min_length);
             let (mut end, mut cost) = (series.len(), -5.0);
             while end > 0 {
-                let part = &series[starts[end]..end];
-                prop_assert!(part.len() >= min_length);
-                let middle = median(part);
-                cost += 5.0 + part.iter().map(|value| (value - middle).abs()).sum::<f64>();
+                let segment = &series[starts[end]..end];
+                prop_assert!(segment.len() >= min_length);
+                let middle = median(segment);
+                cost += 5.0 + segment.iter().map(|value| (value - middle).abs()).sum::<f64>();
                 end = starts[end];
             }
             prop_assert!((cost - least_cost(&series, min_length, 5.0)).abs() < 1e-9);

@@ -14,7 +14,7 @@ pub struct WeightedLine {
 
 /// A point of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weighted {
+pub struct WeightedPoint {
     /// Position on the horizontal axis.
     pub x: f64,
     /// Measured value at that position.
@@ -25,7 +25,7 @@ pub struct Weighted {
 
 /// The line with the least weighted squares of residuals (Aitken 1935; Bevington and Robinson,
 /// chapter 6). `None` unless two points of positive weight have different x.
-pub fn fit_weighted_line(points: &[Weighted]) -> Option<WeightedLine> {
+pub fn fit_weighted_line(points: &[WeightedPoint]) -> Option<WeightedLine> {
     let weighted_points = || points.iter().filter(|point| point.weight > 0.0);
     let total: f64 = weighted_points().map(|point| point.weight).sum();
     let mean_x = weighted_points().map(|point| point.weight * point.x).sum::<f64>() / total;
@@ -107,7 +107,7 @@ fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Optio
     };
     let size = free_indexes.len();
     let matrix: Vec<Vec<f64>> = (0..size).map(|i| (0..size).map(|j| normal(i, j)).collect()).collect();
-    let inverse = inverse(matrix)?;
+    let inverse = invert(matrix)?;
     let right: Vec<f64> = (0..size)
         .map(|i| sum_of(&|e| e.weight * e.factors[free_indexes[i]] * e.value) / scales[i])
         .collect();
@@ -136,7 +136,7 @@ fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Optio
 }
 
 /// Inverts a matrix (Gauss–Jordan with row exchanges); `None` if it is practically singular.
-fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+fn invert(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let size = matrix.len();
     for (row, values) in matrix.iter_mut().enumerate() {
         values.extend((0..size).map(|column| f64::from(u8::from(row == column))));
@@ -165,10 +165,10 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
+    use crate::draws::{GeneratorChoice, Purpose};
 
-    fn point(x: f64, y: f64, weight: f64) -> Weighted {
-        Weighted { x, y, weight }
+    fn point(x: f64, y: f64, weight: f64) -> WeightedPoint {
+        WeightedPoint { x, y, weight }
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         // (Anscombe 1973).
         let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
         let y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
-        let points: Vec<Weighted> = x.iter().zip(y).map(|(x, y)| point(*x, y, 1.0)).collect();
+        let points: Vec<WeightedPoint> = x.iter().zip(y).map(|(x, y)| point(*x, y, 1.0)).collect();
         let line = fit_weighted_line(&points).unwrap();
         let error = line.slope_error.unwrap();
         assert!((line.slope - 0.5001).abs() < 5e-5 && (line.start - 3.0001).abs() < 5e-5);
@@ -235,9 +235,9 @@ mod tests {
     /// free coefficients and not negative for fixed ones.
     #[test]
     fn the_optimality_conditions_hold_for_random_equations() {
-        let mut draws = DrawsForm::Native { seed: 5 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 5 }.start();
         for _ in 0..300 {
-            let mut random = || draws.unit(Purpose::Content) * 2.0 - 1.0;
+            let mut random = || draws.next_f64(Purpose::Content) * 2.0 - 1.0;
             let equations: Vec<Equation<3>> = (0..7)
                 .map(|_| Equation {
                     factors: [random(), random(), random()],

@@ -31,17 +31,17 @@ fn lag_correlation(values: &[f64], lag: usize) -> f64 {
     }
     let mean = mean(values);
     let variance: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    let shared: f64 = values
+    let covariance: f64 = values
         .iter()
         .zip(&values[lag..])
         .map(|(a, b)| (a - mean) * (b - mean))
         .sum();
-    if variance > 0.0 { shared / variance } else { 0.0 }
+    if variance > 0.0 { covariance / variance } else { 0.0 }
 }
 
 /// The mean of a series that may be correlated in time, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BatchMeans {
+pub struct BatchMeansInterval {
     /// Mean of the series.
     pub mean: f64,
     /// Half-width of the interval.
@@ -56,7 +56,7 @@ pub struct BatchMeans {
 /// grow until neighbours are no longer correlated (|r₁| ≤ 0.3). If they still are, the variance is
 /// multiplied by 1 + 2 Σ r_l for lags 1 to 5. `level` is the confidence, such as 0.95. `None` for
 /// fewer than ten values.
-pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
+pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeansInterval> {
     if series.len() < 10 {
         return None;
     }
@@ -80,7 +80,7 @@ pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
     }
     let quantile = student_quantile(1.0 - (1.0 - level) / 2.0, k as u32 - 1);
     let half_width = quantile * (variance / k as f64).sqrt();
-    Some(BatchMeans {
+    Some(BatchMeansInterval {
         mean: mean(series),
         half_width,
         batches: k as u32,
@@ -88,8 +88,8 @@ pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
     })
 }
 
-/// Wilson's interval of a share of `hits` in `n` trials, `n` not necessarily whole (effective
-/// sample size).
+/// Wilson's confidence interval of the share `hits / n`. `n` may be fractional, such as an
+/// effective sample size.
 pub fn wilson_interval(hits: f64, n: f64, level: f64) -> (f64, f64) {
     if n <= 0.0 {
         return (0.0, 1.0);
@@ -104,17 +104,17 @@ pub fn wilson_interval(hits: f64, n: f64, level: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
+    use crate::draws::{GeneratorChoice, Purpose};
 
     /// Sum of twelve uniforms: close to normal with mean 0 and deviation 1.
     fn bell(draws: &mut crate::draws::Draws) -> f64 {
-        (0..12).map(|_| draws.unit(Purpose::Content)).sum::<f64>() - 6.0
+        (0..12).map(|_| draws.next_f64(Purpose::Content)).sum::<f64>() - 6.0
     }
 
     /// The share of series whose interval covers the true mean: about 95 of 100, even if
     /// autocorrelated.
     fn coverage(correlation: f64) -> f64 {
-        let mut draws = DrawsForm::Native { seed: 21 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 21 }.start();
         let series = 400;
         let mut covered = 0;
         for _ in 0..series {

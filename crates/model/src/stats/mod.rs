@@ -13,9 +13,9 @@ mod trend;
 
 pub use changes::{Segment, median, segments, variation};
 pub use fits::{
-    Equation, LinearFit, Weighted, WeightedLine, fit_weighted_line, least_squares, non_negative_least_squares,
+    Equation, LinearFit, WeightedLine, WeightedPoint, fit_weighted_line, least_squares, non_negative_least_squares,
 };
-pub use intervals::{BatchMeans, batch_means, lag_one_correlation, mean, sample_deviation, wilson_interval};
+pub use intervals::{BatchMeansInterval, batch_means, lag_one_correlation, mean, sample_deviation, wilson_interval};
 pub use modes::{TwoModes, find_two_modes};
 pub use paired::{
     MedianInterval, PairedRatio, SignedRanks, adjust_by_holm, detectable_shift, median_interval, paired_ratio,
@@ -27,4 +27,4 @@ pub use quantiles::{
 };
 pub use ranks::{Support, quantile_interval, rank_interval, support};
 pub use steady::{Line, SniaWindow, fit_line, snia_window};
-pub use trend::{Settling, Trend, critical_z, effective_size, mann_kendall, mser5};
+pub use trend::{InitialTransient, Trend, critical_z, effective_sample_size, mann_kendall, mser5};

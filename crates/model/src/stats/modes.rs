@@ -47,7 +47,7 @@ pub fn find_two_modes(histogram: &Histogram) -> Option<TwoModes> {
         let bin = bin_index(middle.max(1.0)).clamp(first, last);
         counts[bin - first] += count as f64;
     }
-    let smooth = smoothed(&counts);
+    let smooth = smooth(&counts);
     let main = (0..smooth.len()).max_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
     let second = (0..smooth.len())
         .filter(|bin| bin.abs_diff(main) >= MIN_PEAK_DISTANCE)
@@ -73,7 +73,7 @@ fn valley_between(smooth: &[f64], low_peak: usize, high_peak: usize) -> Option<u
     (peak > 0.0 && low <= VALLEY * peak && peak - low >= 3.0 * (peak + low).sqrt()).then_some(valley)
 }
 
-fn smoothed(counts: &[f64]) -> Vec<f64> {
+fn smooth(counts: &[f64]) -> Vec<f64> {
     let bin_count = |bin: usize| counts.get(bin).copied().unwrap_or(0.0);
     let count_of_bin = |bin: usize| {
         let before = bin.checked_sub(1).map_or(0.0, bin_count);
@@ -93,14 +93,14 @@ fn bin_value(bin: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
+    use crate::draws::{GeneratorChoice, Purpose};
     use proptest::prelude::*;
 
     /// Lognormal times.
     fn times(seed: u64, count: u64, median: f64, sigma: f64, into: &mut Histogram) {
-        let mut draws = DrawsForm::Native { seed }.start();
+        let mut draws = GeneratorChoice::Native { seed }.start();
         for _ in 0..count {
-            let normal = (0..12).map(|_| draws.unit(Purpose::Offset)).sum::<f64>() - 6.0;
+            let normal = (0..12).map(|_| draws.next_f64(Purpose::Offset)).sum::<f64>() - 6.0;
             into.record((median * (sigma * normal).exp()) as u64);
         }
     }
@@ -110,10 +110,10 @@ mod tests {
         let mut merged = Histogram::new();
         times(1, 8000, 100_000.0, 0.2, &mut merged);
         times(2, 2000, 4_000_000.0, 0.3, &mut merged);
-        let found = find_two_modes(&merged).unwrap();
-        assert!((found.low / 100_000.0 - 1.0).abs() < 0.15, "{found:?}");
-        assert!((found.high / 4_000_000.0 - 1.0).abs() < 0.25, "{found:?}");
-        assert!((found.share_above - 0.2).abs() < 0.01, "{found:?}");
+        let modes = find_two_modes(&merged).unwrap();
+        assert!((modes.low / 100_000.0 - 1.0).abs() < 0.15, "{modes:?}");
+        assert!((modes.high / 4_000_000.0 - 1.0).abs() < 0.25, "{modes:?}");
+        assert!((modes.share_above - 0.2).abs() < 0.01, "{modes:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::intervals::{mean, sample_deviation};
 use super::quantiles::{normal_quantile, student_quantile, two_sided_student, upper_tail_of_normal};
-use crate::draws::{DrawsForm, Purpose};
+use crate::draws::{GeneratorChoice, Purpose};
 
 /// The ratio of the second to the first of each pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,11 +66,11 @@ pub fn detectable_shift(pairs: usize, student: f64, ranks: f64) -> Option<f64> {
     let min_positive = (averages / 2 + 1..=averages).find(|positive| passes(*positive))?;
     let degrees = pairs.checked_sub(1).filter(|degrees| *degrees > 0)? as u32;
     let critical = student_quantile(1.0 - student / 2.0, degrees) / (pairs as f64).sqrt();
-    let mut draws = DrawsForm::Native { seed: 1 }.start();
+    let mut draws = GeneratorChoice::Native { seed: 1 }.start();
     let mut shifts: Vec<f64> = Vec::with_capacity(SIMULATED);
     let mut walsh = Vec::with_capacity(averages);
     for _ in 0..SIMULATED {
-        let mut normal = || normal_quantile(draws.unit(Purpose::Content).max(f64::EPSILON));
+        let mut normal = || normal_quantile(draws.next_f64(Purpose::Content).max(f64::EPSILON));
         let set: Vec<f64> = (0..pairs).map(|_| normal()).collect();
         walsh.clear();
         for (index, first) in set.iter().enumerate() {
@@ -223,10 +223,10 @@ mod tests {
         let first: [f64; 10] = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second: [f64; 10] = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let pairs: Vec<(f64, f64)> = first.iter().zip(second).map(|(a, b)| (a.exp(), b.exp())).collect();
-        let found = paired_ratio(&pairs, 0.95).unwrap();
-        assert!((found.ratio.ln() - 1.58).abs() < 1e-9);
-        assert!((found.low.ln() - 0.700_11).abs() < 1e-4 && (found.high.ln() - 2.459_89).abs() < 1e-4);
-        assert!((found.p - 0.002_833).abs() < 1e-6, "{}", found.p);
+        let ratio = paired_ratio(&pairs, 0.95).unwrap();
+        assert!((ratio.ratio.ln() - 1.58).abs() < 1e-9);
+        assert!((ratio.low.ln() - 0.700_11).abs() < 1e-4 && (ratio.high.ln() - 2.459_89).abs() < 1e-4);
+        assert!((ratio.p - 0.002_833).abs() < 1e-6, "{}", ratio.p);
     }
 
     /// Six pairs pass the rank test only if all have the same sign: Φ(x)⁶ = 0.8 needs x = 1.793.
@@ -263,9 +263,9 @@ mod tests {
         let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
         let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
         let differences: Vec<f64> = before.iter().zip(after).map(|(a, b)| a - b).collect();
-        let found = signed_ranks(&differences).unwrap();
-        assert_eq!((found.positive, found.counted), (40.0, 9));
-        assert!((found.p - 2.0 * 0.019_531_25).abs() < 1e-9, "{}", found.p);
+        let ranks = signed_ranks(&differences).unwrap();
+        assert_eq!((ranks.positive, ranks.counted), (40.0, 9));
+        assert!((ranks.p - 2.0 * 0.019_531_25).abs() < 1e-9, "{}", ranks.p);
         // Six differences of one sign are the fewest that reach 5 %.
         assert_eq!(signed_ranks(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap().p, 0.03125);
         assert_eq!(signed_ranks(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap().p, 0.0625);
@@ -275,18 +275,18 @@ mod tests {
     #[test]
     fn shared_ranks_are_counted_exactly() {
         // |1| |1| |2|: ranks 1.5, 1.5, 3. All positive: one of eight assignments on each side.
-        let found = signed_ranks(&[1.0, 1.0, 2.0]).unwrap();
-        assert_eq!((found.positive, found.p), (6.0, 0.25));
+        let ranks = signed_ranks(&[1.0, 1.0, 2.0]).unwrap();
+        assert_eq!((ranks.positive, ranks.p), (6.0, 0.25));
         // Sums of 3 (both small ones, or the large one): half of all are at or below it.
         assert_eq!(signed_ranks(&[1.0, 1.0, -2.0]).unwrap().p, 1.0);
     }
 
     #[test]
     fn exact_and_approximate_ranks_meet() {
-        let mut draws = DrawsForm::Native { seed: 4 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 4 }.start();
         let doubled: Vec<usize> = (1..=60).map(|rank| 2 * rank).collect();
         for _ in 0..50 {
-            let kept = doubled.iter().filter(|_| draws.unit(Purpose::Content) < 0.4);
+            let kept = doubled.iter().filter(|_| draws.next_f64(Purpose::Content) < 0.4);
             let positive = kept.sum();
             let (a, b) = (exact(&doubled, positive), approximate(&doubled, positive));
             assert!((a - b).abs() < 0.01, "{a} {b}");
@@ -317,12 +317,12 @@ mod tests {
 
     #[test]
     fn the_interval_of_the_median_covers_it_as_often_as_promised() {
-        let mut draws = DrawsForm::Native { seed: 8 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 8 }.start();
         let covered = (0..2000).filter(|_| {
             // Squares of uniform numbers are as skewed as run times. Their median is 0.25.
-            let runs: Vec<f64> = (0..8).map(|_| draws.unit(Purpose::Content).powi(2)).collect();
-            let found = median_interval(&runs, 0.9).unwrap();
-            (found.low..=found.high).contains(&0.25)
+            let runs: Vec<f64> = (0..8).map(|_| draws.next_f64(Purpose::Content).powi(2)).collect();
+            let interval = median_interval(&runs, 0.9).unwrap();
+            (interval.low..=interval.high).contains(&0.25)
         });
         let covered = covered.count() as f64 / 2000.0;
         // Dropping one at either end: 1 − 2 (1 + 8)/256 = 0.930.

@@ -10,9 +10,9 @@ pub struct Trend {
     pub score: i64,
     /// The score in standard deviations, with the continuity correction; positive for a rise.
     pub z: f64,
-    /// Probability of a score at least this far from 0 without a trend.
+    /// Two-sided p-value: the probability of so large a |score| if there is no trend.
     pub p: f64,
-    /// The median slope between two values (Sen 1968), per value.
+    /// The median slope over all pairs of values (Sen 1968), per step of the series.
     pub slope: f64,
 }
 
@@ -37,8 +37,8 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
         }
     }
     slopes.sort_by(f64::total_cmp);
-    let spread = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
-    let variance = (spread(n as f64) - tie_sizes(values).map(spread).sum::<f64>()) / 18.0;
+    let variance_term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
+    let variance = (variance_term(n as f64) - tie_sizes(values).map(variance_term).sum::<f64>()) / 18.0;
     let z = match variance > 0.0 {
         true => (score as f64 - score.signum() as f64) / variance.sqrt(),
         false => 0.0,
@@ -66,43 +66,44 @@ fn tie_sizes(values: &[f64]) -> impl Iterator<Item = f64> {
 
 /// The beginning of the settled part of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settling {
+pub struct InitialTransient {
     /// The number of values at the start to omit.
-    pub left_out: usize,
+    pub length: usize,
     /// The series never settled: more than half of it would have to be omitted, so its mean should
     /// not be used.
-    pub never: bool,
+    pub is_unsettled: bool,
 }
 
 /// Values in a batch of MSER-5.
 const BATCH: usize = 5;
 /// Minimum number of remaining batches; the error of fewer is meaningless.
-const MIN_LEFT: usize = 5;
+const MIN_REMAINING: usize = 5;
 
 /// MSER-5 (White 1997; White, Cobb and Spratt 2000): omits as many batches of five at the start as
 /// minimise the standard error of the mean of the rest. `None` for fewer than ten batches.
-pub fn mser5(series: &[f64]) -> Option<Settling> {
+pub fn mser5(series: &[f64]) -> Option<InitialTransient> {
     let batches: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
     let k = batches.len();
-    if k < 2 * MIN_LEFT {
+    if k < 2 * MIN_REMAINING {
         return None;
     }
-    let error = |cut: usize| {
+    let squared_standard_error = |cut: usize| {
         let rest = &batches[cut..];
         let mean = mean(rest);
         rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (rest.len() as f64).powi(2)
     };
     // Use the first of equal minima, so that a constant series loses nothing.
-    let cut = (0..=k - MIN_LEFT).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
-    Some(Settling {
-        left_out: cut * BATCH,
-        never: cut > k / 2,
+    let cut =
+        (0..=k - MIN_REMAINING).min_by(|a, b| squared_standard_error(*a).total_cmp(&squared_standard_error(*b)))?;
+    Some(InitialTransient {
+        length: cut * BATCH,
+        is_unsettled: cut > k / 2,
     })
 }
 
 /// The effective sample size of a correlated series, for a first-order process: n (1 − r₁) / (1 +
 /// r₁), clamped to 1 … n for negative correlations.
-pub fn effective_size(series: &[f64]) -> f64 {
+pub fn effective_sample_size(series: &[f64]) -> f64 {
     let n = series.len() as f64;
     let r = lag_one_correlation(series).clamp(-0.999, 0.999);
     (n * (1.0 - r) / (1.0 + r)).clamp(n.min(1.0), n)
@@ -116,7 +117,7 @@ pub fn critical_z(level: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
+    use crate::draws::{GeneratorChoice, Purpose};
 
     #[test]
     fn a_steady_rise_has_the_score_of_theory() {
@@ -143,9 +144,9 @@ mod tests {
 
     #[test]
     fn false_trends_are_as_rare_as_the_level() {
-        let mut draws = DrawsForm::Native { seed: 3 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 3 }.start();
         let called = (0..1000).filter(|_| {
-            let values: Vec<f64> = (0..20).map(|_| draws.unit(Purpose::Content)).collect();
+            let values: Vec<f64> = (0..20).map(|_| draws.next_f64(Purpose::Content)).collect();
             mann_kendall(&values).unwrap().z.abs() > critical_z(0.95)
         });
         let called = called.count();
@@ -159,30 +160,30 @@ mod tests {
         let series: Vec<f64> = (0..300).map(|i| if i < 60 { 33.0 } else { wave(i) }).collect();
         let settling = mser5(&series).unwrap();
         assert!(
-            (60..=70).contains(&settling.left_out) && !settling.never,
+            (60..=70).contains(&settling.length) && !settling.is_unsettled,
             "{settling:?}"
         );
         let steps: Vec<f64> = (0..300).map(|i| if i < 200 { wave(i) } else { 300.0 }).collect();
-        assert!(mser5(&steps).unwrap().never);
-        assert_eq!(mser5(&[5.0; 100]).unwrap().left_out, 0, "nothing varies");
+        assert!(mser5(&steps).unwrap().is_unsettled);
+        assert_eq!(mser5(&[5.0; 100]).unwrap().length, 0, "nothing varies");
         assert_eq!(mser5(&[5.0; 49]), None);
     }
 
     #[test]
     fn correlated_values_count_less() {
-        let mut draws = DrawsForm::Native { seed: 9 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 9 }.start();
         let mut previous = 0.0;
         // A first-order process with r = 0.8: its values count for a ninth.
         let series: Vec<f64> = (0..20_000)
             .map(|_| {
-                previous = 0.8 * previous + draws.unit(Purpose::Content) - 0.5;
+                previous = 0.8 * previous + draws.next_f64(Purpose::Content) - 0.5;
                 previous
             })
             .collect();
-        let share = effective_size(&series) / 20_000.0;
+        let share = effective_sample_size(&series) / 20_000.0;
         assert!((share - 1.0 / 9.0).abs() < 0.02, "{share}");
         let alternating: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
-        assert_eq!(effective_size(&alternating), 100.0);
-        assert_eq!(effective_size(&[]), 0.0);
+        assert_eq!(effective_sample_size(&alternating), 100.0);
+        assert_eq!(effective_sample_size(&[]), 0.0);
     }
 }

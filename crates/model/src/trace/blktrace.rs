@@ -59,7 +59,7 @@ pub(super) struct Depth {
 }
 
 impl Depth {
-    fn note(&mut self, action: u32, direction: Direction) {
+    fn record_action(&mut self, action: u32, direction: Direction) {
         let in_flight = &mut self.now[direction as usize];
         match action & 0xffff {
             QUEUED => {
@@ -107,7 +107,7 @@ impl Reader {
         bytes: &[u8],
         swapped: bool,
         entries: &mut Vec<Entry>,
-        remarks: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<usize, TraceError> {
         let mut used = 0;
         while let Some(start) = bytes.get(used..used + RECORD) {
@@ -118,7 +118,7 @@ impl Reader {
             }
             used += length;
             self.line += 1;
-            self.read_record(&record, entries, remarks)?;
+            self.read_record(&record, entries, notes)?;
         }
         Ok(used)
     }
@@ -127,7 +127,7 @@ impl Reader {
         &mut self,
         record: &Record,
         entries: &mut Vec<Entry>,
-        remarks: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<(), TraceError> {
         let action = record.action;
         if action & NOTIFY != 0 {
@@ -138,11 +138,11 @@ impl Reader {
             (false, true) => Direction::Write,
             (false, false) => Direction::Read,
         };
-        self.depth.note(action, direction);
+        self.depth.record_action(action, direction);
         if action & 0xffff != QUEUED {
             return Ok(());
         }
-        let gap = self.times.gap(record.time);
+        let gap = self.times.next_gap(record.time);
         let length = match self.align {
             0 => record.bytes,
             align => u64::from(record.bytes).next_multiple_of(align).min(u64::from(u32::MAX)) as u32,
@@ -151,9 +151,9 @@ impl Reader {
         let what = match flushes {
             true => (!self.skip.flushes).then_some(EntryAction::Flush { data_only: false }),
             false if length == 0 => {
-                let remark = "fio: ignoring zero byte block trace";
-                if !remarks.iter().any(|known| known == remark) {
-                    remarks.push(remark.into());
+                let note = "fio: ignoring zero byte block trace";
+                if !notes.iter().any(|listed| listed == note) {
+                    notes.push(note.into());
                 }
                 None
             }

@@ -34,7 +34,7 @@ impl<R: Read> Feed<R> {
     ///
     /// # Errors
     /// [`TraceError`] if the trace cannot be read further.
-    pub fn next(&mut self, entries: &mut Vec<Entry>, remarks: &mut Vec<String>) -> Result<bool, TraceError> {
+    pub fn next(&mut self, entries: &mut Vec<Entry>, notes: &mut Vec<String>) -> Result<bool, TraceError> {
         if self.ended {
             return Ok(false);
         }
@@ -46,11 +46,11 @@ impl<R: Read> Feed<R> {
         }
         let used = self
             .reader
-            .read(&self.piece[..self.filled], self.ended, entries, remarks)?;
+            .read(&self.piece[..self.filled], self.ended, entries, notes)?;
         self.piece.copy_within(used..self.filled, 0);
         self.filled -= used;
         if self.ended && self.filled > 0 {
-            remarks.push("fio: iolog short read".into());
+            notes.push("fio: iolog short read".into());
         }
         Ok(!self.ended)
     }

@@ -63,7 +63,7 @@ impl Reader {
         bytes: &[u8],
         ended: bool,
         entries: &mut Vec<Entry>,
-        remarks: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<usize, TraceError> {
         let mut used = 0;
         while used < bytes.len() {
@@ -83,7 +83,7 @@ impl Reader {
             if self.version == Version::NotYetRead {
                 self.version = parse_version(&line)?;
             } else {
-                self.read_line(&line, entries, remarks)?;
+                self.read_line(&line, entries, notes)?;
             }
         }
         if ended && self.version == Version::NotYetRead {
@@ -99,7 +99,7 @@ impl Reader {
         }
     }
 
-    fn read_line(&mut self, line: &str, entries: &mut Vec<Entry>, remarks: &mut Vec<String>) -> Result<(), TraceError> {
+    fn read_line(&mut self, line: &str, entries: &mut Vec<Entry>, notes: &mut Vec<String>) -> Result<(), TraceError> {
         let mut fields = line.split_ascii_whitespace();
         let three = self.version == Version::Three;
         let time = match three {
@@ -119,16 +119,16 @@ impl Reader {
             // Traces of several clones in one file contain more first lines.
             if !line.starts_with(VERSION_3) && !line.starts_with(VERSION_2) {
                 let version = if three { 3 } else { 2 };
-                remarks.push(format!("bad iolog{version}: {line}"));
+                notes.push(format!("bad iolog{version}: {line}"));
             }
             return Ok(());
         };
-        let gap = self.times.gap(time_us.saturating_mul(1000));
+        let gap = self.times.next_gap(time_us.saturating_mul(1000));
         let entry = match range {
-            None => self.read_file_action(name, action, remarks)?,
+            None => self.read_file_action(name, action, notes)?,
             Some((offset, length)) => {
                 let range = (offset, length.try_into().unwrap_or(u32::MAX));
-                self.read_transfer(name, action, range, remarks)?
+                self.read_transfer(name, action, range, notes)?
             }
         };
         entries.extend(entry.map(|(file, what)| Entry { file, what, gap }));
@@ -140,7 +140,7 @@ impl Reader {
         &mut self,
         name: &str,
         action: &str,
-        remarks: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<Option<(u32, EntryAction)>, TraceError> {
         match action {
             "add" => {
@@ -161,7 +161,7 @@ impl Reader {
                 Ok(closes.then_some((file, EntryAction::Close)))
             }
             other => {
-                remarks.push(format!("fio: bad iolog file action: {other}"));
+                notes.push(format!("fio: bad iolog file action: {other}"));
                 Ok(None)
             }
         }
@@ -172,7 +172,7 @@ impl Reader {
         name: &str,
         action: &str,
         (offset, length): ByteRange,
-        remarks: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<Option<(u32, EntryAction)>, TraceError> {
         let direction = match action {
             "read" => Some(Direction::Read),
@@ -180,7 +180,7 @@ impl Reader {
             "trim" => Some(Direction::Trim),
             "sync" | "datasync" => None,
             "wait" if self.version == Version::Three => {
-                remarks.push(format!("iolog: ignoring wait command with version 3 for file {name}"));
+                notes.push(format!("iolog: ignoring wait command with version 3 for file {name}"));
                 return Ok(None);
             }
             "wait" => {
@@ -188,7 +188,7 @@ impl Reader {
                 return Ok(self.times.count.then_some((0, EntryAction::WaitUntil(until))));
             }
             other => {
-                remarks.push(format!("fio: bad iolog file action: {other}"));
+                notes.push(format!("fio: bad iolog file action: {other}"));
                 return Ok(None);
             }
         };

@@ -141,7 +141,7 @@ struct Times {
 impl Times {
     /// The time since the previous entry. As in fio, it is 0 for the first entry with a time and
     /// for decreasing times.
-    fn gap(&mut self, time_ns: u64) -> Nanos {
+    fn next_gap(&mut self, time_ns: u64) -> Nanos {
         let last = std::mem::replace(&mut self.last, time_ns);
         if last == 0 || !self.count || time_ns < last {
             return Nanos(0);
@@ -225,11 +225,11 @@ impl Reader {
         bytes: &[u8],
         ended: bool,
         entries: &mut Vec<Entry>,
-        remarks: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<usize, TraceError> {
         match self.form {
-            TraceForm::FioText => self.read_lines(bytes, ended, entries, remarks),
-            TraceForm::Blktrace { swapped } => self.read_records(bytes, swapped, entries, remarks),
+            TraceForm::FioText => self.read_lines(bytes, ended, entries, notes),
+            TraceForm::Blktrace { swapped } => self.read_records(bytes, swapped, entries, notes),
         }
     }
 

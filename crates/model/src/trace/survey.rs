@@ -7,7 +7,7 @@ use crate::direction::PerDirection;
 use crate::plan::Replay;
 
 /// Maximum number of remarks stored; further ones are only counted.
-const MAX_REMARKS: usize = 20;
+const MAX_NOTES: usize = 20;
 
 /// The contents of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Survey {
     /// The maximum number of requests in flight, if the trace records completions.
     pub depth: u32,
     /// Messages about skipped entries.
-    pub remarks: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The number of operations and the range of their lengths.
@@ -45,22 +45,22 @@ impl Survey {
     pub fn read(source: impl Read, replay: &Replay) -> Result<Survey, TraceError> {
         let mut feed = Feed::new(source, Reader::collecting(replay));
         let mut survey = Survey::default();
-        let (mut entries, mut remarks, mut further) = (Vec::new(), Vec::new(), 0);
+        let (mut entries, mut notes, mut further) = (Vec::new(), Vec::new(), 0);
         let mut has_more = true;
         while has_more {
-            has_more = feed.next(&mut entries, &mut remarks)?;
+            has_more = feed.next(&mut entries, &mut notes)?;
             for entry in entries.drain(..) {
                 survey.count(entry.what);
             }
-            for remark in remarks.drain(..) {
-                match survey.remarks.len() < MAX_REMARKS {
-                    true => survey.remarks.push(remark),
+            for note in notes.drain(..) {
+                match survey.notes.len() < MAX_NOTES {
+                    true => survey.notes.push(note),
                     false => further += 1,
                 }
             }
         }
         if further > 0 {
-            survey.remarks.push(format!("{further} more such lines in the trace"));
+            survey.notes.push(format!("{further} more such lines in the trace"));
         }
         survey.files = feed.reader().names.list.clone();
         survey.depth = feed.reader().depth.max();

@@ -30,9 +30,9 @@ fn entries(trace: &[u8], replay: &Replay, piece: usize) -> Result<(Vec<Entry>, V
         }
     }
     let mut feed = Feed::new(Slow(trace, piece), Reader::collecting(replay));
-    let (mut found, mut remarks) = (Vec::new(), Vec::new());
-    while feed.next(&mut found, &mut remarks)? {}
-    Ok((found, remarks))
+    let (mut all_entries, mut notes) = (Vec::new(), Vec::new());
+    while feed.next(&mut all_entries, &mut notes)? {}
+    Ok((all_entries, notes))
 }
 
 /// The entries in words: file, what, gap in microseconds.
@@ -58,9 +58,9 @@ fn words(entries: &[Entry]) -> Vec<String> {
 #[track_caller]
 fn check(trace: &str, replay: &Replay, expected: &[&str], said: &[&str]) {
     for piece in [1, 7, 64, 1 << 20] {
-        let (entries, remarks) = entries(trace.as_bytes(), replay, piece).unwrap();
+        let (entries, notes) = entries(trace.as_bytes(), replay, piece).unwrap();
         assert_eq!(words(&entries), expected, "in pieces of {piece}");
-        assert_eq!(remarks, said, "in pieces of {piece}");
+        assert_eq!(notes, said, "in pieces of {piece}");
     }
 }
 
@@ -200,8 +200,8 @@ fn a_survey_lists_files_and_operations() {
     assert_eq!(survey.moves.trim.unwrap().longest, 65536);
     let noise = format!("{TRACE}{}", "noise\n".repeat(1000));
     let survey = Survey::read(noise.as_bytes(), &text()).unwrap();
-    assert_eq!(survey.remarks.len(), 21);
-    assert_eq!(survey.remarks[20], "980 more such lines in the trace");
+    assert_eq!(survey.notes.len(), 21);
+    assert_eq!(survey.notes[20], "980 more such lines in the trace");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn written_lines_survive_a_round_trip() {
     ] {
         iolog::append_line(&mut trace, time, "some/file", action, place);
     }
-    let (entries, remarks) = entries(&trace, &text(), 64).unwrap();
+    let (entries, notes) = entries(&trace, &text(), 64).unwrap();
     assert_eq!(
         words(&entries),
         [
@@ -232,7 +232,7 @@ fn written_lines_survive_a_round_trip() {
             "0 close +10".into(),
         ]
     );
-    assert!(remarks.is_empty(), "{remarks:?}");
+    assert!(notes.is_empty(), "{notes:?}");
 }
 
 /// A blktrace record.
@@ -276,7 +276,7 @@ fn blktrace_records_are_read_in_both_byte_orders() {
         assert_eq!(blktrace::recognise(&trace), Some(swapped));
         let wanted = replay(TraceForm::Blktrace { swapped });
         for piece in [1, 47, 49, 1 << 20] {
-            let (entries, remarks) = entries(&trace, &wanted, piece).unwrap();
+            let (entries, notes) = entries(&trace, &wanted, piece).unwrap();
             assert_eq!(
                 words(&entries),
                 [
@@ -288,7 +288,7 @@ fn blktrace_records_are_read_in_both_byte_orders() {
                     "1 trim 1048576 1048576 +9",
                 ]
             );
-            assert_eq!(remarks, ["fio: ignoring zero byte block trace"]);
+            assert_eq!(notes, ["fio: ignoring zero byte block trace"]);
         }
         let survey = Survey::read(&trace[..], &wanted).unwrap();
         assert_eq!(survey.files, ["8:0", "8:16"]);
@@ -307,9 +307,9 @@ fn a_broken_record_ends_the_trace() {
     let error = entries(&trace, &wanted, 64).unwrap_err();
     assert!(matches!(error, TraceError::Record { record: 2 }), "{error}");
     // A truncated trace is reported.
-    let (entries, remarks) = entries(&[&complete[..], &complete[..20]].concat(), &wanted, 64).unwrap();
+    let (entries, notes) = entries(&[&complete[..], &complete[..20]].concat(), &wanted, 64).unwrap();
     assert_eq!(
-        (entries.len(), &remarks[..]),
+        (entries.len(), &notes[..]),
         (2, &["fio: iolog short read".to_owned()][..])
     );
 }

@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use model::access::SharedAccess;
 use model::content::{Filler, WideRandom, source};
-use model::draws::{Draws, DrawsForm, Purpose, Reduction};
+use model::draws::{Draws, GeneratorChoice, Purpose, Reduction};
 use model::file_choice::{FileChoice, NextFile};
 use model::pace::Schedule;
-use model::plan::{Depth, Job, Pacing, Pattern, Plan, Stop, Stream, StreamTarget, TargetId, Think, Worker};
+use model::plan::{DepthScope, Job, Pacing, Pattern, Plan, Stop, Stream, StreamTarget, TargetId, Think, Worker};
 use model::sequence::{Operation, Sequence};
 use model::{Direction, Nanos, PerDirection};
 use testbed::With;
@@ -129,14 +129,14 @@ impl<'plan> LiveWorker<'plan> {
             .map(|stream| LiveStream::new(plan, stream, sizes, shared, &mut draws))
             .collect();
         let free: VecDeque<_> = match plan.depth {
-            Depth::PerStream => plan
+            DepthScope::PerStream => plan
                 .streams
                 .iter()
                 .enumerate()
                 .flat_map(|(index, stream)| (0..stream.depth).map(move |slot| (index, slot)))
                 .collect(),
-            Depth::Shared { operations } => (0..operations).map(|slot| (0, slot)).collect(),
-            Depth::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
+            DepthScope::Shared { operations } => (0..operations).map(|slot| (0, slot)).collect(),
+            DepthScope::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
         };
         LiveWorker {
             plan,
@@ -160,9 +160,9 @@ impl<'plan> LiveWorker<'plan> {
         for _ in 0..self.free.len() {
             let (owner, slot) = self.free.pop_front()?;
             let number = match self.plan.depth {
-                Depth::PerStream => owner,
-                Depth::Shared { .. } => self.choose(),
-                Depth::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
+                DepthScope::PerStream => owner,
+                DepthScope::Shared { .. } => self.choose(),
+                DepthScope::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
             };
             self.fresh = self.fresh.saturating_sub(1);
             self.free.push_back((owner, slot));
@@ -191,11 +191,11 @@ impl<'plan> LiveWorker<'plan> {
         let total: u64 = weights.iter().sum();
         let equal = weights.iter().all(|weight| *weight == weights[0]);
         let mut level = match self.plan.draws {
-            DrawsForm::Single { .. } if equal => {
-                return self.draws.half(Purpose::Stream) as usize % weights.len();
+            GeneratorChoice::DiskSpd { .. } if equal => {
+                return self.draws.next_u32(Purpose::Stream) as usize % weights.len();
             }
-            DrawsForm::Single { .. } => self.draws.below(Purpose::Stream, total, Reduction::Modulo),
-            _ => self.draws.below(Purpose::Stream, total, Reduction::Lemire),
+            GeneratorChoice::DiskSpd { .. } => self.draws.next_below(Purpose::Stream, total, Reduction::Modulo),
+            _ => self.draws.next_below(Purpose::Stream, total, Reduction::Lemire),
         };
         let chosen = weights.iter().position(|weight| match level.checked_sub(*weight) {
             Some(rest) => {
@@ -224,7 +224,7 @@ impl<'plan> LiveWorker<'plan> {
                 continue;
             }
             // fio begins every pass with the same draws; native passes continue drawing.
-            if let DrawsForm::PerPurpose { .. } = self.plan.draws {
+            if let GeneratorChoice::Fio { .. } = self.plan.draws {
                 self.draws = self.plan.draws.start();
             }
             let stream = &mut self.streams[number];
@@ -247,9 +247,9 @@ impl<'plan> LiveStream<'plan> {
         draws: &mut Draws,
     ) -> LiveStream<'plan> {
         let slots = match worker.depth {
-            Depth::PerStream => plan.depth,
-            Depth::Shared { operations } => operations,
-            Depth::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
+            DepthScope::PerStream => plan.depth,
+            DepthScope::Shared { operations } => operations,
+            DepthScope::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
         };
         let files = plan.target.ids().iter().map(|id| {
             let (base, length) = plan.region.resolve(sizes[id.0 as usize]);

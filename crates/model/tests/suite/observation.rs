@@ -46,7 +46,7 @@ fn a_paced_load_is_observed() {
 #[test]
 fn every_measured_job_is_observed() {
     let found = observed("steps");
-    let names: Vec<&str> = found.iter().map(|found| found.name.as_str()).collect();
+    let names: Vec<&str> = found.iter().map(|load| load.name.as_str()).collect();
     assert_eq!(names, ["fill", "check"]);
     assert_eq!(found[0].load.random, Some(false));
     assert_eq!(found[0].read_percent(), Some(0.0));

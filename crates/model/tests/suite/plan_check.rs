@@ -15,7 +15,7 @@ fn sound() -> Plan {
 }
 
 /// The complaint about a sound plan after a change; empty if there is none.
-fn complaint(change: impl FnOnce(&mut Plan)) -> String {
+fn find_problem(change: impl FnOnce(&mut Plan)) -> String {
     let mut plan = sound();
     change(&mut plan);
     plan.check().err().map(|error| error.to_string()).unwrap_or_default()
@@ -23,7 +23,7 @@ fn complaint(change: impl FnOnce(&mut Plan)) -> String {
 
 #[track_caller]
 fn check(change: impl FnOnce(&mut Plan), expected: &str) {
-    assert_eq!(complaint(change), expected);
+    assert_eq!(find_problem(change), expected);
 }
 
 #[track_caller]
@@ -180,7 +180,7 @@ fn a_worker_needs_a_possible_depth() {
         "job `first`, worker 0: its queue depth is 0; it must be at least 1",
     );
     check_job(
-        |job| job.workers[0].depth = Depth::Shared { operations: 0 },
+        |job| job.workers[0].depth = DepthScope::Shared { operations: 0 },
         "job `first`, worker 0: its queue depth is 0; it must be at least 1",
     );
     check_stream(
@@ -189,7 +189,7 @@ fn a_worker_needs_a_possible_depth() {
     );
     check_job(
         |job| {
-            job.workers[0].depth = Depth::Shared { operations: 4 };
+            job.workers[0].depth = DepthScope::Shared { operations: 4 };
             job.workers[0].streams[0].weight = 0;
         },
         "job `first`, worker 0: none of its streams has a weight above 0",
@@ -242,7 +242,7 @@ fn mixes_patterns_and_contents_must_fit_together() {
         "job `first`, worker 0: reads have no access pattern",
     );
     check_stream(
-        |stream| stream.pattern.access_of.read = 1,
+        |stream| stream.pattern.access_index.read = 1,
         "job `first`, worker 0: reads have no access pattern",
     );
     check_stream(
@@ -250,7 +250,7 @@ fn mixes_patterns_and_contents_must_fit_together() {
             stream.mix = drawn(50.0);
             let placement = Placement::Uniform(Uniform::default());
             stream.pattern.access.push(Access::Random { placement });
-            stream.pattern.access_of = PerDirection::new(1, 2, 9);
+            stream.pattern.access_index = PerDirection::new(1, 2, 9);
         },
         "job `first`, worker 0: writes have no access pattern",
     );

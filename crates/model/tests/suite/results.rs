@@ -87,7 +87,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
         latency.record(done.latency_ns);
         latency.pack();
         match &mut job.histograms[place].latency[done.direction] {
-            Some(known) => known.merge(&latency),
+            Some(merged) => merged.merge(&latency),
             none => *none = Some(latency),
         }
     }
@@ -220,13 +220,13 @@ fn a_power_of_two_begins_a_depth_class_and_ends_a_batch_class() {
         found.classes
     };
     let values = [0, 1, 2, 3, 4, 5, 8, 9, 16, 17];
-    let depths = |found: &mut Distribution| values.iter().for_each(|value| found.record(*value, 1));
+    let depths = |distribution: &mut Distribution| values.iter().for_each(|value| distribution.record(*value, 1));
     assert_eq!(classes(&depths), [1, 1, 2, 2, 2, 2]);
-    let batches = |found: &mut Distribution| values.iter().for_each(|value| found.record_batch(*value));
+    let batches = |distribution: &mut Distribution| values.iter().for_each(|value| distribution.record_batch(*value));
     assert_eq!(classes(&batches), [1, 1, 1, 2, 2, 2, 1]);
-    let largest = |found: &mut Distribution| {
-        found.record(u32::MAX, 1);
-        found.record_batch(u32::MAX);
+    let largest = |distribution: &mut Distribution| {
+        distribution.record(u32::MAX, 1);
+        distribution.record_batch(u32::MAX);
     };
     assert_eq!(classes(&largest).iter().sum::<u64>(), 2);
 }
@@ -254,12 +254,12 @@ fn ranks_of_one_machine_share_its_devices() {
     let sum = gathered([host("a", &[]), host("b", &[]), host("a", &[])]);
     assert_eq!(sum.hosts.len(), 2);
     assert_eq!(sum.steps[0].devices.len(), 2);
-    let places: Vec<(u32, u32)> = job(&sum)
+    let origins: Vec<(u32, u32)> = job(&sum)
         .workers
         .iter()
         .map(|worker| (worker.host, worker.rank))
         .collect();
-    assert_eq!(places, [(0, 0), (0, 0), (1, 1), (1, 1), (0, 2), (0, 2)]);
+    assert_eq!(origins, [(0, 0), (0, 0), (1, 1), (1, 1), (0, 2), (0, 2)]);
 }
 
 #[test]
@@ -473,7 +473,7 @@ fn full() -> Results {
     worker.failure = Some(Failure {
         errno: Some(5),
         help: Some("look at the log".into()),
-        ..Failure::new("a read failed", "offset 4096")
+        ..Failure::new("read failed", "offset 4096")
     });
     let stream = &mut worker.streams[0];
     stream.targets = vec![0];

@@ -13,7 +13,14 @@ use crate::prelude::*;
 const UNIT: u64 = 512;
 
 /// Up to `max` operations of one pass.
-fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsForm, max: usize) -> Vec<Operation> {
+fn operations(
+    mix: Mix,
+    pattern: &Pattern,
+    base: u64,
+    length: u64,
+    form: GeneratorChoice,
+    max: usize,
+) -> Vec<Operation> {
     let mut draws = form.start();
     let sequence = Sequence::new(mix, pattern, base, length, 4, &Arc::default(), &mut draws);
     let mut sequence = sequence.unwrap_or_else(|error| panic!("{pattern:?}: {error}"));
@@ -42,7 +49,7 @@ fn a_pass_with_holes_ends_where_an_operation_does_not_fit() {
         let mix = Mix::Only {
             direction: Direction::Read,
         };
-        let form = DrawsForm::per_purpose(1, 1);
+        let form = GeneratorChoice::fio(1, 1);
         let all = operations(mix, &pattern, 0, length, form, 100);
         all.iter().map(|operation| operation.offset / UNIT).collect::<Vec<_>>()
     };
@@ -123,7 +130,7 @@ fn any_access_of_dialects() -> impl Strategy<Value = Access> {
         Just(Access::Sequential(Sequential {
             advance: Advance::Length { skip: 8192 },
             at_end: AtEnd::Finish,
-            positions: Positions::PerDirection,
+            positions: PositionSharing::PerDirection,
             ..Sequential::default()
         })),
         reduction
@@ -133,11 +140,11 @@ fn any_access_of_dialects() -> impl Strategy<Value = Access> {
     ]
 }
 
-fn any_form() -> impl Strategy<Value = DrawsForm> {
+fn any_form() -> impl Strategy<Value = GeneratorChoice> {
     prop_oneof![
-        any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
-        any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
-        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::per_purpose(seed, number)),
+        any::<u64>().prop_map(|seed| GeneratorChoice::Native { seed }),
+        any::<u32>().prop_map(|seed| GeneratorChoice::DiskSpd { seed }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| GeneratorChoice::fio(seed, number)),
     ]
 }
 
@@ -153,7 +160,7 @@ fn blocks_of_unused_directions_lengthen_the_random_map() {
             sizes: PerDirection::new(fixed(read), fixed(write), fixed(write)),
             ..Pattern::default()
         };
-        let form = DrawsForm::per_purpose(1, 1);
+        let form = GeneratorChoice::fio(1, 1);
         let only = Mix::Only {
             direction: Direction::Write,
         };
@@ -273,7 +280,7 @@ fn drawn_mixes_and_splits_have_their_shares() {
     for rule in [MixRule::Independent, MixRule::AfterPosition] {
         for write_percent in [1.0, 30.0, 75.0] {
             let mix = Mix::Drawn { write_percent, rule };
-            let form = DrawsForm::Native { seed: 17 };
+            let form = GeneratorChoice::Native { seed: 17 };
             let all = operations(mix, &pattern, 0, 1 << 30, form, 100_000);
             let writes = all.iter().filter(|operation| operation.direction == Direction::Write);
             check("writes", writes.count(), all.len(), write_percent / 100.0);

@@ -23,7 +23,7 @@ pub(crate) struct LatencySearch {
     failing: Option<u32>,
     stage: Stage,
     /// The operations of the current window.
-    seen: Histogram,
+    latencies: Histogram,
     seen_ns: Nanos,
     series: Vec<f64>,
     attained: bool,
@@ -50,7 +50,7 @@ impl LatencySearch {
             best: 0,
             failing: None,
             stage: Stage::Measuring,
-            seen: Histogram::new(),
+            latencies: Histogram::new(),
             seen_ns: Nanos(0),
             series: Vec::new(),
             attained: false,
@@ -70,7 +70,7 @@ impl LatencySearch {
         if self.stage == Stage::Done {
             return Action::Continue;
         }
-        self.seen.merge(&interval.latency_of_all());
+        self.latencies.merge(&interval.latency_of_all());
         self.seen_ns += interval.length_ns;
         let window_ns = self.rule.window_ns;
         let has_few = self.has_few_operations();
@@ -80,7 +80,7 @@ impl LatencySearch {
         self.had_few_operations |= has_few;
         let is_met = self.share_within_target() >= self.rule.percentile;
         self.series.push(f64::from(self.depth));
-        self.seen.clear();
+        self.latencies.clear();
         self.seen_ns = Nanos(0);
         if self.stage == Stage::Confirming {
             return self.on_confirmation(is_met);
@@ -132,13 +132,13 @@ impl LatencySearch {
     /// Whether fewer than ten operations of the window may lie beyond the percentile. A percentile
     /// of 100 % can be decided with any number of operations.
     fn has_few_operations(&self) -> bool {
-        self.rule.percentile < 100.0 && support(self.rule.percentile / 100.0, self.seen.n()) == Support::None
+        self.rule.percentile < 100.0 && support(self.rule.percentile / 100.0, self.latencies.n()) == Support::None
     }
 
     fn share_within_target(&self) -> f64 {
-        match self.seen.n() {
+        match self.latencies.n() {
             0 => 0.0,
-            n => 100.0 * self.seen.count_up_to(self.rule.target_ns.0) as f64 / n as f64,
+            n => 100.0 * self.latencies.count_up_to(self.rule.target_ns.0) as f64 / n as f64,
         }
     }
 

@@ -14,7 +14,7 @@ use model::results::{Results, StepResults};
 
 use super::barrier::{FleetPeers, Gate};
 use super::comm::{Comm, Incoming};
-use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
+use super::message::{ExecuteRequest, Introduction, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
 use super::{
     HEARTBEAT_INTERVAL, Journal, JournalEntry, LocalHost, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval,
     thread_error,
@@ -64,7 +64,11 @@ pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) 
                 }
                 ToAgent::Leave => return Ok(()),
                 // Late messages of a finished run.
-                ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::Continue | ToAgent::Arrived | ToAgent::Alive => {}
+                ToAgent::Stop
+                | ToAgent::Begin { .. }
+                | ToAgent::Continue
+                | ToAgent::ResultsReceived
+                | ToAgent::Alive => {}
             },
         }
     }
@@ -90,7 +94,7 @@ struct Shared {
     /// Requests partial results of the run.
     snapshot_requested: AtomicBool,
     /// The run has ended.
-    over: AtomicBool,
+    has_ended: AtomicBool,
     /// The coordinator has received the results.
     results_confirmed: AtomicBool,
     gate: Gate,
@@ -102,13 +106,13 @@ fn execute_order(
     comm: &dyn Comm,
     local: &LocalHost<'_>,
     journal: &dyn Journal,
-    order: Order,
+    request: ExecuteRequest,
     shared_files: &mut Option<SharedFiles>,
 ) -> Result<(), String> {
     let shared = Shared {
         stop: AtomicBool::new(false),
         snapshot_requested: AtomicBool::new(false),
-        over: AtomicBool::new(false),
+        has_ended: AtomicBool::new(false),
         results_confirmed: AtomicBool::new(false),
         gate: Gate::default(),
         cleanups: Mutex::default(),
@@ -120,8 +124,8 @@ fn execute_order(
             .name("listen".into())
             .spawn_scoped(scope, listening);
         let listener = listener.map_err(thread_error)?;
-        run_share(comm, local, journal, &order, &shared, &begin_rx, shared_files);
-        shared.over.store(true, Ordering::Release);
+        run_share(comm, local, journal, &request, &shared, &begin_rx, shared_files);
+        shared.has_ended.store(true, Ordering::Release);
         listener
             .join()
             .unwrap_or_else(|_| Err("the listener thread has failed".into()))
@@ -131,7 +135,7 @@ fn execute_order(
     let mut last_message = Instant::now();
     while last_message.elapsed() < CONFIRM_TIMEOUT {
         if shared.results_confirmed.load(Ordering::Acquire) {
-            journal.remove(order.run.as_str(), order.rank.number);
+            journal.remove(request.run.as_str(), request.rank.number);
             return Ok(());
         }
         let incoming = comm.receive(POLL_INTERVAL);
@@ -140,7 +144,7 @@ fn execute_order(
         }
         match incoming {
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
-                ToAgent::Arrived => shared.results_confirmed.store(true, Ordering::Release),
+                ToAgent::ResultsReceived => shared.results_confirmed.store(true, Ordering::Release),
                 ToAgent::Clock { number } => send_clock(comm, number, &local.clock),
                 ToAgent::Leave => {
                     return Err("the coordinator disconnected before it had all results".into());
@@ -161,9 +165,9 @@ fn listen(
     shared: &Shared,
     begin_tx: Sender<StartSignal>,
 ) -> Result<(), String> {
-    let begun = Instant::now();
-    let (mut last_heartbeat, mut last_snapshot, mut last_message) = (begun, begun, begun);
-    while !shared.over.load(Ordering::Acquire) {
+    let start = Instant::now();
+    let (mut last_heartbeat, mut last_snapshot, mut last_message) = (start, start, start);
+    while !shared.has_ended.load(Ordering::Acquire) {
         if local.interrupt.load(Ordering::Relaxed) {
             shared.stop.store(true, Ordering::Release);
         }
@@ -171,7 +175,7 @@ fn listen(
             comm.send(0, &pack(&ToCoordinator::Alive));
             last_heartbeat = Instant::now();
         }
-        if last_snapshot.elapsed() >= partial_results_interval(begun.elapsed()) {
+        if last_snapshot.elapsed() >= partial_results_interval(start.elapsed()) {
             shared.snapshot_requested.store(true, Ordering::Release);
             last_snapshot = Instant::now();
         }
@@ -183,7 +187,7 @@ fn listen(
             None if last_message.elapsed() > SILENCE_TIMEOUT => {
                 // Without a coordinator, no process reads the results or ends the run.
                 shared.stop.store(true, Ordering::Release);
-                comm.give_up(0);
+                comm.mark_lost(0);
                 let silence = SILENCE_TIMEOUT.as_secs();
                 return Err(format!("the coordinator sent nothing for {silence} s"));
             }
@@ -207,7 +211,7 @@ fn listen(
                 })),
                 Ok(ToAgent::Continue) => shared.gate.open(),
                 Ok(ToAgent::Stop | ToAgent::Leave) => shared.stop.store(true, Ordering::Release),
-                Ok(ToAgent::Arrived) => {
+                Ok(ToAgent::ResultsReceived) => {
                     // The next message is for the main loop.
                     shared.results_confirmed.store(true, Ordering::Release);
                     return Ok(());
@@ -228,23 +232,23 @@ fn run_share(
     comm: &dyn Comm,
     local: &LocalHost<'_>,
     journal: &dyn Journal,
-    order: &Order,
+    request: &ExecuteRequest,
     shared: &Shared,
     begin_rx: &Receiver<StartSignal>,
     shared_files: &mut Option<SharedFiles>,
 ) {
     let send = |message: &ToCoordinator| comm.send(0, &pack(message));
-    if order.share.is_idle() {
+    if request.share.is_idle() {
         return send(&ToCoordinator::Done {
-            results: Box::new(nothing_measured(order.share.plan.clone(), &local.clock)),
+            results: Box::new(nothing_measured(request.share.plan.clone(), &local.clock)),
             at_ns: local.clock.now().0,
         });
     }
-    let permissions = order.permissions(&local.permissions);
+    let permissions = request.permissions(&local.permissions);
     let cancelled_jobs = Mutex::new(Vec::new());
-    let journal = Mutex::new(JournalWriter::new(order, &local.clock, journal));
+    let journal = Mutex::new(JournalWriter::new(request, &local.clock, journal));
     let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
-    let others = FleetPeers {
+    let peers = FleetPeers {
         gate: &shared.gate,
         stop: &shared.stop,
         cleanups: &shared.cleanups,
@@ -258,15 +262,15 @@ fn run_share(
         finished: None,
         snapshots: Some(&shared.snapshot_requested),
         cancelled: Some(&cancelled_jobs),
-        others: Some(&others),
+        others: Some(&peers),
     });
-    let plan = order.share.plan.clone();
+    let plan = request.share.plan.clone();
     let outcome = execute_with_shared_files(shared_files, plan, context, &mut |event| match event {
         Event::Ready { step, .. } => {
             send(&ToCoordinator::Ready { step });
             if let Some(begin) = await_begin(begin_rx, step, shared, &local.clock) {
                 journal().record_agreed(step, Nanos(begin.at_ns));
-                let cancelled = order.to_own_jobs(step, &begin.cancelled_jobs);
+                let cancelled = request.to_own_jobs(step, &begin.cancelled_jobs);
                 cancelled_jobs
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -359,20 +363,20 @@ pub(super) struct JournalWriter<'a> {
 }
 
 impl<'a> JournalWriter<'a> {
-    pub(super) fn new(order: &Order, clock: &Clock, journal: &'a dyn Journal) -> JournalWriter<'a> {
-        let mut results = nothing_measured(order.share.plan.clone(), clock);
+    pub(super) fn new(request: &ExecuteRequest, clock: &Clock, journal: &'a dyn Journal) -> JournalWriter<'a> {
+        let mut results = nothing_measured(request.share.plan.clone(), clock);
         // Until the final results are written, the entry counts as an interrupted run.
         results.interrupted = true;
         JournalWriter {
             journal,
             entry: JournalEntry {
-                run: order.run.as_str().to_owned(),
-                rank: order.rank.clone(),
-                common: order.common.clone(),
-                jobs: order.share.jobs.clone(),
+                run: request.run.as_str().to_owned(),
+                rank: request.rank.clone(),
+                common: request.common.clone(),
+                jobs: request.share.jobs.clone(),
                 starts_ns: Vec::new(),
-                clock_ahead_ns: order.clock_ahead_ns,
-                round_trip_ns: order.round_trip_ns,
+                clock_ahead_ns: request.clock_ahead_ns,
+                round_trip_ns: request.round_trip_ns,
                 results,
             },
             agreed: Vec::new(),

@@ -132,7 +132,7 @@ impl Peers for FleetPeers<'_> {
         cleanups.push(cleanup);
     }
 
-    fn began(&self, step: u32, at: Nanos) {
+    fn report_start(&self, step: u32, at: Nanos) {
         (self.on_begin)(step, at);
     }
 }

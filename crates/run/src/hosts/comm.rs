@@ -7,7 +7,7 @@ use std::time::Duration;
 pub enum Incoming {
     /// A complete message.
     Message {
-        /// Rank of the sender.
+        /// Process number of the sender.
         from: u32,
         /// Bytes of the message.
         bytes: Vec<u8>,
@@ -15,7 +15,7 @@ pub enum Incoming {
     /// The connection to a process is lost.
     Lost {
         /// The lost process.
-        from: u32,
+        process: u32,
         /// Why, in a sentence.
         why: String,
     },
@@ -26,14 +26,14 @@ pub(super) const MAX_QUEUED: usize = 4096;
 
 /// The reason when a process is lost because too many messages wait for it.
 pub(super) fn queue_full_reason() -> String {
-    format!("it stopped reading: {MAX_QUEUED} messages are queued for it")
+    format!("the host stopped receiving messages: {MAX_QUEUED} are waiting")
 }
 
 /// Sends and receives messages between the coordinator (process 0) and the others. Messages from
 /// one sender to one receiver arrive complete and in order.
 pub trait Comm: Send + Sync {
     /// The number of this process.
-    fn rank(&self) -> u32;
+    fn process(&self) -> u32;
 
     /// How many processes take part.
     fn size(&self) -> u32;
@@ -58,7 +58,7 @@ pub trait Comm: Send + Sync {
     }
 
     /// Marks a process as lost, so that [`Comm::close`] does not wait for it.
-    fn give_up(&self, process: u32);
+    fn mark_lost(&self, process: u32);
 
     /// Sends all queued messages and closes the connections, or gives up after a timeout.
     fn close(&self);

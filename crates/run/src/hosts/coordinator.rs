@@ -16,9 +16,9 @@ use model::results::Results;
 use self::fleet_run::FleetRun;
 use super::agent::CONFIRM_TIMEOUT;
 use super::comm::{Comm, Incoming};
-use super::message::{Introduction, Order, PROTOCOL, RunId, ToAgent, ToCoordinator, pack, unpack};
+use super::message::{ExecuteRequest, Introduction, PROTOCOL, RunId, ToAgent, ToCoordinator, pack, unpack};
 use super::order::{RenumberedComm, sort_by_number};
-use super::{HostFault, Journal, LocalHost, POLL_INTERVAL};
+use super::{HostError, Journal, LocalHost, POLL_INTERVAL};
 use crate::context::RunContext;
 use crate::error::RunError;
 use crate::pipeline::check;
@@ -38,9 +38,9 @@ const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
 struct Peer {
     introduction: Option<Introduction>,
     /// How far its clock is ahead of the coordinator's.
-    ahead_ns: i64,
+    clock_offset_ns: i64,
     round_trip: Nanos,
-    lost: Option<String>,
+    lost_reason: Option<String>,
 }
 
 /// Executes plans on all ranks of a fleet.
@@ -49,7 +49,8 @@ pub struct Coordinator {
     /// This process is rank 0 and executes a share itself.
     has_own_rank: bool,
     host: Host,
-    widened_from: Option<u32>,
+    /// Number of CPUs that the launcher allowed, if the affinity was widened.
+    launcher_cpu_count: Option<u32>,
     /// Indexed by process number; the first is this process.
     peers: Vec<Peer>,
     runs: u32,
@@ -79,64 +80,67 @@ impl Coordinator {
         has_own_rank: bool,
         local: &LocalHost<'_>,
         names: &[String],
-    ) -> Result<Coordinator, Vec<HostFault>> {
+    ) -> Result<Coordinator, Vec<HostError>> {
         let mut coordinator = Coordinator {
             peers: vec![Peer::default(); comm.size() as usize],
             comm: RenumberedComm::new(comm),
             has_own_rank,
             host: local.host.clone(),
-            widened_from: local.widened_from,
+            launcher_cpu_count: local.widened_from,
             runs: 0,
             continues_on_loss: false,
             relative_to_each_process: false,
             allows_idle_ranks: false,
             shared_files: None,
         };
-        let missing = |coordinator: &Coordinator| {
-            let others = coordinator.peers.iter().skip(1);
-            others
-                .filter(|peer| peer.introduction.is_none() && peer.lost.is_none())
+        let count_missing = |coordinator: &Coordinator| {
+            let agents = coordinator.peers.iter().skip(1);
+            agents
+                .filter(|peer| peer.introduction.is_none() && peer.lost_reason.is_none())
                 .count()
         };
-        let begun = Instant::now();
-        while missing(&coordinator) > 0 && begun.elapsed() < JOIN_TIMEOUT && !local.interrupt.load(Ordering::Relaxed) {
+        let start = Instant::now();
+        while count_missing(&coordinator) > 0
+            && start.elapsed() < JOIN_TIMEOUT
+            && !local.interrupt.load(Ordering::Relaxed)
+        {
             match coordinator.comm.receive(POLL_INTERVAL) {
                 Some(Incoming::Message { from, bytes }) => {
                     if let Ok(ToCoordinator::Hello(introduction)) = unpack(&bytes) {
                         coordinator.peers[from as usize].introduction = Some(*introduction);
                     }
                 }
-                Some(Incoming::Lost { from, why }) => coordinator.peers[from as usize].lost = Some(why),
+                Some(Incoming::Lost { process, why }) => coordinator.peers[process as usize].lost_reason = Some(why),
                 None => {}
             }
         }
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         coordinator.sort_by_announced_number().map_err(|fault| vec![fault])?;
-        for (number, peer) in coordinator.peers.iter().enumerate().skip(1) {
-            let why = match (&peer.introduction, &peer.lost) {
+        for (process, peer) in coordinator.peers.iter().enumerate().skip(1) {
+            let why = match (&peer.introduction, &peer.lost_reason) {
                 (_, Some(why)) => Some(why.clone()),
                 (None, _) => Some(format!("the host did not join within {} s", JOIN_TIMEOUT.as_secs())),
-                (Some(it), None) => version_mismatch(it),
+                (Some(introduction), None) => version_mismatch(introduction),
             };
-            let named = names.get(number - 1).cloned();
+            let expected_name = names.get(process - 1).cloned();
             let host = peer
                 .introduction
                 .as_ref()
                 .map(|introduction| introduction.host.name.clone())
-                .or(named);
-            faults.extend(why.map(|why| HostFault {
-                host: host.unwrap_or_else(|| format!("rank {number}")),
+                .or(expected_name);
+            errors.extend(why.map(|why| HostError {
+                host: host.unwrap_or_else(|| format!("process {process}")),
                 why,
             }));
         }
-        match faults.is_empty() {
+        match errors.is_empty() {
             true => Ok(coordinator),
-            false => Err(faults),
+            false => Err(errors),
         }
     }
 
     /// Sorts the processes by their announced numbers instead of the order in which they joined.
-    fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
+    fn sort_by_announced_number(&mut self) -> Result<(), HostError> {
         let announced = |peer: &Peer| peer.introduction.as_ref()?.announced;
         let announced: Vec<Option<u32>> = self.peers.iter().map(announced).collect();
         match sort_by_number(&announced) {
@@ -147,12 +151,14 @@ impl Coordinator {
                 self.comm.reorder(order);
                 Ok(())
             }
-            Err(twice) => {
-                let places = (0..announced.len()).filter(|place| announced[*place] == Some(twice));
-                let places: Vec<String> = places.map(|place| self.host_name(place as u32)).collect();
-                Err(HostFault {
-                    host: places.join(" and "),
-                    why: format!("each announces number {twice}: set FATHOM_RANK to a different number on each"),
+            Err(duplicate) => {
+                let processes = (0..announced.len()).filter(|process| announced[*process] == Some(duplicate));
+                let hosts: Vec<String> = processes.map(|process| self.host_name(process as u32)).collect();
+                Err(HostError {
+                    host: hosts.join(" and "),
+                    why: format!(
+                        "these hosts announce the same number {duplicate}: set FATHOM_RANK to a different number on each"
+                    ),
                 })
             }
         }
@@ -193,7 +199,7 @@ impl Coordinator {
     }
 
     /// Number of processes that execute a share.
-    pub fn ranks(&self) -> u32 {
+    pub fn rank_count(&self) -> u32 {
         self.peers.len() as u32 - self.first_process()
     }
 
@@ -210,14 +216,14 @@ impl Coordinator {
     fn rank(&self, number: u32) -> Rank {
         Rank {
             number,
-            rank_count: self.ranks(),
+            rank_count: self.rank_count(),
             host: self.host_name(number + self.first_process()),
         }
     }
 
     fn host_facts(&self, process: u32) -> &Host {
         match &self.peers[process as usize].introduction {
-            Some(it) => &it.host,
+            Some(introduction) => &introduction.host,
             None => &self.host,
         }
     }
@@ -226,7 +232,7 @@ impl Coordinator {
         self.host_facts(process).name.clone()
     }
 
-    fn name(&self, rank: u32) -> String {
+    fn rank_label(&self, rank: u32) -> String {
         format!("{} (rank {rank})", self.host_name(rank + self.first_process()))
     }
 
@@ -241,7 +247,7 @@ impl Coordinator {
     fn shares(&self, plan: &Plan) -> Result<Vec<Share>, RunError> {
         let folder = std::env::current_dir().ok().filter(|_| !self.relative_to_each_process);
         let folder = folder.as_deref().and_then(std::path::Path::to_str);
-        let hosts: Vec<String> = (0..self.ranks())
+        let hosts: Vec<String> = (0..self.rank_count())
             .map(|rank| self.host_name(rank + self.first_process()))
             .collect();
         let share = |number: u32| {
@@ -253,18 +259,18 @@ impl Coordinator {
                 Ok(share)
             });
             let share = share.map_err(|why| {
-                RunError::Hosts(vec![HostFault {
-                    host: self.name(number),
+                RunError::Hosts(vec![HostError {
+                    host: self.rank_label(number),
                     why,
                 }])
             });
             let cpus = match &self.peers[(number + self.first_process()) as usize].introduction {
-                Some(it) => it.cpus.clone(),
+                Some(introduction) => introduction.cpus.clone(),
                 None => engine::sys::thread::usable_cpus(),
             };
-            share.map(|share| share.with_turns_among(&cpus))
+            share.map(|share| share.with_round_robin_cpus(&cpus))
         };
-        (0..self.ranks()).map(share).collect()
+        (0..self.rank_count()).map(share).collect()
     }
 
     /// Executes a plan on all ranks.
@@ -280,11 +286,11 @@ impl Coordinator {
     ) -> Result<Results, RunError> {
         check(&plan)?;
         self.runs += 1;
-        let lost: Vec<HostFault> = (0..self.ranks())
+        let lost: Vec<HostError> = (0..self.rank_count())
             .filter_map(|rank| {
-                let why = self.peers[(rank + self.first_process()) as usize].lost.clone()?;
-                let host = self.name(rank);
-                Some(HostFault { host, why })
+                let why = self.peers[(rank + self.first_process()) as usize].lost_reason.clone()?;
+                let host = self.rank_label(rank);
+                Some(HostError { host, why })
             })
             .collect();
         if !lost.is_empty() {
@@ -293,7 +299,7 @@ impl Coordinator {
         let shares = self.shares(&plan)?;
         self.measure_clock_offsets(&context, CLOCK_PROBES);
         let run = RunId::new(unix_now_ns() / 1_000_000, std::process::id(), self.runs);
-        let order = |number: u32| Order {
+        let execute_request = |number: u32| ExecuteRequest {
             run: run.clone(),
             rank: self.rank(number),
             common: plan.clone(),
@@ -301,17 +307,17 @@ impl Coordinator {
             destroy: context.permissions.destroy.clone(),
             overwrite: context.permissions.overwrite.clone(),
             shares_files: self.shared_files.is_some(),
-            clock_ahead_ns: self.peers[(number + self.first_process()) as usize].ahead_ns,
+            clock_ahead_ns: self.peers[(number + self.first_process()) as usize].clock_offset_ns,
             round_trip_ns: self.peers[(number + self.first_process()) as usize].round_trip,
         };
-        for rank in u32::from(self.has_own_rank)..self.ranks() {
-            self.send(rank, &ToAgent::Execute(Box::new(order(rank))));
+        for rank in u32::from(self.has_own_rank)..self.rank_count() {
+            self.send(rank, &ToAgent::Execute(Box::new(execute_request(rank))));
         }
-        let own_order = self.has_own_rank.then(|| order(0));
+        let own_request = self.has_own_rank.then(|| execute_request(0));
         let mut shared_files = self.shared_files.take();
         let fleet_run = FleetRun::new(self, &shares, context);
-        let own_rank = match &own_order {
-            Some(order) => fleet_run.run_own_share(order, journal, &mut shared_files, watcher),
+        let own_rank = match &own_request {
+            Some(request) => fleet_run.run_own_share(request, journal, &mut shared_files, watcher),
             None => {
                 fleet_run.with_listener(|| fleet_run.run_without_share(watcher))?;
                 None
@@ -321,14 +327,15 @@ impl Coordinator {
         let state = fleet_run.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (rank, rank_state) in state.ranks.iter().enumerate() {
             if rank_state.end.is_some() && !(self.has_own_rank && rank == 0) {
-                self.send(rank as u32, &ToAgent::Arrived);
+                self.send(rank as u32, &ToAgent::ResultsReceived);
             }
             let process = rank + self.first_process() as usize;
-            if self.peers[process].lost.is_none() {
-                self.peers[process].lost.clone_from(&rank_state.lost);
+            if self.peers[process].lost_reason.is_none() {
+                self.peers[process].lost_reason.clone_from(&rank_state.lost);
             }
         }
-        // An agent answers only after its cleanup; then the next test finds renewed marks.
+        // Agents reply to clock probes only after their cleanup. Wait for that, so that the next
+        // test finds renewed marks.
         self.measure_clock_offsets(&context, 1);
         self.shared_files = shared_files;
         if self.has_own_rank {
@@ -365,11 +372,11 @@ impl Coordinator {
             for number in 0..probes {
                 let sent = clock.now();
                 self.comm.send(process, &pack(&ToAgent::Clock { number }));
-                while !is_overdue(first_answer) && self.peers[process as usize].lost.is_none() {
+                while !is_overdue(first_answer) && self.peers[process as usize].lost_reason.is_none() {
                     let (from, bytes) = match self.comm.receive(Duration::from_millis(5)) {
                         Some(Incoming::Message { from, bytes }) => (from, bytes),
-                        Some(Incoming::Lost { from, why }) => {
-                            self.peers[from as usize].lost.get_or_insert(why);
+                        Some(Incoming::Lost { process: lost, why }) => {
+                            self.peers[lost as usize].lost_reason.get_or_insert(why);
                             continue;
                         }
                         None => continue,
@@ -389,7 +396,7 @@ impl Coordinator {
                             break;
                         }
                         Ok(ToCoordinator::Failed { why }) => {
-                            self.peers[from as usize].lost.get_or_insert(why);
+                            self.peers[from as usize].lost_reason.get_or_insert(why);
                         }
                         _ => {}
                     }
@@ -397,9 +404,9 @@ impl Coordinator {
             }
             let peer = &mut self.peers[process as usize];
             match best {
-                Some((round_trip, ahead)) => (peer.round_trip, peer.ahead_ns) = (round_trip, ahead),
+                Some((round_trip, offset)) => (peer.round_trip, peer.clock_offset_ns) = (round_trip, offset),
                 None => {
-                    peer.lost
+                    peer.lost_reason
                         .get_or_insert_with(|| "the host does not respond to clock requests".into());
                 }
             }

@@ -61,7 +61,7 @@ fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Reads messages.
+/// Reads messages from a connection and checks their tags.
 pub(super) struct MessageReader {
     source: BufReader<Box<dyn Read + Send>>,
     seal: Option<Seal>,
@@ -125,7 +125,7 @@ impl MessageReader {
     }
 }
 
-/// Writes messages.
+/// Writes messages with their tags to a connection.
 pub(super) struct MessageWriter {
     sink: BufWriter<Box<dyn Write + Send>>,
     seal: Option<Seal>,

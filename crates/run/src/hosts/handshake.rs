@@ -111,8 +111,8 @@ const NO_FREE_SEAT: u8 = 3;
 pub fn connect_session(stream: &mut (impl Read + Write), role: Role, token: &str) -> Result<Session, HandshakeError> {
     let own_greeting = greet(stream)?;
     read_greeting(stream)?;
-    let others: [u8; NONCE_BYTES] = read(stream)?;
-    let nonces = Nonces::new(role, own_greeting, others);
+    let peer_nonce: [u8; NONCE_BYTES] = read(stream)?;
+    let nonces = Nonces::new(role, own_greeting, peer_nonce);
     stream.write_all(&nonces.proof(token, role).finalize().into_bytes())?;
     stream.flush()?;
     let [verdict] = read(stream)?;
@@ -145,8 +145,8 @@ pub fn accept_session(
         HandshakeError::Silent => HandshakeError::Slow,
         other => other,
     })?;
-    let others: [u8; NONCE_BYTES] = read(stream)?;
-    let nonces = Nonces::new(role, own_greeting, others);
+    let peer_nonce: [u8; NONCE_BYTES] = read(stream)?;
+    let nonces = Nonces::new(role, own_greeting, peer_nonce);
     let proof: [u8; PROOF_BYTES] = read(stream)?;
     let expected = nonces.proof(token, role.other());
     if expected.verify_slice(&proof).is_err() {

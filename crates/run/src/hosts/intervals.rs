@@ -166,7 +166,7 @@ mod tests {
         std::iter::empty()
     }
 
-    fn summarize(found: &[Interval]) -> Vec<(u64, u64, u64)> {
+    fn summarize(intervals: &[Interval]) -> Vec<(u64, u64, u64)> {
         let summary = |interval: &Interval| {
             let latency = interval.latency.read.as_ref().map_or(0, Histogram::n);
             (
@@ -175,7 +175,7 @@ mod tests {
                 latency,
             )
         };
-        found.iter().map(summary).collect()
+        intervals.iter().map(summary).collect()
     }
 
     #[test]
@@ -188,9 +188,9 @@ mod tests {
                 []
             );
         }
-        let found = waiting.add(999, 0, 0, second(0, 1000), &ranks, none());
-        assert_eq!(summarize(&found), [(0, 500_500, 500_500)]);
-        assert_eq!(found[0].depth, 2000);
+        let intervals = waiting.add(999, 0, 0, second(0, 1000), &ranks, none());
+        assert_eq!(summarize(&intervals), [(0, 500_500, 500_500)]);
+        assert_eq!(intervals[0].depth, 2000);
         assert!(waiting.waiting.is_empty());
     }
 

@@ -79,8 +79,8 @@ pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Laun
     }
     let is_set = |name: &str| variable(name).is_some();
     // Launchers can be nested; one that has started several processes has priority.
-    let known = known_launcher(&variable, |size| size > 1).or_else(|| known_launcher(&variable, |size| size == 1));
-    let (launcher, size, order, install) = known.or_else(|| other_launcher(&variable))?;
+    let launcher = known_launcher(&variable, |size| size > 1).or_else(|| known_launcher(&variable, |size| size == 1));
+    let (launcher, size, order, install) = launcher.or_else(|| other_launcher(&variable))?;
     let libraries = match variable("FATHOM_MPI_LIBRARY").filter(|name| !name.is_empty()) {
         Some(name) => vec![name],
         None => order.concat().into_iter().map(str::to_owned).collect(),
@@ -156,10 +156,11 @@ mod tests {
     #[test]
     fn each_launcher_has_its_libraries() {
         let check = |set: &[(&str, &str)], expected: Option<(u32, &str)>| {
-            let found = detect_with(set);
-            let found = found.map(|launch| (launch.size, launch.libraries.first().cloned().unwrap_or_default()));
+            let launch = detect_with(set);
+            let size_and_library =
+                launch.map(|launch| (launch.size, launch.libraries.first().cloned().unwrap_or_default()));
             assert_eq!(
-                found,
+                size_and_library,
                 expected.map(|(size, library)| (Some(size), library.to_owned())),
                 "{set:?}"
             );
@@ -185,8 +186,8 @@ mod tests {
     #[test]
     fn other_launchers_are_detected() {
         let check = |set: &[(&str, &str)], expected: Option<(&str, Option<u32>)>| {
-            let found = detect_with(set).map(|launch| (launch.by, launch.size));
-            assert_eq!(found, expected, "{set:?}");
+            let launcher_and_size = detect_with(set).map(|launch| (launch.by, launch.size));
+            assert_eq!(launcher_and_size, expected, "{set:?}");
         };
         check(&[("PMIX_RANK", "0")], Some(("a launcher that speaks PMIx", None)));
         check(
@@ -226,8 +227,8 @@ mod tests {
 
     fn detect_with(set: &[(&str, &str)]) -> Option<Launch> {
         detect_launcher(|name| {
-            let found = set.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
+            let pair = set.iter().find(|(variable, _)| *variable == name);
+            pair.map(|(_, value)| (*value).to_owned())
         })
     }
 }

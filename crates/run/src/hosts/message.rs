@@ -39,7 +39,7 @@ pub(super) enum ToAgent {
     /// Request for the agent's time, to be sent immediately.
     Clock { number: u32 },
     /// Execute this order.
-    Execute(Box<Order>),
+    Execute(Box<ExecuteRequest>),
     /// Continue preparing targets; see [`Arrival`].
     Continue,
     /// The step may begin at this time of the rank's own clock.
@@ -52,10 +52,10 @@ pub(super) enum ToAgent {
     /// Stop, and send the results.
     Stop,
     /// The results have arrived, so the journal entry can be removed.
-    Arrived,
-    /// Disconnect.
+    ResultsReceived,
+    /// The agent is to disconnect.
     Leave,
-    /// Heartbeat.
+    /// Heartbeat: the sender is alive.
     Alive,
 }
 
@@ -95,7 +95,7 @@ impl TryFrom<String> for RunId {
 
 /// A rank's share of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct ExecuteRequest {
     /// Identifies the run in journals.
     pub(super) run: RunId,
     pub(super) rank: Rank,
@@ -115,14 +115,14 @@ pub(super) struct Order {
     pub(super) round_trip_ns: Nanos,
 }
 
-impl Order {
+impl ExecuteRequest {
     /// Converts job numbers of the fleet's plan to `(step, job)` of our share.
     pub(super) fn to_own_jobs(&self, step: u32, numbers: &[u32]) -> Vec<(usize, usize)> {
         let ours = self.share.jobs.get(step as usize).map_or(&[][..], Vec::as_slice);
-        let found = numbers
+        let own_jobs = numbers
             .iter()
             .filter_map(|number| ours.iter().position(|our_number| our_number == number));
-        found.map(|job| (step as usize, job)).collect()
+        own_jobs.map(|job| (step as usize, job)).collect()
     }
 
     /// Permissions granted by the user. Each host decides for itself whether programs may run.
@@ -156,7 +156,7 @@ pub(super) enum ToCoordinator {
         #[serde(with = "json")]
         results: Box<StepResults>,
     },
-    /// Final results.
+    /// The final results of the rank.
     Done {
         #[serde(with = "json")]
         results: Box<Results>,
@@ -164,7 +164,7 @@ pub(super) enum ToCoordinator {
     },
     /// Nothing could be measured.
     Failed { why: String },
-    /// Heartbeat.
+    /// Heartbeat: the sender is alive.
     Alive,
 }
 

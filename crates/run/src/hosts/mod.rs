@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::targets::guard::Permissions;
 
-pub use crate::error::HostFault;
+pub use crate::error::HostError;
 pub use agent::run_agent;
 pub use comm::{Comm, Incoming};
 pub use coordinator::Coordinator;
@@ -44,7 +44,7 @@ pub use streams::{Duplex, PROCESS_ENDED, StreamComm};
 /// Joins the processes of a launcher through its MPI library.
 ///
 /// # Errors
-/// Why that is not possible.
+/// Why the MPI library cannot be used.
 #[cfg(target_os = "linux")]
 pub fn mpi(launch: &Launch) -> Result<Box<dyn Comm>, String> {
     if launch.libraries.is_empty() {

@@ -33,7 +33,7 @@ pub struct MpiComm {
     outgoing: Mutex<Sender<Outgoing>>,
     incoming: Mutex<Receiver<Incoming>>,
     low_latency: Arc<AtomicBool>,
-    over: Arc<AtomicBool>,
+    has_ended: Arc<AtomicBool>,
     pump: Mutex<Option<JoinHandle<()>>>,
     grace: Option<Duration>,
 }
@@ -49,8 +49,8 @@ impl MpiComm {
         let (outgoing, to_send) = channel();
         let (incoming_tx, incoming) = channel();
         let (ready, started) = channel();
-        let (low_latency, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (pump_low_latency, pump_over) = (Arc::clone(&low_latency), Arc::clone(&over));
+        let (low_latency, has_ended) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (pump_low_latency, pump_has_ended) = (Arc::clone(&low_latency), Arc::clone(&has_ended));
         let run = move || {
             let started = open_first(&launch.libraries).and_then(LoadedMpi::start);
             let mpi = match started.and_then(|mpi| check_launcher(mpi, &launch)) {
@@ -70,7 +70,7 @@ impl MpiComm {
                 others: if rank == 0 { 1..size } else { 0..1 },
                 incoming_tx,
             }
-            .run(&to_send, &pump_low_latency, &pump_over);
+            .run(&to_send, &pump_low_latency, &pump_has_ended);
         };
         let pump = thread::Builder::new()
             .name("mpi".into())
@@ -86,7 +86,7 @@ impl MpiComm {
             outgoing: Mutex::new(outgoing),
             incoming: Mutex::new(incoming),
             low_latency,
-            over,
+            has_ended,
             pump: Mutex::new(Some(pump)),
             grace,
         })
@@ -97,7 +97,7 @@ fn open_first(libraries: &[String]) -> Result<LoadedMpi, String> {
     let mut reasons = Vec::new();
     for name in libraries {
         match Mpi::open(name) {
-            Ok(found) => return Ok(found),
+            Ok(library) => return Ok(library),
             Err(why) => reasons.push(if why.contains(name) {
                 why
             } else {
@@ -118,7 +118,7 @@ fn check_launcher(mpi: Mpi, launch: &Launch) -> Result<Mpi, String> {
 }
 
 impl Comm for MpiComm {
-    fn rank(&self) -> u32 {
+    fn process(&self) -> u32 {
         self.rank
     }
 
@@ -148,17 +148,17 @@ impl Comm for MpiComm {
         self.grace
     }
 
-    fn give_up(&self, process: u32) {
+    fn mark_lost(&self, process: u32) {
         let outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = outgoing.send(Outgoing::GiveUp(process));
     }
 
     fn close(&self) {
-        self.over.store(true, Ordering::Release);
+        self.has_ended.store(true, Ordering::Release);
         let pump = self.pump.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let begun = Instant::now();
+        let start = Instant::now();
         if let Some(pump) = pump {
-            while !pump.is_finished() && begun.elapsed() < CLOSE_TIMEOUT * 2 {
+            while !pump.is_finished() && start.elapsed() < CLOSE_TIMEOUT * 2 {
                 thread::sleep(Duration::from_millis(1));
             }
         }
@@ -191,7 +191,7 @@ struct Pump {
 }
 
 impl Pump {
-    fn run(mut self, to_send: &Receiver<Outgoing>, low_latency: &AtomicBool, over: &AtomicBool) {
+    fn run(mut self, to_send: &Receiver<Outgoing>, low_latency: &AtomicBool, has_ended: &AtomicBool) {
         let (mut last_progress, mut pause, mut closing) = (Instant::now(), Duration::from_micros(50), None);
         loop {
             let mut progressed = false;
@@ -209,7 +209,7 @@ impl Pump {
             for number in self.others.clone() {
                 progressed |= self.advance_transfers(number);
             }
-            if over.load(Ordering::Acquire) {
+            if has_ended.load(Ordering::Acquire) {
                 let since = *closing.get_or_insert_with(Instant::now);
                 let idle = self.peers.iter().all(|peer| peer.lost || peer.sending.is_empty());
                 if idle && !progressed || since.elapsed() > CLOSE_TIMEOUT {
@@ -235,7 +235,7 @@ impl Pump {
         let peer = &mut self.peers[number as usize];
         if !peer.lost {
             peer.lost = true;
-            let _ = self.incoming_tx.send(Incoming::Lost { from: number, why });
+            let _ = self.incoming_tx.send(Incoming::Lost { process: number, why });
         }
     }
 

@@ -23,14 +23,14 @@ impl RenumberedComm {
     }
 
     fn new_number(&self, original: u32) -> u32 {
-        let found = self.originals.iter().position(|number| *number == original);
-        found.map_or(original, |number| number as u32)
+        let position = self.originals.iter().position(|number| *number == original);
+        position.map_or(original, |number| number as u32)
     }
 }
 
 impl Comm for RenumberedComm {
-    fn rank(&self) -> u32 {
-        self.new_number(self.comm.rank())
+    fn process(&self) -> u32 {
+        self.new_number(self.comm.process())
     }
 
     fn size(&self) -> u32 {
@@ -52,8 +52,8 @@ impl Comm for RenumberedComm {
                 from: self.new_number(from),
                 bytes,
             },
-            Incoming::Lost { from, why } => Incoming::Lost {
-                from: self.new_number(from),
+            Incoming::Lost { process, why } => Incoming::Lost {
+                process: self.new_number(process),
                 why,
             },
         })
@@ -67,9 +67,9 @@ impl Comm for RenumberedComm {
         self.comm.grace()
     }
 
-    fn give_up(&self, process: u32) {
+    fn mark_lost(&self, process: u32) {
         self.comm
-            .give_up(self.originals.get(process as usize).copied().unwrap_or(process));
+            .mark_lost(self.originals.get(process as usize).copied().unwrap_or(process));
     }
 
     fn close(&self) {
@@ -81,17 +81,19 @@ impl Comm for RenumberedComm {
 /// positions; the other processes keep theirs. `None` if the order is unchanged; an error with the
 /// number if two announce the same.
 pub(super) fn sort_by_number(numbers: &[Option<u32>]) -> Result<Option<Vec<u32>>, u32> {
-    let places: Vec<usize> = (0..numbers.len()).filter(|place| numbers[*place].is_some()).collect();
-    let mut sorted = places.clone();
-    sorted.sort_by_key(|place| numbers[*place]);
+    let numbered: Vec<usize> = (0..numbers.len())
+        .filter(|process| numbers[*process].is_some())
+        .collect();
+    let mut sorted = numbered.clone();
+    sorted.sort_by_key(|process| numbers[*process]);
     if let Some(pair) = sorted.windows(2).find(|pair| numbers[pair[0]] == numbers[pair[1]]) {
         return Err(numbers[pair[0]].unwrap_or_default());
     }
     let mut order: Vec<u32> = (0..numbers.len() as u32).collect();
-    for (place, from) in places.iter().zip(&sorted) {
+    for (place, from) in numbered.iter().zip(&sorted) {
         order[*place] = *from as u32;
     }
-    Ok((places != sorted).then_some(order))
+    Ok((numbered != sorted).then_some(order))
 }
 
 #[cfg(test)]

@@ -128,13 +128,13 @@ mod tests {
     #[test]
     fn launchers_announce_the_process_number() {
         let check = |set: &[(&str, &str)], expected: Result<Option<(&str, u16, u32, u32)>, &str>| {
-            let found = rendezvous(|name| {
-                let found = set.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| (*value).to_owned())
+            let announcement = rendezvous(|name| {
+                let pair = set.iter().find(|(variable, _)| *variable == name);
+                pair.map(|(_, value)| (*value).to_owned())
             });
-            match (&found, expected) {
-                (Ok(found), Ok(expected)) => {
-                    let found = found.as_ref();
+            match (&announcement, expected) {
+                (Ok(announcement), Ok(expected)) => {
+                    let found = announcement.as_ref();
                     let found = found.map(|announcement| {
                         (
                             announcement.host.as_str(),
@@ -146,7 +146,7 @@ mod tests {
                     assert_eq!(found, expected, "{set:?}");
                 }
                 (Err((what, _)), Err(expected)) => assert!(what.contains(expected), "{set:?}: {what}"),
-                _ => panic!("{set:?}: {found:?}"),
+                _ => panic!("{set:?}: {announcement:?}"),
             }
         };
         let slurm = [

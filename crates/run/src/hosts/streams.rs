@@ -83,7 +83,7 @@ impl StreamComm {
                                 io::ErrorKind::InvalidData => error.to_string(),
                                 _ => format!("the connection broke: {error}"),
                             };
-                            let _ = to_owner.send(Incoming::Lost { from, why });
+                            let _ = to_owner.send(Incoming::Lost { process: from, why });
                             return;
                         }
                     };
@@ -103,7 +103,7 @@ impl StreamComm {
                     }
                     if let Err(error) = writer.write(&message) {
                         let why = format!("the connection broke: {error}");
-                        let _ = to_owner.send(Incoming::Lost { from, why });
+                        let _ = to_owner.send(Incoming::Lost { process: from, why });
                         return;
                     }
                 }
@@ -112,7 +112,7 @@ impl StreamComm {
                 Ok(writes) => writers.push((from, writes)),
                 Err(error) => {
                     let why = format!("a thread for its connection cannot be started: {error}");
-                    let _ = incoming_tx.send(Incoming::Lost { from, why });
+                    let _ = incoming_tx.send(Incoming::Lost { process: from, why });
                 }
             }
             if let Some(place) = queues.get_mut(from as usize) {
@@ -132,7 +132,7 @@ impl StreamComm {
 }
 
 impl Comm for StreamComm {
-    fn rank(&self) -> u32 {
+    fn process(&self) -> u32 {
         self.rank
     }
 
@@ -152,7 +152,7 @@ impl Comm for StreamComm {
             let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
             if full.1.insert(to) {
                 let why = queue_full_reason();
-                let _ = full.0.send(Incoming::Lost { from: to, why });
+                let _ = full.0.send(Incoming::Lost { process: to, why });
             }
         }
     }
@@ -169,19 +169,19 @@ impl Comm for StreamComm {
         }
     }
 
-    fn give_up(&self, process: u32) {
+    fn mark_lost(&self, process: u32) {
         let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         writers.retain(|(to, _)| *to != process);
     }
 
     fn close(&self) {
-        let begun = Instant::now();
+        let start = Instant::now();
         let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         // An empty message is the last one.
         for queue in self.queues.iter().flatten() {
             let _ = queue.try_send(Vec::new());
         }
-        while begun.elapsed() < CLOSE_TIMEOUT && writers.iter().any(|(_, writer)| !writer.is_finished()) {
+        while start.elapsed() < CLOSE_TIMEOUT && writers.iter().any(|(_, writer)| !writer.is_finished()) {
             thread::sleep(Duration::from_millis(1));
         }
         writers.clear();
@@ -202,7 +202,7 @@ mod tests {
         for _ in 0..MAX_QUEUED + 80 {
             comm.send(1, &[1; 1024]);
         }
-        let Some(Incoming::Lost { from: 1, why }) = comm.receive(Duration::from_secs(10)) else {
+        let Some(Incoming::Lost { process: 1, why }) = comm.receive(Duration::from_secs(10)) else {
             panic!("no loss was reported");
         };
         assert!(why.contains("are queued for it"), "{why}");

@@ -78,7 +78,7 @@ impl<'a> JobMonitor<'a> {
                     let reading = Reading::take(clock);
                     let device = self.context.devices.first().map(|(name, _)| name.clone());
                     self.measured_before = Some(StartCounters {
-                        volumes: self.volumes(),
+                        volumes: self.read_volumes(),
                         network_mounts: self.network_mounts(),
                         sampler: Sampler::start(device, Rc::clone(&reading), self.limits_before.clone()),
                         reading,
@@ -145,7 +145,7 @@ impl<'a> JobMonitor<'a> {
         self.context.devices.iter().filter_map(read_counter).collect()
     }
 
-    fn volumes(&self) -> Vec<(String, VolumeCounters)> {
+    fn read_volumes(&self) -> Vec<(String, VolumeCounters)> {
         let names = self.context.devices.iter().map(|(name, _)| name);
         let read = |name: &String| Some((name.clone(), VolumeCounters::read(&System::live(), name)?));
         names.filter_map(read).collect()

@@ -24,7 +24,7 @@ use crate::operation_log::{self, OperationLog};
 use crate::setup_error::SetupError;
 use crate::sources::Sources;
 use crate::targets::guard::Permissions;
-use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, set_up};
+use crate::worker::{Assignment, CellKey, Inbox, ReadyTarget, WorkerOutcome, set_up};
 
 /// A job while its step runs.
 pub(super) struct LiveJob {
@@ -59,8 +59,8 @@ pub(super) enum JobState {
 
 #[derive(Default)]
 pub(super) struct LiveWorker {
-    pub(super) thread: Option<JoinHandle<Ended>>,
-    pub(super) ended: Option<Ended>,
+    pub(super) thread: Option<JoinHandle<WorkerOutcome>>,
+    pub(super) outcome: Option<WorkerOutcome>,
     pub(super) lost: Option<Failure>,
 }
 
@@ -266,7 +266,7 @@ impl WorkerThread {
     }
 
     /// Sets the worker up and waits at the gate. Then issues I/O until the job is over.
-    fn run(self, status_tx: Sender<WorkerStatus>) -> Ended {
+    fn run(self, status_tx: Sender<WorkerStatus>) -> WorkerOutcome {
         let resources = &*self.resources;
         let job = &resources.plan.steps[resources.step].jobs[self.job];
         let assignment = Assignment {
@@ -287,7 +287,7 @@ impl WorkerThread {
             number: self.number,
         };
         let (ready, result) = match set_up(&assignment) {
-            Ok((ready, inbox)) => (Some(ready), Ok((inbox, assignment.cells()))),
+            Ok((ready, inbox)) => (Some(ready), Ok((inbox, assignment.cell_keys()))),
             Err(error) => (None, Err(error)),
         };
         let _ = status_tx.send(WorkerStatus {
@@ -298,7 +298,7 @@ impl WorkerThread {
         // The coordinating thread waits until all senders are dropped.
         drop(status_tx);
         let Some(mut ready) = ready else {
-            return Ended::never_started();
+            return WorkerOutcome::never_started();
         };
         if let Some(writer) = self.log_writer {
             ready.attach_operation_log(writer);
@@ -307,12 +307,12 @@ impl WorkerThread {
             ready.attach_issue_trace(writer);
         }
         match self.gate.wait() {
-            Some(_) if job.prepare_only => Ended {
+            Some(_) if job.prepare_only => WorkerOutcome {
                 reason: EndReason::Done,
-                ..Ended::never_started()
+                ..WorkerOutcome::never_started()
             },
             Some(start) => ready.run(start),
-            None => Ended::never_started(),
+            None => WorkerOutcome::never_started(),
         }
     }
 }

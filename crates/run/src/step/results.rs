@@ -12,7 +12,7 @@ use super::launch::{JobState, LiveJob};
 use crate::gather::WorkerTotals;
 use crate::issue_trace::IssueTrace;
 use crate::operation_log::OperationLog;
-use crate::worker::{Ended, ReadyTarget};
+use crate::worker::{ReadyTarget, WorkerOutcome};
 
 impl StepState<'_> {
     /// The results of a step whose jobs have all ended.
@@ -62,8 +62,8 @@ fn record_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[Read
 
 impl LiveJob {
     /// Why the job ended.
-    pub(super) fn reason(&self) -> EndReason {
-        let mut reasons = self.workers.iter().map(|worker| match (&worker.ended, &worker.lost) {
+    pub(super) fn end_reason(&self) -> EndReason {
+        let mut reasons = self.workers.iter().map(|worker| match (&worker.outcome, &worker.lost) {
             (Some(ended), None) => ended.reason.clone(),
             _ => EndReason::Failed,
         });
@@ -80,8 +80,8 @@ impl LiveJob {
         let (totals, series) = self.gather.partial_results(plan);
         let workers = totals.into_iter().zip(&self.workers).enumerate();
         let workers = workers.map(|(number, ((totals, start, end), worker))| {
-            let mut results = worker_results(number as u32, &worker.ended, worker.lost.clone(), totals);
-            if worker.ended.is_none() {
+            let mut results = worker_results(number as u32, &worker.outcome, worker.lost.clone(), totals);
+            if worker.outcome.is_none() {
                 (results.started_ns, results.measured_ns) = (start, end.since(start));
                 results.slots = plan.workers[number].slots();
                 if results.depth.classes.is_empty() {
@@ -100,15 +100,15 @@ impl LiveJob {
     }
 
     fn into_results(mut self, plan: &Job) -> JobResults {
-        let reason = self.reason();
+        let reason = self.end_reason();
         let ran = self.state == JobState::Ended { ran: true };
         let windows = self.gather.take_windows();
         let totals = self.gather.take_totals(plan);
         let mut results = JobResults {
             name: plan.name.clone(),
             lost_intervals: self.gather.lost_intervals(),
-            log_waits: self.log.as_ref().map_or(0, OperationLog::waits)
-                + self.trace.as_ref().map_or(0, IssueTrace::waits),
+            log_waits: self.log.as_ref().map_or(0, OperationLog::wait_count)
+                + self.trace.as_ref().map_or(0, IssueTrace::wait_count),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
             windows,
@@ -117,7 +117,7 @@ impl LiveJob {
         for (number, (worker, totals)) in self.workers.into_iter().zip(totals).enumerate() {
             results
                 .workers
-                .push(worker_results(number as u32, &worker.ended, worker.lost, totals));
+                .push(worker_results(number as u32, &worker.outcome, worker.lost, totals));
         }
         let measured = results.measured();
         results.series = self.gather.take_series(plan, measured);
@@ -127,7 +127,12 @@ impl LiveJob {
     }
 }
 
-fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, totals: WorkerTotals) -> WorkerResults {
+fn worker_results(
+    number: u32,
+    outcome: &Option<WorkerOutcome>,
+    lost: Option<Failure>,
+    totals: WorkerTotals,
+) -> WorkerResults {
     let mut results = WorkerResults {
         worker: number,
         streams: totals.streams,
@@ -139,12 +144,14 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
         failure: lost,
         ..WorkerResults::default()
     };
-    let Some(ended) = ended else { return results };
+    let Some(ended) = outcome else { return results };
     results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
     // Verification between rounds does not count towards the measured time of the writes.
-    results.measured_ns = ended.measured_end.since(ended.measured_start + ended.verified_between);
-    (results.verified_ns, results.verified_usage) = (ended.verified, ended.verified_usage);
+    results.measured_ns = ended
+        .measured_end
+        .since(ended.measured_start + ended.verify_time_between_rounds);
+    (results.verified_ns, results.verified_usage) = (ended.verify_time, ended.verify_usage);
     results.block_lifetimes = ended.lifetimes.clone();
     results.not_kept = ended.not_kept.clone();
     results.compared_blocks = ended.compared_blocks;

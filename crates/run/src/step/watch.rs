@@ -97,7 +97,10 @@ impl<'a> StepState<'a> {
     /// Starts a job whose predecessors have ended.
     fn start_if_due(&mut self, index: usize, watcher: &mut dyn FnMut(Event)) {
         let plan = &self.plan.jobs[index];
-        let is_free = plan.after.iter().all(|other| self.jobs[other.0 as usize].has_ended());
+        let is_free = plan
+            .after
+            .iter()
+            .all(|predecessor| self.jobs[predecessor.0 as usize].has_ended());
         let job = &mut self.jobs[index];
         if job.state != JobState::Waiting || !is_free {
             return;
@@ -150,7 +153,7 @@ impl<'a> StepState<'a> {
             true => self.context.clock.now(),
             false => began,
         };
-        others.began(self.number as u32, at);
+        others.report_start(self.number as u32, at);
         true
     }
 
@@ -199,7 +202,7 @@ impl<'a> StepState<'a> {
             watcher(Event::JobEnded {
                 step: step_number,
                 job: job_number,
-                reason: job.reason(),
+                reason: job.end_reason(),
             });
             self.stop_dependent_jobs(index);
         } else if let Some(finding) = job.abandon_stuck_workers() {
@@ -212,9 +215,9 @@ impl<'a> StepState<'a> {
         let plan = &self.plan.jobs[index].ends_with;
         let failed = self.jobs[index].failed;
         let on_failure = plan.on_failure.iter().filter(|_| failed);
-        for other in plan.jobs.iter().chain(on_failure) {
-            if *other as usize != index {
-                self.jobs[*other as usize].stop(EndReason::OtherJob);
+        for dependent in plan.jobs.iter().chain(on_failure) {
+            if *dependent as usize != index {
+                self.jobs[*dependent as usize].stop(EndReason::OtherJob);
             }
         }
     }
@@ -330,7 +333,7 @@ impl LiveJob {
             match thread.join() {
                 Ok(ended) => {
                     self.failed |= ended.failure.is_some();
-                    worker.ended = Some(ended);
+                    worker.outcome = Some(ended);
                 }
                 Err(panic) => {
                     self.failed = true;

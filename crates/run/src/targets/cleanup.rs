@@ -18,7 +18,7 @@ pub struct Cleanup {
     /// Declared first, so that they are removed before any wait.
     temporary: Vec<TempFile>,
     trees: Vec<TempTree>,
-    named: Vec<Removal>,
+    removals: Vec<Removal>,
     renewals: Renewals,
 }
 
@@ -54,23 +54,23 @@ impl Cleanup {
 
     /// Adds a file to remove according to the plan.
     pub(super) fn add_named(&mut self, path: PathBuf, id: Option<FileId>) {
-        self.named.retain(|named| named.path != path);
-        self.named.push(Removal { path, id });
+        self.removals.retain(|removal| removal.path != path);
+        self.removals.push(Removal { path, id });
     }
 
     /// Keeps the files that the plan would remove, because nothing was executed.
     pub(super) fn keep_named(&mut self) {
-        self.named.clear();
+        self.removals.clear();
     }
 
-    pub(super) fn renewals(&mut self) -> &mut Renewals {
+    pub(super) fn renewals_mut(&mut self) -> &mut Renewals {
         &mut self.renewals
     }
 }
 
 impl Drop for Cleanup {
     fn drop(&mut self) {
-        for Removal { path, id } in &self.named {
+        for Removal { path, id } in &self.removals {
             let _ = match id {
                 Some(id) => sys::file::remove(path, *id),
                 None => fs::remove_file(path),
@@ -101,7 +101,7 @@ impl Renewals {
         let (Ok(file), Ok(stamp)) = (file.try_clone(), sys::file::file_stamp(file)) else {
             return;
         };
-        self.list.retain(|known| known.id != stamp.id);
+        self.list.retain(|renewal| renewal.id != stamp.id);
         self.list.push(Renewal {
             file,
             id: stamp.id,
@@ -111,14 +111,14 @@ impl Renewals {
 
     /// Records that a file is ready and will keep its length. `seal` renews the mark of a file that
     /// is not written to immediately.
-    pub(super) fn ready(&mut self, file: &fs::File, seal: bool) {
+    pub(super) fn record_ready(&mut self, file: &fs::File, seal: bool) {
         let Ok(stamp) = sys::file::file_stamp(file) else { return };
-        let Some(place) = self.list.iter().position(|known| known.id == stamp.id) else {
+        let Some(position) = self.list.iter().position(|renewal| renewal.id == stamp.id) else {
             return;
         };
-        self.list[place].length = Some(stamp.length);
+        self.list[position].length = Some(stamp.length);
         if seal {
-            let renewal = self.list.swap_remove(place);
+            let renewal = self.list.swap_remove(position);
             self.renew(&renewal);
         }
     }

@@ -10,7 +10,7 @@ use model::{Bytes, Direction};
 use super::marker::{self, MarkState};
 use super::names::{self, check_for_engines, examine_name};
 use super::tree::examine_tree;
-use super::{PrepareAction, TargetError, parent_folder, temp_file};
+use super::{PrepareAction, TargetError, parent_directory, temp_file};
 
 /// The default size of a temporary file, if the file system has room.
 const DEFAULT_SIZE: u64 = 1 << 30;
@@ -23,7 +23,7 @@ const NEGLIGIBLE_SHARE: f64 = 0.01;
 
 /// An examined target, with its preparation.
 #[derive(Clone, Debug)]
-pub struct Examined {
+pub struct ExaminedTarget {
     /// Number of the target in the plan.
     pub number: usize,
     /// Path that will be opened.
@@ -41,7 +41,7 @@ pub struct Examined {
 }
 
 /// Directions of all operations that the plan issues to a target.
-pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
+pub fn used_directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
     let streams = || {
         plan.jobs()
             .flat_map(|(_, job)| &job.workers)
@@ -56,16 +56,16 @@ pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
 ///
 /// # Errors
 /// Every [`TargetError`] found.
-pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
+pub fn examine(plan: &Plan) -> Result<Vec<ExaminedTarget>, Vec<TargetError>> {
     let (mut examined, mut errors) = (Vec::new(), Vec::new());
     for (number, target) in plan.targets.iter().enumerate() {
-        let found = match target.kind {
+        let result = match target.kind {
             TargetKind::Path => examine_one(plan, number, target),
             TargetKind::Name { directory, .. } => examine_name(plan, number, target, directory),
             TargetKind::Tree { ref tree } => examine_tree(plan, number, target, tree),
             TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Template { .. } => continue,
         };
-        match found.and_then(|examined| check_for_engines(plan, target, examined)) {
+        match result.and_then(|examined| check_for_engines(plan, target, examined)) {
             Ok(target) => examined.push(target),
             Err(error) => errors.push(error),
         }
@@ -73,10 +73,10 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
     if errors.is_empty() { Ok(examined) } else { Err(errors) }
 }
 
-pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, TargetError> {
+pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<ExaminedTarget, TargetError> {
     let path = names::path_to_open(&target.path, plan.target_rules, cfg!(windows));
-    let directions = directions(plan, TargetId(number as u32));
-    let found = |path: PathBuf, kind, size, action| Examined {
+    let directions = used_directions(plan, TargetId(number as u32));
+    let examined = |path: PathBuf, kind, size, action| ExaminedTarget {
         number,
         path,
         kind,
@@ -92,7 +92,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
                 true if target.prepare == Prepare::Existing => PrepareAction::UseUnchanged,
                 _ => action_for_missing(target, &path)?,
             };
-            return Ok(found(path, None, 0, action));
+            return Ok(examined(path, None, 0, action));
         }
         Err(source) => {
             return Err(TargetError::Examine {
@@ -108,7 +108,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         }
         let size = size_in(&path, requested_size(target), &target.path)?;
         let temp_path = temp_file::path_in(&path, number);
-        return Ok(found(
+        return Ok(examined(
             temp_path,
             None,
             0,
@@ -122,22 +122,27 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
     // devices are harmless.
     if kind == FileKind::CharacterDevice && plan.target_rules.character_devices {
         let size = requested_size(target).unwrap_or(0);
-        return Ok(found(path, Some(kind), size, PrepareAction::UseUnchanged));
+        return Ok(examined(path, Some(kind), size, PrepareAction::UseUnchanged));
     }
     let facts = identify(&path, &target.path)?;
     match facts.kind {
-        FileKind::BlockDevice => Ok(found(path, Some(facts.kind), facts.size, PrepareAction::UseUnchanged)),
+        FileKind::BlockDevice => Ok(examined(
+            path,
+            Some(facts.kind),
+            facts.size,
+            PrepareAction::UseUnchanged,
+        )),
         FileKind::Regular => {
             let action = action_for_file(target, &path, &facts)?;
             let mark = facts.mark;
-            Ok(Examined {
+            Ok(ExaminedTarget {
                 mark,
-                ..found(path, Some(facts.kind), facts.size, action)
+                ..examined(path, Some(facts.kind), facts.size, action)
             })
         }
         kind => Err(TargetError::Unsuitable {
             path: target.path.clone(),
-            what: if kind == FileKind::CharacterDevice {
+            kind: if kind == FileKind::CharacterDevice {
                 "a character device"
             } else {
                 "neither a file nor a block device"
@@ -150,8 +155,8 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
 /// True if an earlier entry of the plan creates a file at the same path.
 fn is_created_before(plan: &Plan, number: usize) -> bool {
     let (before, path) = (&plan.targets[..number], &plan.targets[number].path);
-    let mut earlier_targets = before.iter().filter(|other| other.path == *path);
-    earlier_targets.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
+    let mut earlier_targets = before.iter().filter(|earlier| earlier.path == *path);
+    earlier_targets.any(|earlier| matches!(earlier.prepare, Prepare::Recreate { .. }))
 }
 
 /// The facts of a path.
@@ -206,7 +211,7 @@ fn action_for_missing(target: &Target, path: &Path) -> Result<PrepareAction, Tar
             "check the number or letter, and that the disk is attached (`fathom targets` lists them)",
         ));
     }
-    let folder = parent_folder(path);
+    let folder = parent_directory(path);
     // fio also creates missing directories.
     let with_folders = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
     if !folder.is_dir() && !with_folders {
@@ -237,9 +242,9 @@ fn action_for_missing(target: &Target, path: &Path) -> Result<PrepareAction, Tar
 /// Computes how many bytes of a file system may be filled. These are all but a fifth of its size.
 /// If less is free already, a hundredth of its size, but at most half of the free space.
 pub(super) fn fillable_bytes(total: u64, available: u64) -> u64 {
-    let part = |share: f64| (total as f64 * share) as u64;
-    let negligible = part(NEGLIGIBLE_SHARE).min(available / 2);
-    available.saturating_sub(part(MIN_FREE_SHARE)).max(negligible)
+    let share_bytes = |share: f64| (total as f64 * share) as u64;
+    let negligible = share_bytes(NEGLIGIBLE_SHARE).min(available / 2);
+    available.saturating_sub(share_bytes(MIN_FREE_SHARE)).max(negligible)
 }
 
 /// The rule of [`fillable_bytes`] that a larger file would violate.
@@ -258,7 +263,7 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
 
 /// Size of the file system of a directory, and bytes available there. If it reports no size, as
 /// ramfs does, it may be in memory, so the memory bounds it.
-pub(super) fn space(folder: &Path) -> std::io::Result<(u64, u64)> {
+pub(super) fn read_space(folder: &Path) -> std::io::Result<(u64, u64)> {
     Ok(match sys::file::space(folder)? {
         (u64::MAX, _) => (probe::memory_total(&System::live()), probe::memory_free().bytes.0),
         known => known,
@@ -271,7 +276,7 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
         path: name.to_owned(),
         source,
     };
-    let (total, available) = space(folder).map_err(examine_error)?;
+    let (total, available) = read_space(folder).map_err(examine_error)?;
     let fillable = fillable_bytes(total, available);
     let size = match requested_size {
         Some(size) => size,
@@ -280,7 +285,7 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
     };
     if size > fillable {
         let (wanted, available, total) = (Bytes(size), Bytes(available), Bytes(total));
-        return Err(TargetError::NoRoom {
+        return Err(TargetError::WouldFillFileSystem {
             path: name.to_owned(),
             wanted,
             available,
@@ -308,7 +313,7 @@ fn growth(target: &Examined) -> u64 {
 /// for all of its files.
 ///
 /// # Errors
-/// [`TargetError::NoRoom`] for each file system without room.
+/// [`TargetError::WouldFillFileSystem`] for each file system without room.
 pub(super) fn check_growth(targets: &[Examined]) -> Result<(), Vec<TargetError>> {
     let mut file_systems: Vec<(u64, &Path, Vec<String>, u64)> = Vec::new();
     for (path, growth) in targets.iter().map(|target| (&target.path, growth(target))) {
@@ -366,7 +371,7 @@ fn action_for_file_to_fill(
     requested: Option<u64>,
 ) -> Result<PrepareAction, TargetError> {
     let size = facts.size;
-    let room = |needed: u64| size_in(parent_folder(path), Some(needed), &target.path);
+    let room = |needed: u64| size_in(parent_directory(path), Some(needed), &target.path);
     match (requested, facts.mark) {
         (None, _) if size == 0 => Err(TargetError::Empty(target.path.clone())),
         (Some(requested), _) if size == 0 => Ok(PrepareAction::Create {

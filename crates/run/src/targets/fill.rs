@@ -13,7 +13,7 @@ use engine::{
     choose, os_error_name, sys,
 };
 use model::content::{Content, Filler};
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 use model::plan::{AllocateMode, CacheMode, EngineChoice, EngineKind};
@@ -26,19 +26,19 @@ pub(super) const DEFAULT_BLOCK: u32 = 1 << 20;
 /// How often progress is reported.
 const PROGRESS_INTERVAL: Nanos = Nanos::millis(200);
 
-/// Rule of a finding. The file must be written because it could not be declared valid. That takes
-/// longer but has no other effect.
+/// Rule of the finding that a file is written because declaring it valid failed. That takes longer
+/// but has no other effect.
 const SLOW_PREPARATION: &str = "SLOW-PREPARATION";
 
-/// Marks the errors of creating a file.
+/// Action of a failed creation; `is_name_taken` recognises the error by it.
 const CANNOT_CREATE: &str = "cannot create";
 
 /// The part of a file to write, and how.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fill<'a> {
+pub(super) struct FillRequest<'a> {
     pub(super) path: &'a Path,
     /// First byte to write; those before it stay.
-    pub(super) from: u64,
+    pub(super) start: u64,
     /// Size of the file afterwards.
     pub(super) size: u64,
     pub(super) content: &'a Content,
@@ -48,11 +48,11 @@ pub(super) struct Fill<'a> {
     pub(super) flush: bool,
     pub(super) seed: u64,
     /// Declare the file valid, like DiskSpd, instead of writing it, if the system permits it.
-    pub(super) declare: bool,
+    pub(super) declare_valid: bool,
     /// Which file must exist at the path.
     pub(super) expected: ExpectedFile,
     /// Truncate the file first.
-    pub(super) empty: bool,
+    pub(super) truncate: bool,
     /// The test uses direct I/O on the file. If the file system has none, nothing is written.
     pub(super) needs_direct: bool,
 }
@@ -70,10 +70,10 @@ pub(super) enum ExpectedFile {
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     /// A call on the file failed.
-    #[error("{what} {path}: {}", .errno.map_or_else(|| "unknown error".to_owned(), os_error_name))]
+    #[error("{action} {path}: {}", .errno.map_or_else(|| "unknown error".to_owned(), os_error_name))]
     File {
         /// The failed action, such as `cannot create`.
-        what: &'static str,
+        action: &'static str,
         /// Path of the file.
         path: String,
         /// The error number.
@@ -119,7 +119,9 @@ impl FillError {
     /// True if the file could not be created because its name is taken.
     pub(super) fn is_name_taken(&self) -> bool {
         match self {
-            FillError::File { what, errno, .. } => {
+            FillError::File {
+                action: what, errno, ..
+            } => {
                 let kind = errno.map(|errno| io::Error::from_raw_os_error(errno).kind());
                 *what == CANNOT_CREATE && kind == Some(io::ErrorKind::AlreadyExists)
             }
@@ -130,7 +132,7 @@ impl FillError {
 
 /// How a file was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Filled {
+pub(super) enum FillMethod {
     /// It was written.
     Written,
     /// It was declared valid, and contains what the disk contained before.
@@ -139,46 +141,46 @@ pub(super) enum Filled {
 
 /// Fills a file. Returns the time it took, and how it was done.
 pub(super) fn fill(
-    what: &Fill<'_>,
+    request: &FillRequest<'_>,
     clock: Clock,
     interrupt: &AtomicBool,
     watcher: &mut dyn FnMut(Event),
-) -> Result<(Nanos, Filled), FillError> {
-    let file = match what.expected {
-        ExpectedFile::Absent => fs::OpenOptions::new().write(true).create_new(true).open(what.path),
-        ExpectedFile::Existing(_) => fs::OpenOptions::new().write(true).open(what.path),
+) -> Result<(Nanos, FillMethod), FillError> {
+    let file = match request.expected {
+        ExpectedFile::Absent => fs::OpenOptions::new().write(true).create_new(true).open(request.path),
+        ExpectedFile::Existing(_) => fs::OpenOptions::new().write(true).open(request.path),
     };
-    let verb = if what.expected == ExpectedFile::Absent {
+    let action = if request.expected == ExpectedFile::Absent {
         CANNOT_CREATE
     } else {
         "cannot open"
     };
-    let file = file.map_err(|error| file_error(what, verb, &error, 0))?;
+    let file = file.map_err(|error| file_error(request, action, &error, 0))?;
     let identity = sys::facts::open_file_identity(&file);
-    if let ExpectedFile::Existing(Some(expected)) = what.expected
+    if let ExpectedFile::Existing(Some(expected)) = request.expected
         && identity != Some(expected)
     {
-        return Err(FillError::Replaced(what.path.display().to_string()));
+        return Err(FillError::Replaced(request.path.display().to_string()));
     }
-    fill_opened(what, &file, clock, interrupt, watcher).inspect_err(|_| {
+    fill_opened(request, &file, clock, interrupt, watcher).inspect_err(|_| {
         // A half-filled file of this run is useless; a file that existed before is kept.
-        if what.expected == ExpectedFile::Absent
+        if request.expected == ExpectedFile::Absent
             && let Ok(stamp) = sys::file::file_stamp(&file)
         {
-            let _ = sys::file::remove(what.path, stamp.id);
+            let _ = sys::file::remove(request.path, stamp.id);
         }
     })
 }
 
 fn fill_opened(
-    what: &Fill<'_>,
+    request: &FillRequest<'_>,
     file: &fs::File,
     clock: Clock,
     interrupt: &AtomicBool,
     watcher: &mut dyn FnMut(Event),
-) -> Result<(Nanos, Filled), FillError> {
+) -> Result<(Nanos, FillMethod), FillError> {
     let start = clock.now();
-    let failed = |verb, error: &io::Error, written| file_error(what, verb, error, written);
+    let to_error = |action, error: &io::Error, written| file_error(request, action, error, written);
     let direct = OpenOptions::new(Access::Read, CacheMode::DIRECT);
     if what.needs_direct
         && let Err(error) = File::open(what.path, direct)
@@ -186,30 +188,30 @@ fn fill_opened(
     {
         return Err(FillError::NoDirect(error));
     }
-    if what.empty {
-        file.set_len(0).map_err(|error| failed("cannot empty", &error, 0))?;
+    if request.truncate {
+        file.set_len(0).map_err(|error| to_error("cannot empty", &error, 0))?;
     }
-    allocate(file, what).map_err(|error| failed("cannot reserve space for", &error, 0))?;
-    if what.declare
-        && try_declare_valid(file, what, watcher).map_err(|error| failed("cannot set the size of", &error, 0))?
+    allocate(file, request).map_err(|error| to_error("cannot reserve space for", &error, 0))?;
+    if request.declare_valid
+        && try_declare_valid(file, request, watcher).map_err(|error| to_error("cannot set the size of", &error, 0))?
     {
-        return Ok((clock.now().since(start), Filled::Declared));
+        return Ok((clock.now().since(start), FillMethod::Declared));
     }
-    write_all(what, sys::facts::open_file_identity(file), clock, interrupt, watcher)?;
-    file.set_len(what.size)
-        .map_err(|error| failed("cannot set the size of", &error, what.size))?;
-    if what.flush {
+    write_all(request, sys::facts::open_file_identity(file), clock, interrupt, watcher)?;
+    file.set_len(request.size)
+        .map_err(|error| to_error("cannot set the size of", &error, request.size))?;
+    if request.flush {
         file.sync_all()
-            .map_err(|error| failed("cannot flush", &error, what.size))?;
+            .map_err(|error| to_error("cannot flush", &error, request.size))?;
     }
     sys::file::drop_cache(file);
-    Ok((clock.now().since(start), Filled::Written))
+    Ok((clock.now().since(start), FillMethod::Written))
 }
 
-fn file_error(what: &Fill<'_>, verb: &'static str, error: &io::Error, written: u64) -> FillError {
+fn file_error(request: &FillRequest<'_>, action: &'static str, error: &io::Error, written: u64) -> FillError {
     FillError::File {
-        what: verb,
-        path: what.path.display().to_string(),
+        action,
+        path: request.path.display().to_string(),
         errno: error.raw_os_error(),
         written: Bytes(written),
     }
@@ -217,15 +219,16 @@ fn file_error(what: &Fill<'_>, verb: &'static str, error: &io::Error, written: u
 
 /// Sets the size and declares the whole file valid. Returns false if the file must be written,
 /// because the system has no such call or does not permit it.
-fn try_declare_valid(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(Event)) -> io::Result<bool> {
-    file.set_len(what.size)?;
-    let error = match sys::file::declare_valid(file, what.size) {
+fn try_declare_valid(file: &fs::File, request: &FillRequest<'_>, watcher: &mut dyn FnMut(Event)) -> io::Result<bool> {
+    file.set_len(request.size)?;
+    let error = match sys::file::declare_valid(file, request.size) {
         Ok(()) => return Ok(true),
         Err(error) => error,
     };
     if error.kind() != io::ErrorKind::Unsupported {
-        let path = what.path.display();
-        let text = format!("writing all of {path}, because it could not be declared valid: {error}");
+        let path = request.path.display();
+        let text =
+            format!("{path} is written in full, which takes longer: its valid data length could not be set: {error}");
         let finding = Finding::new(SLOW_PREPARATION, Severity::Note, text);
         watcher(Event::Notice { finding });
     }
@@ -234,57 +237,64 @@ fn try_declare_valid(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(E
 
 /// Reserves the space. So the file stays contiguous, and a full file system is detected before
 /// writing.
-fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
-    let reserved = match what.allocate {
+fn allocate(file: &fs::File, request: &FillRequest<'_>) -> io::Result<()> {
+    let reserved = match request.allocate {
         AllocateMode::None => return Ok(()),
-        AllocateMode::Truncate => return file.set_len(what.size),
-        AllocateMode::KeepSize => sys::file::allocate_keeping_size(file, what.size),
-        AllocateMode::Native | AllocateMode::Posix => sys::file::allocate(file, what.size),
+        AllocateMode::Truncate => return file.set_len(request.size),
+        AllocateMode::KeepSize => sys::file::allocate_keeping_size(file, request.size),
+        AllocateMode::Native | AllocateMode::Posix => sys::file::allocate(file, request.size),
     };
     match reserved {
         // Not every file system supports this; space is then allocated during the writes.
         Err(error) if error.raw_os_error() == Some(sys::file::NOT_SUPPORTED) => Ok(()),
-        // A file that only the test fills may exceed the free space (fio `fill_device`).
+        // If preparation writes nothing, the requested size may exceed the free space (fio
+        // `fill_device`).
         Err(error)
             if error.raw_os_error() == Some(sys::file::NO_SPACE)
-                && what.from >= what.size
-                && what.allocate != AllocateMode::KeepSize =>
+                && request.start >= request.size
+                && request.allocate != AllocateMode::KeepSize =>
         {
             Ok(())
         }
-        other => other,
+        result => result,
     }
 }
 
 fn write_all(
-    what: &Fill<'_>,
+    request: &FillRequest<'_>,
     identity: Option<Identity>,
     clock: Clock,
     interrupt: &AtomicBool,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<(), FillError> {
-    if what.from >= what.size {
+    if request.start >= request.size {
         return Ok(());
     }
-    let file = open_for_filling(what)?;
+    let file = open_for_filling(request)?;
     if file.identity() != identity {
-        return Err(FillError::Replaced(what.path.display().to_string()));
+        return Err(FillError::Replaced(request.path.display().to_string()));
     }
     // The end of a file need not be a whole sector; write that last piece through the page cache.
-    let aligned_size = what.size - what.size % file.direct_alignment().max(1);
-    let mut engine = start_engine(what, file, clock)?;
-    let mut filler = Filler::new(what.content, what.seed, engine::fill::random_fill(), Arc::default(), 1);
-    let mut draws = DrawsForm::Native { seed: what.seed }.start();
+    let aligned_size = request.size - request.size % file.direct_alignment().max(1);
+    let mut engine = start_engine(request, file, clock)?;
+    let mut filler = Filler::new(
+        request.content,
+        request.seed,
+        engine::fill::random_fill(),
+        Arc::default(),
+        1,
+    );
+    let mut draws = GeneratorChoice::Native { seed: request.seed }.start();
     let mut batch = Batch::new(DEPTH);
     let mut free: Vec<Slot> = (0..DEPTH).map(Slot).collect();
     let mut requests: Vec<Request> = Vec::new();
-    let (mut next, mut written) = (what.from, what.from);
-    let (start, mut shown) = (clock.now(), clock.now());
+    let (mut next, mut written) = (request.start, request.start);
+    let (start, mut last_progress) = (clock.now(), clock.now());
     while written < aligned_size {
         while next < aligned_size
             && let Some(slot) = free.pop()
         {
-            let length = u64::from(what.block).min(aligned_size - next) as u32;
+            let length = u64::from(request.block).min(aligned_size - next) as u32;
             let buffer = &mut engine.buffer(slot)[..length as usize];
             filler.prepare(buffer);
             filler.fill(buffer, next, Nanos(next), &mut draws);
@@ -297,13 +307,13 @@ fn write_all(
             });
             next += u64::from(length);
         }
-        engine.turn(&requests, 1, Nanos::NEVER, &mut batch)?;
+        engine.submit_and_reap(&requests, 1, Nanos::NEVER, &mut batch)?;
         requests.drain(..batch.submitted as usize);
         for completion in batch.done.iter() {
             if completion.result <= 0 {
-                let (path, errno) = (what.path.display().to_string(), Some((-completion.result) as i32));
+                let (path, errno) = (request.path.display().to_string(), Some((-completion.result) as i32));
                 return Err(FillError::File {
-                    what: "cannot write",
+                    action: "cannot write",
                     path,
                     errno,
                     written: Bytes(written),
@@ -313,21 +323,21 @@ fn write_all(
             free.push(completion.slot);
         }
         if interrupt.load(Ordering::Relaxed) {
-            return Err(FillError::Interrupted(what.path.display().to_string()));
+            return Err(FillError::Interrupted(request.path.display().to_string()));
         }
-        if batch.reap_time.since(shown) >= PROGRESS_INTERVAL {
-            shown = batch.reap_time;
-            report_progress(what, written, shown.since(start), watcher);
+        if batch.reap_time.since(last_progress) >= PROGRESS_INTERVAL {
+            last_progress = batch.reap_time;
+            report_progress(request, written, last_progress.since(start), watcher);
         }
     }
-    write_tail(what, aligned_size, &mut filler, &mut draws)
+    write_tail(request, aligned_size, &mut filler, &mut draws)
 }
 
-fn report_progress(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut dyn FnMut(Event)) {
-    let (done, total) = (written - what.from, what.size - what.from);
+fn report_progress(request: &FillRequest<'_>, written: u64, elapsed: Nanos, watcher: &mut dyn FnMut(Event)) {
+    let (done, total) = (written - request.start, request.size - request.start);
     let left_ns = elapsed.0 as f64 / done.max(1) as f64 * (total - done.min(total)) as f64;
     watcher(Event::Preparing {
-        target: what.path.display().to_string(),
+        target: request.path.display().to_string(),
         done: Bytes(done),
         total: Bytes(total),
         left_ns: Nanos(left_ns as u64),
@@ -335,8 +345,8 @@ fn report_progress(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut 
 }
 
 /// Opens the file, bypassing the page cache if the file system supports it.
-fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
-    let aligned = what.from.is_multiple_of(4096) && what.block.is_multiple_of(4096);
+fn open_for_filling(request: &FillRequest<'_>) -> Result<File, FillError> {
+    let aligned = request.start.is_multiple_of(4096) && request.block.is_multiple_of(4096);
     let write_options = |direct| {
         OpenOptions::new(
             Access::Write,
@@ -347,20 +357,20 @@ fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
         )
     };
     if aligned
-        && let Ok(file) = File::open(what.path, write_options(true))
-        && u64::from(what.block).is_multiple_of(file.direct_alignment())
+        && let Ok(file) = File::open(request.path, write_options(true))
+        && u64::from(request.block).is_multiple_of(file.direct_alignment())
     {
         return Ok(file);
     }
-    File::open(what.path, write_options(false)).map_err(|error| FillError::File {
-        what: "cannot open",
-        path: what.path.display().to_string(),
+    File::open(request.path, write_options(false)).map_err(|error| FillError::File {
+        action: "cannot open",
+        path: request.path.display().to_string(),
         errno: error.source.raw_os_error(),
         written: Bytes(0),
     })
 }
 
-fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Engine>, EngineError> {
+fn start_engine(request: &FillRequest<'_>, file: File, clock: Clock) -> Result<Box<dyn Engine>, EngineError> {
     let files = vec![file];
     let kind = choose(&files, DEPTH).kind;
     let one_at_a_time = kind.is_synchronous();
@@ -371,7 +381,7 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
         one_buffer: false,
         submit_batch: DEPTH,
         complete_max: None,
-        buffer_bytes: what.block as usize,
+        buffer_bytes: request.block as usize,
         buffer_alignment: 4096,
         huge_page: None,
         files,
@@ -381,35 +391,35 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
         clock,
         simulated: None,
         tree: None,
-        seed: what.seed,
+        seed: request.seed,
     };
     engine::open(setup(kind, files))
 }
 
 /// The last bytes, fewer than a sector.
 fn write_tail(
-    what: &Fill<'_>,
-    whole: u64,
+    request: &FillRequest<'_>,
+    start: u64,
     filler: &mut Filler,
     draws: &mut model::draws::Draws,
 ) -> Result<(), FillError> {
     use std::io::{Seek, Write};
-    if whole >= what.size {
+    if start >= request.size {
         return Ok(());
     }
-    let mut tail = vec![0u8; (what.size - whole) as usize];
+    let mut tail = vec![0u8; (request.size - start) as usize];
     filler.prepare(&mut tail);
-    filler.fill(&mut tail, whole, Nanos(whole), draws);
+    filler.fill(&mut tail, start, Nanos(start), draws);
     let write = || {
-        let mut file = fs::OpenOptions::new().write(true).open(what.path)?;
-        file.seek(io::SeekFrom::Start(whole))?;
+        let mut file = fs::OpenOptions::new().write(true).open(request.path)?;
+        file.seek(io::SeekFrom::Start(start))?;
         file.write_all(&tail)
     };
     write().map_err(|error| FillError::File {
-        what: "cannot write",
-        path: what.path.display().to_string(),
+        action: "cannot write",
+        path: request.path.display().to_string(),
         errno: error.raw_os_error(),
-        written: Bytes(whole),
+        written: Bytes(start),
     })
 }
 

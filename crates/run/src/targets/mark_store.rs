@@ -16,7 +16,7 @@ static MARKS_IN_MEMORY: Mutex<Vec<(FileId, String)>> = Mutex::new(Vec::new());
 
 /// Loads the mark of a file.
 pub(super) fn load(file: &fs::File) -> Option<String> {
-    if let Some(bytes) = sys::file::attribute(file, ATTRIBUTE) {
+    if let Some(bytes) = sys::file::read_attribute(file, ATTRIBUTE) {
         return Some(String::from_utf8_lossy(&bytes).into_owned());
     }
     let id = sys::file::file_stamp(file).ok()?.id;
@@ -90,8 +90,8 @@ fn register(id: FileId, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         old => old.unwrap_or_default(),
     };
-    let others = old.lines().filter(|line| mark_in(id, line).is_none());
-    let mut new: String = others.map(|line| format!("{line}\n")).collect();
+    let other_lines = old.lines().filter(|line| mark_in(id, line).is_none());
+    let mut new: String = other_lines.map(|line| format!("{line}\n")).collect();
     new.push_str(&format!("{id} {text}\n"));
     let draft = path.with_extension(format!("{}", std::process::id()));
     fs::write(&draft, new)?;

@@ -1,5 +1,5 @@
 //! Targets before and after a run: examination, guard, preparation, opening, and removal of
-//! temporary files. Collects all faults of all targets before changing anything.
+//! temporary files. Reports all errors of all targets before changing anything.
 
 pub mod guard;
 
@@ -25,12 +25,12 @@ use engine::sys;
 use model::Bytes;
 
 pub use cleanup::Cleanup;
-pub use examine::{Examined, directions, examine};
+pub use examine::{ExaminedTarget, directions, examine, used_directions};
 pub use fill::FillError;
 pub use marker::MarkState;
 pub use peer_lock::Peers;
+pub(crate) use permit::{HeldTargets, permit};
 pub use permit::{Objection, TargetDecision, judge};
-pub(crate) use permit::{Permitted, permit};
 pub(crate) use prepare::{Preparation, ReadyTargets, prepare};
 pub use shared_files::SharedFiles;
 pub use survey::{storage_facts, survey};
@@ -66,12 +66,12 @@ pub enum TargetError {
     #[error("{0} is an empty file")]
     Empty(String),
     /// It cannot be tested.
-    #[error("{path} is {what}")]
+    #[error("{path} is {kind}")]
     Unsuitable {
         /// Path of the target.
         path: String,
         /// The kind of target.
-        what: &'static str,
+        kind: &'static str,
         /// What to do.
         help: String,
     },
@@ -92,7 +92,7 @@ pub enum TargetError {
         "cannot create {wanted} at {path}: this would {} ({available} of {total} are available)",
         examine::broken_rule(total.0, available.0)
     )]
-    NoRoom {
+    WouldFillFileSystem {
         /// Path of the file to create.
         path: String,
         /// The requested size.
@@ -153,7 +153,7 @@ impl TargetError {
             TargetError::TooSmall { .. } => {
                 Some("name another file, or omit the size to use the file unchanged".into())
             }
-            TargetError::NoRoom { available, total, .. } => {
+            TargetError::WouldFillFileSystem { available, total, .. } => {
                 let size_max = examine::fillable_bytes(total.0, available.0) >> 20 << 20;
                 Some(match size_max {
                     0 => "free some space, or test on another file system".into(),
@@ -232,7 +232,7 @@ pub enum PrepareAction {
 }
 
 /// The directory of a file; for a bare name, the current directory.
-pub(crate) fn parent_folder(path: &Path) -> &Path {
+pub(crate) fn parent_directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use engine::{FileKind, sys};
 use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 
-use super::examine::{directions, identify};
+use super::examine::{identify, used_directions};
 use super::marker::MarkState;
 use super::prepare::schedule_removal;
-use super::{Examined, Preparation, PrepareAction, ReadyTargets, TargetError};
+use super::{ExaminedTarget, Preparation, PrepareAction, ReadyTargets, TargetError};
 
 /// The path by which a target is opened. Windows has two short names of devices: `#n` for a
 /// physical drive, and a letter with a colon for a volume instead of its current directory.
@@ -36,7 +36,7 @@ pub(super) fn examine_name(
     number: usize,
     target: &Target,
     directory: bool,
-) -> Result<Examined, TargetError> {
+) -> Result<ExaminedTarget, TargetError> {
     let path = PathBuf::from(&target.path);
     let examine_error = |source| TargetError::Examine {
         path: target.path.clone(),
@@ -48,7 +48,7 @@ pub(super) fn examine_name(
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
         Err(error) => return Err(examine_error(error)),
     };
-    Ok(Examined {
+    Ok(ExaminedTarget {
         number,
         path,
         kind,
@@ -57,13 +57,17 @@ pub(super) fn examine_name(
             true => PrepareAction::CreateDirectory,
             false => PrepareAction::UseUnchanged,
         },
-        directions: directions(plan, TargetId(number as u32)),
+        directions: used_directions(plan, TargetId(number as u32)),
         mark: MarkState::Unmarked,
     })
 }
 
 /// Refuses devices as names for metadata engines.
-pub(super) fn check_for_engines(plan: &Plan, target: &Target, examined: Examined) -> Result<Examined, TargetError> {
+pub(super) fn check_for_engines(
+    plan: &Plan,
+    target: &Target,
+    examined: ExaminedTarget,
+) -> Result<ExaminedTarget, TargetError> {
     let id = TargetId(examined.number as u32);
     let device = matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice));
     let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
@@ -75,7 +79,7 @@ pub(super) fn check_for_engines(plan: &Plan, target: &Target, examined: Examined
         false => Ok(examined),
         true => Err(TargetError::Unsuitable {
             path: target.path.clone(),
-            what: "a device",
+            kind: "a device",
             help: "this engine creates, looks up and removes files and directories; name examined of these".into(),
         }),
     }

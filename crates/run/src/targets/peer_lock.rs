@@ -30,7 +30,7 @@ pub trait Peers: Sync {
 
     /// Called when the first worker of a step has started here. `at` is its time by the run's
     /// clock.
-    fn began(&self, step: u32, at: Nanos);
+    fn report_start(&self, step: u32, at: Nanos);
 }
 
 impl std::fmt::Debug for dyn Peers + '_ {

@@ -8,17 +8,17 @@ use model::plan::{Consent, Plan, TargetId};
 
 use super::examine::{check_growth, examine_one};
 use super::guard::{
-    CallerKind, Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Permissions, Reason, Refusal,
+    CallerKind, Claim, ClaimError, Decision, ExistingTarget, Guard, Intent, Note, Permissions, Reason, Refusal,
 };
 use super::marker::{self, MarkState};
 use super::write_lock::{Sharing, WriteLock};
-use super::{Examined, PrepareAction, TargetError, examine};
+use super::{ExaminedTarget, PrepareAction, TargetError, examine};
 
 /// The guard's decision about a target.
 #[derive(Clone, Debug)]
 pub struct TargetDecision {
     /// The examined target, with its preparation.
-    pub examined: Examined,
+    pub examined: ExaminedTarget,
     /// All intended actions of the plan.
     pub intent: Intent,
     /// Whether the guard permits these actions, and why.
@@ -36,14 +36,14 @@ pub enum Objection {
 
 /// Permitted targets, each held open so that the decision stays valid.
 #[derive(Debug)]
-pub(crate) struct Permitted {
-    pub(crate) targets: Vec<(Examined, Option<Claim>)>,
+pub(crate) struct HeldTargets {
+    pub(crate) targets: Vec<(ExaminedTarget, Option<Claim>)>,
     /// Notes with their paths.
     pub(crate) notes: Vec<(String, Note)>,
     _locks: Vec<WriteLock>,
 }
 
-impl Permitted {
+impl HeldTargets {
     /// Closes targets that are only used by name, once they are ready. An open file would survive
     /// its removal.
     pub(crate) fn close_names(&mut self, plan: &Plan) {
@@ -73,7 +73,7 @@ pub fn judge(plan: &Plan, permissions: &Permissions) -> Result<Vec<TargetDecisio
 }
 
 /// Asks the guard, and holds the permitted targets open. Locks the files that the plan changes.
-pub(crate) fn permit(plan: &Plan, permissions: &Permissions, sharing: Sharing) -> Result<Permitted, Objection> {
+pub(crate) fn permit(plan: &Plan, permissions: &Permissions, sharing: Sharing) -> Result<HeldTargets, Objection> {
     let mut answers = request_all(plan, permissions).map_err(Objection::Unusable)?;
     let locks = answers
         .iter_mut()
@@ -86,7 +86,7 @@ pub(crate) fn permit(plan: &Plan, permissions: &Permissions, sharing: Sharing) -
     if !refusals.is_empty() {
         return Err(Objection::Refused(refusals));
     }
-    let mut permitted = Permitted {
+    let mut permitted = HeldTargets {
         targets: Vec::new(),
         notes: Vec::new(),
         _locks: locks,
@@ -130,7 +130,7 @@ pub(super) fn permit_again(
     plan: &Plan,
     number: usize,
     permissions: &Permissions,
-) -> Result<(Examined, Option<Claim>), TargetError> {
+) -> Result<(ExaminedTarget, Option<Claim>), TargetError> {
     let system = System::live();
     let guard = Guard::new(&system, caller_kind(plan), permissions);
     let (target_decision, claim) = request_one(plan, &guard, examine_one(plan, number, &plan.targets[number])?)?;
@@ -167,8 +167,8 @@ fn request_all(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Ve
     if errors.is_empty() { Ok(answers) } else { Err(errors) }
 }
 
-fn request_one(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answer, TargetError> {
-    let existing = examined.kind.map(|kind| Existing {
+fn request_one(plan: &Plan, guard: &Guard<'_>, examined: ExaminedTarget) -> Result<Answer, TargetError> {
+    let existing = examined.kind.map(|kind| ExistingTarget {
         kind,
         size: examined.size,
     });
@@ -198,7 +198,7 @@ fn request_one(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Ans
             path: examined.path.display().to_string(),
         });
     }
-    let examined = Examined {
+    let examined = ExaminedTarget {
         mark: mark.get(),
         ..examined
     };

@@ -10,17 +10,17 @@ use engine::{Clock, File, FileId, FileKind, Identity, OpenOptions, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
-use model::plan::{AllocateMode, AtEndOfJob, Plan, Prepare, Target, TargetId, TargetKind};
+use model::plan::{AllocateMode, Plan, Prepare, Target, TargetCleanup, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::cleanup::Cleanup;
 use super::fill::{self, ExpectedFile};
-use super::guard::{Claim, Existing, Intent, Permissions};
+use super::guard::{Claim, ExistingTarget, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
 use super::tree::streams_on;
 use super::write_lock::{Sharing, WriteLock};
-use super::{Examined, FillError, Peers, PrepareAction, TargetError, examine, parent_folder, peer_lock};
+use super::{ExaminedTarget, FillError, Peers, PrepareAction, TargetError, examine, parent_directory, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
 
 /// Prepared targets, and their cleanup.
@@ -32,7 +32,7 @@ pub(crate) struct ReadyTargets {
     /// Files that were created or rewritten here, with their identities.
     created_files: Vec<(PathBuf, Option<Identity>)>,
     /// Targets that another process of the test has created in the meantime.
-    pub(super) created_by_peers: Vec<(Examined, Option<Claim>)>,
+    pub(super) created_by_peers: Vec<(ExaminedTarget, Option<Claim>)>,
     /// Files that were created here, locked against other runs.
     locked: Vec<(fs::File, WriteLock)>,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Preparation<'a> {
     pub(crate) plan: &'a Plan,
     /// The source of system facts.
     pub(crate) system: &'a System,
-    pub(crate) permitted: &'a [(Examined, Option<Claim>)],
+    pub(crate) permitted: &'a [(ExaminedTarget, Option<Claim>)],
     pub(crate) clock: Clock,
     pub(crate) interrupt: &'a AtomicBool,
     /// Other processes that may need the same files, and the user's permissions.
@@ -167,7 +167,7 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    pub(super) fn permitted_target(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
+    pub(super) fn permitted_target(&self, number: usize) -> Option<&(ExaminedTarget, Option<Claim>)> {
         self.permitted.iter().find(|(examined, _)| examined.number == number)
     }
 
@@ -222,7 +222,7 @@ impl Preparation<'_> {
                 self.lock_created(handle, &mut ready.locked);
             }
         }
-        let mut facts = probe::target(self.system, &file, &how);
+        let mut facts = probe::read_target_facts(self.system, &file, &how);
         if examined.kind == Some(FileKind::CharacterDevice) {
             // A character device has no size of its own.
             facts.size = Bytes(examined.size);
@@ -271,7 +271,7 @@ fn facts_without_file(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
 }
 
 /// Opens a prepared target for examination.
-fn reopen(examined: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
+fn reopen(examined: &ExaminedTarget, expected: Option<Identity>) -> Result<File, TargetError> {
     let file = File::open(&examined.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Examine {
         path: examined.path.display().to_string(),
         source: error.source,
@@ -285,8 +285,8 @@ fn reopen(examined: &Examined, expected: Option<Identity>) -> Result<File, Targe
 }
 
 /// Checks that a file will fit. Otherwise it would use up all space before it failed.
-fn fits(examined: &Examined, size: u64) -> Result<(), TargetError> {
-    let Ok((_, available)) = examine::space(parent_folder(&examined.path)) else {
+fn fits(examined: &ExaminedTarget, size: u64) -> Result<(), TargetError> {
+    let Ok((_, available)) = examine::read_space(parent_directory(&examined.path)) else {
         return Ok(());
     };
     // The space of an existing file becomes free when it is truncated; a file with holes uses less
@@ -307,7 +307,7 @@ impl Preparation<'_> {
     fn fill(
         &self,
         target: &Target,
-        (examined, claim): (&Examined, Option<&Claim>),
+        (examined, claim): (&ExaminedTarget, Option<&Claim>),
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<String, TargetError> {
@@ -347,9 +347,9 @@ impl Preparation<'_> {
         };
         let empty = matches!(examined.action, PrepareAction::Rewrite { .. }) || made_before.is_some();
         let fill = self.fill_parameters(target, examined, from, size);
-        let fill = fill::Fill {
+        let fill = fill::FillRequest {
             expected,
-            empty,
+            truncate: empty,
             ..fill
         };
         let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher)?;
@@ -360,8 +360,8 @@ impl Preparation<'_> {
                 .push((examined.path.clone(), sys::facts::read_identity(&examined.path)));
         }
         let how = match filled {
-            fill::Filled::Written => how,
-            fill::Filled::Declared => format!(
+            fill::FillMethod::Written => how,
+            fill::FillMethod::Declared => format!(
                 "declared valid at {}: it contains what the disk contained before",
                 Bytes(size)
             ),
@@ -375,7 +375,13 @@ impl Preparation<'_> {
     }
 
     /// The fill parameters of a target.
-    fn fill_parameters<'a>(&self, target: &'a Target, examined: &'a Examined, from: u64, size: u64) -> fill::Fill<'a> {
+    fn fill_parameters<'a>(
+        &self,
+        target: &'a Target,
+        examined: &'a ExaminedTarget,
+        from: u64,
+        size: u64,
+    ) -> fill::FillRequest<'a> {
         let (content, block, allocate) = match &target.prepare {
             Prepare::LayOut {
                 content,
@@ -390,19 +396,19 @@ impl Preparation<'_> {
                 (Some(&Content::Fresh), fill::DEFAULT_BLOCK, AllocateMode::Native)
             }
         };
-        fill::Fill {
+        fill::FillRequest {
             path: &examined.path,
             expected: ExpectedFile::Absent,
-            empty: false,
+            truncate: false,
             // A file that is only allocated needs no data.
-            from: if content.is_some() { from } else { size },
+            start: if content.is_some() { from } else { size },
             size,
             content: content.unwrap_or(&Content::Fresh),
             block,
             allocate,
             flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
             // Verification needs existing data.
-            declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
+            declare_valid: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
             needs_direct: matches!(target.prepare, Prepare::Filled { .. }) && self.uses_direct_io(examined.number),
             seed: self.plan.seed ^ (examined.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         }
@@ -410,9 +416,9 @@ impl Preparation<'_> {
 }
 
 fn create_parent_folder(path: &Path) -> Result<(), FillError> {
-    let folder = parent_folder(path);
+    let folder = parent_directory(path);
     fs::create_dir_all(folder).map_err(|error| FillError::File {
-        what: "cannot create the directory",
+        action: "cannot create the directory",
         path: folder.display().to_string(),
         errno: error.raw_os_error(),
         written: Bytes(0),
@@ -422,14 +428,14 @@ fn create_parent_folder(path: &Path) -> Result<(), FillError> {
 /// Creates an empty temporary file, and removes leftovers of killed runs in the same directory.
 fn create_temporary(
     target: &Target,
-    examined: &Examined,
+    examined: &ExaminedTarget,
     size: u64,
     ready: &mut ReadyTargets,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Option<Identity>, FillError> {
-    let keep = target.at_end == AtEndOfJob::Keep;
+    let keep = target.at_end == TargetCleanup::Keep;
     let file = TempFile::create(&examined.path, size, keep).map_err(|error| FillError::File {
-        what: "cannot create",
+        action: "cannot create",
         path: examined.path.display().to_string(),
         errno: error.raw_os_error(),
         written: Bytes(0),
@@ -440,21 +446,26 @@ fn create_temporary(
 }
 
 /// Schedules the removal of a file according to the plan.
-pub(super) fn schedule_removal(target: &Target, examined: &Examined, id: Option<FileId>, cleanup: &mut Cleanup) {
+pub(super) fn schedule_removal(target: &Target, examined: &ExaminedTarget, id: Option<FileId>, cleanup: &mut Cleanup) {
     if is_removed(target) && !matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice)) {
         cleanup.add_named(examined.path.clone(), id);
     }
 }
 
 fn is_removed(target: &Target) -> bool {
-    matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass)
+    matches!(target.at_end, TargetCleanup::Remove | TargetCleanup::RemoveEachPass)
 }
 
 /// Marks of the files that a plan writes to.
 impl Preparation<'_> {
     /// Marks a file as being written to before it is changed. If preparation fails, the mark is
     /// renewed for the unchanged part.
-    fn begin_mark(&self, target: &Target, (examined, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
+    fn begin_mark(
+        &self,
+        target: &Target,
+        (examined, claim): (&ExaminedTarget, Option<&Claim>),
+        ready: &mut ReadyTargets,
+    ) {
         let (MarkState::Intact { random_len }, Some(file)) =
             (examined.mark, claim.and_then(|claim| claim.file().handle()))
         else {
@@ -474,15 +485,17 @@ impl Preparation<'_> {
             _ => Bytes(0),
         };
         if marker::begin_shared(file, random_len).is_ok() {
-            ready.cleanup.renewals().add(file);
+            ready.cleanup.renewals_mut().add(file);
         }
     }
 
     /// Marks a filled file, and renews the marks of created files. That happens at the end, or
     /// immediately if nothing writes to them.
-    fn renew_mark(&self, target: &Target, examined: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
+    fn renew_mark(&self, target: &Target, examined: &ExaminedTarget, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &examined.action {
-            PrepareAction::Create { size, temporary } if !temporary || target.at_end == AtEndOfJob::Keep => Some(*size),
+            PrepareAction::Create { size, temporary } if !temporary || target.at_end == TargetCleanup::Keep => {
+                Some(*size)
+            }
             PrepareAction::Extend { to: size, .. } | PrepareAction::Rewrite { size } => Some(*size),
             _ => None,
         };
@@ -494,17 +507,17 @@ impl Preparation<'_> {
                 size
             };
             if marker::begin(file, random).is_ok() {
-                cleanup.renewals().add(file);
+                cleanup.renewals_mut().add(file);
             }
         }
         let size = file.metadata().map_or(examined.size, |meta| meta.len());
         let seal = !self.changes(examined.number, size);
-        cleanup.renewals().ready(file, seal);
+        cleanup.renewals_mut().record_ready(file, seal);
     }
 
     /// True if jobs change the data of a file of this size.
     fn changes(&self, number: usize, size: u64) -> bool {
-        let existing = Existing {
+        let existing = ExistingTarget {
             kind: FileKind::Regular,
             size,
         };

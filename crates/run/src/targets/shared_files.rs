@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use model::Bytes;
 use model::event::Event;
-use model::plan::{AtEndOfJob, Plan, Prepare};
+use model::plan::{Plan, Prepare, TargetCleanup};
 
 use super::{PrepareAction, TargetError, TempFile, examine};
 
@@ -45,7 +45,7 @@ impl SharedFiles {
                 number: examined.number,
                 path: examined.path,
                 size,
-                keep: target.at_end == AtEndOfJob::Keep,
+                keep: target.at_end == TargetCleanup::Keep,
                 held: None,
             });
         }
@@ -55,11 +55,11 @@ impl SharedFiles {
 
     fn assign_known(&self, plan: &mut Plan) {
         for (number, target) in plan.targets.iter_mut().enumerate() {
-            let known = self
+            let existing = self
                 .files
                 .iter()
                 .find(|made| made.number == number && made.folder == target.path);
-            let Some(made) = known else { continue };
+            let Some(made) = existing else { continue };
             if let Prepare::Filled { size } = &mut target.prepare {
                 *size = Some(size.map_or(made.size, |asked| asked.max(made.size)));
                 target.path = made.path.display().to_string();
@@ -95,7 +95,7 @@ mod tests {
                 path: folder.into(),
                 kind: TargetKind::Path,
                 prepare: Prepare::Filled { size },
-                at_end: AtEndOfJob::KeepNamed,
+                at_end: TargetCleanup::KeepNamed,
             }],
             ..Plan::default()
         }

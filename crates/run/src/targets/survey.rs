@@ -50,7 +50,7 @@ fn path_facts(system: &System, path: &str) -> TargetFacts {
     if name.is_dir() {
         return folder_facts(system, name, "directory", path);
     }
-    storage_facts(system, name).unwrap_or_else(|| folder_facts(system, super::parent_folder(name), "", path))
+    storage_facts(system, name).unwrap_or_else(|| folder_facts(system, super::parent_directory(name), "", path))
 }
 
 /// The facts of a file or block device, which is opened for reading. Other kinds are not opened: a
@@ -61,7 +61,7 @@ pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
         return None;
     }
     let file = File::open(path, OpenOptions::to_inspect(false)).ok()?;
-    Some(probe::target(system, &file, ""))
+    Some(probe::read_target_facts(system, &file, ""))
 }
 
 /// The facts of a directory, for a target to create in it.

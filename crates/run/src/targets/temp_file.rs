@@ -55,8 +55,8 @@ pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.subsec_nanos())
     };
-    let begun = BEGUN.get_or_init(now);
-    folder.join(format!("fathom-{}-{begun}-{number}.dat", std::process::id()))
+    let process_start = BEGUN.get_or_init(now);
+    folder.join(format!("fathom-{}-{process_start}-{number}.dat", std::process::id()))
 }
 
 impl TempFile {
@@ -225,7 +225,7 @@ enum Leftover {
     Unchanged,
     /// Ours by its mark, with another length: another program has written to it.
     Changed,
-    /// Not ours.
+    /// A file that fathom did not create.
     Foreign,
 }
 
@@ -235,7 +235,7 @@ fn identify(file: &fs::File, path: &Path) -> Leftover {
 }
 
 fn identify_leftover(file: &fs::File, path: &Path, scope: Option<&str>) -> Leftover {
-    let mark_found = sys::file::attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
+    let mark_found = sys::file::read_attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
     let noted = || fs::read_to_string(note_path(file)?).ok();
     let Some((mark_found, meta)) = mark_found.or_else(noted).zip(file.metadata().ok()) else {
         return Leftover::Foreign;
@@ -278,7 +278,7 @@ fn remove_note(note: Option<&Path>, path: &Path) {
 
 /// Removes temporary files of killed runs in the same directory, and reports each.
 pub(super) fn remove_leftovers(near: &Path, watcher: &mut dyn FnMut(Event)) {
-    let Ok(entries) = fs::read_dir(super::parent_folder(near)) else {
+    let Ok(entries) = fs::read_dir(super::parent_directory(near)) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| path != near) {
@@ -429,7 +429,7 @@ mod tests {
         // Another file has its name and length.
         let other = folder.path().join("other");
         fs::write(&other, b"data").unwrap();
-        if let Some(mark) = sys::file::attribute(&fs::File::open(&copy).unwrap(), ATTRIBUTE) {
+        if let Some(mark) = sys::file::read_attribute(&fs::File::open(&copy).unwrap(), ATTRIBUTE) {
             let other = fs::OpenOptions::new().write(true).open(&other).unwrap();
             sys::file::set_attribute(&other, ATTRIBUTE, &mark).unwrap();
         }

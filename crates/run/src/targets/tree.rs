@@ -23,11 +23,11 @@ use model::plan::{
 };
 use model::{Bytes, Nanos};
 
-use super::examine::{directions, fillable_bytes, size_in};
+use super::examine::{fillable_bytes, size_in, used_directions};
 use super::marker::MarkState;
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
-use super::{Examined, FillError, PrepareAction, TargetError, parent_folder};
+use super::{ExaminedTarget, FillError, PrepareAction, TargetError, parent_directory};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
@@ -73,7 +73,7 @@ impl TempTree {
     fn open_kept(path: &Path, is_shared: bool) -> Result<TempTree, TargetError> {
         let unsuitable = |what, help: &str| TargetError::Unsuitable {
             path: path.display().to_string(),
-            what,
+            kind: what,
             help: help.into(),
         };
         let root = TreeRoot::open(path).map_err(|source| TargetError::Examine {
@@ -156,11 +156,11 @@ pub(super) fn examine_tree(
     number: usize,
     target: &Target,
     tree: &FileTree,
-) -> Result<Examined, TargetError> {
+) -> Result<ExaminedTarget, TargetError> {
     let folder = PathBuf::from(&target.path);
     let path = target.path.clone();
     let is_formatted = tree.kept != Some(KeptTree::Existing);
-    let parent = parent_folder(&folder);
+    let parent = parent_directory(&folder);
     match sys::facts::read_file_kind(&folder) {
         Ok(FileKind::Directory) => {}
         // A format creates its directory.
@@ -168,7 +168,7 @@ pub(super) fn examine_tree(
         Ok(_) => {
             return Err(TargetError::Unsuitable {
                 path,
-                what: "not a directory",
+                kind: "not a directory",
                 help: "a file tree needs a directory; name one".into(),
             });
         }
@@ -192,7 +192,7 @@ pub(super) fn examine_tree(
         // An earlier tree makes room for the new one.
         check((0, 0)).or_else(|_| check(count_existing(&folder.join(KEPT_ROOT), tree)))?;
     }
-    Ok(Examined {
+    Ok(ExaminedTarget {
         number,
         path: match tree.kept {
             Some(_) => folder.join(KEPT_ROOT),
@@ -204,7 +204,7 @@ pub(super) fn examine_tree(
             directories: tree.directory_count(),
             files: tree.prefilled_count(),
         },
-        directions: directions(plan, TargetId(number as u32)),
+        directions: used_directions(plan, TargetId(number as u32)),
         mark: MarkState::Unmarked,
     })
 }
@@ -250,7 +250,7 @@ fn refuse_too_many_files(
     match inodes {
         Some((total, available)) if entries > fillable_bytes(total, available) => Err(TargetError::Unsuitable {
             path: path.to_owned(),
-            what: "on a file system with too few free inodes",
+            kind: "on a file system with too few free inodes",
             help: format!(
                 "the tree has {entries} files and directories; {available} of {total} inodes are free, and a fifth \
                  of them must remain: define fewer files, or test on another file system"
@@ -293,7 +293,7 @@ impl Preparation<'_> {
             move |error: std::io::Error| match error.kind() {
                 std::io::ErrorKind::Interrupted => FillError::Interrupted(examined.path.display().to_string()),
                 _ => FillError::File {
-                    what: "cannot create",
+                    action: "cannot create",
                     path,
                     errno: error.raw_os_error(),
                     written: Bytes(written),
@@ -340,7 +340,7 @@ fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree, interrupt: &Atomi
         if root.is_symbolic_link(&name) {
             return Err(TargetError::Unsuitable {
                 path: path.join(name).display().to_string(),
-                what: "a symbolic link in place of a directory of the tree",
+                kind: "a symbolic link in place of a directory of the tree",
                 help: "remove the link, or name another directory".into(),
             });
         }
@@ -361,7 +361,7 @@ impl Preparation<'_> {
             path: path.display().to_string(),
             source,
         };
-        let folder = parent_folder(path);
+        let folder = parent_directory(path);
         if creates_folder(tree) && !folder.exists() {
             fs::create_dir(folder).map_err(failed)?;
         }
@@ -402,7 +402,7 @@ impl Preparation<'_> {
             let size = sizes[file as usize].unwrap_or_default();
             return Err(TargetError::Unsuitable {
                 path: path.join(name).display().to_string(),
-                what: "not of the size that the tree defines",
+                kind: "not of the size that the tree defines",
                 help: format!(
                     "it has {size} bytes instead of {}; format the tree again, or describe the existing one",
                     tree.file_size(file)
@@ -541,10 +541,10 @@ fn fill_tree(
             let mut opened = root.open_file(&path, OpenFor::Create, &CacheMode::BUFFERED)?;
             let mut bytes_left = tree.file_size(file);
             while bytes_left > 0 {
-                let part = &mut buffer[..bytes_left.min(CHUNK as u64) as usize];
-                fill_random(&mut random, part);
-                opened.write_all(part)?;
-                bytes_left -= part.len() as u64;
+                let chunk = &mut buffer[..bytes_left.min(CHUNK as u64) as usize];
+                fill_random(&mut random, chunk);
+                opened.write_all(chunk)?;
+                bytes_left -= chunk.len() as u64;
             }
             Ok(())
         };
@@ -578,7 +578,7 @@ fn create_directories(
 
 /// Removes trees of killed runs in the same directory, and reports each.
 fn remove_leftover_trees(new_root: &Path, watcher: &mut dyn FnMut(Event)) {
-    let Ok(entries) = fs::read_dir(parent_folder(new_root)) else {
+    let Ok(entries) = fs::read_dir(parent_directory(new_root)) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {

@@ -14,9 +14,9 @@ const VERSION: u8 = 0x81;
 /// The layout of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// 48 bytes.
+    /// The current header of 48 bytes.
     Current,
-    /// 40 bytes.
+    /// The older header of 40 bytes.
     Old,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Header {
 
 /// The expected fields of a header. An absent field is not checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Expected {
+pub(super) struct ExpectedHeader {
     pub(super) length: u32,
     pub(super) seed: Option<u64>,
     pub(super) offset: u64,
@@ -127,7 +127,7 @@ impl Header {
     }
 
     /// Checks the header of a piece, in fio's order. Returns its form.
-    pub(super) fn check(piece: &[u8], expected_fields: &Expected) -> Result<Form, BlockFault> {
+    pub(super) fn check(piece: &[u8], expected_fields: &ExpectedHeader) -> Result<Form, BlockFault> {
         let found = u16::from_ne_bytes([piece[0], piece[1]]);
         if found != MAGIC {
             return Err(BlockFault::Magic { found, expected: MAGIC });
@@ -150,8 +150,8 @@ impl Header {
             match form {
                 Form::Current => require(HeaderField::Number, long(32), number)?,
                 Form::Old => {
-                    let found = u16::from_ne_bytes([piece[34], piece[35]]);
-                    require(HeaderField::Number, u64::from(found), number & 0xffff)?;
+                    let stored = u16::from_ne_bytes([piece[34], piece[35]]);
+                    require(HeaderField::Number, u64::from(stored), number & 0xffff)?;
                 }
             }
         }

@@ -27,7 +27,7 @@ pub(crate) struct History {
     /// verified too.
     flushed: Option<u64>,
     /// Blocks to discard, the oldest first.
-    to_trim: VecDeque<Note>,
+    to_trim: VecDeque<WriteId>,
 }
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ enum State {
 
 /// Identifies a write in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Note {
+pub(crate) struct WriteId {
     file: u32,
     offset: u64,
     id: u64,
@@ -108,7 +108,7 @@ impl History {
     }
 
     /// Records a submitted write. `trim`: its block will be discarded before verification.
-    pub(crate) fn record_issued(&mut self, written: WrittenBlock, trim: bool) -> Note {
+    pub(crate) fn record_issued(&mut self, written: WrittenBlock, trim: bool) -> WriteId {
         let id = self.issued;
         self.issued += 1;
         let entry = Entry {
@@ -124,7 +124,7 @@ impl History {
                 entries.insert((file, offset), entry);
             }
         }
-        let note = Note { file, offset, id };
+        let note = WriteId { file, offset, id };
         if trim {
             self.to_trim.push_back(note);
         }
@@ -132,7 +132,7 @@ impl History {
     }
 
     /// Records a completed write. A failed write needs no verification.
-    pub(crate) fn record_completed(&mut self, note: Note, success: bool) {
+    pub(crate) fn record_completed(&mut self, note: WriteId, success: bool) {
         let state = if success {
             State::Done(self.completed)
         } else {
@@ -188,7 +188,7 @@ impl History {
     }
 
     /// Takes the block of [`History::next_file_to_trim`] for its trim.
-    pub(crate) fn take_to_trim(&mut self) -> Option<(Note, Block)> {
+    pub(crate) fn take_to_trim(&mut self) -> Option<(WriteId, Block)> {
         let note = self.to_trim.pop_front()?;
         let entry = self.entries.find(note)?;
         let block = entry.written.block;
@@ -197,7 +197,7 @@ impl History {
     }
 
     /// Records a completed trim. A discarded block is verified only if it must read as zeros.
-    pub(crate) fn record_trim(&mut self, note: Note, reads_as_zeros: bool) {
+    pub(crate) fn record_trim(&mut self, note: WriteId, reads_as_zeros: bool) {
         let order = self.completed;
         self.completed += 1;
         self.entries.change(note, |entry| {
@@ -263,14 +263,14 @@ impl Queue {
     }
 
     /// Returns the index of a write. Its entry may no longer exist.
-    fn entry_index(&self, note: Note) -> Option<usize> {
+    fn entry_index(&self, note: WriteId) -> Option<usize> {
         note.id.checked_sub(self.first).map(|index| index as usize)
     }
 }
 
 impl Entries {
     /// Returns a write unless it was taken, dropped or replaced.
-    fn find(&self, note: Note) -> Option<&Entry> {
+    fn find(&self, note: WriteId) -> Option<&Entry> {
         match self {
             Entries::InOrder(queue) => queue.entries.get(queue.entry_index(note)?),
             Entries::ByPosition(entries) => entries
@@ -280,7 +280,7 @@ impl Entries {
     }
 
     /// Changes a write unless it was taken, dropped or replaced. Drops it if it is now `Removed`.
-    fn change(&mut self, note: Note, change: impl FnOnce(&mut Entry)) {
+    fn change(&mut self, note: WriteId, change: impl FnOnce(&mut Entry)) {
         match self {
             Entries::InOrder(queue) => {
                 let Some(index) = queue.entry_index(note) else { return };

@@ -65,12 +65,13 @@ fn find_fault(map: &KeyMap, index: usize, checker: &Checker, block: &Block, data
             ..
         }
     );
-    let other = read_write_number(data).and_then(|number| u32::try_from(number).ok());
-    let other = other.filter(|other| is_seed_fault && checker.check(data, &map.block(index, *other)).is_empty());
-    let fault = match other {
-        Some(other) => BlockFault::Header {
+    let stored_number = read_write_number(data).and_then(|number| u32::try_from(number).ok());
+    let other_write =
+        stored_number.filter(|other| is_seed_fault && checker.check(data, &map.block(index, *other)).is_empty());
+    let fault = match other_write {
+        Some(other_write) => BlockFault::Header {
             field: HeaderField::Number,
-            found: u64::from(other),
+            found: u64::from(other_write),
             expected: block.number.unwrap_or(0),
         },
         None => fault,
@@ -145,9 +146,9 @@ mod tests {
         }
 
         fn check(&self, data: &[u8]) -> (KeyState, u32, bool, Option<BlockFault>) {
-            let found = check_key(&self.map, 1, &self.checker, &self.filler, &mut data.to_vec());
-            let fault = found.fault.map(|(_, _, fault)| fault);
-            (found.key.state(), found.key.generation(), found.compared, fault)
+            let check = check_key(&self.map, 1, &self.checker, &self.filler, &mut data.to_vec());
+            let fault = check.fault.map(|(_, _, fault)| fault);
+            (check.key.state(), check.key.generation(), check.compared, fault)
         }
 
         fn write(&mut self) {

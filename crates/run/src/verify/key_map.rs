@@ -419,7 +419,7 @@ impl KeyMapFile {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let seed =
             since_epoch.map_or(0, |since_epoch| since_epoch.as_nanos() as u64) ^ u64::from(std::process::id()) << 32;
-        let found = KeyMapFile {
+        let map_file = KeyMapFile {
             length,
             known: 0,
             known_end: 0,
@@ -428,7 +428,7 @@ impl KeyMapFile {
             number: set_tree(xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed)),
             count,
         };
-        let written = found.write_entries(&mut file, 0..count);
+        let written = map_file.write_entries(&mut file, 0..count);
         if written.is_err() && is_new {
             // Remove the incomplete file.
             let _ = std::fs::remove_file(path);
@@ -471,18 +471,18 @@ impl KeyMapFile {
     /// It cannot be read, is damaged, or is not a map.
     pub fn read(path: &Path) -> io::Result<KeyMapFile> {
         let mut file = open_without_waiting(path)?;
-        let mut found = KeyMapFile::read_header(&mut file)?;
-        let (length, all) = (found.length, 0..found.count);
+        let mut map_file = KeyMapFile::read_header(&mut file)?;
+        let (length, all) = (map_file.length, 0..map_file.count);
         let (mut known, mut known_end) = (0, 0);
-        found.visit_keys(&mut file, all, |index, key| {
+        map_file.visit_keys(&mut file, all, |index, key| {
             if key.is_known() {
                 known += 1;
                 known_end = (index + 1) * length;
             }
             None
         })?;
-        (found.known, found.known_end) = (known, known_end);
-        Ok(found)
+        (map_file.known, map_file.known_end) = (known, known_end);
+        Ok(map_file)
     }
 
     /// Extends a map to `count` key blocks, if it has fewer.
@@ -491,9 +491,9 @@ impl KeyMapFile {
     /// It cannot be read or written, or is damaged.
     pub fn extend(path: &Path, count: u64) -> io::Result<()> {
         let mut file = File::options().read(true).write(true).open(path)?;
-        let found = KeyMapFile::read_header(&mut file)?;
-        match count > found.count {
-            true => KeyMapFile { count, ..found }.write_entries(&mut file, found.count..count),
+        let map_file = KeyMapFile::read_header(&mut file)?;
+        match count > map_file.count {
+            true => KeyMapFile { count, ..map_file }.write_entries(&mut file, map_file.count..count),
             false => Ok(()),
         }
     }
@@ -523,9 +523,9 @@ impl KeyMapFile {
     /// It cannot be read or written, or is damaged.
     pub fn forget_files(path: &Path, blocks: &TreeKeyBlocks, files: &[u32]) -> io::Result<()> {
         let mut file = File::options().read(true).write(true).open(path)?;
-        let found = KeyMapFile::read_header(&mut file)?;
+        let map_file = KeyMapFile::read_header(&mut file)?;
         for number in files {
-            found.forget_in(&mut file, blocks.file_blocks(*number), |_, _| true)?;
+            map_file.forget_in(&mut file, blocks.file_blocks(*number), |_, _| true)?;
         }
         file.sync_data()
     }
@@ -537,19 +537,19 @@ impl KeyMapFile {
     /// It cannot be read, or is damaged.
     pub fn known_ends(path: &Path, blocks: &TreeKeyBlocks) -> io::Result<Vec<(u32, u64)>> {
         let mut opened = open_without_waiting(path)?;
-        let found = KeyMapFile::read_header(&mut opened)?;
+        let map_file = KeyMapFile::read_header(&mut opened)?;
         let mut ends: Vec<(u32, u64)> = Vec::new();
         let (mut file, mut start, mut end) = (0, 0, blocks.count_in(0));
-        found.visit_keys(&mut opened, 0..found.count.min(blocks.count()), |index, key| {
+        map_file.visit_keys(&mut opened, 0..map_file.count.min(blocks.count()), |index, key| {
             while index >= end {
                 file += 1;
                 (start, end) = (end, end + blocks.count_in(file));
             }
             if key.is_known() {
-                let known = ((index - start + 1) * found.length).min(blocks.tree().file_size(file));
+                let known_end = ((index - start + 1) * map_file.length).min(blocks.tree().file_size(file));
                 match ends.last_mut() {
-                    Some(last) if last.0 == file => last.1 = known,
-                    _ => ends.push((file, known)),
+                    Some(last) if last.0 == file => last.1 = known_end,
+                    _ => ends.push((file, known_end)),
                 }
             }
             None
@@ -559,8 +559,8 @@ impl KeyMapFile {
 
     fn forget(path: &Path, forgets: impl Fn(u64, Key) -> bool) -> io::Result<()> {
         let mut file = File::options().read(true).write(true).open(path)?;
-        let found = KeyMapFile::read_header(&mut file)?;
-        found.forget_in(&mut file, 0..found.count, forgets)?;
+        let map_file = KeyMapFile::read_header(&mut file)?;
+        map_file.forget_in(&mut file, 0..map_file.count, forgets)?;
         file.sync_data()
     }
 
@@ -578,12 +578,12 @@ impl KeyMapFile {
     /// It cannot be read or written.
     pub fn mark(path: &Path, complete: bool, compratio: f64) -> io::Result<()> {
         let mut file = File::options().read(true).write(true).open(path)?;
-        let found = KeyMapFile::read_header(&mut file)?;
-        if (found.complete, found.compratio) == (complete, compratio) {
+        let map_file = KeyMapFile::read_header(&mut file)?;
+        if (map_file.complete, map_file.compratio) == (complete, compratio) {
             return Ok(());
         }
         let state = if complete { MapState::Complete } else { MapState::Stale };
-        KeyMapFile { compratio, ..found }.write_header(&mut file, state)?;
+        KeyMapFile { compratio, ..map_file }.write_header(&mut file, state)?;
         file.sync_data()
     }
 

@@ -22,7 +22,7 @@ use model::plan::{Verify, VerifyMethod};
 use checksum::Checksum;
 pub use checksum::compute as compute_checksum;
 pub(crate) use header::read_seed;
-use header::{Expected, Form, Header};
+use header::{ExpectedHeader, Form, Header};
 pub use key_map::KeyMapFile;
 
 /// Generates and checks the data of a stream.
@@ -118,7 +118,7 @@ impl Checker {
     /// Draws the seed of the next block as fio does: the product of two random numbers.
     pub(crate) fn draw_seed(&self, draws: &mut Draws) -> u64 {
         match self.needs_seed() {
-            true => u64::from(draws.half(Purpose::Verify)).wrapping_mul(u64::from(draws.half(Purpose::Verify))),
+            true => u64::from(draws.next_u32(Purpose::Verify)).wrapping_mul(u64::from(draws.next_u32(Purpose::Verify))),
             false => 0,
         }
     }
@@ -224,11 +224,11 @@ impl Checker {
         if faults.is_empty()
             && let Some(expected) = block.hash
         {
-            let found = xxhash_rust::xxh64::xxh64(buffer, 0);
-            if found != expected {
+            let hash = xxhash_rust::xxh64::xxh64(buffer, 0);
+            if hash != expected {
                 let fault = BlockFault::Checksum {
                     method: self.method,
-                    found: found.to_be_bytes().into(),
+                    found: hash.to_be_bytes().into(),
                     expected: expected.to_be_bytes().into(),
                 };
                 faults.push((block.offset, block.length, fault));
@@ -267,7 +267,7 @@ impl Checker {
         if !self.has_header() {
             return self.check_pattern(piece, at, 0, block);
         }
-        let expected_fields = Expected {
+        let expected_fields = ExpectedHeader {
             length: piece.len() as u32,
             seed: block.seed,
             offset,

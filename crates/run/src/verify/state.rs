@@ -28,7 +28,7 @@ const NAME: usize = 64;
 const MAX_DEPTH: usize = 1 << 20;
 
 /// A completed write: the index of the file within the stream, and the offset.
-pub(crate) type Completed = (u32, u64);
+pub(crate) type CompletedWrite = (u32, u64);
 
 /// The progress of a stream's writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) struct Progress {
     pub(crate) depth: u32,
     pub(crate) files: u32,
     /// The last completed writes, latest first. At most as many as the queue depth.
-    pub(crate) completed: VecDeque<Completed>,
+    pub(crate) completed: VecDeque<CompletedWrite>,
     /// State of the generator of offsets.
     pub(crate) generator: [u32; 3],
 }
@@ -56,7 +56,7 @@ impl Progress {
     }
 
     /// Records a completed write.
-    pub(crate) fn record_completed(&mut self, write: Completed) {
+    pub(crate) fn record_completed(&mut self, write: CompletedWrite) {
         if self.completed.len() >= self.depth as usize {
             self.completed.pop_back();
         }
@@ -64,7 +64,7 @@ impl Progress {
     }
 
     /// True if a write is recorded as completed. `number` counts writes from 0.
-    pub(crate) fn includes(&self, number: u64, write: Completed) -> bool {
+    pub(crate) fn includes(&self, number: u64, write: CompletedWrite) -> bool {
         let certainly_done = self.issued.saturating_sub(u64::from(self.depth));
         number < certainly_done || number < self.issued && self.completed.contains(&write)
     }
@@ -103,30 +103,30 @@ impl Progress {
                 .rev()
                 .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
         };
-        let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        let invalid_data = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         if bytes.len() < HEADER {
-            return wrong("it is too short for a state file".into());
+            return invalid_data("it is too short for a state file".into());
         }
         let (version, length, sum) = (long(0), long(8), long(16));
         if version != VERSION {
-            return wrong(format!(
+            return invalid_data(format!(
                 "it has version {version} of the format, but only version {VERSION} is supported"
             ));
         }
         let state = &bytes[HEADER..];
         if length != state.len() as u64 || state.len() < FIXED {
-            return wrong(format!(
+            return invalid_data(format!(
                 "it should have {length} bytes after its header but has {}",
                 state.len()
             ));
         }
         if sum != u64::from(crc32c(state)) {
-            return wrong("its checksum does not match its contents".into());
+            return invalid_data("its checksum does not match its contents".into());
         }
         let (count, sizes) = (long(HEADER) as usize, long(HEADER + 8));
         let depth = sizes as u32;
         if count != (state.len() - FIXED) / 16 || depth as usize > MAX_DEPTH {
-            return wrong(format!("it lists {count} writes in {} bytes", state.len() - FIXED));
+            return invalid_data(format!("it lists {count} writes in {} bytes", state.len() - FIXED));
         }
         let write = |index: usize| {
             let at = HEADER + FIXED + 16 * index;
@@ -150,7 +150,7 @@ mod tests {
     /// --randseed=7 --number_ios=5`.
     fn saved_by_fio() -> Vec<u8> {
         let mut bytes = vec![0; 192];
-        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+        let mut put = |at: usize, data: &[u8]| bytes[at..at + data.len()].copy_from_slice(data);
         put(0, &[3]);
         put(8, &[0xa8]);
         put(16, &[0xca, 0xf2, 0x52, 0x9d]);

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use testbed::{Unavailable, need};
 
 use super::*;
@@ -66,7 +66,7 @@ fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
 
 /// Returns the blocks of fio's first clone. A seed is the product of two draws.
 fn blocks(checker: &Checker) -> Vec<Block> {
-    let mut draws = DrawsForm::per_purpose(0x89, 1).start();
+    let mut draws = GeneratorChoice::fio(0x89, 1).start();
     (0..BLOCKS as u64)
         .map(|number| Block {
             offset: number * BLOCK as u64,
@@ -182,7 +182,7 @@ fn every_wrong_byte_is_found_in_its_piece() {
         ] {
             let mut wrong = data.clone();
             wrong[at] ^= 0x40;
-            let found = check_blocks(&checker, &wrong);
+            let faults = check_blocks(&checker, &wrong);
             let in_piece = at % 4096;
             let may_be_missed = match method {
                 VerifyMethod::Header => in_piece >= 48,
@@ -190,12 +190,12 @@ fn every_wrong_byte_is_found_in_its_piece() {
                 _ if checksum::needs_extra_hash(method) => in_piece >= 48,
                 _ => false,
             };
-            if may_be_missed && found.is_empty() {
+            if may_be_missed && faults.is_empty() {
                 continue;
             }
-            assert_eq!(found.len(), 1, "{name} at {at}: {found:?}");
-            assert_eq!(found[0].0, (at - in_piece) as u64, "{name} at {at}");
-            assert_eq!(found[0].1, 4096);
+            assert_eq!(faults.len(), 1, "{name} at {at}: {faults:?}");
+            assert_eq!(faults[0].0, (at - in_piece) as u64, "{name} at {at}");
+            assert_eq!(faults[0].1, 4096);
         }
     }
 }
@@ -220,7 +220,7 @@ fn each_header_field_is_checked_unless_its_value_is_unknown() {
     let buffer = &data[2 * BLOCK..3 * BLOCK];
     let field = |block: Block| match check(&checker, buffer, &block).first() {
         Some((_, _, BlockFault::Header { field, .. })) => Some(*field),
-        Some(other) => panic!("{other:?}"),
+        Some(fault) => panic!("{fault:?}"),
         None => None,
     };
     use model::mismatch::HeaderField;

@@ -81,7 +81,7 @@ impl Batching {
     /// Adapts to a turn that did not wait. If operations complete inside the call, the size of the
     /// batch *is* their latency, so each is submitted separately.
     #[inline(never)]
-    pub(crate) fn adapt(&mut self, submitted: u32, completed: u32) {
+    pub(crate) fn adapt_batch(&mut self, submitted: u32, completed: u32) {
         if submitted == 0 {
             return;
         }

@@ -2,7 +2,7 @@
 
 use model::Nanos;
 use model::draws::{Draws, Purpose, Reduction};
-use model::plan::{Depth, Think, Worker as Plan};
+use model::plan::{DepthScope, Think, Worker as Plan};
 
 /// The bursts of a worker.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Bursts {
 impl Bursts {
     /// The bursts of a worker whose targets have alternatives.
     pub(crate) fn from_plan(plan: &Plan) -> Option<Bursts> {
-        let Depth::PerTarget { alternatives } = plan.depth else {
+        let DepthScope::PerTarget { alternatives } = plan.depth else {
             return None;
         };
         let first = || plan.streams.iter().take(alternatives as usize);
@@ -43,7 +43,7 @@ impl Bursts {
     ///
     /// # Errors
     /// The end of the pause, if there is one now.
-    pub(crate) fn alternative(&mut self, now: Nanos, draws: &mut Draws) -> Result<usize, Nanos> {
+    pub(crate) fn choose_alternative(&mut self, now: Nanos, draws: &mut Draws) -> Result<usize, Nanos> {
         if self.left == 0 {
             self.begin(now, draws);
         }
@@ -55,7 +55,7 @@ impl Bursts {
 
     fn begin(&mut self, now: Nanos, draws: &mut Draws) {
         let total = self.weights.last().copied().unwrap_or(1);
-        let drawn = draws.below(Purpose::Stream, total, Reduction::Lemire);
+        let drawn = draws.next_below(Purpose::Stream, total, Reduction::Lemire);
         self.current = self.weights.partition_point(|cumulative| *cumulative <= drawn);
         let burst = self.bursts.get(self.current).copied().flatten();
         self.left = burst.map_or(1, |burst| burst.operations.max(1));
@@ -70,7 +70,7 @@ impl Bursts {
 
 #[cfg(test)]
 mod tests {
-    use model::draws::DrawsForm;
+    use model::draws::GeneratorChoice;
     use model::plan::{Stream, ThinkCount};
 
     use super::*;
@@ -88,25 +88,25 @@ mod tests {
         // Two targets with the same three alternatives, one of which is never drawn.
         let streams = [stream(30, 4, 0), stream(0, 1, 0), stream(70, 2, 50)];
         let plan = Plan {
-            depth: Depth::PerTarget { alternatives: 3 },
+            depth: DepthScope::PerTarget { alternatives: 3 },
             streams: [streams.clone(), streams].concat(),
             ..Plan::default()
         };
         let mut bursts = Bursts::from_plan(&plan).expect("it has alternatives");
-        let mut draws = DrawsForm::Native { seed: 7 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 7 }.start();
         let (mut now, mut counts) = (Nanos(0), [0u32; 3]);
         for _ in 0..1000 {
-            let first = match bursts.alternative(now, &mut draws) {
+            let first = match bursts.choose_alternative(now, &mut draws) {
                 Ok(first) => first,
                 Err(later) => {
                     assert_eq!(later, now + Nanos(50));
                     now = later;
-                    bursts.alternative(now, &mut draws).expect("the pause is over")
+                    bursts.choose_alternative(now, &mut draws).expect("the pause is over")
                 }
             };
             let length = [4, 0, 2][first];
             for _ in 0..length {
-                assert_eq!(bursts.alternative(now, &mut draws), Ok(first));
+                assert_eq!(bursts.choose_alternative(now, &mut draws), Ok(first));
                 bursts.count_issued();
             }
             counts[first] += 1;

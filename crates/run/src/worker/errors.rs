@@ -9,7 +9,7 @@ use model::results::{FailedOperation, Failure};
 use model::{Bytes, Direction, Nanos};
 
 use super::io_loop::IoLoop;
-use super::recorder::Run;
+use super::recorder::OperationRun;
 use super::setup::Assignment;
 use super::slots::SlotRecord;
 
@@ -71,8 +71,8 @@ impl ErrorLog {
         format!("{path}, {} bytes at offset {offset}", record.length)
     }
 
-    /// The verb of an operation.
-    fn verb(&self, record: &SlotRecord, direction: Option<Direction>) -> &'static str {
+    /// The name of an operation in messages.
+    fn operation_name(&self, record: &SlotRecord, direction: Option<Direction>) -> &'static str {
         match &self.tree {
             Some(_) => FileOperation::unpack(record.offset).kind.name(),
             None => self
@@ -123,17 +123,17 @@ impl IoLoop {
     }
 
     /// The direction of an operation; absent for a flush.
-    pub(crate) fn record_direction(&self, record: &SlotRecord) -> Option<Direction> {
+    pub(crate) fn slot_direction(&self, record: &SlotRecord) -> Option<Direction> {
         self.recorder.cells[record.key as u32 as usize].direction
     }
 
-    /// Counts a failed or short operation.
+    /// Counts a short or tolerated operation; any other failure ends the worker.
     #[inline(never)]
     pub(crate) fn reap_failed_or_short(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
-        let direction = self.record_direction(&record);
+        let direction = self.slot_direction(&record);
         if result > 0 {
-            let mut run = Run::starting_with(&record);
+            let mut run = OperationRun::starting_with(&record);
             (run.operations, run.bytes) = (1, result as u64);
             self.recorder.count(&run, reaped);
             self.recorder.cells[record.key as u32 as usize].short += 1;
@@ -144,21 +144,21 @@ impl IoLoop {
         if !at_end_of_file && self.try_tolerate(slot, &record, direction, errno) {
             return;
         }
-        let verb = self.errors.verb(&record, direction);
-        let (what, help) = if at_end_of_file {
+        let operation_name = self.errors.operation_name(&record, direction);
+        let (message, help) = if at_end_of_file {
             (
-                format!("a {verb} transferred no data: the target became shorter during the test"),
+                format!("{operation_name} transferred no data: the target became shorter during the test"),
                 Some("find the program that truncates or replaces it".to_owned()),
             )
         } else {
             let alignment = self.errors.files[usize::from(record.file)].alignment;
             (
-                format!("a {verb} failed: {}", os_error_name(errno)),
+                format!("{operation_name} failed: {}", os_error_name(errno)),
                 help_for(errno, &record, alignment),
             )
         };
         let failure = Failure {
-            what,
+            what: message,
             location: self.errors.describe_location(&record),
             errno: (!at_end_of_file).then_some(errno),
             operation: direction.map(|direction| self.errors.failed_operation(slot, &record, direction)),
@@ -167,7 +167,8 @@ impl IoLoop {
         self.fail(failure);
     }
 
-    /// Counts a failed operation whose error the plan tolerates or treats as a regular end.
+    /// Counts a failed operation whose error the plan tolerates or treats as a regular end. Returns
+    /// false for any other error.
     pub(crate) fn try_tolerate(
         &mut self,
         slot: Slot,
@@ -181,24 +182,24 @@ impl IoLoop {
             Some(Direction::Read) => &policy.tolerate_read,
             _ => &policy.tolerate_write,
         };
-        let is_end = policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno);
-        let is_below_limit = |max| errors.step_errors.fetch_add(1, Ordering::Relaxed) + 1 < max;
-        if !is_end && !tolerated.contains(&errno) && !policy.errors_max.is_some_and(is_below_limit) {
+        let is_target_full = policy.stop_when_full && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno);
+        let count_and_check_limit = |max| errors.step_errors.fetch_add(1, Ordering::Relaxed) + 1 < max;
+        if !is_target_full && !tolerated.contains(&errno) && !policy.errors_max.is_some_and(count_and_check_limit) {
             return false;
         }
-        if (is_end || policy.report_tolerated) && errors.tolerated.len() < MAX_TOLERATED {
-            let verb = errors.verb(record, direction);
+        if (is_target_full || policy.report_tolerated) && errors.tolerated.len() < MAX_TOLERATED {
+            let operation_name = errors.operation_name(record, direction);
             errors.tolerated.push(Failure {
                 errno: Some(errno),
                 operation: direction.map(|direction| errors.failed_operation(slot, record, direction)),
                 ..Failure::new(
-                    format!("a {verb} failed: {}", os_error_name(errno)),
+                    format!("{operation_name} failed: {}", os_error_name(errno)),
                     errors.describe_location(record),
                 )
             });
         }
         self.count_error(record, errno);
-        if is_end {
+        if is_target_full {
             self.stop_submitting();
         }
         true

@@ -56,7 +56,7 @@ fn flush_open(
         features.on_final_flush(io, &request);
     }
     let path = io.errors.path(file).to_owned();
-    let result = match io.engine.turn(&[request], 1, Nanos::NEVER, &mut io.batch) {
+    let result = match io.engine.submit_and_reap(&[request], 1, Nanos::NEVER, &mut io.batch) {
         Ok(()) => io.batch.done.first().map_or(0, |completion| completion.result),
         Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
     };

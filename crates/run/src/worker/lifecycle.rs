@@ -20,7 +20,7 @@ use super::{Features, Worker};
 
 /// The outcome of a worker, without the recorders it sent.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct WorkerOutcome {
     pub(crate) reason: EndReason,
     pub(crate) failure: Option<Failure>,
     /// The measured window on the clock of the engine; empty if it was never reached.
@@ -37,11 +37,11 @@ pub(crate) struct Ended {
     /// count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
     /// The time of verification.
-    pub(crate) verified: Nanos,
+    pub(crate) verify_time: Nanos,
     /// The part of that time in the measured window.
-    pub(crate) verified_between: Nanos,
+    pub(crate) verify_time_between_rounds: Nanos,
     /// The thread's usage for verification after the measured window.
-    pub(crate) verified_usage: Usage,
+    pub(crate) verify_usage: Usage,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) compared_blocks: u64,
@@ -57,11 +57,11 @@ pub(crate) struct Ended {
     pub(crate) zone_resets: u64,
 }
 
-impl Ended {
+impl WorkerOutcome {
     /// The end of a worker that never started.
-    pub(crate) fn never_started() -> Ended {
+    pub(crate) fn never_started() -> WorkerOutcome {
         let never = Nanos(0);
-        Ended {
+        WorkerOutcome {
             reason: EndReason::Interrupted,
             failure: None,
             measured_start: never,
@@ -72,9 +72,9 @@ impl Ended {
             slots: 0,
             map_bytes: 0,
             late: Vec::new(),
-            verified: never,
-            verified_between: never,
-            verified_usage: Usage::default(),
+            verify_time: never,
+            verify_time_between_rounds: never,
+            verify_usage: Usage::default(),
             mismatches: Vec::new(),
             mismatch_count: 0,
             compared_blocks: 0,
@@ -101,7 +101,7 @@ pub(super) struct Lifecycle {
     /// Rounds to execute, including the current one.
     rounds_left: u32,
     commands_seen: u32,
-    measured: Measured,
+    measured: MeasuredWindow,
     warm_up_bytes: Option<WarmUpBytes>,
     first_issue: Nanos,
     end_reason: Option<EndReason>,
@@ -109,7 +109,7 @@ pub(super) struct Lifecycle {
 
 /// The measured window of a worker.
 #[derive(Clone, Debug, Default)]
-struct Measured {
+struct MeasuredWindow {
     start: Nanos,
     end: Nanos,
     usage_at_start: Usage,
@@ -141,7 +141,7 @@ impl Lifecycle {
             repeat_until_time: job.stop.repeat_until_time,
             rounds_left: job.stop.rounds.unwrap_or(1),
             commands_seen: 0,
-            measured: Measured::default(),
+            measured: MeasuredWindow::default(),
             warm_up_bytes: job.phases.warm_up_bytes.map(|bytes| WarmUpBytes {
                 wanted: bytes.0,
                 sent: 0,
@@ -190,7 +190,7 @@ impl Lifecycle {
         self.grids.finish(&mut io.recorder);
         for (number, stream) in io.streams.iter().enumerate() {
             if let Some(gate) = &stream.gate {
-                for (direction, count) in gate.late(at).iter() {
+                for (direction, count) in gate.count_late(at).iter() {
                     if *count > 0 {
                         self.measured.late.push((number as u32, direction, *count));
                     }
@@ -255,8 +255,8 @@ impl Lifecycle {
         }
     }
 
-    /// True if the warm-up has transferred its bytes.
-    fn is_warm(&mut self, io: &IoLoop) -> bool {
+    /// Lifts the byte limit of the warm-up once it is reached, and returns true then.
+    fn end_warm_up_if_complete(&mut self, io: &IoLoop) -> bool {
         let Some(WarmUpBytes { wanted, sent }) = self.warm_up_bytes else {
             return false;
         };
@@ -288,14 +288,19 @@ impl Worker<'_> {
         let delay = &self.context.job.phases.start_delay;
         let range = delay.high_ns.since(delay.low_ns);
         let own_delay = if range > Nanos(0) {
-            self.io.draws.unit(Purpose::Delay) * range.0 as f64
+            self.io.draws.next_f64(Purpose::Delay) * range.0 as f64
         } else {
             0.0
         };
         let start = start + Nanos(own_delay as u64);
         self.schedule(start);
         while self.io.engine.now() < start {
-            if self.io.engine.turn(&[], 1, start, &mut self.io.batch).is_err() {
+            if self
+                .io
+                .engine
+                .submit_and_reap(&[], 1, start, &mut self.io.batch)
+                .is_err()
+            {
                 break;
             }
             if self.context.control.stop_requested().is_some() {
@@ -426,7 +431,7 @@ impl Worker<'_> {
         if self.io.pacing.gated {
             self.io.notify_pacing(at);
         }
-        if self.lifecycle.warm_up_bytes.is_some() && self.lifecycle.is_warm(&self.io) {
+        if self.lifecycle.warm_up_bytes.is_some() && self.lifecycle.end_warm_up_if_complete(&self.io) {
             self.leave_phase(at, EndReason::Time);
             self.lifecycle.set_boundary(&mut self.io);
         }
@@ -501,9 +506,10 @@ impl Worker<'_> {
 
 /// The end of work.
 impl Worker<'_> {
-    /// True if nothing is left to do and nothing is in flight.
+    /// Ends the work, or another round of it, once nothing is left to do or in flight. True if the
+    /// worker ends.
     #[inline(never)]
-    pub(super) fn is_over(&mut self) -> bool {
+    pub(super) fn end_if_over(&mut self) -> bool {
         if self.io.in_flight > 0 || !self.io.requests.is_empty() {
             return false;
         }
@@ -525,7 +531,7 @@ impl Worker<'_> {
         let timeline = &self.lifecycle.timeline;
         let measured = timeline.phase() == Phase::Measured;
         let at = self.lifecycle.measured.last_completion.max(timeline.phase_start());
-        if measured && self.has_more_to_verify(at) {
+        if measured && self.start_remaining_verification(at) {
             return false;
         }
         let lifecycle = &mut self.lifecycle;
@@ -553,13 +559,13 @@ impl Worker<'_> {
         self.lifecycle.is_draining()
     }
 
-    /// Called when everything is written. Returns whether blocks of this round must still be
-    /// discarded or verified.
-    fn has_more_to_verify(&mut self, at: Nanos) -> bool {
+    /// Called when everything is written. Starts what this round still has to trim or verify; false
+    /// if there is nothing.
+    fn start_remaining_verification(&mut self, at: Nanos) -> bool {
         let Some(verification) = verification(&mut self.features) else {
             return false;
         };
-        if verification.may_trim_the_rest(&mut self.io) {
+        if verification.start_final_trims(&mut self.io) {
             return true;
         }
         if verification.end_between_rounds(at) {
@@ -602,7 +608,7 @@ impl Worker<'_> {
     }
 
     /// Sends the last recorder, and returns the outcome.
-    pub(super) fn end(mut self) -> Ended {
+    pub(super) fn end(mut self) -> WorkerOutcome {
         if !self.lifecycle.is_draining() {
             self.leave_phase(self.io.batch.reap_time, EndReason::Failed);
         }
@@ -614,14 +620,14 @@ impl Worker<'_> {
         let zone_resets = of_streams.sum::<u64>() + of_files;
         let features = self.features.as_deref_mut();
         let FeatureResults {
-            verified,
-            verified_between,
-            verified_usage,
+            verify_time: verified,
+            verify_time_between_rounds: verified_between,
+            verify_usage: verified_usage,
             mismatches,
             mismatch_count,
             compared_blocks,
             phantom_writes,
-            not_kept,
+            unsaved_states: not_kept,
             lifetimes,
             trace_waits,
         } = features.map_or(FeatureResults::default(), |features| features.at_end(&self.io));
@@ -639,7 +645,7 @@ impl Worker<'_> {
         engine.submit_batch = io.batching.submit as u32;
         engine.inline |= io.batching.inline.is_detected;
         let depth = io.pools.iter().map(|pool| (pool.free.len() - pool.reserve) as u32);
-        Ended {
+        WorkerOutcome {
             reason: lifecycle.end_reason.unwrap_or(EndReason::Done),
             failure: io.errors.failure,
             measured_start: lifecycle.measured.start,
@@ -653,9 +659,9 @@ impl Worker<'_> {
             },
             map_bytes: context.map_bytes,
             late: lifecycle.measured.late,
-            verified,
-            verified_between,
-            verified_usage,
+            verify_time: verified,
+            verify_time_between_rounds: verified_between,
+            verify_usage: verified_usage,
             mismatches,
             mismatch_count,
             compared_blocks,

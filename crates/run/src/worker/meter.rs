@@ -37,7 +37,7 @@ struct PoolState {
 struct ThreadMeter {
     run_delay: sys::thread::RunDelay,
     /// Counters at the last exchange.
-    seen: ThreadUse,
+    last_use: ThreadUse,
 }
 
 impl Meter {
@@ -52,13 +52,13 @@ impl Meter {
             pools: vec![PoolState::default(); pools],
             thread: (!simulated).then(|| ThreadMeter {
                 run_delay: sys::thread::RunDelay::open(),
-                seen: ThreadUse::default(),
+                last_use: ThreadUse::default(),
             }),
         }
     }
 
     /// Adds the time up to `now` with the slots of the last update.
-    pub(super) fn account(&mut self, now: Nanos) {
+    pub(super) fn add_time(&mut self, now: Nanos) {
         let elapsed = now.since(self.accounted).0;
         let full = self.pools.iter().filter(|pool| pool.full).count() as u64;
         self.queue.slots_ns.0 += self.slots * elapsed;
@@ -70,7 +70,7 @@ impl Meter {
 
     /// Adds the time up to `now`, and takes the current slots from `pools`.
     pub(super) fn update(&mut self, pools: &[SlotPool], now: Nanos) {
-        self.account(now);
+        self.add_time(now);
         (self.slots, self.in_use) = (0, 0);
         for (state, pool) in self.pools.iter_mut().zip(pools) {
             let slots = (pool.free.len() - pool.reserve) as u64;
@@ -102,7 +102,7 @@ impl Meter {
     /// The measurements since the last call, up to `now`.
     pub(super) fn take(&mut self, now: Nanos) -> (QueueUse, ThreadUse) {
         if self.paced {
-            self.account(now);
+            self.add_time(now);
         }
         let thread = self.thread.as_mut().map(ThreadMeter::take).unwrap_or_default();
         (std::mem::take(&mut self.queue), thread)
@@ -114,11 +114,11 @@ impl ThreadMeter {
         let usage = sys::thread::usage();
         let thread_use = ThreadUse {
             cpu_ns: usage.cpu(),
-            run_delay_ns: self.run_delay.read().unwrap_or(self.seen.run_delay_ns),
+            run_delay_ns: self.run_delay.read().unwrap_or(self.last_use.run_delay_ns),
             involuntary_switches: usage.involuntary_switches,
         };
-        let used = thread_use.since(&self.seen);
-        self.seen = thread_use;
+        let used = thread_use.since(&self.last_use);
+        self.last_use = thread_use;
         used
     }
 }

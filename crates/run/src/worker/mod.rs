@@ -35,7 +35,7 @@ use features::Features;
 use io_loop::{IoLoop, IssuePath};
 use lifecycle::Lifecycle;
 
-pub(crate) use lifecycle::Ended;
+pub(crate) use lifecycle::WorkerOutcome;
 pub(crate) use outbox::{Inbox, create_mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder, RecorderSetup};
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, buffer_bytes, set_up};
@@ -59,7 +59,7 @@ struct Context<'plan> {
     /// The worker's part in the simulation, if it uses simulated devices.
     simulated: Option<SimulatedWorker>,
     /// Memory that is pinned while the worker runs.
-    _pinned: Option<engine::Pinned>,
+    _pinned: Option<engine::PinnedMemory>,
     engine_reason: String,
     map_bytes: u64,
 }
@@ -80,7 +80,7 @@ impl Worker<'_> {
     }
 
     /// Issues I/O until the job is over. `start` is when it begins, on the clock of the engine.
-    pub(crate) fn run(mut self: Box<Self>, start: Nanos) -> Ended {
+    pub(crate) fn run(mut self: Box<Self>, start: Nanos) -> WorkerOutcome {
         let start = match &self.context.simulated {
             Some(worker) => worker.wait_for_turn().max(start),
             None => start,
@@ -99,7 +99,7 @@ impl Worker<'_> {
     /// registers, which costs one more instruction per operation of the null engine.
     #[inline(never)]
     fn run_loop<const FEATURES: bool>(&mut self) {
-        while !(self.io.winding_down && self.is_over()) {
+        while !(self.io.winding_down && self.end_if_over()) {
             self.submit::<FEATURES>();
             let holds_locks = FEATURES && self.features.as_ref().is_some_and(|features| features.holds_locks());
             let (at_least, until) = self.io.completions_to_await(self.lifecycle.phase_end(), holds_locks);
@@ -107,7 +107,11 @@ impl Worker<'_> {
             if FEATURES && let Some(features) = &mut self.features {
                 features.before_turn(requests);
             }
-            if let Err(error) = self.io.engine.turn(requests, at_least, until, &mut self.io.batch) {
+            if let Err(error) = self
+                .io
+                .engine
+                .submit_and_reap(requests, at_least, until, &mut self.io.batch)
+            {
                 self.fail_with_engine(&error);
                 break;
             }

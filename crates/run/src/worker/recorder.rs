@@ -1,6 +1,6 @@
 //! The counters of a worker. A recorder belongs to one worker and is exchanged for an empty one at
 //! every interval and phase boundary, so that nothing is shared during I/O. Operations of one batch
-//! often have the same stamps. They are collected in a [`Run`] and counted together, which saves
+//! often have the same stamps. They are collected in a [`OperationRun`] and counted together, which saves
 //! time.
 
 use engine::{Action, Completion, Request};
@@ -34,7 +34,7 @@ pub(crate) struct CellKey {
 pub(crate) enum CellKind {
     /// Reads, writes or trims.
     Moves(Direction),
-    /// Flushes.
+    /// Flushes of a stream.
     Sync,
     /// Connections to a target that is closed and opened again.
     Connection,
@@ -147,7 +147,7 @@ pub(crate) struct Recorder {
 
 /// Operations of one batch with the same stamps.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub(crate) struct OperationRun {
     pub(crate) key: u64,
     queued: Nanos,
     issued: Nanos,
@@ -156,10 +156,10 @@ pub(crate) struct Run {
     pub(crate) bytes: u64,
 }
 
-impl Run {
+impl OperationRun {
     /// An empty run with the stamps of this operation.
     #[inline(always)]
-    pub(crate) fn starting_with(record: &SlotRecord) -> Run {
+    pub(crate) fn starting_with(record: &SlotRecord) -> OperationRun {
         let SlotRecord {
             key,
             queued,
@@ -167,7 +167,7 @@ impl Run {
             due,
             ..
         } = *record;
-        Run {
+        OperationRun {
             key,
             queued,
             issued,
@@ -211,7 +211,7 @@ impl Recorder {
 
     /// Counts operations that ended when the batch was reaped.
     #[inline(always)]
-    pub(crate) fn count(&mut self, run: &Run, reaped: Nanos) {
+    pub(crate) fn count(&mut self, run: &OperationRun, reaped: Nanos) {
         if run.operations == 0 {
             return;
         }
@@ -366,7 +366,7 @@ impl Cell {
     }
 
     /// The watched histograms with their places.
-    fn watched(&mut self) -> impl Iterator<Item = (usize, &mut Histogram)> {
+    fn watched_histograms(&mut self) -> impl Iterator<Item = (usize, &mut Histogram)> {
         let response = self.paced.as_deref_mut().map(|paced| &mut paced.1);
         let lists = [
             Some(&mut self.immediate),
@@ -383,7 +383,7 @@ impl Cell {
     /// these; [`Cell::close`] restores the extremes of the whole interval.
     fn take_tick_extremes(&mut self) -> Extremes {
         let (mut seen, mut tick) = (self.extremes, NO_EXTREMES);
-        for (place, histogram) in self.watched() {
+        for (place, histogram) in self.watched_histograms() {
             tick[place] = histogram.take_extremes();
             seen[place] = merge_extremes(seen[place], tick[place]);
         }
@@ -394,21 +394,21 @@ impl Cell {
     /// Restores the extremes of the histograms before the recorder is sent.
     fn close(&mut self) {
         let extremes = std::mem::replace(&mut self.extremes, NO_EXTREMES);
-        for (place, histogram) in self.watched() {
+        for (place, histogram) in self.watched_histograms() {
             histogram.restore_extremes(extremes[place]);
         }
     }
 
     /// Σ and Σ² of the latency that interval series show.
     fn latency_sums(&self) -> (u128, u128) {
-        let others = match (self.completion_in_series, &self.paced) {
+        let histograms = match (self.completion_in_series, &self.paced) {
             (true, _) => &self.completion,
             (false, Some(paced)) => return (paced.1.sum(), paced.1.sum_squares()),
             (false, None) => &self.total,
         };
         (
-            self.immediate.sum() + others.sum(),
-            self.immediate.sum_squares() + others.sum_squares(),
+            self.immediate.sum() + histograms.sum(),
+            self.immediate.sum_squares() + histograms.sum_squares(),
         )
     }
 }
@@ -418,7 +418,7 @@ impl Cell {
 #[derive(Debug)]
 pub(crate) struct Grids {
     series: Vec<OpenSeries>,
-    seen: Vec<CellTotals>,
+    last_totals: Vec<CellTotals>,
     /// When the next interval of any series ends.
     next: Nanos,
     /// Latencies by window, if the job records them.
@@ -454,7 +454,7 @@ impl Grids {
         };
         Grids {
             series: lengths.iter().map(open).collect(),
-            seen: vec![CellTotals::default(); cells],
+            last_totals: vec![CellTotals::default(); cells],
             next: Nanos::NEVER,
             windows: OpenWindows::new(windows, cells),
             joined_rows: 0,
@@ -478,7 +478,7 @@ impl Grids {
             (series.end, series.interval) = (start + series.length, 0);
             series.open.fill(Point::default());
         }
-        self.seen.fill(CellTotals::default());
+        self.last_totals.fill(CellTotals::default());
         self.windows.start(start);
         self.set_next();
     }
@@ -491,7 +491,7 @@ impl Grids {
     /// Adds what was counted since the last tick to the open intervals.
     pub(crate) fn absorb(&mut self, recorder: &mut Recorder) {
         for (index, cell) in recorder.cells.iter_mut().enumerate() {
-            let seen = &mut self.seen[index];
+            let seen = &mut self.last_totals[index];
             let operations = cell.operations();
             if operations == seen.operations {
                 continue;
@@ -499,8 +499,8 @@ impl Grids {
             let (sum, sum_squares) = cell.latency_sums();
             let extremes = cell.take_tick_extremes();
             self.windows.absorb(index, cell, &extremes);
-            let shown = cell.series_histograms().iter().map(|place| extremes[*place]);
-            let (latency_ns_min, latency_ns_max) = shown.fold((u64::MAX, 0), merge_extremes);
+            let shown_extremes = cell.series_histograms().iter().map(|place| extremes[*place]);
+            let (latency_ns_min, latency_ns_max) = shown_extremes.fold((u64::MAX, 0), merge_extremes);
             let delta = Point {
                 operations: operations - seen.operations,
                 bytes: cell.bytes - seen.bytes,
@@ -541,7 +541,7 @@ impl Grids {
 
     /// Called after the exchange of the recorder, whose counters restart at zero.
     pub(crate) fn recorder_is_new(&mut self) {
-        self.seen.fill(CellTotals::default());
+        self.last_totals.fill(CellTotals::default());
         self.windows.recorder_is_new();
     }
 

@@ -43,7 +43,7 @@ impl Requests {
 
     /// Free places for `count` more operations; [`Requests::add`] adds them.
     #[inline(always)]
-    pub(super) fn places(&mut self, count: usize) -> &mut [Request] {
+    pub(super) fn free_entries(&mut self, count: usize) -> &mut [Request] {
         if self.tail + count > self.list.len() {
             self.list.copy_within(self.head..self.tail, 0);
             (self.head, self.tail) = (0, self.tail - self.head);
@@ -57,7 +57,7 @@ impl Requests {
     }
 
     pub(super) fn push(&mut self, request: Request) {
-        self.places(1)[0] = request;
+        self.free_entries(1)[0] = request;
         self.add(1);
     }
 

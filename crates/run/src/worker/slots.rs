@@ -3,7 +3,7 @@
 use engine::Slot;
 use model::Nanos;
 use model::draws::{Draws, Purpose, Reduction};
-use model::plan::{Depth, Worker as Plan};
+use model::plan::{DepthScope, Worker as Plan};
 
 use super::stream::LiveStream;
 
@@ -19,7 +19,7 @@ pub(crate) struct SlotRecord {
     pub(crate) issued: Nanos,
     /// When the operation was due, if its stream is paced.
     pub(crate) due: Nanos,
-    /// First byte.
+    /// Offset of the first byte.
     pub(crate) offset: u64,
     /// Bytes requested; 0 for flushes.
     pub(crate) length: u32,
@@ -83,9 +83,9 @@ impl SlotPool {
     /// The pools of a worker with `slots` slots. There is one for each stream, or one for all.
     pub(crate) fn for_plan(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
         let streams_per_pool = match plan.depth {
-            Depth::Shared { .. } => return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)],
-            Depth::PerStream => 1,
-            Depth::PerTarget { alternatives } => alternatives.max(1) as usize,
+            DepthScope::Shared { .. } => return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)],
+            DepthScope::PerStream => 1,
+            DepthScope::PerTarget { alternatives } => alternatives.max(1) as usize,
         };
         let per_pool = slots / ((plan.streams.len() / streams_per_pool) as u32).max(1);
         let mut first_slot = 0;
@@ -144,11 +144,11 @@ impl SlotPool {
         let drawn = match draws {
             // DiskSpd draws 32 bits if all weights are equal and 64 otherwise, and takes the
             // remainder.
-            Draws::Single(_) if self.has_equal_weights() => {
-                return self.streams.start + draws.half(Purpose::Stream) as usize % self.streams.len();
+            Draws::DiskSpd(_) if self.has_equal_weights() => {
+                return self.streams.start + draws.next_u32(Purpose::Stream) as usize % self.streams.len();
             }
-            Draws::Single(_) => draws.below(Purpose::Stream, total, Reduction::Modulo),
-            _ => draws.below(Purpose::Stream, total, Reduction::Lemire),
+            Draws::DiskSpd(_) => draws.next_below(Purpose::Stream, total, Reduction::Modulo),
+            _ => draws.next_below(Purpose::Stream, total, Reduction::Lemire),
         };
         self.streams.start + self.weights.partition_point(|cumulative| *cumulative <= drawn)
     }

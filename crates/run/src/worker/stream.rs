@@ -111,7 +111,7 @@ impl Gate {
             Pacing::Unpaced => LivePacing::Unpaced,
             Pacing::Together { rate } => {
                 let schedule = Schedule::new(*rate, start, Purpose::GapRead, draws);
-                LivePacing::Together(schedule.with_course(start, stream.course.as_ref()))
+                LivePacing::Together(schedule.with_rate_profile(start, stream.rate_profile.as_ref()))
             }
             Pacing::PerDirection { rates } => {
                 let mut schedules = PerDirection::default();
@@ -142,7 +142,7 @@ impl Gate {
     }
 
     /// The due time of the next operation, if one schedule decides it for all directions.
-    pub(crate) fn scheduled(&self) -> Option<Nanos> {
+    pub(crate) fn next_due(&self) -> Option<Nanos> {
         match &self.pacing {
             LivePacing::Together(schedule) => Some(schedule.due()),
             LivePacing::Unpaced | LivePacing::PerDirection(..) => None,
@@ -150,7 +150,7 @@ impl Gate {
     }
 
     /// Decides whether the stream may issue at `now`.
-    pub(crate) fn ready(&mut self, now: Nanos, draws: &mut Draws) -> Ready {
+    pub(crate) fn check_ready(&mut self, now: Nanos, draws: &mut Draws) -> Ready {
         if self.pause_when_idle {
             return Ready::At(Nanos::NEVER);
         }
@@ -202,7 +202,7 @@ impl Gate {
     }
 
     /// Records an operation issued at `now`.
-    pub(crate) fn issued(&mut self, direction: Direction, length: u32, now: Nanos, draws: &mut Draws) {
+    pub(crate) fn record_issue(&mut self, direction: Direction, length: u32, now: Nanos, draws: &mut Draws) {
         self.in_flight += 1;
         match &mut self.pacing {
             LivePacing::Unpaced => {}
@@ -227,7 +227,7 @@ impl Gate {
     }
 
     /// Records an operation that completed at `now`.
-    pub(crate) fn completed(&mut self, now: Nanos) {
+    pub(crate) fn record_completion(&mut self, now: Nanos) {
         self.in_flight -= 1;
         if self.think.is_some_and(|think| think.count == ThinkCount::Completed) {
             self.count_towards_pause(now);
@@ -275,7 +275,7 @@ impl Gate {
 
     /// Operations due before `end` that were never issued, for each direction. A common schedule is
     /// counted as reads.
-    pub(crate) fn late(&self, end: Nanos) -> PerDirection<u64> {
+    pub(crate) fn count_late(&self, end: Nanos) -> PerDirection<u64> {
         let count_lost = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
         match &self.pacing {
             LivePacing::Unpaced => PerDirection::default(),

@@ -24,7 +24,7 @@ pub(crate) struct WindowRoom {
     buckets: usize,
 }
 
-/// Complete windows.
+/// Complete windows, which the worker hands over.
 #[derive(Debug, Default)]
 pub(crate) struct WindowRows {
     pub(crate) rows: Vec<WindowRow>,
@@ -43,12 +43,12 @@ pub(crate) struct WindowRow {
     buckets: std::ops::Range<usize>,
 }
 
-/// Open windows.
+/// Windows that are still being filled.
 #[derive(Debug)]
 pub(super) struct OpenWindows {
     series: Vec<Series>,
     /// The counters of each cell at the last tick.
-    seen: Vec<CellTotals>,
+    last_totals: Vec<CellTotals>,
     /// Windows without room that were merged with the next.
     pub(super) joined_rows: u64,
 }
@@ -59,11 +59,11 @@ struct Series {
     end: Nanos,
     number: u64,
     /// One for each cell.
-    open: Vec<Open>,
+    open: Vec<OpenWindow>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenWindow {
     window: Window,
     /// A count for each bucket; empty where no histogram is wanted.
     counts: Vec<u64>,
@@ -118,14 +118,14 @@ impl WindowRows {
     }
 
     /// Whether there is room for a window apart from the reserved room.
-    fn has_room(&self, open: &Open, reserved: WindowRoom) -> bool {
+    fn has_room(&self, open: &OpenWindow, reserved: WindowRoom) -> bool {
         let buckets = open.counts.iter().filter(|count| **count > 0).count();
         self.rows.len() + reserved.rows < self.rows.capacity()
             && self.buckets.len() + buckets + reserved.buckets <= self.buckets.capacity()
     }
 
     /// Moves an open window here.
-    fn push(&mut self, series: usize, cell: usize, number: u64, open: &mut Open) {
+    fn push(&mut self, series: usize, cell: usize, number: u64, open: &mut OpenWindow) {
         let begin = self.buckets.len();
         for (bucket, count) in open.counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
             self.buckets.push((bucket as u32, std::mem::take(count)));
@@ -146,9 +146,9 @@ impl OpenWindows {
     pub(super) fn new(windows: &[Windows], cells: usize) -> OpenWindows {
         let counts = |wanted: bool| vec![0; if wanted { BUCKETS + 1 } else { 0 }];
         let histograms = windows.iter().any(|window| window.histograms);
-        let open = |window: &Windows| Open {
+        let open = |window: &Windows| OpenWindow {
             counts: counts(window.histograms),
-            ..Open::default()
+            ..OpenWindow::default()
         };
         let seen = || CellTotals {
             counts: counts(histograms),
@@ -162,7 +162,7 @@ impl OpenWindows {
         };
         OpenWindows {
             series: windows.iter().map(series).collect(),
-            seen: (0..if windows.is_empty() { 0 } else { cells })
+            last_totals: (0..if windows.is_empty() { 0 } else { cells })
                 .map(|_| seen())
                 .collect(),
             joined_rows: 0,
@@ -189,7 +189,7 @@ impl OpenWindows {
 
     /// Called after the exchange of the recorder, whose counters restart at zero.
     pub(super) fn recorder_is_new(&mut self) {
-        for seen in &mut self.seen {
+        for seen in &mut self.last_totals {
             let mut counts = std::mem::take(&mut seen.counts);
             counts.fill(0);
             *seen = CellTotals {
@@ -202,7 +202,9 @@ impl OpenWindows {
     /// Adds the operations of a cell since the last tick. `extremes` has the smallest and largest
     /// latencies since then.
     pub(super) fn absorb(&mut self, index: usize, cell: &Cell, extremes: &Extremes) {
-        let Some(seen) = self.seen.get_mut(index) else { return };
+        let Some(seen) = self.last_totals.get_mut(index) else {
+            return;
+        };
         let delta = seen.advance(cell, extremes);
         for series in &mut self.series {
             series.open[index].window.merge(&delta);

@@ -1,7 +1,7 @@
 //! Targets that steps recreate, failures that end other workers, counts of waits, effective ranges.
 
 use model::access::{RangeBasis, RangeShare, Ranges, RangesRule};
-use model::plan::{AtEndOfJob, EndsWith, LatencyPoints, PrepareWhen, Step, Target};
+use model::plan::{EndPropagation, LatencyPoints, PrepareWhen, Step, Target};
 
 use crate::prelude::*;
 
@@ -10,7 +10,7 @@ fn recreated(path: &str, size: Bytes, content: Content) -> Target {
         path: path.into(),
         kind: TargetKind::Path,
         prepare: Prepare::Recreate { size, content },
-        at_end: AtEndOfJob::Keep,
+        at_end: TargetCleanup::Keep,
     }
 }
 
@@ -199,12 +199,12 @@ fn ranges_in_effect_are_reported() {
         vec![worker(vec![ranged])],
     ));
     let ranges = &job.workers[0].streams[0].effective_ranges;
-    let shown: Vec<(f64, u64)> = ranges
+    let shares: Vec<(f64, u64)> = ranges
         .iter()
         .map(|range| (range.operations_percent, range.start.0))
         .collect();
     // A tenth and three tenths of 1 GiB, down to whole blocks.
-    assert_eq!(shown, [(60.0, 0), (40.0, 322_121_728)]);
+    assert_eq!(shares, [(60.0, 0), (40.0, 322_121_728)]);
     assert_eq!(ranges[1].start.0 + ranges[1].length.0, 1 << 30);
 }
 

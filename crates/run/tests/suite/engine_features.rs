@@ -67,7 +67,7 @@ fn operations_have_their_own_priorities() {
     }
     // At one operation at a time, the choice must still be an engine that supports priorities.
     let part = stream().with(|part| part.priority = priority(3, 50));
-    let job = run_job(plan(&path, EngineKind::Auto, vec![worker(vec![part])]));
+    let job = run_job(plan(&path, EngineKind::Auto, vec![worker(vec![prioritized])]));
     let expected = match cfg!(windows) {
         true => EngineKind::Psync,
         false => EngineKind::IoUring,
@@ -151,12 +151,12 @@ fn a_pool_of_threads_makes_the_calls() {
         let deepest = worker.depth.classes.iter().rposition(|count| *count > 0);
         assert_eq!(deepest.unwrap() > 1, offload, "{:?}", worker.depth);
         assert_eq!(worker.slots, if offload { 4 } else { 1 });
-        let named = worker
+        let listed = worker
             .engine
             .features
             .iter()
             .any(|feature| feature.contains("pool of 4 threads"));
-        assert_eq!((worker.engine.kind, named), (EngineKind::Psync, offload));
+        assert_eq!((worker.engine.kind, listed), (EngineKind::Psync, offload));
     }
     // The null engine makes no calls, but its operations still go through the pool.
     let pooled = worker(vec![stream()]).with(|pooled| pooled.engine.offload = true);

@@ -13,7 +13,7 @@ const BLOCK: usize = 4096;
 fn set_stream(open_at_once: u32, service: FileService, operations: u64) -> Stream {
     let sequential = Access::Sequential(Sequential {
         at_end: AtEnd::Finish,
-        positions: Positions::PerDirection,
+        positions: PositionSharing::PerDirection,
         ..Sequential::default()
     });
     Stream {
@@ -34,7 +34,7 @@ fn plan_on_files(directory: &Path, engine: EngineKind, stop: Stop, stream: Strea
     let mut tested_worker = worker(vec![stream]);
     tested_worker.engine.kind = engine;
     // Use the seed of fio's first clone, so that random orders match fio's logs.
-    tested_worker.draws = DrawsForm::per_purpose(0x89, 1);
+    tested_worker.draws = GeneratorChoice::fio(0x89, 1);
     let mut plan = plan(device(), stop, vec![tested_worker]);
     plan.targets = (0..4)
         .map(|number| {
@@ -151,10 +151,15 @@ fn the_limit_of_open_files_holds() {
 #[test]
 fn passes_and_bytes_count_over_all_files() {
     let directory = tempfile::tempdir().unwrap();
-    let twice = Stop::after_passes(2);
+    let two_passes = Stop::after_passes(2);
     for open in [4, 1] {
         let tested_stream = set_stream(open, FileService::Sequential, 1);
-        let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, twice, tested_stream));
+        let job = run_job(plan_on_files(
+            directory.path(),
+            EngineKind::Psync,
+            two_passes,
+            tested_stream,
+        ));
         assert_eq!(job.total().operations, 32, "two passes with {open} open");
     }
     let half = Stop::default().with(|stop| stop.region_percent = Some(50));

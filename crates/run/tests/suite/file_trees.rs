@@ -105,10 +105,10 @@ fn run_and_inspect(plan: Plan, mut inspect: impl FnMut()) -> (Results, Vec<Strin
 /// Returns the operations and bytes of each kind of operation.
 fn count_by_kind(results: &Results) -> BTreeMap<&'static str, (u64, u64)> {
     let operations = results.steps[0].jobs[0].file_operations();
-    let count = |found: &model::results::FileOperationResults| {
-        let results = &found.results;
+    let count = |operation: &model::results::FileOperationResults| {
+        let results = &operation.results;
         assert_eq!(results.total.n(), results.operations, "each has a latency");
-        (found.kind.name(), (results.operations, results.bytes.0))
+        (operation.kind.name(), (results.operations, results.bytes.0))
     };
     operations.iter().map(count).collect()
 }
@@ -268,14 +268,13 @@ fn a_directory_with_the_name_of_a_tree_but_without_its_mark_stays() {
 
 #[test]
 fn a_failed_operation_names_its_file() {
+    check_failed_operation(FileOperationKind::Read, "read failed: No such file");
+    check_failed_operation(FileOperationKind::Append, "append failed: No such file");
+}
+
+fn check_failed_operation(kind: FileOperationKind, expected: &str) {
     let folder = folder();
-    let plan = plan_on_tree(
-        folder.path(),
-        tree(100),
-        &[&[FileOperationKind::Read]],
-        1,
-        Some(100_000),
-    );
+    let plan = plan_on_tree(folder.path(), tree(100), &[&[kind]], 1, Some(100_000));
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let results = run::execute(plan, context, &mut |event| {
@@ -288,7 +287,7 @@ fn a_failed_operation_names_its_file() {
         .failure
         .clone()
         .expect("files are gone");
-    assert!(failure.what.starts_with("a read failed: No such file"), "{failure:?}");
+    assert!(failure.what.starts_with(expected), "{failure:?}");
     assert!(failure.location.contains(".tree/d0/d"), "{failure:?}");
 }
 

@@ -294,7 +294,9 @@ fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
     );
     let hidden = decide(&machine(), &subject("X", 5, 0), CallerKind::DropIn, true);
     let texts = hidden.refusal().unwrap().reasons[0].to_string();
-    texts.assert_is("cannot determine whether it is in use: the system lists it neither as a disk or partition nor as a volume on one");
+    texts.assert_is(
+        "cannot determine whether it is in use: the system does not list it as a disk, a partition or a volume",
+    );
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;
     assert!(

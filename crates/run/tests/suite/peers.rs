@@ -37,7 +37,7 @@ impl Peers for OtherProcess {
         self.removals.lock().unwrap().push(cleanup);
     }
 
-    fn began(&self, step: u32, at: Nanos) {
+    fn report_start(&self, step: u32, at: Nanos) {
         assert_eq!(step, 0);
         self.starts.lock().unwrap().push(at);
     }
@@ -53,7 +53,7 @@ fn plan_with_writes(path: &Path) -> Plan {
         vec![worker(vec![stream()])],
     );
     plan.targets[0].prepare = Prepare::Filled { size: Some(SIZE) };
-    plan.targets[0].at_end = AtEndOfJob::Remove;
+    plan.targets[0].at_end = TargetCleanup::Remove;
     plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::WRITES;
     plan
 }
@@ -138,6 +138,6 @@ fn a_program_that_uses_the_device_of_a_test_is_named() {
     };
     assert!(device.counters.bytes[1] > 1 << 20, "{device:?}");
     let programs = &results.hosts[0].system.as_ref().unwrap().programs;
-    let named = programs.iter().find(|program| program.process == other.id());
-    assert_eq!(named.map(|program| program.name.as_str()), Some("dd"), "{programs:?}");
+    let program = programs.iter().find(|program| program.process == other.id());
+    assert_eq!(program.map(|program| program.name.as_str()), Some("dd"), "{programs:?}");
 }

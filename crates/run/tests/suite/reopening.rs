@@ -6,7 +6,7 @@ const BLOCK: u64 = 4096;
 
 /// Runs a worker with these streams. Returns the number of completed connections of each stream,
 /// and the blocks of the file that were written.
-fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) -> (Vec<u64>, Vec<usize>) {
+fn run(engine: EngineKind, depth: DepthScope, operations: u64, streams: Vec<Stream>) -> (Vec<u64>, Vec<usize>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("target").display().to_string();
     fs::write(&path, vec![0; 16 * BLOCK as usize]).unwrap();
@@ -47,7 +47,7 @@ fn positions_restart_in_each_connection() {
         for (every, depth, connections, last) in [(3, 1, 3, 3), (5, 4, 2, 5), (1, 8, 11, 1)] {
             let found = run(
                 engine,
-                Depth::PerStream,
+                DepthScope::PerStream,
                 12,
                 vec![sequential(Mix::WRITES, every, depth)],
             );
@@ -62,7 +62,7 @@ fn positions_restart_in_each_connection() {
 #[test]
 fn streams_of_a_target_share_its_connections() {
     let streams = vec![sequential(Mix::READS, 4, 2), sequential(Mix::WRITES, 4, 2)];
-    let depth = Depth::PerTarget { alternatives: 2 };
+    let depth = DepthScope::PerTarget { alternatives: 2 };
     let (connections, written) = run(EngineKind::IoUring, depth, 40, streams);
     assert_eq!(connections, [9, 0]);
     assert!(written.len() <= 4, "{written:?}");

@@ -50,15 +50,15 @@ fn run_replay(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(St
         let number = |column: usize| fields[column].parse::<u64>().expect("a number");
         (format!("{} {}", fields[3], fields[4]), (number(0) - number(9)) / 1000)
     };
-    let mut found: Vec<_> = text.lines().skip(1).map(line).collect();
-    found.sort_by_key(|(_, began)| *began);
-    (job, found)
+    let mut operations: Vec<_> = text.lines().skip(1).map(line).collect();
+    operations.sort_by_key(|(_, began)| *began);
+    (job, operations)
 }
 
 const HEAD: &str = "fio version 3 iolog\n0 x add\n10 x open\n";
 
-fn times(found: &[(String, u64)]) -> Vec<u64> {
-    found.iter().map(|(_, began)| *began).collect()
+fn times(operations: &[(String, u64)]) -> Vec<u64> {
+    operations.iter().map(|(_, began)| *began).collect()
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
         plan.targets[1].path = path("b").display().to_string();
         plan.target_rules.consent = model::plan::Consent::Implied;
         plan.steps[0].jobs[0].trace = Some(path("done").display().to_string());
-        assert_eq!(plan.steps[0].jobs[0].workers[0].depth, Depth::PerStream);
+        assert_eq!(plan.steps[0].jobs[0].workers[0].depth, DepthScope::PerStream);
         let job = run_job(plan);
         assert!(job.workers[0].failure.is_none(), "{:?}", job.workers[0].failure);
         let directions = job.directions();

@@ -206,12 +206,12 @@ fn saved_examples_agree_with_runs() {
         let name = plan.name.clone();
         let (results, events) = try_run(plan).expect("it can run");
         check(&format!("{name}.json"), &line(&with_fixed_facts(results)));
-        let shown: String = events
+        let summary: String = events
             .iter()
             .filter(|event| !matches!(event, Event::Prepared { .. }))
             .map(line)
             .collect();
-        check(&format!("{name}.events.ndjson"), &shown);
+        check(&format!("{name}.events.ndjson"), &summary);
     }
     check("fleet.json", &line(&fleet()));
 }

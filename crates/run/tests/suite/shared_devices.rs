@@ -163,7 +163,7 @@ fn busy_plan() -> Plan {
             size: Bytes::mib(4),
             slowdown: 1.5,
         }),
-        collection: Some(SimulatedCollection {
+        garbage_collection: Some(SimulatedGarbageCollection {
             interval_ns: Nanos::millis(200),
             first_ns: Nanos::millis(5),
             growth: 1.2,
@@ -309,14 +309,14 @@ fn jobs_and_steps_follow_one_another_in_simulated_time() {
         let ends = job.workers.iter().map(|worker| worker.started_ns + worker.measured_ns);
         ends.max().unwrap()
     };
-    let began = |job: &JobResults| job.workers.iter().map(|worker| worker.started_ns).min().unwrap();
+    let start_of = |job: &JobResults| job.workers.iter().map(|worker| worker.started_ns).min().unwrap();
     // Operations in flight at the end are waited for: at most 16 at 100 per second.
-    let since = |later: &JobResults, earlier: &JobResults| began(later).since(ends(earlier));
+    let since = |later: &JobResults, earlier: &JobResults| start_of(later).since(ends(earlier));
     let first = since(&jobs[1], &jobs[0]);
     assert!(first >= Nanos::secs(1) && first <= Nanos::millis(1170), "{first}");
     let second = since(&jobs[2], &jobs[1]);
     assert!(
-        began(&jobs[2]) >= ends(&jobs[1]) && second <= Nanos::millis(170),
+        start_of(&jobs[2]) >= ends(&jobs[1]) && second <= Nanos::millis(170),
         "{second}"
     );
     // The second without load adds 100 credits. All earlier credits are used up.

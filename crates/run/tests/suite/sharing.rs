@@ -50,8 +50,8 @@ fn a_locked_file_is_used_by_one_worker_at_a_time() {
         (FileLock::ReadersTogether, [Write, Write]),
         (FileLock::ReadersTogether, [Read, Write]),
     ] {
-        let found = spans(lock, directions, EngineKind::Psync);
-        assert_eq!(count_overlaps(&found), 0, "{lock:?} {directions:?}");
+        let operation_spans = spans(lock, directions, EngineKind::Psync);
+        assert_eq!(count_overlaps(&operation_spans), 0, "{lock:?} {directions:?}");
     }
     // Shared readers, and engines with a queue, must end too.
     spans(FileLock::ReadersTogether, [Read, Read], EngineKind::Psync);
@@ -105,7 +105,7 @@ fn operations_are_counted_by_their_priorities() {
         level,
         hint: 0,
     };
-    tested_stream.priorities = vec![
+    tested_stream.priority_rules = vec![
         rule(Direction::Read, 25, 5),
         rule(Direction::Write, 10, 6),
         rule(Direction::Write, 50, 7),
@@ -117,9 +117,9 @@ fn operations_are_counted_by_their_priorities() {
     let job = run_job(plan);
     let directions = job.directions();
     let priority_figures = |direction: Direction| {
-        let found = directions[direction].as_ref().unwrap();
-        assert_eq!(found.operations, 1000);
-        let priorities = found.priorities.iter();
+        let results = directions[direction].as_ref().unwrap();
+        assert_eq!(results.operations, 1000);
+        let priorities = results.priorities.iter();
         priorities
             .map(|priority_figures| {
                 (

@@ -123,11 +123,11 @@ fn a_corrupted_block_is_found_at_its_offset() {
             .unwrap_or_else(|| panic!("{name}: no mismatch was found"));
         assert_eq!(failure.errno, Some(EILSEQ), "{name}");
         assert_eq!(worker.mismatch_count, 1, "{name}");
-        let found = &worker.mismatches[0];
-        assert_eq!((found.offset, found.length), (Bytes(17 * BLOCK), 4096), "{name}");
+        let mismatch = &worker.mismatches[0];
+        assert_eq!((mismatch.offset, mismatch.length), (Bytes(17 * BLOCK), 4096), "{name}");
         assert_eq!(found.block_offset, Bytes(17 * BLOCK), "{name}");
         assert_eq!(found.block_length, 4096, "{name}");
-        assert_eq!(found.path, target.file.display().to_string());
+        assert_eq!(mismatch.path, target.file.display().to_string());
         assert_eq!(job.ended, Some(EndReason::Failed), "{name}");
         // The worker counts the completion that fails, then ends.
         assert_eq!(operations(&job, Direction::Read), 18, "{name}");
@@ -208,7 +208,7 @@ fn verify_only_writes_nothing_and_finds_changed_data() {
             .clone()
             .with(|verify| (verify.any_seed, verify.any_order) = (any_seed, any_order));
         let mut plan = target.plan(pass(), writes(random_once(), verify));
-        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::per_purpose(5, 1);
+        plan.steps[0].jobs[0].workers[0].draws = GeneratorChoice::fio(5, 1);
         let job = run_job(plan);
         only_worker(&job).mismatches.first().map(|found| match &found.fault {
             BlockFault::Header { field, .. } => Some(*field),
@@ -334,8 +334,11 @@ fn file_sets_are_verified_file_by_file() {
             .unwrap()
             .only = true;
         let job = run_job(plan.clone());
-        let found = &only_worker(&job).mismatches[0];
-        assert_eq!((&found.path, found.offset), (&plan.targets[2].path, Bytes(7 * BLOCK)));
+        let mismatch = &only_worker(&job).mismatches[0];
+        assert_eq!(
+            (&mismatch.path, mismatch.offset),
+            (&plan.targets[2].path, Bytes(7 * BLOCK))
+        );
     }
 }
 
@@ -397,8 +400,8 @@ fn data_that_fio_wrote_is_verified() {
         assert_clean(&target.run(reads(sequential(), verify(method))), name);
         target.flip(21 * BLOCK + 5);
         let job = target.run(reads(sequential(), verify(method)));
-        let found = only_worker(&job).mismatches.first().map(|found| found.offset);
+        let offset = only_worker(&job).mismatches.first().map(|mismatch| mismatch.offset);
         let expected = (method != VerifyMethod::None).then_some(Bytes(21 * BLOCK));
-        assert_eq!(found, expected, "{name}");
+        assert_eq!(offset, expected, "{name}");
     }
 }

@@ -39,8 +39,8 @@ fn headers_may_be_at_another_offset() {
     }
     target.flip(5 * BLOCK + 1024 + 900);
     let reads = reads(random_once(), verify.clone());
-    let found = &target.run(reads).workers[0].mismatches[0];
-    assert_eq!(found.offset, Bytes(5 * BLOCK + 1024));
+    let mismatch = &target.run(reads).workers[0].mismatches[0];
+    assert_eq!(mismatch.offset, Bytes(5 * BLOCK + 1024));
     // A header that would overlap its own place.
     let close = Verify {
         header_at: 50,
@@ -90,13 +90,13 @@ fn checker_threads_find_the_same_mismatches() {
         let mut tolerant = reads(random_once(), verify);
         tolerant.on_error.tolerate_verify = vec![84];
         let job = target.run(tolerant.clone());
-        let mut found: Vec<u64> = job.workers[0]
+        let mut block_numbers: Vec<u64> = job.workers[0]
             .mismatches
             .iter()
-            .map(|found| found.offset.0 / BLOCK)
+            .map(|mismatch| mismatch.offset.0 / BLOCK)
             .collect();
-        found.sort_unstable();
-        assert_eq!(found, [7, 20, 33], "{threads} threads");
+        block_numbers.sort_unstable();
+        assert_eq!(block_numbers, [7, 20, 33], "{threads} threads");
         assert_eq!(job.directions().read.unwrap().errors, 3);
         tolerant.on_error.tolerate_verify.clear();
         let job = target.run(tolerant);

@@ -129,12 +129,12 @@ fn submission_and_completion_are_distinguished() {
                 .any(|window| window.submission.sum_ns > 0 && window.completion != window.total)
         );
         let streams = job.workers[series.worker as usize].streams.iter();
-        let found = streams.filter_map(|stream| stream.directions.write.as_ref());
-        for found in found {
+        let write_results = streams.filter_map(|stream| stream.directions.write.as_ref());
+        for results in write_results {
             let max_ns = |value: fn(&Window) -> WindowLatency| writes.iter().map(|window| value(window).max_ns).max();
-            assert_eq!(max_ns(|window| window.submission), Some(found.submission.max()));
-            assert_eq!(max_ns(|window| window.completion), Some(found.completion.max()));
-            assert_eq!(max_ns(|window| window.total), Some(found.total.max()));
+            assert_eq!(max_ns(|window| window.submission), Some(results.submission.max()));
+            assert_eq!(max_ns(|window| window.completion), Some(results.completion.max()));
+            assert_eq!(max_ns(|window| window.total), Some(results.total.max()));
         }
     }
 }
@@ -190,10 +190,10 @@ fn windows_of_a_run_by_count_add_up() {
         let streams = &job.workers[series.worker as usize].streams;
         for direction in Direction::ALL {
             let windows = &series.windows[direction];
-            let found = streams
+            let stream_results = streams
                 .iter()
                 .filter_map(|stream| stream.directions[direction].as_ref());
-            let operations: u64 = found.map(|found| found.operations).sum();
+            let operations: u64 = stream_results.map(|results| results.operations).sum();
             assert_eq!(windows.iter().map(|window| window.operations).sum::<u64>(), operations);
             if series.histograms {
                 let counted = windows.iter().flat_map(|window| &window.buckets);

@@ -5,7 +5,7 @@ mod sentences;
 
 use std::collections::BTreeMap;
 
-use analysis::caps::Layer;
+use analysis::caps::LimitLayer;
 use analysis::compare::names_place;
 use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
 use analysis::identities::{self, PercentileRow, Purpose, QueueFill};
@@ -52,7 +52,7 @@ pub struct Source {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExplainContext {
     /// Limits between the program and its data.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LimitLayer>,
     /// The promised requirements.
     pub clauses: Vec<Clause>,
     /// The load for which the promise holds; absent: any.
@@ -79,7 +79,8 @@ pub struct Explanation {
     /// The origin of the result.
     pub source: Source,
     /// Findings from parsing it.
-    pub remarks: Vec<Finding>,
+    #[serde(rename = "remarks")]
+    pub import_findings: Vec<Finding>,
     /// Each load separately.
     pub loads: Vec<ExplainedLoad>,
     /// Limits that concurrent loads share.
@@ -115,7 +116,7 @@ pub struct ExplainedLoad {
 /// Explains loads of a source. `remarks` are the findings of reading it.
 pub fn explain(
     source: Source,
-    remarks: Vec<Finding>,
+    import_findings: Vec<Finding>,
     loads: Vec<Observation>,
     context: &ExplainContext,
 ) -> Explanation {
@@ -125,33 +126,38 @@ pub fn explain(
         source,
         shared_limits: limit_tables(&loads, &context.layers),
         loads: (0..loads.len())
-            .map(|number| explain_load(&loads, number, &remarks, context))
+            .map(|number| explain_load(&loads, number, &import_findings, context))
             .collect(),
-        remarks,
+        import_findings,
     }
 }
 
-fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], context: &ExplainContext) -> ExplainedLoad {
+fn explain_load(
+    loads: &[Observation],
+    number: usize,
+    import_findings: &[Finding],
+    context: &ExplainContext,
+) -> ExplainedLoad {
     let observation = loads[number].clone();
     let others: Vec<&Observation> = loads[..number].iter().chain(&loads[number + 1..]).collect();
     let layers = applicable_layers(&observation, &others, &context.layers);
     let limits = limit_uses(&observation, &others, &layers);
     let has_promise = !context.clauses.is_empty();
     let mut findings = identities::examine(&observation, Purpose { promise: has_promise });
-    let is_sum = observation.at_once.is_some_and(|at_once| at_once.is_sum);
+    let is_sum = observation.concurrency.is_some_and(|at_once| at_once.is_sum);
     // A warning about a device or a file concerns every load, unless it names other loads.
-    let concerns_load = |remark: &&Finding| {
+    let concerns_load = |finding: &&Finding| {
         let names = |name: &str| names_place(remark, name);
-        let names_other = || remark.severity == Severity::Error || others.iter().any(|other| names(&other.name));
-        is_sum || remark.at.is_none() || names(&observation.name) || !names_other()
+        let names_other = || finding.severity == Severity::Error || others.iter().any(|other| names(&other.name));
+        is_sum || finding.at.is_none() || names(&observation.name) || !names_other()
     };
-    let of_load = remarks.iter().filter(concerns_load);
+    let of_load = import_findings.iter().filter(concerns_load);
     let weakening: Vec<Finding> = of_load.chain(&findings).cloned().collect();
     let verdict = has_promise.then(|| judge_promise(&observation, context, &weakening));
     // The result's own finding takes precedence, because a saved result has more facts.
     let is_known = |finding: &Finding| {
-        let mut same_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
-        same_rule.any(|remark| remark.at == finding.at)
+        let mut same_rule = import_findings.iter().filter(|imported| imported.rule == finding.rule);
+        same_rule.any(|imported| imported.at == finding.at)
     };
     findings.retain(|finding| !is_known(finding));
     ExplainedLoad {
@@ -176,7 +182,7 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
 fn diagnose_load(
     observation: &Observation,
     others: Vec<&Observation>,
-    layers: &[Layer],
+    layers: &[LimitLayer],
     context: &ExplainContext,
 ) -> Diagnosis {
     let diagnosis_context = Context {
@@ -189,15 +195,15 @@ fn diagnose_load(
 
 /// The limits that apply to a load. For a sum of several loads, these are the limits that all of
 /// them share.
-fn applicable_layers(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
-    let Some(at_once) = load.at_once.filter(|at_once| at_once.is_sum) else {
+fn applicable_layers(load: &Observation, others: &[&Observation], layers: &[LimitLayer]) -> Vec<LimitLayer> {
+    let Some(at_once) = load.concurrency.filter(|at_once| at_once.is_sum) else {
         return layers.to_vec();
     };
     let is_member = |other: &&&Observation| {
-        let group = other.at_once.map(|at_once| at_once.group);
+        let group = other.concurrency.map(|at_once| at_once.group);
         group == Some(at_once.group)
     };
-    let covers_all = |layer: &&Layer| {
+    let covers_all = |layer: &&LimitLayer| {
         let mut members = others.iter().filter(is_member);
         members.all(|member| layer.covers(&member.name, &member.load.storage))
     };
@@ -232,7 +238,7 @@ fn judge_promise(observation: &Observation, context: &ExplainContext, findings: 
 impl Explanation {
     /// All findings, those from parsing first.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.remarks
+        self.import_findings
             .iter()
             .chain(self.loads.iter().flat_map(|load| &load.findings))
     }

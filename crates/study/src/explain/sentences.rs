@@ -3,7 +3,7 @@
 use analysis::caps::LayerKind;
 use analysis::identities::{QueueFill, estimate_queue_fill};
 use analysis::limit_use::{LimitUse, LimitedQuantity};
-use model::observation::{Flow, Load, Observation};
+use model::observation::{IoStats, Load, Observation};
 use model::{Direction, Nanos};
 
 use crate::numbers::{format_number, format_throughput, format_time};
@@ -18,7 +18,7 @@ pub(super) fn describe(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     let mut list = vec![describe_load(load)];
     list.extend(describe_figures(load));
     list.extend(describe_directions(load));
-    list.extend(estimate_queue_fill(load).map(|found| describe_in_flight(load, &found)));
+    list.extend(estimate_queue_fill(load).map(|estimate| describe_in_flight(load, &estimate)));
     list.extend(describe_cpus(load));
     list.extend(describe_limits(load, limits));
     list
@@ -123,8 +123,8 @@ fn describe_figures(load: &Observation) -> Option<String> {
 }
 
 /// `8.91 ms on average (standard deviation 12.1 ms)`.
-fn describe_latency(flow: &Flow) -> Option<String> {
-    let latency = flow.waited()?;
+fn describe_latency(flow: &IoStats) -> Option<String> {
+    let latency = flow.user_latency()?;
     let mean = format_time(latency.mean_ns?);
     let deviation = latency
         .deviation_ns
@@ -153,7 +153,7 @@ fn describe_directions(load: &Observation) -> Option<String> {
             let rate = flow
                 .iops
                 .map(|iops| format!("{} {} per second", format_number(iops), word(direction)));
-            let latency = flow.waited().and_then(|latency| latency.mean_ns).map(format_time);
+            let latency = flow.user_latency().and_then(|latency| latency.mean_ns).map(format_time);
             match (rate, latency) {
                 (Some(rate), Some(latency)) => Some(format!("{rate} at {latency}")),
                 (Some(rate), None) => Some(rate),
@@ -165,18 +165,18 @@ fn describe_directions(load: &Observation) -> Option<String> {
     (parts.len() > 1).then(|| format!("Of these, {}.", parts.join(" and ")))
 }
 
-fn describe_in_flight(load: &Observation, found: &QueueFill) -> String {
+fn describe_in_flight(load: &Observation, estimate: &QueueFill) -> String {
     let law = format!(
         "By Little's law (rate × latency) N = {:.2} operations were in flight on average",
         found.in_flight
     );
-    let (Some(depth), Some(share)) = (found.depth, found.share) else {
+    let (Some(depth), Some(share)) = (estimate.depth, estimate.share) else {
         let stated = load.stated.in_flight;
         let stated = stated.map_or_else(String::new, |stated| format!(" (the report states {stated:.1})"));
         return format!("{law}{stated}; the result does not state the queue depth.");
     };
     let law = format!("{law}, with a queue depth of {depth}");
-    if share > 1.0 + found.tolerance {
+    if share > 1.0 + estimate.tolerance {
         return format!("{law}: that is impossible, so one of these figures is wrong.");
     }
     if load.load.rate_iops.is_some() || load.load.closed_loop == Some(false) {
@@ -199,7 +199,7 @@ fn describe_in_flight(load: &Observation, found: &QueueFill) -> String {
         });
         return format!("{law}: {why}.{}", reach.unwrap_or_default());
     }
-    if share >= 1.0 - found.tolerance {
+    if share >= 1.0 - estimate.tolerance {
         let deep = if depth > 1 {
             "; with fewer operations in flight, each would take less time"
         } else {
@@ -245,8 +245,8 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
         list.push("If the machine's host cached them, add --path cached.".into());
     }
     let Some(first) = kept.first() else { return list };
-    if let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops)
-        && found >= REACHED_SHARE * requested
+    if let (Some(requested), Some(reached)) = (load.load.rate_iops, load.total.iops)
+        && reached >= REACHED_SHARE * requested
     {
         list.push(format!(
             "The load was limited to {} per second and reached that rate, so it does not show a limit; that of {} is \
@@ -279,18 +279,18 @@ fn describe_reached_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
         format_limit(met),
         100.0 * met.share
     )];
-    for other in others
+    for unmet in others
         .iter()
         .filter(|other| other.quantity == met.quantity && !other.met)
     {
-        let stranded = other.limit.low - met.limit.high;
-        if other.kind == LayerKind::Disk && stranded > 0.0 {
+        let stranded = unmet.limit.low - met.limit.high;
+        if unmet.kind == LayerKind::Disk && stranded > 0.0 {
             list.push(format!(
                 "{} would allow {}: {} of them ({:.0} %) are unreachable because of it.",
-                other.layer,
-                format_limit(other),
+                unmet.layer,
+                format_limit(unmet),
                 format_amount(met.quantity, stranded),
-                100.0 * stranded / other.limit.low
+                100.0 * stranded / unmet.limit.low
             ));
         }
     }
@@ -331,18 +331,18 @@ fn format_limit(limit_use: &LimitUse) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::caps::{Layer, Limit};
+    use analysis::caps::{Limit, LimitLayer};
     use analysis::limit_use::limit_uses;
 
     fn explain_load(iops: f64, rate: Option<f64>, caps: &[(&str, f64)]) -> String {
         let mut load = Observation::default();
         (load.total.iops, load.load.rate_iops) = (Some(iops), rate);
-        let layers: Vec<Layer> = caps
+        let layers: Vec<LimitLayer> = caps
             .iter()
-            .map(|(name, iops)| Layer {
+            .map(|(name, iops)| LimitLayer {
                 name: (*name).into(),
                 iops: Some(Limit::exactly(*iops)),
-                ..Layer::default()
+                ..LimitLayer::default()
             })
             .collect();
         describe_limits(&load, &limit_uses(&load, &[], &layers)).join(" ")
@@ -378,10 +378,10 @@ mod tests {
                 ..Default::default()
             })
         };
-        let flow = |iops: f64, mean: f64| Flow {
+        let flow = |iops: f64, mean: f64| IoStats {
             iops: Some(iops),
             latency: latency(mean),
-            ..Flow::default()
+            ..IoStats::default()
         };
         let load = Observation {
             tool: "fio".into(),

@@ -163,10 +163,10 @@ mod tests {
             run(4_240.0, None),
             run(3_010.0, None),
         ];
-        let found = mixed_rates(&runs).unwrap();
-        assert_eq!((found.sustained_iops, found.fallen, found.points), (3_000.0, 2, 4));
+        let rates = mixed_rates(&runs).unwrap();
+        assert_eq!((rates.sustained_iops, rates.fallen, rates.points), (3_000.0, 2, 4));
         // 34 s × 2,910 = 98,940 credits last 79.8 s at 4,240; with a reserve, 100 s.
-        assert_eq!(found.warm_up_option(), "100s");
+        assert_eq!(rates.warm_up_option(), "100s");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use analysis::knee::{self, Limit, LimitedFigure};
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
 use analysis::verdict::MAX_BLOCKED_OPS;
 use model::Nanos;
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::observation::Observation;
 use model::results::{FORMAT_VERSION, Results, Tool};
 use model::study::{
@@ -108,7 +108,7 @@ pub struct Sweep {
 impl Sweep {
     /// A sweep over all combinations of the values, in an order drawn from the seed.
     pub fn new(settings: SweepSettings) -> Sweep {
-        let draws = DrawsForm::Native { seed: settings.seed }.start();
+        let draws = GeneratorChoice::Native { seed: settings.seed }.start();
         let mut sweep = Sweep {
             pending: Vec::new(),
             stage: Stage::Grid,
@@ -163,7 +163,7 @@ impl Sweep {
     fn repeat_contradicted(&mut self) -> bool {
         let varied = &self.settings.varied;
         let mut repeated = Vec::new();
-        for curve in report::curves(varied, &self.runs, self.settings.limit.as_ref()) {
+        for curve in report::build_curves(varied, &self.runs, self.settings.limit.as_ref()) {
             let load = curve.contradicted_setting();
             let is_repeated = |run: &StudyRun| {
                 load.is_some()
@@ -190,7 +190,7 @@ impl Sweep {
         let Some(first) = points().next().filter(|_| self.settings.refine && points().count() > 2) else {
             return;
         };
-        let depth = Observation::from_results(&first.results, 0, 0).and_then(|found| found.load.depth);
+        let depth = Observation::from_results(&first.results, 0, 0).and_then(|observation| observation.load.depth);
         let settings = first.settings.clone();
         self.add(vec![settings], RunRole::Repeat);
         if let Some(repeat) = self.pending.last_mut() {
@@ -201,20 +201,22 @@ impl Sweep {
     /// Records the results of a run. After too few operations the next run has the same settings
     /// and is longer; after too few slots it has more of them.
     pub fn record(&mut self, next: NextRun, results: Results) {
-        let found = Observation::from_results(&results, 0, 0);
+        let observation = Observation::from_results(&results, 0, 0);
         let is_complete = !results.interrupted && is_complete(&results);
-        let mut role = match (is_complete, &found) {
+        let mut role = match (is_complete, &observation) {
             (true, Some(_)) => next.role,
             _ => RunRole::CutShort,
         };
-        if let (Some(found), RunRole::Measured) = (&found, role)
-            && let Some(with_more_slots) = self.with_more_slots(&next, found)
+        if let (Some(observation), RunRole::Measured) = (&observation, role)
+            && let Some(with_more_slots) = self.with_more_slots(&next, observation)
         {
             role = RunRole::TooFewSlots;
             self.pending.insert(0, with_more_slots);
         }
-        if let (Some(min_operations), Some(found), RunRole::Measured) = (self.settings.min_operations, &found, role) {
-            let operations = found.total.operations.unwrap_or(0);
+        if let (Some(min_operations), Some(observation), RunRole::Measured) =
+            (self.settings.min_operations, &observation, role)
+        {
+            let operations = observation.total.operations.unwrap_or(0);
             if operations < min_operations && !next.is_extended && operations > 0 {
                 let needed = next.time.as_secs() * min_operations as f64 / operations as f64;
                 let time = extended_time(next.time, needed);
@@ -238,19 +240,19 @@ impl Sweep {
 
     /// The same run with twice the slots. `None` unless operations waited for a slot although the
     /// device met the limit, and more slots may raise the rate.
-    fn with_more_slots(&self, next: &NextRun, found: &Observation) -> Option<NextRun> {
+    fn with_more_slots(&self, next: &NextRun, observation: &Observation) -> Option<NextRun> {
         let slots = next
             .slots
             .zip(self.settings.slots_max)
             .filter(|(slots, slots_max)| slots < slots_max);
         let (slots, slots_max) = slots.filter(|_| {
-            Attribution::new(found, None).is_some_and(|attribution| attribution.blocked_share() > MAX_BLOCKED_OPS)
+            Attribution::new(observation, None).is_some_and(|attribution| attribution.blocked_share() > MAX_BLOCKED_OPS)
         })?;
-        let iops = found.total.iops?;
+        let iops = observation.total.iops?;
         let has_gained = next
             .iops_with_fewer_slots
             .is_none_or(|before| iops >= before * (1.0 + MIN_GROWTH));
-        let service = found.total.latency.as_ref()?;
+        let service = observation.total.latency.as_ref()?;
         let meets_limit = |limit: &Limit| {
             let figure = match limit.figure {
                 LimitedFigure::Mean => service.mean_ns,
@@ -321,8 +323,8 @@ impl Sweep {
             .collect();
         // Fisher-Yates shuffle: in random order, a drift cannot look like an effect of the load.
         for end in (1..added.len()).rev() {
-            let other = (self.draws.unit(Purpose::Stream) * (end + 1) as f64) as usize;
-            added.swap(end, other.min(end));
+            let drawn = (self.draws.next_f64(Purpose::Stream) * (end + 1) as f64) as usize;
+            added.swap(end, drawn.min(end));
         }
         self.pending.extend(added);
     }
@@ -423,7 +425,7 @@ impl Sweep {
             return Vec::new();
         };
         let mut points = Vec::new();
-        for curve in report::curves(&self.settings.varied, &self.runs, self.settings.limit.as_ref()) {
+        for curve in report::build_curves(&self.settings.varied, &self.runs, self.settings.limit.as_ref()) {
             let Some(per_setting) = curve.in_flight_per_setting() else {
                 continue;
             };

@@ -171,14 +171,14 @@ impl Report {
         let has = |row: &&Row, rule: &str| row.warnings.iter().any(|warning| warning == rule);
         let is_disturbed = |row: &&Row| DISTURBANCES.iter().any(|(rule, ..)| has(row, rule));
         let (count, all) = (self.rows.iter().filter(is_disturbed).count(), self.rows.len());
-        let known = DISTURBANCES
+        let disturbances = DISTURBANCES
             .iter()
             .filter(|(rule, ..)| self.rows.iter().any(|row| has(&row, rule)));
-        let known: Vec<_> = known.collect();
-        let (_, _, effect) = known.first()?;
-        let what: Vec<&str> = known.iter().map(|(_, what, _)| *what).collect();
-        let what = what.join(" or ");
-        (2 * count >= all).then(|| format!("Other programs {what} at {count} of {all} points, so {effect}."))
+        let disturbances: Vec<_> = disturbances.collect();
+        let (_, _, effect) = disturbances.first()?;
+        let causes: Vec<&str> = disturbances.iter().map(|(_, what, _)| *what).collect();
+        let causes = causes.join(" or ");
+        (2 * count >= all).then(|| format!("Other programs {causes} at {count} of {all} points, so {effect}."))
     }
 
     /// Interprets a study; `limit` replaces the study's. `None` for a study of another
@@ -203,7 +203,7 @@ impl Report {
         rows.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
         let mut skipped = study.skipped.clone();
         skipped.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
-        let mut curves = curves(varied, &study.runs, limit.as_ref());
+        let mut curves = build_curves(varied, &study.runs, limit.as_ref());
         for curve in curves.iter_mut().filter(|curve| curve.parameter != Parameter::Rate) {
             let is_own = |run: &&StudyRun| {
                 matches!(run.role, RunRole::Measured | RunRole::Repeat)
@@ -262,7 +262,7 @@ pub(super) fn has_one_operation_each(rows: &[Row]) -> bool {
 /// Sorts by curve, then by load.
 fn compare_settings(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) -> std::cmp::Ordering {
     let axis = rules::load_axis(varied).map(|(index, _)| index);
-    let others = (0..varied.len()).filter(|index| Some(*index) != axis);
+    let other_axes = (0..varied.len()).filter(|index| Some(*index) != axis);
     let number =
         |settings: &[Setting], index: usize| settings.get(index).and_then(|setting| setting.number).unwrap_or(0.0);
     let word = |settings: &[Setting], index: usize| settings.get(index).map(|setting| setting.value.clone());
@@ -277,19 +277,22 @@ fn compare_settings(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) ->
         .unwrap_or(std::cmp::Ordering::Equal)
 }
 
-fn iops_half_width(found: &Observation) -> Option<f64> {
-    half_width(found, |point| Some(point.iops()))
+fn iops_half_width(observation: &Observation) -> Option<f64> {
+    half_width(observation, |point| Some(point.iops()))
 }
 
-fn half_width(found: &Observation, value: impl Fn(&model::observation::SeriesPoint) -> Option<f64>) -> Option<f64> {
-    let longest = found.series.iter().map(|point| point.length_ns).max()?;
-    let full_points = found.series.iter().filter(|point| point.length_ns == longest);
+fn half_width(
+    observation: &Observation,
+    value: impl Fn(&model::observation::SeriesPoint) -> Option<f64>,
+) -> Option<f64> {
+    let longest = observation.series.iter().map(|point| point.length_ns).max()?;
+    let full_points = observation.series.iter().filter(|point| point.length_ns == longest);
     batch_means(&full_points.filter_map(value).collect::<Vec<f64>>(), 0.95).map(|means| means.half_width)
 }
 
 fn row(index: usize, run: &StudyRun) -> Option<Row> {
-    let found = Observation::from_results(&run.results, 0, 0)?;
-    let latency = found.total.waited()?;
+    let observation = Observation::from_results(&run.results, 0, 0)?;
+    let latency = observation.total.user_latency()?;
     let supported = |share: f64| {
         let n = latency.samples.unwrap_or(0);
         (model::stats::support(share, n) != model::stats::Support::None).then(|| latency.quantile(share))?
@@ -311,19 +314,19 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
     Some(Row {
         settings: run.settings.clone(),
         order: index + 1,
-        in_flight: found.load.depth,
+        in_flight: observation.load.depth,
         // Little's law.
-        in_flight_mean: match found.load.rate_iops {
-            Some(_) => found
+        in_flight_mean: match observation.load.rate_iops {
+            Some(_) => observation
                 .total
                 .latency
                 .as_ref()
-                .and_then(|service| Some(found.total.iops? * service.mean_ns? / 1e9)),
+                .and_then(|service| Some(observation.total.iops? * service.mean_ns? / 1e9)),
             None => None,
         },
-        iops: found.total.iops?,
-        iops_half_width: iops_half_width(&found),
-        bytes_per_sec: found.total.bytes_per_sec?,
+        iops: observation.total.iops?,
+        iops_half_width: iops_half_width(&observation),
+        bytes_per_sec: observation.total.bytes_per_sec?,
         mean_ns: latency.mean_ns?,
         p50_ns: supported(0.5),
         p99_ns: supported(0.99),
@@ -338,18 +341,18 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
 
 /// True if the job has a rate and reached it.
 fn reached_rate(run: &StudyRun) -> bool {
-    let found = Observation::from_results(&run.results, 0, 0);
-    found.is_some_and(|found| {
-        found
+    let observation = Observation::from_results(&run.results, 0, 0);
+    observation.is_some_and(|observation| {
+        observation
             .load
             .rate_iops
-            .zip(found.total.iops)
+            .zip(observation.total.iops)
             .is_some_and(|(requested, iops)| iops >= 0.99 * requested)
     })
 }
 
 /// The curves of a sweep, in the order in which their first points were measured.
-pub(super) fn curves(varied: &[VariedParameter], runs: &[StudyRun], limit: Option<&Limit>) -> Vec<Curve> {
+pub(super) fn build_curves(varied: &[VariedParameter], runs: &[StudyRun], limit: Option<&Limit>) -> Vec<Curve> {
     let Some((axis, parameter)) = rules::load_axis(varied) else {
         return Vec::new();
     };
@@ -362,7 +365,7 @@ pub(super) fn curves(varied: &[VariedParameter], runs: &[StudyRun], limit: Optio
     for run in &points {
         if !templates
             .iter()
-            .any(|known| rules::same_curve(varied, known, &run.settings))
+            .any(|template| rules::same_curve(varied, template, &run.settings))
         {
             templates.push(&run.settings);
         }
@@ -377,10 +380,10 @@ pub(super) fn curves(varied: &[VariedParameter], runs: &[StudyRun], limit: Optio
         let mut loads: Vec<(f64, Point)> = points
             .iter()
             .filter(|run| rules::same_curve(varied, template, &run.settings))
-            .filter_map(|run| Some((run.settings.get(axis)?.number?, point(kind, run, axis, limit)?)))
+            .filter_map(|run| Some((run.settings.get(axis)?.number?, build_point(kind, run, axis, limit)?)))
             .collect();
         loads.sort_by(|a, b| a.1.load.total_cmp(&b.1.load));
-        let found: Vec<Point> = loads.iter().map(|(_, point)| *point).collect();
+        let points: Vec<Point> = loads.iter().map(|(_, point)| *point).collect();
         Curve {
             parameter,
             fixed: template
@@ -390,7 +393,7 @@ pub(super) fn curves(varied: &[VariedParameter], runs: &[StudyRun], limit: Optio
                 .map(|(_, s)| s.clone())
                 .collect(),
             settings: loads.iter().map(|(setting, _)| *setting).collect(),
-            knee: knee::analyse(&found, kind, limit),
+            knee: knee::analyse(&points, kind, limit),
             mixed_rates: None,
             template: template.clone(),
         }
@@ -398,33 +401,33 @@ pub(super) fn curves(varied: &[VariedParameter], runs: &[StudyRun], limit: Optio
     templates.into_iter().map(curve).collect()
 }
 
-fn point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Option<Point> {
-    let found = Observation::from_results(&run.results, 0, 0)?;
+fn build_point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Option<Point> {
+    let observation = Observation::from_results(&run.results, 0, 0)?;
     let setting = run.settings.get(axis)?.number?;
     let load = match kind {
-        Axis::InFlight => found.load.depth.map_or(setting, |depth| depth as f64),
+        Axis::InFlight => observation.load.depth.map_or(setting, |depth| depth as f64),
         Axis::Targets | Axis::Rate => setting,
     };
     // Queueing bounds use the time in the device; limits use the waiting time of a user.
     let mean_ns = match kind {
-        Axis::Rate => found.total.waited()?.mean_ns?,
-        Axis::InFlight | Axis::Targets => found.total.latency.as_ref()?.mean_ns?,
+        Axis::Rate => observation.total.user_latency()?.mean_ns?,
+        Axis::InFlight | Axis::Targets => observation.total.latency.as_ref()?.mean_ns?,
     };
     Some(Point {
         load,
-        iops: found.total.iops?,
-        iops_half_width: iops_half_width(&found),
+        iops: observation.total.iops?,
+        iops_half_width: iops_half_width(&observation),
         mean_ns,
-        limited_ns: limit.and_then(|limit| rules::limited_figure(limit, &found)),
-        limited_ns_high: limit.and_then(|limit| limited_ns_high(limit, &found)),
+        limited_ns: limit.and_then(|limit| rules::limited_figure(limit, &observation)),
+        limited_ns_high: limit.and_then(|limit| limited_ns_high(limit, &observation)),
     })
 }
 
 /// The upper bound of the limited figure; absent if too few operations are beyond it.
-fn limited_ns_high(limit: &Limit, found: &Observation) -> Option<f64> {
-    let latency = found.total.waited()?;
+fn limited_ns_high(limit: &Limit, observation: &Observation) -> Option<f64> {
+    let latency = observation.total.user_latency()?;
     match limit.figure {
-        LimitedFigure::Mean => Some(latency.mean_ns? + half_width(found, |point| point.mean_ns)?),
+        LimitedFigure::Mean => Some(latency.mean_ns? + half_width(observation, |point| point.mean_ns)?),
         LimitedFigure::Quantile(share) => {
             let histogram = latency.histogram.as_ref()?;
             if model::stats::support(share, histogram.n()) == model::stats::Support::None {
@@ -465,8 +468,8 @@ fn find_drift(runs: &[StudyRun]) -> Option<String> {
 /// Lists the points that missed the limit although higher loads met it.
 fn list_contradicted(runs: &[StudyRun], limit: Option<&Limit>) -> Vec<String> {
     let figure = |run: &StudyRun| {
-        let found = Observation::from_results(&run.results, 0, 0)?;
-        Some(format_time(rules::limited_figure(limit?, &found)?))
+        let observation = Observation::from_results(&run.results, 0, 0)?;
+        Some(format_time(rules::limited_figure(limit?, &observation)?))
     };
     let sentence = |first: &StudyRun| {
         let repeated = runs
@@ -526,15 +529,15 @@ pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
 
 /// The finding and the help of a rule for the first run with that warning.
 fn describe_findings(rule: &str, runs: &[StudyRun], points: &[String]) -> String {
-    let found = |run: &StudyRun| {
+    let matching_findings = |run: &StudyRun| {
         let findings = run.results.findings.iter();
         let findings = findings.filter(|finding| finding.rule == rule && finding.severity >= Severity::Warning);
         findings.cloned().collect::<Vec<_>>()
     };
     let first = runs
         .iter()
-        .map(found)
-        .find(|found| !found.is_empty())
+        .map(matching_findings)
+        .find(|findings| !findings.is_empty())
         .unwrap_or_default();
     let places = first.iter().map(|finding| match &finding.at {
         // A single point has been named already.

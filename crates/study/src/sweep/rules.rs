@@ -31,8 +31,8 @@ pub(super) fn load_value(varied: &[VariedParameter], settings: &[Setting]) -> Op
 /// True if two points differ at most in their load.
 pub(super) fn same_curve(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) -> bool {
     let axis = load_axis(varied).map(|(index, _)| index);
-    let others = a.iter().zip(b).enumerate().filter(|(index, _)| Some(*index) != axis);
-    others.fold(true, |all_equal, (_, (a, b))| all_equal && a == b)
+    let other_settings = a.iter().zip(b).enumerate().filter(|(index, _)| Some(*index) != axis);
+    other_settings.fold(true, |all_equal, (_, (a, b))| all_equal && a == b)
 }
 
 /// True if a run measured its full time without failures.
@@ -61,8 +61,8 @@ pub(super) fn skip_reason(
         });
     }
     let limit = limit.and_then(|limit| {
-        let is_beyond = |found: &Observation| {
-            limited_figure(limit, found).is_some_and(|value| value > LIMIT_FACTOR * limit.max_ns.0 as f64)
+        let is_beyond = |observation: &Observation| {
+            limited_figure(limit, observation).is_some_and(|value| value > LIMIT_FACTOR * limit.max_ns.0 as f64)
         };
         // A single point may have been disturbed.
         let (at, _) = curve
@@ -87,24 +87,24 @@ fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option
             .find(|pair| pair.iter().all(missed))
             .map(|pair| pair[1].0);
     }
-    let figures = |found: &Observation| {
-        let mean = found.total.latency.as_ref()?.mean_ns?;
-        Some((found.total.iops?, mean))
+    let figures = |observation: &Observation| {
+        let mean = observation.total.latency.as_ref()?.mean_ns?;
+        Some((observation.total.iops?, mean))
     };
     let is_flat = |from: &Observation, to: &Observation| match (figures(from), figures(to)) {
         (Some((x, r)), Some((more_x, more_r))) => more_x < MIN_RATE_GROWTH * x && more_r > WAITING_GROWTH * r,
         _ => false,
     };
-    let found = curve.windows(3).find(|three| {
+    let plateau = curve.windows(3).find(|three| {
         let [(_, a), (_, b), (_, c)] = three else { return false };
         is_flat(a, b) && is_flat(b, c)
     });
-    found.map(|three| three[2].0)
+    plateau.map(|three| three[2].0)
 }
 
 /// The limited latency, in nanoseconds.
-pub(super) fn limited_figure(limit: &Limit, found: &Observation) -> Option<f64> {
-    let latency = found.total.waited()?;
+pub(super) fn limited_figure(limit: &Limit, observation: &Observation) -> Option<f64> {
+    let latency = observation.total.user_latency()?;
     match limit.figure {
         LimitedFigure::Mean => latency.mean_ns,
         LimitedFigure::Quantile(share) => latency.quantile(share),
@@ -117,7 +117,7 @@ fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation
         return None;
     }
     let capacity = device_queue(any)?;
-    let in_flight = |found: &Observation| found.load.depth.map(|depth| depth as f64);
+    let in_flight = |observation: &Observation| observation.load.depth.map(|depth| depth as f64);
     let (at, _) = curve
         .iter()
         .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > capacity))?;

@@ -25,27 +25,27 @@ pub fn parse_varied(text: &str) -> Result<VariedParameter, String> {
         .split_once('=')
         .ok_or_else(|| format!("`{text}` has no values; write for example depth=1..512 or block=4k,64k"))?;
     let name = name.trim();
-    let known = || {
+    let parameters = || {
         Parameter::ALL
             .into_iter()
             .map(|parameter| (parameter.name(), parameter))
             .chain(ALIASES)
     };
-    let parameter = known()
-        .find(|(known, _)| *known == name)
+    let parameter = parameters()
+        .find(|(candidate, _)| *candidate == name)
         .map(|(_, parameter)| parameter);
     let parameter = parameter.ok_or_else(|| {
         let names: Vec<&str> = Parameter::ALL.map(Parameter::name).to_vec();
         format!("`{name}` cannot be varied; these can: {}", names.join(", "))
     })?;
     let mut settings: Vec<Setting> = Vec::new();
-    for part in values.split(',') {
-        let found = match (parameter, part.split_once("..")) {
+    for item in values.split(',') {
+        let parsed = match (parameter, part.split_once("..")) {
             (Parameter::Access, _) => vec![word_setting(parameter, part.trim())],
             (_, Some((from, to))) => parse_range(parameter, from, to)?,
-            (_, None) => vec![setting(parameter, parse_value(parameter, part)?)],
+            (_, None) => vec![setting(parameter, parse_value(parameter, item)?)],
         };
-        for setting in found {
+        for setting in parsed {
             if !settings.contains(&setting) {
                 settings.push(setting);
             }
@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn values_are_lists_and_ranges() {
         let check = |text: &str, parameter: Parameter, expected: &str| {
-            let found = parse_varied(text).unwrap();
-            let values: Vec<String> = found.values.into_iter().map(|setting| setting.value).collect();
-            assert_eq!((found.parameter, &*values.join(" ")), (parameter, expected), "{text}");
+            let varied = parse_varied(text).unwrap();
+            let values: Vec<String> = varied.values.into_iter().map(|setting| setting.value).collect();
+            assert_eq!((varied.parameter, &*values.join(" ")), (parameter, expected), "{text}");
         };
         check("depth=1..512", Parameter::Depth, "1 2 4 8 16 32 64 128 256 512");
         check("qd=1..100", Parameter::Depth, "1 2 4 8 16 32 64 100");

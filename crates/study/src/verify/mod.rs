@@ -6,7 +6,7 @@
 mod search;
 mod text;
 
-use analysis::caps::Layer;
+use analysis::caps::LimitLayer;
 use analysis::lint::is_on_array;
 use analysis::policies::{Bound, Burst, DEFAULT_LATENCY_SECS, Reach, ResolvedPolicy, Workload, reach};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
@@ -17,8 +17,8 @@ use model::content::Content;
 use model::mix::Mix;
 use model::observation::Observation;
 use model::plan::{
-    self, DepthPer, Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Rate, SimulatedDevice, Step, Stop, Target,
-    TargetId, TargetKind,
+    self, DepthPer, Grid, GridScope, Origin, Phases, Plan, Prepare, Rate, SimulatedDevice, Step, Stop, Target,
+    TargetId, TargetKind, WorkloadPart,
 };
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
@@ -60,7 +60,7 @@ pub struct Promise {
     /// the first that could have lasted for the whole test.
     pub bursts: Vec<Burst>,
     /// Limits of the policy, the machine and the disks.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LimitLayer>,
 }
 
 /// The reason why a promise cannot be verified.
@@ -112,7 +112,7 @@ impl Promise {
             layers: machine.map_or(&policy.layers, |machine| &machine.layers).clone(),
         }
         .with_credits(&policy.bursts)
-        .validated()
+        .validate()
     }
 
     /// A promise without a policy, for a load that the caller describes. Without `rate` the
@@ -136,7 +136,7 @@ impl Promise {
             bursts: Vec::new(),
             layers: Vec::new(),
         }
-        .validated()
+        .validate()
     }
 
     /// Adds burst credits of the machine and the disks.
@@ -146,22 +146,22 @@ impl Promise {
         self
     }
 
-    fn validated(self) -> Result<Promise, VerifyError> {
-        let fault = |what: &str, help: &str| {
+    fn validate(self) -> Result<Promise, VerifyError> {
+        let refuse = |what: &str, help: &str| {
             Err(VerifyError {
                 what: what.to_owned(),
                 help: help.to_owned(),
             })
         };
         if self.clauses.is_empty() {
-            return fault(
+            return refuse(
                 "there is no requirement to verify",
                 "add --require, for example --require 'iops>=4000,p99<=3ms'",
             );
         }
         if let Some(clause) = self.clauses.iter().find(|clause| self.lacks_direction(clause)) {
             let direction = clause.direction.map_or("operation", Direction::word);
-            return fault(
+            return refuse(
                 &format!("{clause} needs {direction}s, but the load has none"),
                 "set the percentage of reads, for example --read 70",
             );
@@ -172,13 +172,13 @@ impl Promise {
                 Metric::Iops.show(self.rate_iops),
                 self.workload.block
             );
-            return fault(
+            return refuse(
                 &what,
                 &format!("require at most {MAX_IOPS} operations per second, or use larger blocks"),
             );
         }
         if !self.rate_iops.is_finite() || self.rate_iops <= 0.0 {
-            return fault(
+            return refuse(
                 "the requirement has a latency but no rate: above its maximum rate, any storage makes operations wait",
                 "add iops>=… or mbps>=… to the requirement, or set the rate with --rate",
             );
@@ -360,7 +360,7 @@ impl Verification {
     }
 
     fn workload(&self, issued: &IssuedLoad) -> plan::Workload {
-        let part = Part {
+        let part = WorkloadPart {
             mix: match issued.read_percent {
                 100.0 => Mix::READS,
                 0.0 => Mix::WRITES,
@@ -369,11 +369,11 @@ impl Verification {
                 },
             },
             sizes: BlockSizes::Fixed { size: issued.block },
-            ..Part::default()
+            ..WorkloadPart::default()
         };
         let part = match issued.random {
             true => part,
-            false => Part {
+            false => WorkloadPart {
                 access: Access::Sequential(Sequential::default()),
                 // Generating fresh data for large blocks would take as long as a fast disk needs to
                 // store it; the stamps make all sectors different.
@@ -617,10 +617,10 @@ mod tests {
             ..reads(Bytes::kib(4))
         };
         assert!((rate("read.iops>=700", mixed).unwrap() - 1000.0).abs() < 1e-9);
-        let fault = rate("p99<=3ms", reads(Bytes::kib(4))).unwrap_err();
+        let error = rate("p99<=3ms", reads(Bytes::kib(4))).unwrap_err();
         assert!(
-            fault.what.contains("a latency but no rate") && fault.help.contains("--rate"),
-            "{fault:?}"
+            error.what.contains("a latency but no rate") && error.help.contains("--rate"),
+            "{error:?}"
         );
     }
 

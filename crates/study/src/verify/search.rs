@@ -169,12 +169,12 @@ impl Verification {
         let is_generator_limit = |judged: &analysis::verdict::ClauseVerdict| judged.cause == Some(Cause::Generator);
         let fixed = self.concurrency.is_some();
         let distorted = verdict.outcome != Outcome::Pass && verdict.clauses.iter().any(is_generator_limit);
-        let found = Attribution::new(observed, None).filter(|_| distorted && !fixed);
-        let retry_slots = found
-            .filter(|found| found.blocked_share() > MAX_BLOCKED_OPS)
-            .and_then(|found| {
+        let attribution = Attribution::new(observed, None).filter(|_| distorted && !fixed);
+        let retry_slots = attribution
+            .filter(|attribution| attribution.blocked_share() > MAX_BLOCKED_OPS)
+            .and_then(|attribution| {
                 // Enough slots for all operations that became due during the longest wait.
-                let wait = self.promise.rate_iops * found.blocked_secs_max;
+                let wait = self.promise.rate_iops * attribution.blocked_secs_max;
                 let slots = attempt
                     .slots
                     .saturating_mul(2)
@@ -206,9 +206,9 @@ fn misses_rate_at_end(observed: &Observation) -> bool {
     }
     let seconds = observed.seconds.iter().rev().take(RECHECK_SECONDS);
     let last: Vec<f64> = seconds.map(|second| second.facts.start_ns.as_secs()).collect();
-    Attribution::new(observed, None).is_some_and(|found| {
+    Attribution::new(observed, None).is_some_and(|attribution| {
         let is_missed = |at: &f64| {
-            found
+            attribution
                 .missed
                 .iter()
                 .any(|failure| failure.at == *at && failure.fault == Fault::Storage)

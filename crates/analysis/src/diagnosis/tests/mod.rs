@@ -4,20 +4,20 @@ mod paced;
 
 use model::environment::VolumeUse;
 use model::histogram::Histogram;
-use model::observation::{CoreShare, Flow, Generator, Latency, Observation, SeriesPoint};
+use model::observation::{CoreShare, GeneratorCost, IoStats, Latency, Observation, SeriesPoint};
 use model::testing::assert_contains;
 use model::{Bytes, Nanos};
 
 use super::samples::{closed_loop, with_series};
 use super::{Answer, Context, Counts, KnownBurst, Network, Signature, Temperature, Verdict, compare, diagnose};
-use crate::caps::{Applies, Layer, LayerKind, Limit};
+use crate::caps::{Applies, LayerKind, Limit, LimitLayer};
 
-fn layer(name: &str, kind: LayerKind, iops: f64) -> Layer {
-    Layer {
+fn layer(name: &str, kind: LayerKind, iops: f64) -> LimitLayer {
+    LimitLayer {
         name: name.into(),
         kind,
         iops: Some(Limit::exactly(iops)),
-        ..Layer::default()
+        ..LimitLayer::default()
     }
 }
 
@@ -49,18 +49,18 @@ fn a_small_machine_limits_its_large_disks() {
 #[test]
 fn caps_of_reads_and_writes_count_their_own_direction() {
     let mut mixed_load = closed_loop(128, 90_900.0);
-    let flow = |iops: f64| Flow {
+    let flow = |iops: f64| IoStats {
         iops: Some(iops),
         bytes_per_sec: Some(iops * 8192.0),
-        ..Flow::default()
+        ..IoStats::default()
     };
     mixed_load.directions.read = Some(flow(78_300.0));
     mixed_load.directions.write = Some(flow(12_600.0));
-    let cached = Layer {
+    let cached = LimitLayer {
         applies: Applies::Reads,
         ..layer("VM, cached", LayerKind::Machine, 77_000.0)
     };
-    let uncached = Layer {
+    let uncached = LimitLayer {
         applies: Applies::Writes,
         ..layer("VM, uncached", LayerKind::Machine, 12_800.0)
     };
@@ -79,7 +79,7 @@ fn caps_of_reads_and_writes_count_their_own_direction() {
 fn long_operations_count_in_units() {
     let mut large = closed_loop(16, 500.0);
     large.load.block = Some(Bytes::mib(1));
-    let disk = Layer {
+    let disk = LimitLayer {
         unit: Some(Bytes::kib(256)),
         ..layer("volume", LayerKind::Disk, 2000.0)
     };
@@ -89,7 +89,7 @@ fn long_operations_count_in_units() {
 
 #[test]
 fn the_byte_limit_binds_for_large_operations() {
-    let disk = Layer {
+    let disk = LimitLayer {
         bytes_per_sec: Some(Limit {
             low: 22.0e6,
             high: 23.1e6,
@@ -285,7 +285,7 @@ fn an_unloaded_latency_replaces_a_second_depth() {
 fn a_generator_that_cannot_keep_up_comes_first() {
     let disk = [layer("disk", LayerKind::Disk, 5000.0)];
     let mut busy = closed_loop(32, 5000.0);
-    busy.generator = Some(Generator {
+    busy.generator = Some(GeneratorCost {
         busiest_worker: 0.97,
         processors: 0.97,
         ceiling_iops: None,
@@ -313,7 +313,7 @@ fn a_generator_that_cannot_keep_up_comes_first() {
     almost_full.load.depth = Some(34);
     assert_eq!(diagnose(&almost_full, &disk, &Context::default()).answer, Answer::Cap);
     let mut near_ceiling = closed_loop(32, 5000.0);
-    near_ceiling.generator = Some(Generator {
+    near_ceiling.generator = Some(GeneratorCost {
         busiest_worker: 0.5,
         processors: 0.5,
         ceiling_iops: Some(6000.0),

@@ -1,6 +1,6 @@
 //! Diagnoses of paced loads that missed their promised rate or latency.
 
-use model::observation::{CoreShare, Generator, Observation, Second};
+use model::observation::{CoreShare, GeneratorCost, Observation, Second};
 use model::seconds::{BusyProcess, DeviceSample, HostSample, IntervalFacts};
 use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Nanos};
@@ -14,7 +14,7 @@ fn paced(second: impl Fn(&mut Second)) -> Observation {
     observation.load.closed_loop = Some(false);
     observation.load.rate_iops = Some(1200.0);
     observation.load.workers = Some(1);
-    observation.generator = Some(Generator {
+    observation.generator = Some(GeneratorCost {
         busiest_worker: 0.15,
         processors: 0.15,
         ceiling_iops: None,
@@ -36,7 +36,7 @@ fn paced(second: impl Fn(&mut Second)) -> Observation {
                 own_ns: Nanos::millis(150),
                 ..HostSample::default()
             }],
-            moved: Bytes(1000 * 8192),
+            bytes_transferred: Bytes(1000 * 8192),
         };
         made.facts.queue.slots_ns = Nanos::secs(32);
         made.facts.queue.queues_ns = Nanos::secs(1);

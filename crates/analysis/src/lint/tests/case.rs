@@ -8,7 +8,7 @@ use model::environment::{
 };
 use model::finding::Finding;
 use model::mix::Mix;
-use model::plan::{Part, Phases, Plan, Prepare, Step, Stop, Target, TargetId, TargetKind, Workload};
+use model::plan::{Phases, Plan, Prepare, Step, Stop, Target, TargetId, TargetKind, Workload, WorkloadPart};
 use model::{Bytes, Nanos};
 
 use super::super::{Purpose, Test, Warmed, lint};
@@ -60,7 +60,7 @@ impl Case {
         self.findings().into_iter().map(|finding| finding.rule).collect()
     }
 
-    pub(super) fn part(&mut self) -> &mut Part {
+    pub(super) fn part(&mut self) -> &mut WorkloadPart {
         &mut self.workload.parts[0]
     }
 
@@ -118,10 +118,10 @@ pub(super) fn sound() -> Case {
     workload.workers = 2;
     workload.depth = 16;
     workload.phases = Phases::with_warm_up(Nanos::secs(30));
-    workload.parts = vec![Part {
+    workload.parts = vec![WorkloadPart {
         mix: Mix::Exact { write_percent: 30.0 },
         sizes: BlockSizes::Fixed { size: Bytes(8 << 10) },
-        ..Part::default()
+        ..WorkloadPart::default()
     }];
     Case {
         workload,
@@ -131,7 +131,7 @@ pub(super) fn sound() -> Case {
             prepare: Prepare::Filled {
                 size: Some(Bytes(100 * GIB)),
             },
-            at_end: model::plan::AtEndOfJob::default(),
+            at_end: model::plan::TargetCleanup::default(),
         },
         more_targets: 0,
         environment: environment(),

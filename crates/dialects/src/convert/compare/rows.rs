@@ -274,12 +274,12 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Equivalent, Both(parts::compare_schedules);
     "stream.pacing.rate.process stream.pacing.rates" ["arrivals", "rate_process", ""] => Lost, Both(parts::compare_arrivals);
     "stream.pacing.rate.catch_up" ["catch-up", "", ""] => Lost, Both(parts::compare_catch_up);
-    "stream.course" NAMELESS => Lost, Words(|at, _| optional(&at.stream.course, |_| "a rate that varies".into()));
+    "stream.course" NAMELESS => Lost, Words(|at, _| optional(&at.stream.rate_profile, |_| "a rate that varies".into()));
     "stream.think" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Words(|at, _| words::describe_pauses(at.stream.think));
     "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Both(parts::compare_counted_pauses);
     "stream.priority" ["", "prioclass, prio", "-I"] => Lost, Words(|at, _| words::describe_priority(at.stream.priority));
     "stream.priorities" ["", "cmdprio_percentage, cmdprio_bssplit", ""] =>
-        Lost, Words(|at, _| words::describe_priority_rules(&at.stream.priorities));
+        Lost, Words(|at, _| words::describe_priority_rules(&at.stream.priority_rules));
     "stream.lock" ["", "lockfile", ""] => Lost, Words(|at, _| words::describe_file_lock(at.stream.lock));
     "stream.flow" ["", "flow", ""] => Lost, Words(|at, _| optional(&at.stream.flow, words::describe_flow));
     "stream.files" ["mix, sequence, order", "", ""] => Lost, Words(|at, _| optional(&at.stream.files, words::describe_file_work));

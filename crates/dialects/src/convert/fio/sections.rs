@@ -1,7 +1,7 @@
 //! Splits a plan into sections of a job file: clones with one stream each.
 
 use model::Bytes;
-use model::plan::{Dependency, Depth, Extent, FileService, Job, Plan, Region, Step, Stream, StreamTarget, Worker};
+use model::plan::{Dependency, DepthScope, Extent, FileService, Job, Plan, Region, Step, Stream, StreamTarget, Worker};
 
 use crate::convert::shares;
 use crate::convert::worker_groups::{AllowedDifferences, Names, WorkerGroup, worker_groups};
@@ -122,10 +122,10 @@ fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
     if !product || one_stream || !even {
         let weights: u32 = worker.streams.iter().map(|stream| stream.weight).sum();
         let depth = |stream: &Stream| match worker.depth {
-            Depth::PerStream => stream.depth,
-            Depth::PerTarget { alternatives } => (stream.depth / alternatives.max(1)).max(1),
-            Depth::Shared { operations } if one_stream => operations,
-            Depth::Shared { operations } => {
+            DepthScope::PerStream => stream.depth,
+            DepthScope::PerTarget { alternatives } => (stream.depth / alternatives.max(1)).max(1),
+            DepthScope::Shared { operations } if one_stream => operations,
+            DepthScope::Shared { operations } => {
                 let share = u64::from(operations) * u64::from(stream.weight) / u64::from(weights.max(1));
                 u32::try_from(share).unwrap_or(u32::MAX).max(1)
             }
@@ -137,8 +137,8 @@ fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
         return streams.collect();
     }
     let (service, depth) = match worker.depth {
-        Depth::Shared { operations } => (FileService::Random, operations),
-        Depth::PerStream | Depth::PerTarget { .. } => (FileService::RoundRobin, worker.slots()),
+        DepthScope::Shared { operations } => (FileService::Random, operations),
+        DepthScope::PerStream | DepthScope::PerTarget { .. } => (FileService::RoundRobin, worker.slots()),
     };
     vec![Stream {
         target: StreamTarget::Files {

@@ -2,8 +2,8 @@
 //! differ only in depth become a cycle.
 
 use model::content::Content;
-use model::draws::DrawsForm;
-use model::plan::{Depth, Dialect, Plan, Step, Stream, Target, Worker as PlanWorker};
+use model::draws::GeneratorChoice;
+use model::plan::{DepthScope, Dialect, Plan, Step, Stream, Target, Worker as PlanWorker};
 
 use super::lines::{lines_of_worker, targets_and_streams};
 use super::target_name;
@@ -158,11 +158,11 @@ fn worker_settings(plan: &Plan, worker: &PlanWorker, number: u64, echo: Option<&
     let (ids, streams) = targets_and_streams(worker);
     let stream = &streams[0];
     let depth = match worker.depth {
-        Depth::Shared { operations } => operations / ids.len() as u32,
-        Depth::PerStream | Depth::PerTarget { .. } => stream.depth / stream.target.ids().len() as u32,
+        DepthScope::Shared { operations } => operations / ids.len() as u32,
+        DepthScope::PerStream | DepthScope::PerTarget { .. } => stream.depth / stream.target.ids().len() as u32,
     };
     let seed = match worker.draws {
-        DrawsForm::Native { seed } if seed != iometer::worker_seed(plan.seed, number) => u32::try_from(seed).ok(),
+        GeneratorChoice::Native { seed } if seed != iometer::worker_seed(plan.seed, number) => u32::try_from(seed).ok(),
         _ => None,
     };
     let disks = echo.map(|echo| &echo.disks).filter(|disks| disks.len() == ids.len());

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use model::access::{Access, Advance, Between, WritePointers, Zones};
 use model::block_size::BlockSizes;
-use model::plan::{Depth, Stream, TargetId, Think, Worker};
+use model::plan::{DepthScope, Stream, TargetId, Think, Worker};
 use model::{Direction, PerDirection};
 
 use crate::convert::shares::amounts;
@@ -19,14 +19,14 @@ pub(super) fn targets_and_streams(worker: &Worker) -> (Vec<TargetId>, &[Stream])
         all.copied().collect()
     };
     match worker.depth {
-        Depth::PerTarget { alternatives } => {
+        DepthScope::PerTarget { alternatives } => {
             let streams_per_target = (alternatives as usize).clamp(1, streams.len());
             let targets = streams
                 .chunks(streams_per_target)
                 .flat_map(|alternatives| ids(&alternatives[..1]));
             (targets.collect(), &streams[..streams_per_target])
         }
-        Depth::Shared { .. } if streams.len() > 1 => {
+        DepthScope::Shared { .. } if streams.len() > 1 => {
             let mut distinct: Vec<TargetId> = Vec::new();
             for id in ids(streams) {
                 if !distinct.contains(&id) {
@@ -36,7 +36,7 @@ pub(super) fn targets_and_streams(worker: &Worker) -> (Vec<TargetId>, &[Stream])
             let first = streams.iter().take_while(|stream| stream.target == streams[0].target);
             (distinct, &streams[..first.count()])
         }
-        Depth::Shared { .. } | Depth::PerStream => (ids(streams), &streams[..1]),
+        DepthScope::Shared { .. } | DepthScope::PerStream => (ids(streams), &streams[..1]),
     }
 }
 

@@ -306,7 +306,7 @@ fn job_groups(job: &Job) -> Vec<WorkerGroup<'_>> {
     let native = job
         .workers
         .iter()
-        .all(|worker| matches!(worker.draws, model::draws::DrawsForm::Native { .. }));
+        .all(|worker| matches!(worker.draws, model::draws::GeneratorChoice::Native { .. }));
     let allowed = AllowedDifferences {
         regions: walking,
         depths: native,

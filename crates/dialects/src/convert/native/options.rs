@@ -5,8 +5,9 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CatchUp, Control, Depth, Dialect, Divide, EngineKind, Extent, FileTree, FileWork, FlushKind, Plan,
-    Process, Rate, RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, Target, TargetKind, WriteThrough,
+    CatchUp, Control, DepthScope, Dialect, DividedSettings, EngineKind, Extent, FileTree, FileWork, FlushKind, Plan,
+    Process, Rate, RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, Target, TargetCleanup, TargetKind,
+    WriteThrough,
 };
 use model::{Bytes, Direction, Nanos};
 
@@ -41,7 +42,7 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
         };
     }
     region_options(plan, group, &mut options);
-    let is_kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
+    let is_kept = |target: &Target| target.at_end == TargetCleanup::Keep;
     let native = plan.origin.dialect == Dialect::Native;
     if native && targets.iter().any(|id| is_kept(plan.target(*id))) {
         options.push(("keep", "true".into()));
@@ -285,14 +286,14 @@ fn depth_options(group: &WorkerGroup<'_>, options: &mut Options) {
     let (depth, depth_per) = match worker.depth {
         // The first workers get the remainder, as with `depth-per = "job"`.
         _ if uneven => (slots.iter().sum(), Some("job")),
-        Depth::Shared { operations } => (operations, None),
+        DepthScope::Shared { operations } => (operations, None),
         // Alternatives become weighted parts, which share the total depth of all targets.
-        Depth::PerTarget { .. } => (worker.slots(), None),
-        Depth::PerStream if worker.streams.len() > 1 => {
+        DepthScope::PerTarget { .. } => (worker.slots(), None),
+        DepthScope::PerStream if worker.streams.len() > 1 => {
             let deepest = worker.streams.iter().map(|stream| stream.depth).max();
             (deepest.unwrap_or(1), Some("target"))
         }
-        Depth::PerStream => (worker.streams[0].depth, None),
+        DepthScope::PerStream => (worker.streams[0].depth, None),
     };
     options.extend((depth != 1).then(|| ("depth", depth.to_string())));
     options.extend(depth_per.map(|depth_per| ("depth-per", depth_per.into())));
@@ -414,7 +415,7 @@ fn system_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Option
     }
     options.extend(group.job.operation_log.clone().map(|log| ("log", log)));
     options.extend((!group.job.hosts.is_empty()).then(|| ("for-hosts", group.job.hosts.join(","))));
-    if group.job.divide != Divide::default() {
+    if group.job.divide != DividedSettings::default() {
         options.push(("divide", words::divided_resources(group.job.divide)));
     }
     let storage = &group.job.storage;
@@ -453,7 +454,7 @@ pub(super) fn simulated_device_options(device: &SimulatedDevice) -> Options {
         layers: _,
         cache: _,
         write_buffer: _,
-        collection: _,
+        garbage_collection: _,
         drift_per_second: _,
         neighbour: _,
     } = device;

@@ -2,8 +2,8 @@
 
 use model::access::{
     Access, Advance, Aged, AtEnd, Between, BlockList, Continuation, EarlyReset, Every, Mixed, Normal, Once, OnceMethod,
-    Pareto, Placement, Positions, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform, WritePointers, Zipf,
-    Zones,
+    Pareto, Placement, PositionSharing, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform, WritePointers,
+    Zipf, Zones,
 };
 use model::block_size::{BlockSizes, SizeShare};
 use model::draws::Reduction;
@@ -189,7 +189,7 @@ fn access(options: &JobOptions) -> Access {
                 _ => 0,
             }),
             within: pattern.rw.is_random().then(|| placement(options)),
-            positions: Positions::PerDirection,
+            positions: PositionSharing::PerDirection,
         });
     }
     if options.zones.zonemode == ZoneMode::Zoned {
@@ -199,7 +199,7 @@ fn access(options: &JobOptions) -> Access {
         return Access::Sequential(Sequential {
             advance: Advance::Length { skip: pattern.rw_step },
             at_end: AtEnd::Finish,
-            positions: Positions::PerDirection,
+            positions: PositionSharing::PerDirection,
             ..Sequential::default()
         });
     }

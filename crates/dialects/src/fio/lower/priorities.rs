@@ -66,5 +66,5 @@ pub(in crate::fio) fn lower_rules(draft: &mut Draft<'_>) {
             rules.push(rule(direction, Some(Bytes(split.bytes)), split.percent, priority));
         }
     }
-    draft.parts.stream.priorities = rules;
+    draft.parts.stream.priority_rules = rules;
 }

@@ -101,7 +101,7 @@ pub(in crate::fio) fn lower_buffers(draft: &mut Draft<'_>) {
     let memory = &mut draft.parts.worker.memory;
     memory.huge_pages = huge;
     if huge && size != DEFAULT_HUGE_PAGE {
-        memory.huge_page = Bytes(size.unsigned_abs());
+        memory.huge_page_size = Bytes(size.unsigned_abs());
     }
     if mem == Memory::CudaMalloc {
         draft.refuse("mem=cudamalloc");

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use model::block_size::BlockSizes;
-use model::draws::{DrawsForm, Purpose, Reduction};
+use model::draws::{GeneratorChoice, Purpose, Reduction};
 use model::plan::{
-    AllocateMode, AtEndOfJob, Extent, FileService, Prepare, Region, StreamTarget, Target, TargetId, TargetKind,
+    AllocateMode, Extent, FileService, Prepare, Region, StreamTarget, Target, TargetCleanup, TargetId, TargetKind,
 };
 use model::{Bytes, Direction};
 
@@ -46,7 +46,7 @@ impl Targets {
         if laid_out(&new.prepare) > laid_out(&existing.prepare) {
             existing.prepare = new.prepare;
         }
-        if existing.at_end == AtEndOfJob::Keep {
+        if existing.at_end == TargetCleanup::Keep {
             existing.at_end = new.at_end;
         }
         TargetId(index as u32)
@@ -134,9 +134,9 @@ impl Lowering<'_> {
                 kind: kind(options, &extents),
                 prepare,
                 at_end: match (options.files.unlink, options.files.unlink_each_loop) {
-                    (_, true) => AtEndOfJob::RemoveEachPass,
-                    (true, false) => AtEndOfJob::Remove,
-                    (false, false) => AtEndOfJob::Keep,
+                    (_, true) => TargetCleanup::RemoveEachPass,
+                    (true, false) => TargetCleanup::Remove,
+                    (false, false) => TargetCleanup::Keep,
                 },
             }));
         }
@@ -533,11 +533,11 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
 
 /// The size that fio draws for this file of this clone, in whole blocks. A range that begins within
 /// the first block can yield 0: like in fio, the file then has no size.
-fn draw_size(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
+fn draw_size(form: GeneratorChoice, number: usize, range: Range, block: u64) -> u64 {
     let mut draws = form.start();
     let mut size = range.low;
     for _ in 0..=number {
-        size = range.low + draws.below(Purpose::FileSize, range.high - range.low, Reduction::MultiplyHigh32);
+        size = range.low + draws.next_below(Purpose::FileSize, range.high - range.low, Reduction::MultiplyHigh32);
     }
     size - size % block
 }

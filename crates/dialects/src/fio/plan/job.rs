@@ -2,7 +2,7 @@
 
 use model::Bytes;
 use model::access::Access;
-use model::plan::{Dependency, EndsWith, Group, Stop};
+use model::plan::{Dependency, EndPropagation, Group, Stop};
 
 use super::Lowering;
 use crate::fio::draft::us;
@@ -94,7 +94,7 @@ impl Lowering<'_> {
                 .map(|other| self.places[other].1 as u32)
                 .collect();
             let exits_all = options.exit_what == ExitWhat::All;
-            self.steps[place.0].jobs[place.1].ends_with = EndsWith {
+            self.steps[place.0].jobs[place.1].ends_with = EndPropagation {
                 jobs: if options.exitall { others.clone() } else { Vec::new() },
                 on_failure: if options.exitall_on_error { others } else { Vec::new() },
                 workers: options.exitall,

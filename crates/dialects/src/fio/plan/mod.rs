@@ -9,9 +9,9 @@ mod replay;
 mod report;
 mod special;
 
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::plan::{
-    CacheMode, Consent, Depth, Job as PlanJob, LatencyPoints, Pacing, Plan, Step, Stream, TargetRules, Worker,
+    CacheMode, Consent, DepthScope, Job as PlanJob, LatencyPoints, Pacing, Plan, Step, Stream, TargetRules, Worker,
 };
 
 use super::disk::Disk;
@@ -180,10 +180,10 @@ impl<'a> Lowering<'a> {
                 job,
                 index: clone,
                 number: self.clones,
-                draws: DrawsForm::PerPurpose {
+                draws: GeneratorChoice::Fio {
                     seed: self.seed(&job.options),
                     number: self.clones,
-                    same_sizes: job.options.verify.verify != Checksum::Off,
+                    writes_use_read_size_seed: job.options.verify.verify != Checksum::Off,
                 },
             };
             let (clone_job, worker) = self.worker(clone, &mut options, place);
@@ -237,7 +237,7 @@ impl<'a> Lowering<'a> {
             ..stream
         };
         let worker = Worker {
-            depth: Depth::PerStream,
+            depth: DepthScope::PerStream,
             draws: clone.draws,
             latency: match asynchronous {
                 true => LatencyPoints::AfterCall,
@@ -283,7 +283,7 @@ impl<'a> Lowering<'a> {
             pacing: Pacing::Unpaced,
             depth: trace.depth(options, is_set("iodepth")),
             verify: None,
-            priorities: Vec::new(),
+            priority_rules: Vec::new(),
             replay: Some(trace.replay.clone()),
             ..stream
         }

@@ -8,7 +8,7 @@ use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::mix::Mix;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Pattern, Prepare, Region, Replay, Stop, StreamTarget, SyncRule, Target, TargetKind,
+    AllocateMode, Pattern, Prepare, Region, Replay, Stop, StreamTarget, SyncRule, Target, TargetCleanup, TargetKind,
     TraceForm, TraceSkip,
 };
 use model::trace::{Survey, TraceError, blktrace};
@@ -96,7 +96,7 @@ impl Lowering<'_> {
         if survey.moves.iter().all(|(_, moves)| moves.is_none()) && survey.waits == 0 {
             return Err(refusal("the trace has no operations".into()));
         }
-        let remarks = std::mem::take(&mut survey.remarks);
+        let remarks = std::mem::take(&mut survey.notes);
         self.stderr.extend(remarks);
         replay.files = survey.files.clone();
         replay.flushes = survey.flushes > 0;
@@ -148,8 +148,8 @@ impl Lowering<'_> {
                 },
                 prepare: if diskless { Prepare::Existing } else { prepare },
                 at_end: match options.files.unlink || options.files.unlink_each_loop {
-                    true => AtEndOfJob::Remove,
-                    false => AtEndOfJob::Keep,
+                    true => TargetCleanup::Remove,
+                    false => TargetCleanup::Keep,
                 },
             }));
         }
@@ -232,7 +232,7 @@ impl SurveyedTrace {
         };
         Pattern {
             access: vec![Access::Sequential(Sequential::default())],
-            access_of: PerDirection::default(),
+            access_index: PerDirection::default(),
             sizes: PerDirection {
                 read: sizes_of(Direction::Read),
                 write: sizes_of(Direction::Write),

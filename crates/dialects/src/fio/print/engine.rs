@@ -126,14 +126,18 @@ const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
 fn priority_rules<'a>(section: &Section<'a>, direction: Direction) -> impl Iterator<Item = &'a PriorityRule> {
     section
         .stream()
-        .priorities
+        .priority_rules
         .iter()
         .filter(move |rule| rule.direction == direction)
 }
 
 /// Rules for operations of some lengths. fio cannot combine them with rules for all operations.
 pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
-    section.stream().priorities.iter().find(|rule| rule.length.is_some())?;
+    section
+        .stream()
+        .priority_rules
+        .iter()
+        .find(|rule| rule.length.is_some())?;
     let entry = |rule: &PriorityRule| {
         let length = rule.length.map_or(0, |length| length.0);
         format!(
@@ -154,7 +158,7 @@ pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
 
 /// A field of the rules for all operations of each direction.
 pub(in crate::fio) fn common_rule_value(section: &Section<'_>, part: fn(&PriorityRule) -> u64) -> Option<String> {
-    let rules_of_stream = &section.stream().priorities;
+    let rules_of_stream = &section.stream().priority_rules;
     if rules_of_stream.is_empty() || rules_of_stream.iter().any(|rule| rule.length.is_some()) {
         return None;
     }

@@ -2,8 +2,8 @@
 
 use model::Direction;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Extent, FileLock, FileService, Prepare, Region, Replay, StreamTarget, Target, TargetKind,
-    Worker,
+    AllocateMode, Extent, FileLock, FileService, Prepare, Region, Replay, StreamTarget, Target, TargetCleanup,
+    TargetKind, Worker,
 };
 
 use super::{Section, off, on};
@@ -178,11 +178,11 @@ pub(in crate::fio) fn create_on_open(section: &Section<'_>) -> Option<String> {
 }
 
 pub(in crate::fio) fn unlink(section: &Section<'_>) -> Option<String> {
-    on(section.target().at_end == AtEndOfJob::Remove)
+    on(section.target().at_end == TargetCleanup::Remove)
 }
 
 pub(in crate::fio) fn unlink_each_loop(section: &Section<'_>) -> Option<String> {
-    on(section.target().at_end == AtEndOfJob::RemoveEachPass)
+    on(section.target().at_end == TargetCleanup::RemoveEachPass)
 }
 
 pub(in crate::fio) fn lockfile(section: &Section<'_>) -> Option<String> {

@@ -91,7 +91,7 @@ impl<'a> Section<'a> {
     /// The seed of its random numbers; 0 for an unpredictable one.
     pub(in crate::fio) fn seed(&self) -> u64 {
         match (self.worker().draws, self.plan.origin.dialect, self.plan.seed) {
-            (model::draws::DrawsForm::PerPurpose { seed, .. }, _, _) => seed,
+            (model::draws::GeneratorChoice::Fio { seed, .. }, _, _) => seed,
             (_, Dialect::Native, 1) | (_, Dialect::Diskspd, 0) => DEFAULT_SEED,
             (_, _, seed) => seed,
         }

@@ -50,7 +50,7 @@ pub(in crate::fio) fn cgroup_nodelete(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn hugepage_size(section: &Section<'_>) -> Option<String> {
     let memory = section.worker().memory;
-    super::size(memory.huge_page.0).filter(|_| memory.huge_pages)
+    super::size(memory.huge_page_size.0).filter(|_| memory.huge_pages)
 }
 
 /// Tolerated errors of reads, writes and checks.

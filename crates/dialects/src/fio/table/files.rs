@@ -136,7 +136,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     boolean(tier1(330), field!(files.fill_device)).aliases(&["fill_fs"]).default("0").example("1")
         .help("Write until no space is left; then end without an error.")
-        .plan_field(field_of_plan!(Flag: stream.on_error.full_is_end))
+        .plan_field(field_of_plan!(Flag: stream.on_error.stop_when_full))
         .effects(&[("--rw=write --fill_device=1", "stream.on_error.full_is_end=true")]),
     boolean(tier1(1610), field!(files.create_serialize)).default("1").example("0")
         .help("Lay out the files of one job at a time.")

@@ -4,7 +4,7 @@
 //! report begins at its command line; a time span has settings and, later, results.
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, StatedFigures};
+use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observation, StatedFigures};
 use model::{Bytes, Direction, PerDirection};
 
 use super::text_tables::{Chart, RowFigures, Table, Unreadable, parse_figure, split_cells, split_titles};
@@ -291,7 +291,7 @@ impl Reader {
             measured_ns: span.time_s.map(from_seconds),
             directions: PerDirection::new(flow_from_table(1), flow_from_table(2), None),
             total: flow(&total, span.quantiles(0)),
-            parts: span.parts(),
+            breakdown: span.parts(),
             cores: span.cores.clone(),
             generator: None,
             device: None,
@@ -299,7 +299,7 @@ impl Reader {
             seconds: Vec::new(),
             errors: None,
             stated: StatedFigures::default(),
-            at_once: None,
+            concurrency: None,
         }
     }
 
@@ -407,11 +407,11 @@ impl Span {
         known.collect()
     }
 
-    fn parts(&self) -> Vec<PartFlow> {
+    fn parts(&self) -> Vec<BreakdownEntry> {
         let directions = [None, Some(Direction::Read), Some(Direction::Write)];
         let tables = directions.into_iter().enumerate();
         let rows = tables.flat_map(|(table, direction)| self.rows(table).map(move |row| (direction, row)));
-        rows.map(|(direction, row)| PartFlow {
+        rows.map(|(direction, row)| BreakdownEntry {
             name: format!("thread {}, {}", row.thread, row.file),
             direction,
             flow: flow(&row.cells, Vec::new()),
@@ -420,7 +420,7 @@ impl Span {
     }
 }
 
-fn flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> Flow {
+fn flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> IoStats {
     let percentile_at = |share: f64| {
         quantiles
             .iter()
@@ -444,7 +444,7 @@ fn flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> Flow {
         quantiles: inner,
         histogram: None,
     });
-    Flow {
+    IoStats {
         operations: cells.operations,
         bytes: cells.bytes.map(Bytes),
         iops: cells.iops,

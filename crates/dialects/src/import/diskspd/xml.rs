@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, SeriesPoint, StatedFigures};
+use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observation, SeriesPoint, StatedFigures};
 use model::{Bytes, Direction, Nanos, PerDirection};
 use roxmltree::{Document, Node};
 
@@ -217,7 +217,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         load.size = Some(Bytes(*first));
     }
     let deviation = |name: &str| child(span, "Iops").and_then(|iops| child_number(iops, name));
-    let flow_of = |index: usize, count: Count, deviation: Option<f64>| Flow {
+    let flow_of = |index: usize, count: Count, deviation: Option<f64>| IoStats {
         iops_deviation: deviation,
         latency: latencies[index].clone().map(|latency| Latency {
             samples: Some(count.operations),
@@ -237,7 +237,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         measured_ns: Some(time),
         directions: PerDirection::new(direction(1, "ReadIopsStdDev"), direction(2, "WriteIopsStdDev"), None),
         total: flow_of(0, total, deviation("IopsStdDev")),
-        parts: parts(&targets, time),
+        breakdown: parts(&targets, time),
         cores: cores(span),
         generator: None,
         device: None,
@@ -245,7 +245,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         seconds: Vec::new(),
         errors: None,
         stated: StatedFigures::default(),
-        at_once: None,
+        concurrency: None,
     })
 }
 
@@ -259,15 +259,15 @@ fn thread_targets<'a, 'i>(thread: Node<'a, 'i>) -> Vec<(String, Node<'a, 'i>)> {
     named.collect()
 }
 
-fn flow_from_count(count: Count, time: Nanos) -> Flow {
+fn flow_from_count(count: Count, time: Nanos) -> IoStats {
     let seconds = time.as_secs();
     let rate = |number: u64| (seconds > 0.0).then(|| number as f64 / seconds);
-    Flow {
+    IoStats {
         operations: Some(count.operations),
         bytes: Some(Bytes(count.bytes)),
         iops: rate(count.operations),
         bytes_per_sec: rate(count.bytes),
-        ..Flow::default()
+        ..IoStats::default()
     }
 }
 
@@ -313,7 +313,7 @@ fn latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
     ]
 }
 
-fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<PartFlow> {
+fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry> {
     let directions = [None, Some(Direction::Read), Some(Direction::Write)];
     let means = [
         "AverageLatencyMilliseconds",
@@ -328,10 +328,10 @@ fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<PartFlow> {
             targets.iter().filter_map(move |(name, target)| {
                 let count = count(*target, names.0, names.1)?;
                 let mean_ns = child_number(*target, mean).map(from_ms);
-                Some(PartFlow {
+                Some(BreakdownEntry {
                     name: name.clone(),
                     direction,
-                    flow: Flow {
+                    flow: IoStats {
                         latency: mean_ns.map(|mean_ns| Latency {
                             samples: Some(count.operations),
                             mean_ns: Some(mean_ns),

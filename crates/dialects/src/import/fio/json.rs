@@ -1,7 +1,7 @@
 //! Reads fio's JSON of 3.x, with or without bins.
 
 use model::finding::{Finding, Severity};
-use model::observation::{AtOnce, Flow, Generator, Load, Observation, PartFlow, StatedFigures};
+use model::observation::{BreakdownEntry, Concurrency, GeneratorCost, IoStats, Load, Observation, StatedFigures};
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
@@ -136,16 +136,16 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         clones.len() as u32
     };
     let sum_clone_flows = |direction: Direction| {
-        let flows: Vec<&Flow> = clones
+        let flows: Vec<&IoStats> = clones
             .iter()
             .filter_map(|clone| clone.found.directions[direction].as_ref())
             .collect();
         flow_sum::sum(&flows)
     };
-    let totals: Vec<&Flow> = clones.iter().map(|clone| &clone.found.total).collect();
+    let totals: Vec<&IoStats> = clones.iter().map(|clone| &clone.found.total).collect();
     let covers_several_jobs = first.covers_several_jobs();
     let clones_per_entry = f64::from(workers) / clones.len() as f64;
-    let with_all_clones = |flow: Flow| Flow {
+    let with_all_clones = |flow: IoStats| IoStats {
         iops_deviation: flow
             .iops_deviation
             .filter(|_| !covers_several_jobs)
@@ -166,9 +166,9 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.found.measured)),
         directions: PerDirection::from_fn(|direction| sum_clone_flows(direction).map(with_all_clones)),
         total: flow_sum::sum(&totals).map(with_all_clones).unwrap_or_default(),
-        parts: if is_single_clone { Vec::new() } else { parts(clones) },
+        breakdown: if is_single_clone { Vec::new() } else { parts(clones) },
         cores: Vec::new(),
-        generator: single.then(|| Generator {
+        generator: single.then(|| GeneratorCost {
             busiest_worker: busy.iter().copied().fold(0.0, f64::max),
             processors: busy.iter().sum(),
             ceiling_iops: None,
@@ -181,7 +181,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
             .map(|clone| clone.errors.or((clone.error == 0).then_some(0)))
             .sum(),
         stated: StatedFigures::default(),
-        at_once: Some(AtOnce {
+        concurrency: Some(Concurrency {
             group: group_number(first.group),
             start_ns: first.options.window_start(),
             is_sum: false,
@@ -217,16 +217,16 @@ impl Entry {
     }
 }
 
-fn parts(clones: &[Entry]) -> Vec<PartFlow> {
+fn parts(clones: &[Entry]) -> Vec<BreakdownEntry> {
     let parts = clones.iter().enumerate().flat_map(|(number, clone)| {
         let name = format!("{}, clone {number}", clone.name);
-        let total = PartFlow {
+        let total = BreakdownEntry {
             name: name.clone(),
             direction: None,
             flow: clone.found.total.clone(),
         };
         let of_directions = clone.found.directions.iter().filter_map(move |(direction, flow)| {
-            Some(PartFlow {
+            Some(BreakdownEntry {
                 name: name.clone(),
                 direction: Some(direction),
                 flow: flow.clone()?,
@@ -299,13 +299,13 @@ fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) ->
 
 fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observation {
     let sum_member_flows = |direction: Direction| {
-        let flows: Vec<&Flow> = members
+        let flows: Vec<&IoStats> = members
             .iter()
             .filter_map(|member| member.directions[direction].as_ref())
             .collect();
         flow_sum::sum(&flows)
     };
-    let totals: Vec<&Flow> = members.iter().map(|member| &member.total).collect();
+    let totals: Vec<&IoStats> = members.iter().map(|member| &member.total).collect();
     let mut load = members[0].load.clone();
     let some_if = |alike: bool| alike.then_some(());
     for member in &members[1..] {
@@ -343,10 +343,10 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
         directions: PerDirection::from_fn(sum_member_flows),
         total: flow_sum::sum(&totals).unwrap_or_default(),
         errors: members.iter().map(|member| member.errors).sum(),
-        at_once: Some(AtOnce {
+        concurrency: Some(Concurrency {
             group: group_number(group),
             is_sum: true,
-            ..AtOnce::default()
+            ..Concurrency::default()
         }),
         ..Observation::default()
     }

@@ -1,6 +1,6 @@
 //! Reads directions, latencies and devices from fio's JSON.
 
-use model::observation::{DeviceView, Flow, Latency};
+use model::observation::{DeviceView, IoStats, Latency};
 use model::{Bytes, Nanos, PerDirection};
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ fn get_integer(value: &Value, key: &str) -> Option<u64> {
 /// A direction of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DirectionResult {
-    pub flow: Flow,
+    pub flow: IoStats,
     pub runtime: Option<Nanos>,
     /// The percentiles are of the completion latency, although the mean is of the total latency.
     pub completion_percentiles: bool,
@@ -47,7 +47,7 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
     Some(DirectionResult {
         completion_percentiles: (borrowed || measured_total.is_none()) && !quantiles.is_empty(),
         runtime,
-        flow: Flow {
+        flow: IoStats {
             operations: Some(operations),
             bytes: get_integer(value, "io_bytes").map(Bytes),
             iops: get_number(value, "iops"),
@@ -86,8 +86,8 @@ fn quantiles(latency: &Value) -> Vec<(f64, f64)> {
 /// All directions of a report entry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct EntryFlows {
-    pub directions: PerDirection<Option<Flow>>,
-    pub total: Flow,
+    pub directions: PerDirection<Option<IoStats>>,
+    pub total: IoStats,
     pub measured: Option<Nanos>,
     pub completion_percentiles: bool,
 }
@@ -104,7 +104,7 @@ pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
         direction_by_name("trim"),
     );
     let found: Vec<&DirectionResult> = by_direction.iter().filter_map(|(_, found)| found.as_ref()).collect();
-    let flows: Vec<&Flow> = found.iter().map(|found| &found.flow).collect();
+    let flows: Vec<&IoStats> = found.iter().map(|found| &found.flow).collect();
     let total = match &mixed {
         Some(mixed) => mixed.flow.clone(),
         None => flow_sum::sum(&flows)?,

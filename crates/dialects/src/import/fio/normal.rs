@@ -2,7 +2,7 @@
 //! or the mix, so these remain unknown.
 
 use model::finding::{Finding, Severity};
-use model::observation::{AtOnce, Flow, Latency, Load, Observation};
+use model::observation::{Concurrency, IoStats, Latency, Load, Observation};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::normal_lines::{
@@ -155,8 +155,8 @@ impl Reader {
             .iter()
             .find(named)
             .filter(|_| !self.covers_several_jobs(entry));
-        let flows: Vec<Option<Flow>> = (0..4).map(|number| entry.flow(number)).collect();
-        let each: Vec<&Flow> = flows[..3].iter().flatten().collect();
+        let flows: Vec<Option<IoStats>> = (0..4).map(|number| entry.flow(number)).collect();
+        let each: Vec<&IoStats> = flows[..3].iter().flatten().collect();
         let total = match &flows[3] {
             Some(mixed) => mixed.clone(),
             None => flow_sum::sum(&each)?,
@@ -170,9 +170,9 @@ impl Reader {
             directions: PerDirection::new(flows[0].clone(), flows[1].clone(), flows[2].clone()),
             total,
             errors: (entry.head.error == 0).then_some(0),
-            at_once: Some(AtOnce {
+            concurrency: Some(Concurrency {
                 group: u32::try_from(entry.head.group).unwrap_or(u32::MAX),
-                ..AtOnce::default()
+                ..Concurrency::default()
             }),
             ..Observation::default()
         })
@@ -205,7 +205,7 @@ impl Part {
 
 impl Entry {
     /// The figures of a direction. Printed rates are rounded; count divided by time is exact.
-    fn flow(&self, number: usize) -> Option<Flow> {
+    fn flow(&self, number: usize) -> Option<IoStats> {
         let part = self.parts[number].as_ref()?;
         let operations = match number {
             3 => self.issued.map(|counts| counts.iter().sum()),
@@ -223,7 +223,7 @@ impl Entry {
                 .is_none_or(|printed| (counted / printed.max(1e-9) - 1.0).abs() < 0.01)
         };
         let main = part.total.or(part.completion);
-        Some(Flow {
+        Some(IoStats {
             operations,
             bytes: None,
             iops: counted.filter(matches_printed_rate).or(part.rates.iops),

@@ -7,7 +7,7 @@ mod access;
 mod table;
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Load, Observation, PartFlow, StatedFigures};
+use model::observation::{BreakdownEntry, CoreShare, Load, Observation, StatedFigures};
 use model::{Direction, PerDirection};
 
 use access::AccessSpec;
@@ -318,13 +318,13 @@ impl Group {
             .into_iter()
             .find(|kind| self.rows_with_kind(kind).next().is_some());
         let mut manager = "";
-        let mut named: Vec<PartFlow> = Vec::new();
+        let mut named: Vec<BreakdownEntry> = Vec::new();
         for row in &self.rows {
             if row.kind == "MANAGER" {
                 manager = &row.name;
             }
             if Some(row.kind) == parts {
-                named.push(PartFlow {
+                named.push(BreakdownEntry {
                     name: match row.kind {
                         "WORKER" if !manager.is_empty() => format!("{manager}, {}", row.name),
                         _ => row.name.clone(),
@@ -346,7 +346,7 @@ impl Group {
                 trim: None,
             },
             total: self.all.total.clone(),
-            parts: named,
+            breakdown: named,
             cores: cores.filter(|_| one_manager).unwrap_or_default(),
             stated: StatedFigures {
                 processors_busy: self.all.busy.filter(|_| one_manager).map(|percent| percent / 100.0),

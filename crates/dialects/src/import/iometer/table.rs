@@ -1,7 +1,7 @@
 //! The titles and rows of Iometer's results.
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Flow, Latency};
+use model::observation::{CoreShare, IoStats, Latency};
 use model::{Bytes, Direction};
 
 use super::percent;
@@ -78,9 +78,9 @@ pub(super) struct Row {
     pub(super) workers: Option<u32>,
     pub(super) disks: Option<u32>,
     pub(super) depth: Option<u64>,
-    pub(super) total: Flow,
-    read: Flow,
-    write: Flow,
+    pub(super) total: IoStats,
+    read: IoStats,
+    write: IoStats,
     pub(super) errors: Option<u64>,
     /// Percentage of processor time.
     pub(super) busy: Option<f64>,
@@ -253,7 +253,7 @@ impl Cells<'_> {
 
     /// The flow of a direction (`read `), or of all (empty); `done` is the word in the title of its
     /// bytes.
-    fn flow(&self, direction: &str, done: &str) -> Result<Flow, String> {
+    fn flow(&self, direction: &str, done: &str) -> Result<IoStats, String> {
         let operations = match done {
             "" => None,
             _ => self.read(&format!("{direction}i/os"), parse_integer)?,
@@ -271,13 +271,13 @@ impl Cells<'_> {
             max_ns: max,
             ..Latency::default()
         });
-        Ok(Flow {
+        Ok(IoStats {
             operations,
             bytes: bytes.map(Bytes),
             iops,
             bytes_per_sec: self.throughput(direction)?,
             latency,
-            ..Flow::default()
+            ..IoStats::default()
         })
     }
 
@@ -300,7 +300,7 @@ impl Cells<'_> {
 
 impl Row {
     /// The flow of a direction, if it had any operations.
-    pub(super) fn direction_flow(&self, direction: Direction) -> Option<Flow> {
+    pub(super) fn direction_flow(&self, direction: Direction) -> Option<IoStats> {
         let flow = match direction {
             Direction::Read => &self.read,
             Direction::Write => &self.write,

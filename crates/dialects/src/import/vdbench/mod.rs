@@ -7,7 +7,7 @@ pub(super) mod flat;
 pub(super) mod summary;
 
 use model::finding::{Finding, Severity};
-use model::observation::{Flow, Latency, Load, Observation, SeriesPoint, StatedFigures};
+use model::observation::{IoStats, Latency, Load, Observation, SeriesPoint, StatedFigures};
 use model::{Bytes, Nanos, PerDirection};
 
 use columns::{Column, Figures};
@@ -110,12 +110,12 @@ impl Run {
         let iops = figures.get(Column::Rate)?;
         let length = self.interval_length();
         let times = |count: u32| length.and_then(|length| length.0.checked_mul(u64::from(count)).map(Nanos));
-        let total = Flow {
+        let total = IoStats {
             iops: Some(iops),
             bytes_per_sec: bytes_per_sec(figures),
             iops_deviation: self.deviation(),
             latency: (iops > 0.0).then(|| latency_of_all(figures)).flatten(),
-            ..Flow::default()
+            ..IoStats::default()
         };
         Some(Observation {
             tool: "Vdbench".into(),
@@ -235,13 +235,13 @@ fn latency_of_all(figures: &Figures) -> Option<Latency> {
 
 /// Splits the total rate by the share of reads. Only if there is a single direction are all its
 /// figures known.
-fn directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
+fn directions(figures: &Figures, total: &IoStats) -> PerDirection<Option<IoStats>> {
     let build_flow = |share: f64, mean: Column, max: Column| {
         let iops = total.iops.map(|iops| iops * share);
-        (share > 0.0 && iops > Some(0.0)).then(|| Flow {
+        (share > 0.0 && iops > Some(0.0)).then(|| IoStats {
             iops,
             latency: latency(figures.get(mean), None, figures.get(max)),
-            ..Flow::default()
+            ..IoStats::default()
         })
     };
     match figures.get(Column::ReadPercent).filter(|_| total.iops > Some(0.0)) {

@@ -1,6 +1,6 @@
 //! Options for how I/O is issued.
 
-use model::plan::{Divide, ENGINES, EngineKind, WriteThrough};
+use model::plan::{DividedSettings, ENGINES, EngineKind, WriteThrough};
 
 use super::{Group, NativeOption, ROW};
 use crate::assign;
@@ -136,7 +136,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "divide = \"rate,region\"",
         other_tools: "",
         set: |job, text| {
-            job.divide = Divide::default();
+            job.divide = DividedSettings::default();
             for word in text.split(',').map(str::trim) {
                 match word {
                     "rate" => job.divide.rate = true,

@@ -4,7 +4,7 @@
 use dialects::convert::{Form, equivalents, to_diskspd, to_fio, to_native};
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
-use model::plan::{Depth, Dialect, Pacing, Plan, Rate, Worker};
+use model::plan::{DepthScope, Dialect, Pacing, Plan, Rate, Worker};
 use model::{Bytes, Nanos, PerDirection};
 use testbed::{AssertContains, AssertIs};
 
@@ -70,7 +70,7 @@ fn essence(plan: &Plan) -> Vec<String> {
 }
 
 fn is_shared(worker: &Worker) -> bool {
-    matches!(worker.depth, Depth::Shared { .. }) && worker.streams.len() > 1
+    matches!(worker.depth, DepthScope::Shared { .. }) && worker.streams.len() > 1
 }
 
 #[test]

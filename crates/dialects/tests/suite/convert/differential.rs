@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use dialects::convert::{self, Conversion};
 use dialects::fio;
 use model::access::{Access, Placement};
-use model::plan::{Depth, Dialect, Pacing, Plan, RateUnit, Stop, Stream, TargetKind};
+use model::plan::{DepthScope, Dialect, Pacing, Plan, RateUnit, Stop, Stream, TargetKind};
 
 use super::sources::SOURCES;
 use super::support::{diskspd_again, diskspd_line, fio_plan, flags, job_file, native_again, split_words};
@@ -115,8 +115,8 @@ fn simplified(plan: &Plan) -> Plan {
         stop.passes = stop.passes.map(|passes| passes * rounds);
         stop.region_percent = stop.region_percent.map(|percent| percent * rounds);
         for worker in &mut job.workers {
-            if let Depth::PerTarget { .. } = worker.depth {
-                worker.depth = Depth::Shared {
+            if let DepthScope::PerTarget { .. } = worker.depth {
+                worker.depth = DepthScope::Shared {
                     operations: worker.slots(),
                 };
             }

@@ -6,9 +6,9 @@ use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping,
-    MemoryNodes, MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState,
-    Stop, Stream, StreamTarget, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker, WriteThrough,
+    BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping, MemoryNodes,
+    MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState, Stop, Stream,
+    StreamTarget, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 use testbed::With;
@@ -42,7 +42,7 @@ fn stream(plan: &mut Plan) -> &mut Stream {
 const CHANGES: &[Change] = &[
     ("seed", |plan| plan.seed = 1 << 40),
     ("path", |plan| plan.targets[0].path = "/mnt/b.dat".into()),
-    ("removed", |plan| plan.targets[0].at_end = AtEndOfJob::Remove),
+    ("removed", |plan| plan.targets[0].at_end = TargetCleanup::Remove),
     ("file size", |plan| {
         plan.targets[0].prepare = Prepare::Filled {
             size: Some(Bytes::gib(3)),
@@ -161,7 +161,9 @@ const CHANGES: &[Change] = &[
     }),
     ("nice", |plan| worker(plan).placement.nice = Some(5)),
     ("huge pages", |plan| worker(plan).memory.huge_pages = true),
-    ("huge page size", |plan| worker(plan).memory.huge_page = Bytes::mib(4)),
+    ("huge page size", |plan| {
+        worker(plan).memory.huge_page_size = Bytes::mib(4)
+    }),
     ("control group", |plan| {
         worker(plan).placement.control_group = Some(model::plan::ControlGroup {
             path: "a".into(),
@@ -255,7 +257,7 @@ const CHANGES: &[Change] = &[
     }),
     ("patterns by direction", |plan| {
         stream(plan).pattern.access.push(Access::Sequential(Default::default()));
-        stream(plan).pattern.access_of.write = 1;
+        stream(plan).pattern.access_index.write = 1;
     }),
     ("lengths by direction", |plan| {
         stream(plan).pattern.sizes.write = BlockSizes::Fixed { size: Bytes(512) }
@@ -396,7 +398,7 @@ const CHANGES: &[Change] = &[
     ("errors of checks", |plan| {
         stream(plan).on_error.tolerate_verify = vec![84]
     }),
-    ("full", |plan| stream(plan).on_error.full_is_end = true),
+    ("full", |plan| stream(plan).on_error.stop_when_full = true),
     ("longest", |plan| {
         stream(plan).on_error.latency_ns_max.read = Some(Nanos::secs(1))
     }),

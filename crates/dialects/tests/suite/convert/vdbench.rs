@@ -2,7 +2,7 @@
 
 use dialects::convert::{self, Conversion, to_iometer, to_native, to_vdbench};
 use dialects::vdbench::{VdbenchEnv, expand, lower_all, read_command, read_parameters};
-use model::plan::{Depth, Dialect, FileService, Plan, StreamTarget, TargetId};
+use model::plan::{DepthScope, Dialect, FileService, Plan, StreamTarget, TargetId};
 use testbed::AssertContains;
 
 use crate::convert::support::{flags, job_file, texts};
@@ -187,7 +187,7 @@ fn targets_that_share_a_rate_keep_it() {
     let mut file_set = plan;
     let worker = &mut file_set.steps[0].jobs[0].workers[0];
     worker.streams.truncate(1);
-    worker.depth = Depth::PerStream;
+    worker.depth = DepthScope::PerStream;
     worker.streams[0].target = StreamTarget::files(vec![TargetId(0), TargetId(1)], 2, FileService::Random, 1);
     let native = to_native(&file_set);
     assert!(native.text.contains("--rate 500iops"), "{}", native.text);

@@ -43,7 +43,7 @@ fn assert_published_figures(imported: &Imported) {
         323.685e6,
         1.0
     ));
-    assert_eq!(load.parts.len(), 24, "8 threads, in three tables");
+    assert_eq!(load.breakdown.len(), 24, "8 threads, in three tables");
     assert_eq!(load.cores.len(), 8);
     assert!((load.cores[0].kernel - 0.1229).abs() < 1e-9);
 }
@@ -176,7 +176,7 @@ fn every_recorded_run_is_read_as_text_and_as_xml() {
                 .filter(|size| size.0.is_multiple_of(1 << 20))
                 .or(text.load.size);
             assert_eq!(text.load, xml.load.clone().with(|load| load.size = size), "{case}");
-            assert_eq!(text.parts.len(), xml.parts.len(), "{case}");
+            assert_eq!(text.breakdown.len(), xml.breakdown.len(), "{case}");
             assert_eq!(text.cores.len(), xml.cores.len(), "{case}");
             assert_eq!(text.total.latency.is_some(), xml.total.latency.is_some(), "{case}");
         }
@@ -270,7 +270,7 @@ fn directions_without_operations_are_absent() {
     let imported = read("diskspd/runs/04-buckets-only-write/result.txt");
     let load = &imported.loads[0];
     assert_eq!(load.directions[Direction::Read], None);
-    let write: &Flow = load.directions.write.as_ref().unwrap();
+    let write: &IoStats = load.directions.write.as_ref().unwrap();
     assert_eq!(write.operations, load.total.operations);
     assert_eq!(write.latency, None, "there is no latency without -L");
     assert!(load.total.iops_deviation.is_some());

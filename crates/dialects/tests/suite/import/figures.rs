@@ -104,7 +104,7 @@ fn every_documented_key_is_read() {
     assert_eq!(first.load.rate_iops, Some(1000.0));
     assert_eq!(first.load.workers, Some(2));
     assert_eq!(first.errors, Some(0));
-    assert_eq!(first.at_once.map(|at_once| at_once.group), Some(3));
+    assert_eq!(first.concurrency.map(|at_once| at_once.group), Some(3));
     assert_eq!((second.total.iops, second.read_percent()), (Some(1000.0), Some(70.0)));
 }
 

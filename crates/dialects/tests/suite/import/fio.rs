@@ -123,7 +123,7 @@ fn ungrouped_clones_are_added_up() {
     let load = only(&imported.loads);
     assert_eq!((load.load.workers, load.load.depth), (Some(2), Some(16)));
     assert_eq!(load.total.operations, Some(24_000));
-    assert_eq!(load.parts.len(), 6);
+    assert_eq!(load.breakdown.len(), 6);
     assert!(
         load.total.latency.as_ref().unwrap().quantiles.is_empty(),
         "percentiles do not add"

@@ -53,7 +53,7 @@ fn results_of_2006_are_read_by_their_titles() {
     assert_eq!(first.directions[Direction::Write], None, "none were written");
     assert_eq!(first.errors, Some(0));
     let parts: Vec<(&str, Option<f64>)> = first
-        .parts
+        .breakdown
         .iter()
         .map(|part| (part.name.as_str(), part.flow.iops))
         .collect();

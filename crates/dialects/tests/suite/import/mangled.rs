@@ -1,7 +1,7 @@
 //! Truncated, duplicated and garbled reports: reading them never panics, regardless of the result.
 
 use dialects::import;
-use model::observation::Flow;
+use model::observation::IoStats;
 use proptest::prelude::*;
 
 use super::read_text;
@@ -112,7 +112,7 @@ proptest! {
         ];
         for load in read.into_iter().flatten().flat_map(|read| read.loads) {
             prop_assert!(load.total.iops.is_none_or(|iops| iops.is_finite() && iops >= 0.0));
-            let quantiles = |flow: &Flow| flow.latency.as_ref().map_or(0, |latency| latency.quantiles.len());
+            let quantiles = |flow: &IoStats| flow.latency.as_ref().map_or(0, |latency| latency.quantiles.len());
             prop_assert!(load.tool == "fio" || quantiles(&load.total) == 0, "a mean is not a percentile");
         }
     }

@@ -220,7 +220,7 @@ fn the_transfer_size_of_file_runs_is_an_observed_one() {
     assert_eq!(found, [("rd1", None), ("rd1 #2", None)]);
 }
 
-fn mean_latency(flow: &model::observation::Flow) -> Option<f64> {
+fn mean_latency(flow: &model::observation::IoStats) -> Option<f64> {
     flow.latency.as_ref().unwrap().mean_ns
 }
 

@@ -6,7 +6,7 @@ mod page;
 use dialects::iometer::{self, Lowered, Machine, PathFacts, Reading, command_line};
 use model::access::{Access, Continuation};
 use model::block_size::BlockSizes;
-use model::plan::{Depth, Plan, Prepare, Stream};
+use model::plan::{DepthScope, Plan, Prepare, Stream};
 use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Nanos};
 use testbed::{AssertContains, AssertIs};
@@ -112,7 +112,7 @@ fn workers_and_targets_cycle_and_specifications_follow() {
         size: Some(Bytes(8192 * 512)),
     };
     assert_eq!(plan.targets[0].prepare, filled);
-    assert_eq!(plan.steps[0].jobs[0].workers[0].depth, Depth::PerStream);
+    assert_eq!(plan.steps[0].jobs[0].workers[0].depth, DepthScope::PerStream);
     assert_eq!(streams(&plan, 2)[3].depth, 4);
     // Sizes with the same mix are one stream.
     let server = streams(&plan, 4)[0];
@@ -200,7 +200,7 @@ fn linux_targets_are_found_if_they_exist() {
 fn bursts_and_delays_belong_to_the_worker() {
     let plan = plan("v1998.10.08.icf", &[]);
     let worker = &plan.steps[0].jobs[0].workers[0];
-    assert_eq!(worker.depth, Depth::PerTarget { alternatives: 2 });
+    assert_eq!(worker.depth, DepthScope::PerTarget { alternatives: 2 });
     assert_eq!((worker.streams.len(), worker.slots()), (4, 2));
     let think = worker.streams[0].think.unwrap();
     assert_eq!((think.pause_ns, think.operations), (Nanos::millis(5), 8));
@@ -231,14 +231,14 @@ fn sequential_and_random_transfers_of_several_sizes_share_a_position() {
     };
     assert!(matches!(
         access("4096,100,67,0,0,1,0,0"),
-        (Depth::PerStream, Access::Sequential(_))
+        (DepthScope::PerStream, Access::Sequential(_))
     ));
     assert!(matches!(
         access("4096,100,67,100,0,1,0,0"),
-        (Depth::PerStream, Access::Random { .. })
+        (DepthScope::PerStream, Access::Random { .. })
     ));
     let two_sizes = access("4096,50,67,0,0,1,0,0\r\n8192,50,67,0,0,1,0,0");
-    let (Depth::PerStream, Access::Mixed(mixed)) = two_sizes else {
+    let (DepthScope::PerStream, Access::Mixed(mixed)) = two_sizes else {
         panic!("{two_sizes:?}");
     };
     assert_eq!(mixed.continuation, Continuation::Aligned);
@@ -246,9 +246,9 @@ fn sequential_and_random_transfers_of_several_sizes_share_a_position() {
     // not.
     assert_eq!(
         access("4096,50,100,100,0,1,0,0\r\n4096,50,0,0,0,1,0,0").0,
-        Depth::PerStream
+        DepthScope::PerStream
     );
-    let apart = Depth::PerTarget { alternatives: 2 };
+    let apart = DepthScope::PerTarget { alternatives: 2 };
     assert_eq!(access("4096,50,100,100,0,1,0,0\r\n4096,50,100,0,0,1,0,0").0, apart);
 }
 

@@ -1,7 +1,7 @@
 //! `concatenatesds=yes`, and strides of varying length.
 
 use model::access::{Access, Advance};
-use model::plan::{Depth, Plan};
+use model::plan::{DepthScope, Plan};
 
 use super::run;
 
@@ -22,7 +22,7 @@ fn random_work_on_concatenated_sds_is_uniform_over_their_bytes() {
         panic!("one job")
     };
     let worker = &job.workers[0];
-    assert_eq!(worker.depth, Depth::Shared { operations: 6 });
+    assert_eq!(worker.depth, DepthScope::Shared { operations: 6 });
     let parts: Vec<(u64, u64, u32)> = { worker.streams.iter() }
         .map(|stream| {
             let region = &stream.region;

@@ -156,7 +156,7 @@ fn varying_rates_are_shares_of_their_mean() {
         let total: f64 = rates.sum();
         assert!((total - 350.0 / 6.0).abs() < 1e-3, "{total}");
         for stream in &found {
-            let course = stream.course.as_ref().expect("it varies");
+            let course = stream.rate_profile.as_ref().expect("it varies");
             let spans: Vec<(u64, i64)> = course
                 .spans
                 .iter()
@@ -174,7 +174,7 @@ fn varying_rates_are_shares_of_their_mean() {
     assert!(
         streams("100", "distribution=uniform")
             .iter()
-            .all(|stream| stream.course.is_none())
+            .all(|stream| stream.rate_profile.is_none())
     );
     let refused = |rates: &str, more: &str| run("-f parmfile", &text(rates, more)).unwrap_err();
     assert!(refused("(100,2,3)", "distribution=spike").contains("pairs of a rate and its seconds"));

@@ -69,7 +69,7 @@ fn rates_also_vary_on_files() {
     for worker in workers {
         let stream = &worker.streams[0];
         assert!(matches!(&stream.pacing, Pacing::Together { rate } if rate.per_second() == 100.0));
-        let spans = &stream.course.as_ref().unwrap().spans;
+        let spans = &stream.rate_profile.as_ref().unwrap().spans;
         assert_eq!(spans.iter().map(|span| span.percent).collect::<Vec<_>>(), [50.0, 150.0]);
     }
     assert_eq!(workers.len(), 2);

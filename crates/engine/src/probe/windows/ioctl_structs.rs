@@ -139,7 +139,7 @@ pub struct DiskProperties {
 }
 
 /// Facts about a disk that may explain results.
-pub fn facts(properties: &DiskProperties) -> Device {
+pub fn device_facts(properties: &DiskProperties) -> Device {
     let read_u32 = |bytes: &Option<Vec<u8>>, at: usize| Fields(bytes.as_deref()?).u32(at);
     let descriptor = properties.descriptor.as_deref().map(Fields);
     let text = |at: usize| {
@@ -248,7 +248,7 @@ pub struct DiskCounters {
     pub idle: u64,
     /// Requests: read, written.
     pub count: [u32; 2],
-    /// Split requests.
+    /// Number of split requests.
     pub splits: u32,
     /// Time of the reading.
     pub at: u64,
@@ -337,8 +337,8 @@ mod tests {
     fn only_disks_have_a_device_number() {
         let check = |words: [u32; 3], expected: Option<(u32, u32)>| {
             let bytes = bytes(12, &[(0, words[0]), (4, words[1]), (8, words[2])], &[]);
-            let found = partition_id(&bytes).map(|id| (id.disk, id.partition));
-            assert_eq!(found, expected, "{words:?}");
+            let actual = partition_id(&bytes).map(|id| (id.disk, id.partition));
+            assert_eq!(actual, expected, "{words:?}");
         };
         check([7, 2, 3], Some((2, 3)));
         check([7, 0, 0], Some((0, 0)));
@@ -354,9 +354,9 @@ mod tests {
             &[(0, 2), (8, 1), (32, 4)],
             &[(16, 1 << 20), (24, 1 << 30), (40, 0), (48, 5)],
         );
-        let found = extents(&answer).unwrap();
-        assert_eq!(found.iter().map(|extent| extent.disk).collect::<Vec<_>>(), [1, 4]);
-        assert_eq!((found[0].start, found[0].length), (1 << 20, 1 << 30));
+        let parsed = extents(&answer).unwrap();
+        assert_eq!(parsed.iter().map(|extent| extent.disk).collect::<Vec<_>>(), [1, 4]);
+        assert_eq!((parsed[0].start, parsed[0].length), (1 << 20, 1 << 30));
         answer.truncate(40);
         assert_eq!(extents(&answer), None, "a truncated output is rejected");
     }
@@ -410,7 +410,7 @@ mod tests {
         for (at, text) in [(40, "NVMe    "), (50, "SAMSUNG 990 PRO "), (70, "4B2Q"), (80, " S6Z1 ")] {
             descriptor[at..at + text.len()].copy_from_slice(text.as_bytes());
         }
-        let device = facts(&DiskProperties {
+        let device = device_facts(&DiskProperties {
             descriptor: Some(descriptor),
             adapter: Some(bytes(32, &[(8, 1 << 20)], &[])),
             alignment: Some(bytes(28, &[(16, 512), (20, 4096)], &[])),
@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(device.size, Bytes(1 << 40));
         assert_eq!(device.write_cache.as_deref(), Some("write back"));
         assert!(!device.rotational);
-        let silent = facts(&DiskProperties::default());
+        let silent = device_facts(&DiskProperties::default());
         assert_eq!(
             (silent.model, silent.detail, silent.logical_sector),
             (None, None, Bytes(0))
@@ -451,9 +451,12 @@ mod tests {
             &[(40, 7), (44, 8), (48, 3), (52, 1)],
             &[(0, 4096), (8, 8192), (16, 10), (24, 20), (32, 30), (56, 99)],
         );
-        let found = counters(&answer).unwrap();
-        assert_eq!((found.bytes, found.time, found.count), ([4096, 8192], [10, 20], [7, 8]));
-        assert_eq!((found.idle, found.splits, found.at), (30, 1, 99));
+        let parsed = counters(&answer).unwrap();
+        assert_eq!(
+            (parsed.bytes, parsed.time, parsed.count),
+            ([4096, 8192], [10, 20], [7, 8])
+        );
+        assert_eq!((parsed.idle, parsed.splits, parsed.at), (30, 1, 99));
         assert_eq!(counters(&answer[..40]), None);
     }
 
@@ -469,14 +472,14 @@ mod tests {
     fn holes_are_found_without_the_valid_length() {
         let held = [(0, 65_536), (1 << 20, 4096)];
         let check = |valid: Option<u64>, unwritten: u64| {
-            let found = allocation(2 << 20, &held, valid, 2);
+            let actual = allocation(2 << 20, &held, valid, 2);
             let expected = Allocation {
                 holes: Bytes((2 << 20) - 65_536 - 4096),
                 unwritten: Bytes(unwritten),
                 unwritten_unknown: valid.is_none(),
                 extents: 2,
             };
-            assert_eq!(found, expected);
+            assert_eq!(actual, expected);
         };
         check(None, 0);
         check(Some(2 << 20), 0);

@@ -8,7 +8,7 @@ use model::environment::{CoreUse, LogicalCpu};
 const GROUP: u32 = 64;
 
 /// Splits the output into records: relationship and bytes after the header of eight.
-fn records(bytes: &[u8]) -> Vec<(u32, &[u8])> {
+fn parse_records(bytes: &[u8]) -> Vec<(u32, &[u8])> {
     let mut records = Vec::new();
     let mut rest = bytes;
     while let (Some(kind), Some(size)) = (u32_at(rest, 0), u32_at(rest, 4)) {
@@ -33,26 +33,26 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// Processors in a list of `GROUP_AFFINITY`.
-fn processors(bytes: &[u8], at: usize, count: u16) -> Vec<u32> {
-    let mut found = Vec::new();
+fn parse_cpus(bytes: &[u8], at: usize, count: u16) -> Vec<u32> {
+    let mut cpus = Vec::new();
     for entry in 0..usize::from(count) {
         let at = at + entry * 16;
         let (Some(mask), Some(group)) = (u64_at(bytes, at), u16_at(bytes, at + 8)) else {
             break;
         };
         let indexes = (0..GROUP).filter(|index| mask & 1 << index != 0);
-        found.extend(indexes.map(|index| u32::from(group) * GROUP + index));
+        cpus.extend(indexes.map(|index| u32::from(group) * GROUP + index));
     }
-    found
+    cpus
 }
 
 /// Topology of the logical processors in ascending order, from the records of `RelationAll`. Empty
 /// if there are none.
-pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
+pub fn parse_topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     const CORE: u32 = 0;
     const NODE: u32 = 1;
     const PACKAGE: u32 = 3;
-    let records = records(bytes);
+    let records = parse_records(bytes);
     let records_of_kind = |kind: u32| {
         records
             .iter()
@@ -62,7 +62,7 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     let mut cpus: Vec<LogicalCpu> = Vec::new();
     for (core, record) in records_of_kind(CORE).enumerate() {
         let count = u16_at(record, 22).unwrap_or(0);
-        cpus.extend(processors(record, 24, count).into_iter().map(|cpu| LogicalCpu {
+        cpus.extend(parse_cpus(record, 24, count).into_iter().map(|cpu| LogicalCpu {
             cpu,
             core: core as u32,
             efficiency_class: record.get(1).copied().unwrap_or(0),
@@ -70,14 +70,14 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
         }));
     }
     for (socket, record) in records_of_kind(PACKAGE).enumerate() {
-        let members = processors(record, 24, u16_at(record, 22).unwrap_or(0));
+        let members = parse_cpus(record, 24, u16_at(record, 22).unwrap_or(0));
         let member_cpus = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
         member_cpus.for_each(|cpu| cpu.socket = socket as u32);
     }
     for record in records_of_kind(NODE) {
         // Before Windows Server 2022 a node has one group and no group count.
         let count = u16_at(record, 22).unwrap_or(0).max(1);
-        let members = processors(record, 24, count);
+        let members = parse_cpus(record, 24, count);
         let node = u32_at(record, 0).unwrap_or(0);
         let member_cpus = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
         member_cpus.for_each(|cpu| cpu.node = node);
@@ -88,7 +88,7 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
 
 /// Times of the processors of one group: records of `SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION`, in
 /// 100 ns. Kernel time includes idle time and the times of deferred procedure calls and interrupts.
-pub fn times(bytes: &[u8], group: u32) -> Vec<CoreUse> {
+pub fn parse_times(bytes: &[u8], group: u32) -> Vec<CoreUse> {
     const RECORD: usize = 48;
     let record = |(index, bytes): (usize, &[u8])| {
         let time = |at: usize| Some(u64_at(bytes, at)?.saturating_mul(100));
@@ -158,7 +158,7 @@ mod tests {
             efficiency_class,
         };
         assert_eq!(
-            topology(&records),
+            parse_topology(&records),
             [
                 cpu(0, 0, 0, 0, 1),
                 cpu(1, 0, 0, 0, 1),
@@ -171,9 +171,13 @@ mod tests {
     #[test]
     fn a_truncated_record_is_ignored() {
         let record = cores_record(0, 0, &[(0b1, 0)]);
-        assert_eq!(topology(&record[..30]), []);
-        assert_eq!(topology(&[]), []);
-        assert_eq!(topology(&[0; 64]), [], "a record of length 0 must not loop for ever");
+        assert_eq!(parse_topology(&record[..30]), []);
+        assert_eq!(parse_topology(&[]), []);
+        assert_eq!(
+            parse_topology(&[0; 64]),
+            [],
+            "a record of length 0 must not loop for ever"
+        );
     }
 
     #[test]
@@ -182,11 +186,11 @@ mod tests {
         for value in [600u64, 1000, 200, 30, 20, 0] {
             bytes.extend(value.to_le_bytes());
         }
-        let found = times(&bytes, 1);
-        assert_eq!(found[0].cpu, 64);
-        assert_eq!((found[0].idle_ns, found[0].user_ns), (Nanos(60_000), Nanos(20_000)));
+        let parsed = parse_times(&bytes, 1);
+        assert_eq!(parsed[0].cpu, 64);
+        assert_eq!((parsed[0].idle_ns, parsed[0].user_ns), (Nanos(60_000), Nanos(20_000)));
         assert_eq!(
-            (found[0].system_ns, found[0].interrupt_ns),
+            (parsed[0].system_ns, parsed[0].interrupt_ns),
             (Nanos(35_000), Nanos(5_000))
         );
     }

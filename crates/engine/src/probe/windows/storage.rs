@@ -23,7 +23,7 @@ use crate::probe::swaps::Swap;
 pub struct Storage {
     /// Disks, in ascending order of number.
     pub disks: Vec<Disk>,
-    /// Volumes.
+    /// All volumes of the system.
     pub volumes: Vec<Volume>,
     /// Paths of the page files (`C:\pagefile.sys`); absent if Windows did not report them.
     pub page_files: Option<Vec<String>>,
@@ -83,7 +83,7 @@ pub enum PartitionType {
     Mbr(u8),
     /// The type GUID of a GPT entry, in on-disk byte order.
     Gpt([u8; 16]),
-    /// Neither.
+    /// Neither an MBR nor a GPT entry.
     Unknown,
 }
 
@@ -218,12 +218,12 @@ impl Volume {
 impl Storage {
     /// The partition that a volume occupies, if a known disk lists it.
     fn known_partition(&self, volume: &Volume) -> Option<PartitionId> {
-        let known = |id: &PartitionId| {
+        let is_listed = |id: &PartitionId| {
             let disk = self.disks.iter().find(|disk| disk.number == id.disk);
             let layout = disk.and_then(|disk| disk.layout.as_ref());
             layout.is_some_and(|layout| layout.partitions.iter().any(|entry| entry.number == id.partition))
         };
-        volume.partition.filter(|id| id.partition > 0 && known(id))
+        volume.partition.filter(|id| id.partition > 0 && is_listed(id))
     }
 
     /// The number of a volume.
@@ -300,7 +300,7 @@ impl Storage {
     fn add_disk(&self, disk: &Disk, inventory: &mut Inventory) {
         let name = disk.name();
         let entries = disk.layout.as_ref().map_or(&[][..], |layout| &layout.partitions);
-        let shown: Vec<&PartitionEntry> = entries.iter().filter(|entry| entry.number > 0).collect();
+        let numbered: Vec<&PartitionEntry> = entries.iter().filter(|entry| entry.number > 0).collect();
         let partition_id = |entry: &PartitionEntry| PartitionId {
             disk: disk.number,
             partition: entry.number,
@@ -309,12 +309,15 @@ impl Storage {
             name: name.clone(),
             number: disk.number(),
             size: disk.facts.size.0,
-            partitions: shown.iter().map(|entry| partition_name(partition_id(entry))).collect(),
+            partitions: numbered
+                .iter()
+                .map(|entry| partition_name(partition_id(entry)))
+                .collect(),
             read_only: disk.read_only == Some(true),
             removable: disk.removable,
             ..BlockDevice::default()
         });
-        for entry in &shown {
+        for entry in &numbered {
             inventory.devices.push(BlockDevice {
                 name: partition_name(partition_id(entry)),
                 number: DeviceNumber::new(disk.number, entry.number),
@@ -338,7 +341,7 @@ impl Storage {
         parts.dedup();
         let parts = parts
             .into_iter()
-            .map(|what| disk_use(UseKind::MemberOf(what.to_owned())));
+            .map(|holder| disk_use(UseKind::MemberOf(holder.to_owned())));
         inventory.uses.extend(parts);
         let mut doubt = |what: &str| inventory.uses.push(disk_use(UseKind::MayBeInUse(what.to_owned())));
         match disk.offline {
@@ -413,9 +416,9 @@ impl Storage {
                     partition: entry.number,
                 })
             });
-            let found = partition.unwrap_or_else(|| disk.name());
-            if !lower_devices.contains(&found) {
-                lower_devices.push(found);
+            let lower_device = partition.unwrap_or_else(|| disk.name());
+            if !lower_devices.contains(&lower_device) {
+                lower_devices.push(lower_device);
             }
         }
         // Without extents, the disks that it uses are unknown.
@@ -510,7 +513,7 @@ impl Storage {
         let Some(device) = inventory.device(number) else {
             return Vec::new();
         };
-        let mut chain = vec![self.facts(device)];
+        let mut chain = vec![self.device_facts(device)];
         let mut next = 0;
         let mut names = vec![device.name.clone()];
         while let Some(name) = names.get(next).cloned() {
@@ -519,12 +522,12 @@ impl Storage {
                 continue;
             };
             for lower_devices in device.partition_of.iter().chain(&device.made_of) {
-                if let Some(found) = inventory
+                if let Some(device) = inventory
                     .device_by_name(lower_devices)
                     .filter(|_| !names.contains(lower_devices))
                 {
                     names.push(lower_devices.clone());
-                    chain.push(self.facts(found));
+                    chain.push(self.device_facts(device));
                 }
             }
         }
@@ -533,7 +536,7 @@ impl Storage {
 
     /// Facts about a device of the inventory. A partition has the sectors, the cache and the model
     /// of its disk.
-    fn facts(&self, device: &BlockDevice) -> Device {
+    fn device_facts(&self, device: &BlockDevice) -> Device {
         let of_disk = self
             .disk(device.number.major)
             .map(|disk| disk.facts.clone())

@@ -27,7 +27,7 @@ pub enum Query {
 /// The response to a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The status of the SCSI command: 0 or, with sense data, 2.
+    /// The SCSI status: 0 (GOOD), or 2 (CHECK CONDITION) with sense data.
     pub status: u8,
     /// Sense data, which contain the disk's registers if the query returns registers.
     pub sense: Vec<u8>,
@@ -37,19 +37,19 @@ pub struct Response {
 
 /// `struct sg_io_hdr` (scsi/sg.h).
 #[repr(C)]
-struct Header {
+struct SgIoHeader {
     interface: i32,
     direction: i32,
     command_length: u8,
-    sense_room: u8,
-    vectors: u16,
+    max_sense_length: u8,
+    iovec_count: u16,
     length: u32,
     data: *mut c_void,
     command: *const u8,
     sense: *mut u8,
     timeout_ms: u32,
     flags: u32,
-    identity: i32,
+    pack_id: i32,
     user: *mut c_void,
     status: u8,
     masked_status: u8,
@@ -57,7 +57,7 @@ struct Header {
     sense_length: u8,
     host_status: u16,
     driver_status: u16,
-    missing: i32,
+    residual: i32,
     duration_ms: u32,
     info: u32,
 }
@@ -92,19 +92,19 @@ impl Disk {
         let mut sense = [0u8; 64];
         let mut block = Box::new([0u8; BLOCK]);
         let with_block = query.returns_block();
-        let mut header = Header {
+        let mut header = SgIoHeader {
             interface: i32::from(b'S'),
             direction: if with_block { FROM_DEVICE } else { NO_DATA },
             command_length: command.len() as u8,
-            sense_room: sense.len() as u8,
-            vectors: 0,
+            max_sense_length: sense.len() as u8,
+            iovec_count: 0,
             length: if with_block { BLOCK as u32 } else { 0 },
             data: block.as_mut_ptr().cast(),
             command: command.as_ptr(),
             sense: sense.as_mut_ptr(),
             timeout_ms: TIMEOUT_MS,
             flags: 0,
-            identity: 0,
+            pack_id: 0,
             user: std::ptr::null_mut(),
             status: 0,
             masked_status: 0,
@@ -112,26 +112,26 @@ impl Disk {
             sense_length: 0,
             host_status: 0,
             driver_status: 0,
-            missing: 0,
+            residual: 0,
             duration_ms: 0,
             info: 0,
         };
-        let pointer: *mut Header = &mut header;
+        let pointer: *mut SgIoHeader = &mut header;
         // SAFETY: `header` has the layout of `struct sg_io_hdr`. The kernel writes to it, at most
-        // `length` bytes to `data`, which is `block` of that length, and at most `sense_room` bytes
-        // to `sense`, and reads `command_length` bytes of `command`; all four outlive the call,
-        // which returns when the command is over, and they are borrowed nowhere else.
+        // `length` bytes to `data`, which is `block` of that length, and at most `max_sense_length`
+        // bytes to `sense`, and reads `command_length` bytes of `command`; all four outlive the
+        // call, which returns when the command is over, and they are borrowed nowhere else.
         if unsafe { libc::ioctl(self.0.as_raw_fd(), SG_IO, pointer) } < 0 {
             return Err(io::Error::last_os_error());
         }
         if header.host_status != 0 {
             let status = header.host_status;
             return Err(io::Error::other(format!(
-                "the command failed in transport with status {status:#x}"
+                "the command did not reach the disk: SCSI host status {status:#x}"
             )));
         }
         let sense = sense[..usize::from(header.sense_length).min(sense.len())].to_vec();
-        let is_complete = with_block && header.missing == 0 && header.status == 0;
+        let is_complete = with_block && header.residual == 0 && header.status == 0;
         Ok(Response {
             status: header.status,
             sense,
@@ -145,7 +145,7 @@ impl Query {
         matches!(self, Query::SmartData | Query::SmartThresholds)
     }
 
-    /// ATA PASS-THROUGH (16). Registers, as ACS names them: feature, count, LBA and command.
+    /// Encodes the query as ATA PASS-THROUGH (16). The register names are those of ACS.
     fn command(self) -> [u8; 16] {
         const PASS_THROUGH_16: u8 = 0x85;
         const CHECK_POWER_MODE: u8 = 0xe5;
@@ -159,7 +159,7 @@ impl Query {
         let mut bytes = [0; 16];
         bytes[0] = PASS_THROUGH_16;
         if self.returns_block() {
-            // PIO data-in; from the device, in blocks, with the number in the count register.
+            // PIO data-in from the device; the count register holds the number of blocks.
             (bytes[1], bytes[2], bytes[6]) = (4 << 1, 0b0000_1110, 1);
         } else {
             // No data; return the registers.
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_header_has_the_size_that_the_kernel_expects() {
         assert_eq!(
-            size_of::<Header>(),
+            size_of::<SgIoHeader>(),
             if cfg!(target_pointer_width = "64") { 88 } else { 64 }
         );
     }

@@ -123,11 +123,11 @@ pub fn read_space(path: &Path) -> Option<(u64, u64)> {
 
 /// Allocation of a regular file: from its extents if the file system reports them, otherwise from
 /// its holes.
-pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
-    match extents(file, size) {
+pub fn read_allocation(file: &fs::File, size: u64) -> Option<Allocation> {
+    match map_extents(file, size) {
         Ok(allocation) => Some(allocation),
         // tmpfs, NFS, ZFS and others do not report extents.
-        Err(_) => holes(file, size).ok(),
+        Err(_) => find_holes(file, size).ok(),
     }
 }
 
@@ -189,17 +189,17 @@ impl ExtentMap {
     }
 }
 
-fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
+fn map_extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
     let mut map = Box::new(ExtentMap {
         head: MapHead::default(),
         extents: [MapExtent::default(); EXTENTS_AT_ONCE],
     });
-    let mut found = Allocation::default();
+    let mut allocation = Allocation::default();
     let (mut covered, mut start) = (0u64, 0u64);
     // Extents adjacent both in the file and on the device count as one, regardless of how the file
     // system splits them.
     let mut end_before = None;
-    'all: while found.extents < MAX_EXTENTS {
+    'all: while allocation.extents < MAX_EXTENTS {
         let extents = map.read(file, start)?;
         if extents.is_empty() {
             break;
@@ -212,10 +212,10 @@ fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
             let overlap = end.min(size) - extent.logical.max(start);
             covered += overlap;
             if extent.flags & UNWRITTEN != 0 {
-                found.unwritten.0 += overlap;
+                allocation.unwritten.0 += overlap;
             }
             if end_before != Some((extent.logical, extent.physical)) {
-                found.extents += 1;
+                allocation.extents += 1;
             }
             end_before = Some((end, extent.physical.saturating_add(extent.length)));
             start = end;
@@ -224,24 +224,24 @@ fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
             }
         }
     }
-    if found.extents >= MAX_EXTENTS {
+    if allocation.extents >= MAX_EXTENTS {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    found.holes = Bytes(size.saturating_sub(covered));
-    Ok(found)
+    allocation.holes = Bytes(size.saturating_sub(covered));
+    Ok(allocation)
 }
 
-fn holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
+fn find_holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
     let before = seek(file, SeekFrom::Current(0))?;
-    let found = walk_holes(file, size);
+    let result = walk_holes(file, size);
     seek(file, SeekFrom::Start(before))?;
-    found
+    result
 }
 
 fn walk_holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
     let (mut data, mut position) = (0u64, 0u64);
-    let mut found = Allocation::default();
-    while position < size && found.extents < MAX_EXTENTS {
+    let mut allocation = Allocation::default();
+    while position < size && allocation.extents < MAX_EXTENTS {
         let start = match seek(file, SeekFrom::Data(position)) {
             Ok(start) => start,
             // The rest is a hole.
@@ -253,11 +253,11 @@ fn walk_holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
             break;
         }
         data += end - start;
-        found.extents += 1;
+        allocation.extents += 1;
         position = end;
     }
-    found.holes = Bytes(size.saturating_sub(data));
-    Ok(found)
+    allocation.holes = Bytes(size.saturating_sub(data));
+    Ok(allocation)
 }
 
 #[cfg(test)]
@@ -275,8 +275,8 @@ mod tests {
             .open(at)
             .unwrap();
         file.set_len(size).unwrap();
-        for part in parts {
-            file.write_all_at(&[1; 65536], *part).unwrap();
+        for offset in parts {
+            file.write_all_at(&[1; 65536], *offset).unwrap();
         }
         file.sync_all().unwrap();
         file
@@ -287,10 +287,10 @@ mod tests {
     fn holes_are_found_by_extents_and_by_seeking() {
         let folder = tempfile::tempdir().unwrap();
         let file = file_with(&[0, 1 << 20], 4 << 20, &folder.path().join("file"));
-        let by_seeking = holes(&file, 4 << 20).unwrap();
+        let by_seeking = find_holes(&file, 4 << 20).unwrap();
         assert_eq!(by_seeking.holes, Bytes((4 << 20) - 131_072));
         assert_eq!(by_seeking.extents, 2);
-        if let Ok(by_extents) = extents(&file, 4 << 20) {
+        if let Ok(by_extents) = map_extents(&file, 4 << 20) {
             assert_eq!(by_extents.holes, by_seeking.holes);
             assert_eq!(by_extents.unwritten, Bytes(0));
         }
@@ -304,15 +304,15 @@ mod tests {
         if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).is_err() {
             return;
         }
-        let found = allocation(&file, 1 << 20).unwrap();
-        assert_eq!(found.holes.0 + found.unwritten.0, 1 << 20, "{found:?}");
+        let facts = read_allocation(&file, 1 << 20).unwrap();
+        assert_eq!(facts.holes.0 + facts.unwritten.0, 1 << 20, "{facts:?}");
     }
 
     #[test]
     fn an_empty_file_has_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let file = file_with(&[], 0, &folder.path().join("file"));
-        assert_eq!(allocation(&file, 0), Some(Allocation::default()));
+        assert_eq!(read_allocation(&file, 0), Some(Allocation::default()));
     }
 
     /// A second run of a command must accept the file that its first run has written to.

@@ -201,8 +201,8 @@ pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
     const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
     let flags = rustix::fs::StatxFlags::from_bits_retain(STATX_WRITE_ATOMIC);
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, flags).ok()?;
-    let known = stat.stx_mask & STATX_WRITE_ATOMIC != 0 && stat.stx_atomic_write_unit_max > 0;
-    known.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
+    let is_supported = stat.stx_mask & STATX_WRITE_ATOMIC != 0 && stat.stx_atomic_write_unit_max > 0;
+    is_supported.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
 }
 
 /// True if reads with `RWF_NOWAIT` work. Otherwise io_uring hands each read to a kernel thread
@@ -396,7 +396,7 @@ pub fn allocate_keeping_size(file: &fs::File, length: u64) -> io::Result<()> {
 }
 
 /// An extended attribute, if the file has it.
-pub fn attribute(file: &fs::File, name: &str) -> Option<Vec<u8>> {
+pub fn read_attribute(file: &fs::File, name: &str) -> Option<Vec<u8>> {
     let mut value = vec![0u8; 1024];
     let length = rustix::fs::fgetxattr(file, name, &mut value[..]).ok()?;
     value.truncate(length);
@@ -503,8 +503,8 @@ fn nanoseconds(time: SystemTime) -> i64 {
 /// # Errors
 /// The system's error; [`io::ErrorKind::NotFound`] if the path leads to another file.
 pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
-    let found = stamp_from(&fs::metadata(path)?, rustix::fs::statvfs(path)?.f_fsid)?;
-    match found.id == id {
+    let stamp = stamp_from(&fs::metadata(path)?, rustix::fs::statvfs(path)?.f_fsid)?;
+    match stamp.id == id {
         true => fs::remove_file(path),
         false => Err(io::ErrorKind::NotFound.into()),
     }
@@ -536,8 +536,8 @@ impl Folder {
     /// The system's error; [`io::ErrorKind::NotFound`] if it is another file.
     pub fn remove(&self, name: &OsStr, id: FileId) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = fs::File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?);
-        match file_stamp(&found)?.id == id {
+        let file = fs::File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?);
+        match file_stamp(&file)?.id == id {
             true => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?),
             false => Err(io::ErrorKind::NotFound.into()),
         }

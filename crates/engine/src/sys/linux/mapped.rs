@@ -28,10 +28,10 @@ thread_local! {
 }
 
 /// Page size, set before the first map is made. A signal handler must not query it.
-static PAGE: AtomicUsize = AtomicUsize::new(0);
+static PAGE_SIZE: AtomicUsize = AtomicUsize::new(0);
 
-fn page() -> usize {
-    PAGE.load(Ordering::Relaxed)
+fn page_size() -> usize {
+    PAGE_SIZE.load(Ordering::Relaxed)
 }
 
 impl FileMap {
@@ -89,7 +89,7 @@ impl FileMap {
         self.run_guarded(offset, buffer.len(), || {
             // SAFETY: the range is within the map (checked above), which lives as long as `self`.
             // Other processes may change it during the copy; the bytes are only ever treated as
-            // bytes. A failed page-in is handled above.
+            // bytes. The SIGBUS handler deals with a failed page-in.
             unsafe { std::ptr::copy_nonoverlapping(self.start.add(offset), buffer.as_mut_ptr(), buffer.len()) }
         })
     }
@@ -132,16 +132,16 @@ impl FileMap {
     /// Maps the pages of a range from the file again, so that no process reads the handler's zeros
     /// as data.
     fn restore(&self, offset: usize, length: usize) {
-        let first = offset - offset % page();
+        let first = offset - offset % page_size();
         let bytes = offset + length - first;
         let protection = if self.writable {
             ProtFlags::READ | ProtFlags::WRITE
         } else {
             ProtFlags::READ
         };
-        // SAFETY: the range is within the map of this file that `self` owns; the same bytes of
-        // the same file take its place. On failure the zeros stay, and every later operation there
-        // has already been reported once.
+        // SAFETY: the range is within the map of this file that `self` owns; the same bytes of the
+        // same file take its place. On failure the zeros stay; the caller reports the failed
+        // operation.
         let _ = unsafe {
             let flags = MapFlags::SHARED | MapFlags::FIXED;
             mmap(
@@ -162,7 +162,7 @@ impl FileMap {
 
     /// Writes changed pages of a range back. Returns 0 or a negative error number.
     pub(crate) fn flush(&self, offset: usize, length: usize) -> i64 {
-        let first = offset - offset % page();
+        let first = offset - offset % page_size();
         let end = (offset + length).min(self.length);
         if first >= end {
             return 0;
@@ -228,7 +228,7 @@ impl Drop for FileMap {
 }
 
 fn install_handler() {
-    PAGE.store(super::memory::page_size() as usize, Ordering::Relaxed);
+    PAGE_SIZE.store(super::memory::page_size() as usize, Ordering::Relaxed);
     // SAFETY: all fields of the structure are plain numbers or a handler address, for which zero is
     // valid; the handler has the signature that SA_SIGINFO asks for and calls only functions that
     // are safe in signal handlers.
@@ -246,7 +246,7 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
     let address = unsafe { (*info).si_addr() } as usize;
     let (start, end, _) = GUARDED.get();
     if address >= start && address < end {
-        let length = page();
+        let length = page_size();
         let page = address - address % length;
         // SAFETY: the page is within a file map of this thread that a copy is touching; replacing
         // it by zeros lets that copy end. mmap is a plain system call.

@@ -169,14 +169,14 @@ pub(crate) fn address_space_limit() -> Option<u64> {
 
 /// Memory locked against swapping until dropped.
 #[derive(Debug)]
-pub struct Pinned(#[allow(dead_code, reason = "held to keep the memory locked")] Mapping);
+pub struct PinnedMemory(#[allow(dead_code, reason = "held to keep the memory locked")] Mapping);
 
-impl Pinned {
+impl PinnedMemory {
     /// Locks `bytes` bytes.
     ///
     /// # Errors
     /// The system's error, such as `ENOMEM` beyond the limit of locked memory.
-    pub fn new(bytes: u64) -> io::Result<Pinned> {
+    pub fn new(bytes: u64) -> io::Result<PinnedMemory> {
         let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
         if bytes > crate::probe::memory_free().bytes.0 {
             return Err(io::Error::from_raw_os_error(libc::ENOMEM));
@@ -184,7 +184,7 @@ impl Pinned {
         let mapping = Mapping::new(length, Mapping::PAGE, None)?;
         // SAFETY: the range is the mapping just made, which stays until the value is dropped.
         unsafe { rustix::mm::mlock(mapping.base, mapping.base_length)? };
-        Ok(Pinned(mapping))
+        Ok(PinnedMemory(mapping))
     }
 }
 

@@ -197,8 +197,8 @@ impl Mpi {
     pub fn open(name: &str) -> Result<LoadedMpi, String> {
         let library = Library::open(name)?;
         let address = |symbol: &str| {
-            let found = library.symbol(symbol).map(|symbol| symbol as usize);
-            found.ok_or_else(|| format!("{symbol} is missing"))
+            let address = library.symbol(symbol).map(|symbol| symbol as usize);
+            address.ok_or_else(|| format!("{symbol} is missing"))
         };
         // Check for the standard's interface first, because such a library may depend on another
         // one with its own interface.

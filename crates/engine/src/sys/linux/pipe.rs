@@ -14,9 +14,9 @@ pub(crate) struct Pipe {
 }
 
 /// Bytes moved, or a negative error number.
-type Moved = Result<usize, i64>;
+type TransferResult = Result<usize, i64>;
 
-fn into_moved(result: isize) -> Moved {
+fn into_moved(result: isize) -> TransferResult {
     usize::try_from(result).map_err(|_| -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)))
 }
 
@@ -75,13 +75,13 @@ impl Pipe {
         let mut done = 0;
         while done < buffer.len() {
             let rest = &buffer[done..];
-            let part = libc::iovec {
+            let iovec = libc::iovec {
                 iov_base: rest.as_ptr().cast_mut().cast(),
                 iov_len: rest.len(),
             };
             // SAFETY: the one part is in `rest`, which is only read through it.
             let entered =
-                into_moved(unsafe { libc::vmsplice(self.write_end.as_raw_fd(), &part, 1, libc::SPLICE_F_NONBLOCK) });
+                into_moved(unsafe { libc::vmsplice(self.write_end.as_raw_fd(), &iovec, 1, libc::SPLICE_F_NONBLOCK) });
             let end = match entered {
                 Ok(entered) => done + entered,
                 Err(error) => return error,

@@ -125,13 +125,13 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn file_size(&self, path: &str) -> io::Result<u64> {
-        Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(|found| found.st_size as u64)?)
+        Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_size as u64)?)
     }
 
     /// True if the last part of a path is a symbolic link.
     pub fn is_symbolic_link(&self, path: &str) -> bool {
         statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
     }
 
     /// Checks that a file may be read.
@@ -256,7 +256,7 @@ impl TreeRoot {
             // Some file systems do not report the type when listing.
             let kind = match kind {
                 FileType::Unknown => statat(&self.directory, &**name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 known => *known,
             };
             let removed = match kind {

@@ -10,7 +10,7 @@ pub(crate) struct Vectors(Vec<libc::iovec>);
 
 /// The buffers of one call.
 #[derive(Debug)]
-pub(crate) struct Parts<'a>(&'a mut Vec<libc::iovec>);
+pub(crate) struct VectoredCall<'a>(&'a mut Vec<libc::iovec>);
 
 impl Vectors {
     /// The kernel's limit of buffers in a call (`IOV_MAX`).
@@ -22,13 +22,13 @@ impl Vectors {
     }
 
     /// Clears the vector for the next call.
-    pub(crate) fn start_call(&mut self) -> Parts<'_> {
+    pub(crate) fn start_call(&mut self) -> VectoredCall<'_> {
         self.0.clear();
-        Parts(&mut self.0)
+        VectoredCall(&mut self.0)
     }
 }
 
-impl Parts<'_> {
+impl VectoredCall<'_> {
     /// Appends a buffer.
     ///
     /// # Safety

@@ -82,10 +82,10 @@ fn shared_root(path: &Path) -> Option<String> {
     let mut root = vec![0u16; path.len() + 64];
     // SAFETY: the path ends with a zero, and the second call writes at most as many units as the
     // list has.
-    let known =
+    let succeeded =
         unsafe { is_shared(path.as_ptr()) != 0 && root_of(path.as_ptr(), root.as_mut_ptr(), root.len() as u32) != 0 };
     let root = text(&root).trim_end_matches('\\').to_owned();
-    (known && !root.is_empty()).then_some(root)
+    (succeeded && !root.is_empty()).then_some(root)
 }
 
 /// True if the control output of a resource names the volume mounted at `root`. The output is one
@@ -94,7 +94,7 @@ fn shared_root(path: &Path) -> Option<String> {
 fn names_volume(answer: &[u8], root: &str) -> bool {
     let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
     let wanted: Vec<u16> = wide(root).into_iter().map(lower).collect();
-    let found = |start: usize| {
+    let string_at = |start: usize| {
         let units: Vec<u16> = answer[start..]
             .as_chunks::<2>()
             .0
@@ -103,7 +103,7 @@ fn names_volume(answer: &[u8], root: &str) -> bool {
             .collect();
         units.windows(wanted.len()).any(|window| window == wanted)
     };
-    found(0) || (!answer.is_empty() && found(1))
+    string_at(0) || (!answer.is_empty() && string_at(1))
 }
 
 /// A cluster handle, closed on drop.

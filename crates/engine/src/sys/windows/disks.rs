@@ -61,7 +61,7 @@ pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
         };
     };
     let properties = read_properties(&file, Path::new(&path(number)));
-    let mut facts = ioctl_structs::facts(&properties);
+    let mut facts = ioctl_structs::device_facts(&properties);
     if facts.size.0 == 0 {
         facts.size.0 = size(&file).unwrap_or(0);
     }

@@ -68,7 +68,7 @@ pub fn read_space(path: &Path) -> Option<(u64, u64)> {
 
 /// Allocation of a file: unallocated bytes, bytes beyond its valid data, and number of extents.
 /// `None` if the file system does not report allocated ranges.
-pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
+pub fn read_allocation(file: &fs::File, size: u64) -> Option<Allocation> {
     let allocated = allocated(file, size).ok()?;
     let extents = extents(file).unwrap_or(0);
     Some(ioctl_structs::allocation(
@@ -82,17 +82,17 @@ pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
 /// Start and length of allocated ranges, up to the size.
 fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     const ROOM: usize = 64 << 10;
-    let mut found: Vec<(u64, u64)> = Vec::new();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
     let mut start = 0;
     while start < size {
         let question = [start.to_le_bytes(), (size - start).to_le_bytes()].concat();
         let answer = device_io_control(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, ROOM)?;
-        let ranges = ioctl_structs::ranges(&answer.bytes);
-        let Some((last, length)) = ranges.last().copied() else {
+        let returned = ioctl_structs::ranges(&answer.bytes);
+        let Some((last, length)) = returned.last().copied() else {
             break;
         };
-        found.extend(
-            ranges
+        ranges.extend(
+            returned
                 .iter()
                 .map(|(start, length)| (*start, (*length).min(size.saturating_sub(*start)))),
         );
@@ -101,7 +101,7 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
         }
         start = last + length;
     }
-    Ok(found)
+    Ok(ranges)
 }
 
 /// Number of extents of a file. Extents adjacent on the volume count as one.

@@ -337,7 +337,7 @@ pub fn allocate_keeping_size(file: &fs::File, length: u64) -> io::Result<()> {
 }
 
 /// Extended attributes are not used on Windows.
-pub fn attribute(_file: &fs::File, _name: &str) -> Option<Vec<u8>> {
+pub fn read_attribute(_file: &fs::File, _name: &str) -> Option<Vec<u8>> {
     None
 }
 

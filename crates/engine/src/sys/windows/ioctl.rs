@@ -171,8 +171,8 @@ pub(crate) fn text(wide: &[u16]) -> String {
 
 /// Decodes a list of zero-terminated texts, ended by an empty one.
 pub(crate) fn texts(wide: &[u16]) -> Vec<String> {
-    let parts = wide.split(|unit| *unit == 0).take_while(|part| !part.is_empty());
-    parts.map(String::from_utf16_lossy).collect()
+    let strings = wide.split(|unit| *unit == 0).take_while(|string| !string.is_empty());
+    strings.map(String::from_utf16_lossy).collect()
 }
 
 #[cfg(test)]

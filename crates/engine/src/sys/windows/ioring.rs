@@ -22,7 +22,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::library;
-use super::overlapped::{Completed, Queue, Transfer, error_result};
+use super::overlapped::{CompletedOperation, Queue, Transfer, error_result};
 use crate::batch::Slot;
 use crate::clock::Clock;
 
@@ -216,7 +216,7 @@ impl Ring {
 
     /// Reaps completions from the ring.
     #[inline]
-    fn reap(&mut self, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
+    fn reap(&mut self, completed: &mut Vec<CompletedOperation>) -> Result<Nanos, u32> {
         // Take the stamp before processing any of them.
         let at = self.clock.now();
         loop {
@@ -236,7 +236,7 @@ impl Ring {
                 continue;
             };
             *file = null_mut();
-            completed.push(Completed {
+            completed.push(CompletedOperation {
                 slot: Slot(completion.UserData as u32),
                 result: to_raw_result(&completion),
                 at,
@@ -366,7 +366,7 @@ impl Queue for Ring {
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<CompletedOperation>) -> Result<Nanos, u32> {
         if milliseconds > 0 {
             // Reap what has already completed before waiting.
             let at = self.reap(completed)?;

@@ -34,10 +34,10 @@ pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
 /// `F` must be a pointer to a function with the arguments and the result that this one has.
 pub(crate) unsafe fn function<F: Copy>(library: &str, name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
-    let found = load(library, name)?;
+    let address = load(library, name)?;
     // SAFETY: both are pointers of the same size, and this one leads to a function; the caller
     // guarantees its type.
-    Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&found) })
+    Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&address) })
 }
 
 fn wide(name: &str) -> Vec<u16> {

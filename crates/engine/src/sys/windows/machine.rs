@@ -174,7 +174,7 @@ fn power_scheme() -> Option<String> {
     let mut length = size_of_val(&name) as u32;
     // SAFETY: the GUID is live; the call writes one live word and at most `length` bytes. Without a
     // subgroup and a setting it is the scheme's own name.
-    let named = unsafe {
+    let succeeded = unsafe {
         let into = name.as_mut_ptr().cast();
         PowerReadFriendlyName(
             null_mut(),
@@ -194,7 +194,7 @@ fn power_scheme() -> Option<String> {
         guid.data1, guid.data2, guid.data3
     );
     let name = text(&name);
-    Some(match named && !name.is_empty() {
+    Some(match succeeded && !name.is_empty() {
         true => format!("{name} ({number})"),
         false => number,
     })
@@ -221,7 +221,7 @@ mod tests {
     fn reported_memory_is_never_zero() {
         const THREADS: usize = 16;
         let start_barrier = Barrier::new(THREADS);
-        let found: Vec<Option<[u64; 2]>> = std::thread::scope(|scope| {
+        let readings: Vec<Option<[u64; 2]>> = std::thread::scope(|scope| {
             let ask = || {
                 start_barrier.wait();
                 memory()
@@ -232,7 +232,10 @@ mod tests {
                 .map(|thread| thread.join().expect("it panicked"))
                 .collect()
         });
-        for [total, free] in found.into_iter().map(|found| found.expect("the system reports it")) {
+        for [total, free] in readings
+            .into_iter()
+            .map(|memory| memory.expect("the system reports it"))
+        {
             assert!(total > 0 && free <= total, "{free} of {total}");
         }
     }

@@ -146,14 +146,14 @@ pub(crate) fn address_space_limit() -> Option<u64> {
 
 /// Memory locked against swapping until dropped.
 #[derive(Debug)]
-pub struct Pinned(#[allow(dead_code, reason = "held to keep the memory locked")] Mapping);
+pub struct PinnedMemory(#[allow(dead_code, reason = "held to keep the memory locked")] Mapping);
 
-impl Pinned {
+impl PinnedMemory {
     /// Locks `bytes` bytes.
     ///
     /// # Errors
     /// The system's error if there is not enough memory, or the process may not lock that much.
-    pub fn new(bytes: u64) -> io::Result<Pinned> {
+    pub fn new(bytes: u64) -> io::Result<PinnedMemory> {
         let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let mapping = Mapping::new(length, Mapping::PAGE, None)?;
         // A process may lock at most its minimum working set.
@@ -169,7 +169,7 @@ impl Pinned {
         if !grown || unsafe { VirtualLock(mapping.base.cast(), mapping.base_length) } == 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Pinned(mapping))
+        Ok(PinnedMemory(mapping))
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Transfer<'a> {
 
 /// A completed operation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Completed {
+pub(crate) struct CompletedOperation {
     pub(crate) slot: Slot,
     /// Bytes, or a negative error number.
     pub(crate) result: i64,
@@ -61,7 +61,7 @@ pub(crate) trait Queue: Sized {
 
     /// Waits at most `milliseconds` for a completion, and reaps all that are ready. Returns the
     /// time of the poll.
-    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32>;
+    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<CompletedOperation>) -> Result<Nanos, u32>;
 
     /// Leaks the memory that the system may still write to.
     fn abandon(&mut self);

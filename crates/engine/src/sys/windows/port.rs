@@ -13,7 +13,7 @@ use windows_sys::Win32::System::IO::{
     CreateIoCompletionPort, GetOverlappedResult, GetQueuedCompletionStatusEx, OVERLAPPED, OVERLAPPED_ENTRY,
 };
 
-use super::overlapped::{Completed, Operations, Queue, Transfer, error_result, last_error};
+use super::overlapped::{CompletedOperation, Operations, Queue, Transfer, error_result, last_error};
 use crate::batch::Slot;
 use crate::clock::Clock;
 
@@ -29,7 +29,7 @@ pub(crate) struct Port {
     operations: Operations,
     entries: Vec<OVERLAPPED_ENTRY>,
     /// Completions reaped while discarding a refused operation.
-    early: Vec<Completed>,
+    early: Vec<CompletedOperation>,
     clock: Clock,
 }
 
@@ -52,8 +52,8 @@ impl Port {
         }
     }
 
-    fn to_completed(&self, entry: &OVERLAPPED_ENTRY, at: Nanos) -> Completed {
-        Completed {
+    fn to_completed(&self, entry: &OVERLAPPED_ENTRY, at: Nanos) -> CompletedOperation {
+        CompletedOperation {
             slot: self.operations.slot_at(entry.lpOverlapped),
             result: to_raw_result(entry),
             at,
@@ -166,10 +166,10 @@ impl Queue for Port {
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<CompletedOperation>) -> Result<Nanos, u32> {
         let milliseconds = if self.early.is_empty() { milliseconds } else { 0 };
         let (count, at) = self.reap_entries(milliseconds)?;
-        completed.extend(self.early.drain(..).map(|early| Completed { at, ..early }));
+        completed.extend(self.early.drain(..).map(|early| CompletedOperation { at, ..early }));
         let entries = &self.entries[..count];
         completed.extend(entries.iter().map(|entry| self.to_completed(entry, at)));
         Ok(at)

@@ -23,7 +23,7 @@ pub(crate) fn topology() -> Vec<LogicalCpu> {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     match done {
         0 => Vec::new(),
-        _ => processors::topology(&bytes[..(room as usize).min(bytes.len())]),
+        _ => processors::parse_topology(&bytes[..(room as usize).min(bytes.len())]),
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn times() -> Vec<CoreUse> {
             return Vec::new();
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        processors::times(&bytes[..(length as usize).min(bytes.len())], u32::from(group))
+        processors::parse_times(&bytes[..(length as usize).min(bytes.len())], u32::from(group))
     };
     (0..groups).flat_map(query_group).collect()
 }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn this_machine_has_processors() {
-        let found = topology();
-        assert!(!found.is_empty());
-        assert_eq!(found.len(), count() as usize);
+        let cpus = topology();
+        assert!(!cpus.is_empty());
+        assert_eq!(cpus.len(), count() as usize);
     }
 }

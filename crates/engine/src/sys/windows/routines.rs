@@ -13,7 +13,7 @@ use windows_sys::Win32::Storage::FileSystem::{ReadFileEx, WriteFileEx};
 use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Threading::SleepEx;
 
-use super::overlapped::{Completed, Operations, Queue, Transfer, error_result, last_error, slot_at};
+use super::overlapped::{CompletedOperation, Operations, Queue, Transfer, error_result, last_error, slot_at};
 use crate::clock::Clock;
 
 /// The operations of one thread. Their routine records each completion and its time.
@@ -28,7 +28,7 @@ pub(crate) struct Routines {
 struct RoutineState {
     /// Address of the first structure.
     operations: usize,
-    completed: Vec<Completed>,
+    completed: Vec<CompletedOperation>,
     clock: Clock,
 }
 
@@ -40,7 +40,7 @@ unsafe extern "system" fn on_completion(error: u32, bytes: u32, operation: *mut 
     // reference to it exists while routines run.
     let state = unsafe { &mut *((*operation).hEvent as *mut RoutineState) };
     let at = state.clock.now();
-    state.completed.push(Completed {
+    state.completed.push(CompletedOperation {
         slot: slot_at(state.operations, operation),
         result: match error {
             0 => i64::from(bytes),
@@ -83,20 +83,20 @@ impl Queue for Routines {
         // SAFETY: structure and state stay until the operation is reaped, since `self` does or is
         // asked to abandon them; the caller promises the same of the buffer. The event field is
         // unused by these calls.
-        let begun = unsafe {
+        let started = unsafe {
             match transfer.writes {
                 false => ReadFileEx(handle, transfer.buffer, transfer.length, operation, Some(on_completion)),
                 true => WriteFileEx(handle, transfer.buffer, transfer.length, operation, Some(on_completion)),
             }
         };
-        match begun {
+        match started {
             0 => Err(last_error()),
             _ => Ok(()),
         }
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<CompletedOperation>) -> Result<Nanos, u32> {
         // SAFETY: the call takes numbers. The routines that run within it use the state, to which
         // no reference exists now.
         unsafe { SleepEx(milliseconds, 1) };

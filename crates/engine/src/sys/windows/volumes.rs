@@ -189,23 +189,23 @@ fn page_files() -> Option<Vec<String>> {
     ) -> BOOL {
         // SAFETY: the system hands back the pointer that it was given, to a list that nothing else
         // uses during the call.
-        let found = unsafe { &mut *found.cast::<Vec<String>>() };
+        let names = unsafe { &mut *found.cast::<Vec<String>>() };
         let mut length = 0;
         // SAFETY: the name ends with a zero.
         while unsafe { *name.add(length) } != 0 {
             length += 1;
         }
         // SAFETY: the loop above has read `length` units.
-        found.push(text(unsafe { std::slice::from_raw_parts(name, length) }));
+        names.push(text(unsafe { std::slice::from_raw_parts(name, length) }));
         1
     }
-    let mut found: Vec<String> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     // SAFETY: the function is called with this pointer only before the call returns, and the list
     // lives longer.
-    let done = unsafe { K32EnumPageFilesW(Some(collect_path), (&raw mut found).cast()) };
+    let done = unsafe { K32EnumPageFilesW(Some(collect_path), (&raw mut names).cast()) };
     // The system returns native paths: `\??\C:\pagefile.sys`.
     let strip_native_prefix = |name: String| name.strip_prefix(r"\??\").map(str::to_owned).unwrap_or(name);
-    (done != 0).then(|| found.into_iter().map(strip_native_prefix).collect())
+    (done != 0).then(|| names.into_iter().map(strip_native_prefix).collect())
 }
 
 fn system_folder() -> Option<String> {

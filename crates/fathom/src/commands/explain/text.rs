@@ -88,7 +88,7 @@ fn format_percentiles(load: &ExplainedLoad) -> String {
     let edge = |select: fn(&model::observation::Latency) -> Option<f64>| -> Vec<Option<f64>> {
         flows
             .iter()
-            .map(|flow| flow.and_then(|flow| flow.waited()).and_then(select))
+            .map(|flow| flow.and_then(|flow| flow.user_latency()).and_then(select))
             .collect()
     };
     let plain = |name: &str, values: Vec<Option<f64>>| {

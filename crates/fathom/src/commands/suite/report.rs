@@ -190,7 +190,7 @@ pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
             .rfind(is_of_workload)
             .and_then(|run| Observation::from_results(&run.results, 0, 0));
         let total = found.as_ref().map(|found| &found.total);
-        let latency = total.and_then(|total| total.waited());
+        let latency = total.and_then(|total| total.user_latency());
         let quantile = |share: f64| {
             let is_supported = |latency: &&Latency| support(share, latency.samples.unwrap_or(0)) != Support::None;
             csv_number(latency.filter(is_supported).and_then(|latency| latency.quantile(share)))

@@ -108,7 +108,7 @@ fn format_figures(row: &Row) -> String {
 /// Formats a line about a finished run, for stderr.
 pub(super) fn format_run(settings: &[Setting], results: &Results) -> Option<String> {
     let found = model::observation::Observation::from_results(results, 0, 0)?;
-    let latency = found.total.waited()?;
+    let latency = found.total.user_latency()?;
     Some(format!(
         "  {}: {} IOPS, {} mean, {} p99",
         format_settings(settings),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use analysis::caps::Layer;
+use analysis::caps::LimitLayer;
 use analysis::policies::{self, Burst, Catalogue, Disks, Inputs, Overrides, Policy, ResolvedPolicy, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::Machine;
@@ -145,7 +145,7 @@ pub(super) struct VerifyRequest {
     pub(super) known: KnownLimits,
     pub(super) storage: Storage,
     /// Limits from a job file, copied into the plan.
-    pub(super) caps: Vec<Layer>,
+    pub(super) caps: Vec<LimitLayer>,
     /// Source of the machine type, in a sentence.
     pub(super) detected: Option<String>,
     /// The load of a job file of another tool.
@@ -401,7 +401,7 @@ impl LimitsBelow {
         let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
         let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
         let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
-        let caps: Vec<Layer> = targets
+        let caps: Vec<LimitLayer> = targets
             .caps
             .iter()
             .cloned()
@@ -413,7 +413,7 @@ impl LimitsBelow {
                 .filter(|cap| cap.covers(&promise.name, storage.common())),
         );
         let is_named = !named.is_empty();
-        let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
+        let layers: Vec<LimitLayer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
         let policy_bursts = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
         let bursts = credits.iter().cloned().chain(policy_bursts);
         let known = KnownLimits {

@@ -20,7 +20,7 @@ use model::access::Access;
 use model::environment::BackgroundIo;
 use model::fleet::{Rank, expand_name};
 use model::observation::Observation;
-use model::plan::{Divide, Plan};
+use model::plan::{DividedSettings, Plan};
 use model::results::Results;
 use study::diagnosis::KnownLimits;
 use study::verify::{Attempt, Search, Verification};
@@ -280,7 +280,7 @@ pub(super) fn divide_among_hosts(ranks: Option<u32>, mut plan: Plan) -> Plan {
     for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
         let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
         let in_order = |access: &Access| matches!(access, Access::Sequential(_));
-        job.divide = Divide {
+        job.divide = DividedSettings {
             rate: true,
             depth: streams().all(|stream| stream.depth >= ranks),
             region: !has_own && streams().any(|stream| stream.pattern.access.iter().any(in_order)),

@@ -6,7 +6,7 @@ use dialects::native::{self, Document, JobSpec};
 use engine::probe::{System, memory_total};
 use engine::sys::facts::{read_identity, read_space};
 use model::Bytes;
-use model::caps::Layer;
+use model::caps::LimitLayer;
 use model::plan::{SimulatedDevice, StoragePath};
 
 use crate::exit::Exit;
@@ -30,7 +30,7 @@ pub(super) struct Targets {
     /// Facts about the storage, from job files.
     pub(super) storage: Option<StoragePath>,
     /// Limits from job files.
-    pub(super) caps: Vec<Layer>,
+    pub(super) caps: Vec<LimitLayer>,
 }
 
 impl Targets {

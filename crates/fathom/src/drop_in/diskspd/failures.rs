@@ -257,7 +257,9 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
         }
         TargetError::Unsuitable { path, .. } => opening(path, error_codes::NOT_A_DEVICE),
         TargetError::Examine { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
-        TargetError::Fill(FillError::File { what, errno, .. }) => {
+        TargetError::Fill(FillError::File {
+            action: what, errno, ..
+        }) => {
             let code = errno.unwrap_or(0);
             messages.line(match *what {
                 "cannot create" | "cannot open" => format!("Could not create the file (error code: {code})"),
@@ -280,7 +282,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
         }
         TargetError::Fill(_)
         | TargetError::TooSmall { .. }
-        | TargetError::NoRoom { .. }
+        | TargetError::WouldFillFileSystem { .. }
         | TargetError::Replaced { .. }
         | TargetError::Refused { .. } => {
             messages.line(format!("ERROR: {error}"));

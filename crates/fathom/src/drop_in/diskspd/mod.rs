@@ -234,7 +234,7 @@ fn assign_cpus_in_turn(profile: &Profile, plan: &mut Plan) {
         let workers = step.jobs.iter_mut().flat_map(|job| &mut job.workers);
         for (turn, worker) in workers.enumerate() {
             worker.placement.cpus.clear();
-            worker.placement.turn = Some(turn as u32);
+            worker.placement.round_robin_index = Some(turn as u32);
         }
     }
 }

@@ -240,7 +240,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
         TargetError::Directory(path) => (path.clone(), 21),
         TargetError::Unsuitable { path, .. } | TargetError::Empty(path) => (path.clone(), 22),
         TargetError::Examine { path, source } => (path.clone(), fio_errno(source).unwrap_or(5)),
-        TargetError::NoSpace { path, .. } | TargetError::NoRoom { path, .. } => (path.clone(), 28),
+        TargetError::NoSpace { path, .. } | TargetError::WouldFillFileSystem { path, .. } => (path.clone(), 28),
         TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.map_or(5, fio_error_number)),
         TargetError::TooSmall { path, .. } | TargetError::Replaced { path } | TargetError::Refused { path, .. } => {
             (path.clone(), 5)

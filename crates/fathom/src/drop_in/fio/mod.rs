@@ -26,7 +26,7 @@ use dialects::fio::flags::{IdleProfile as IdleShown, StandaloneAction};
 use dialects::fio::{self, Jobs, Notice, Reading, Unusable};
 use engine::idle::IdleProfile;
 use engine::sys::signals;
-use model::draws::{DrawsForm, fio_seeds};
+use model::draws::{GeneratorChoice, fio_seeds};
 use model::plan::{Plan, Prepare};
 use model::results::Results;
 use report::formats::fio as reports;
@@ -333,7 +333,7 @@ fn seed_lines(plan: &Plan) -> Vec<String> {
     let process = std::process::id();
     let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
     let seeds = workers.filter_map(|worker| match worker.draws {
-        DrawsForm::PerPurpose { seed, number, .. } => Some(fio_seeds(seed, number)),
+        GeneratorChoice::Fio { seed, number, .. } => Some(fio_seeds(seed, number)),
         _ => None,
     });
     let lines = seeds.flat_map(|seeds| {

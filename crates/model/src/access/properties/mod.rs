@@ -7,7 +7,7 @@ mod shares;
 use proptest::prelude::*;
 
 use super::*;
-use crate::draws::{DrawsForm, Purpose, Reduction};
+use crate::draws::{GeneratorChoice, Purpose, Reduction};
 use crate::units::Bytes;
 
 /// A thousand blocks of 4 KiB.
@@ -27,7 +27,7 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
             Access::Sequential(Sequential {
                 advance: Advance::Length { skip: 0 },
                 at_end: AtEnd::Finish,
-                positions: Positions::PerDirection,
+                positions: PositionSharing::PerDirection,
                 ..Sequential::default()
             }),
         ),
@@ -74,7 +74,7 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
                 range: Bytes::kib(128),
                 skip: Bytes::kib(64),
                 within,
-                positions: Positions::Shared,
+                positions: PositionSharing::Shared,
             }),
         ));
     }
@@ -161,7 +161,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(access: &Access, areas: PerDirection<Area>, form: DrawsForm) -> Walk {
+    fn new(access: &Access, areas: PerDirection<Area>, form: GeneratorChoice) -> Walk {
         let mut draws = form.start();
         let cursor = access.cursor(areas, 4, &Arc::default(), &mut draws);
         let cursor = cursor.unwrap_or_else(|error| panic!("{access:?}: {error}"));
@@ -189,14 +189,14 @@ impl Walk {
 }
 
 fn reads(access: &Access, area: Area, seed: u64, count: usize) -> Vec<Position> {
-    Walk::new(access, PerDirection::all(area), DrawsForm::Native { seed }).reads(area, count)
+    Walk::new(access, PerDirection::all(area), GeneratorChoice::Native { seed }).reads(area, count)
 }
 
-fn any_form() -> impl Strategy<Value = DrawsForm> {
+fn any_form() -> impl Strategy<Value = GeneratorChoice> {
     prop_oneof![
-        any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
-        any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
-        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::per_purpose(seed, number)),
+        any::<u64>().prop_map(|seed| GeneratorChoice::Native { seed }),
+        any::<u32>().prop_map(|seed| GeneratorChoice::DiskSpd { seed }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| GeneratorChoice::fio(seed, number)),
     ]
 }
 
@@ -361,7 +361,7 @@ proptest! {
             range: Bytes(range * unit),
             skip: Bytes(skip * unit),
             within,
-            positions: Positions::Shared,
+            positions: PositionSharing::Shared,
         });
         for (number, position) in reads(&access, area, 5, (work * windows * 2) as usize).iter().enumerate() {
             let window = number as u64 / work % windows;
@@ -386,7 +386,7 @@ fn directions_share_the_block_numbers_of_a_map() {
     let method = OnceMethod::map(Reduction::MultiplyHigh32);
     let access = Access::random(Placement::Once(Once { method }));
     let areas = PerDirection::new(small, large, large);
-    let mut walk = Walk::new(&access, areas, DrawsForm::Native { seed: 3 });
+    let mut walk = Walk::new(&access, areas, GeneratorChoice::Native { seed: 3 });
     let mut used = [false; 16];
     let turns = [(Direction::Read, small), (Direction::Write, large)]
         .into_iter()
@@ -479,7 +479,11 @@ fn the_seed_determines_the_places() {
 #[test]
 fn only_patterns_that_end_reach_an_end() {
     for (name, access) in every_pattern() {
-        let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 1 });
+        let mut walk = Walk::new(
+            &access,
+            PerDirection::all(THOUSAND),
+            GeneratorChoice::Native { seed: 1 },
+        );
         // Ten times the number of positions is more than enough to find the end.
         let ended = (0..10_000).any(|_| walk.next(Direction::Read, 0, 4096).is_none());
         assert_eq!(ended, access.ends(), "{name}");
@@ -520,11 +524,11 @@ fn parameters_out_of_range_are_refused() {
             range: Bytes::kib(64),
             skip: Bytes(0),
             within: None,
-            positions: Positions::Shared,
+            positions: PositionSharing::Shared,
         }),
     ];
     let refused = |access: &Access, area| {
-        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut draws = GeneratorChoice::Native { seed: 1 }.start();
         access.cursor(PerDirection::all(area), 1, &Arc::default(), &mut draws)
     };
     for access in &bad {
@@ -548,9 +552,13 @@ fn purposes_do_not_affect_each_other() {
     // In native draws, a draw for the mix between two positions does not change the positions.
     let access = Access::random(Placement::Uniform(Uniform::default()));
     let offsets = reads(&access, THOUSAND, 5, 100);
-    let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 5 });
+    let mut walk = Walk::new(
+        &access,
+        PerDirection::all(THOUSAND),
+        GeneratorChoice::Native { seed: 5 },
+    );
     for expected in offsets {
-        walk.draws.word(Purpose::Mix);
+        walk.draws.next_u64(Purpose::Mix);
         assert_eq!(
             walk.next(Direction::Read, 0, 4096).map(|(position, _)| position),
             Some(expected)

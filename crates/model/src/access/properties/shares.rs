@@ -24,19 +24,16 @@ fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
         .map(|(count, chance)| (*count as f64 - n * chance).powi(2) / (n * chance))
         .sum();
     let freedom = (chances.len() - 1) as f64;
-    let part = 2.0 / (9.0 * freedom);
-    let limit = freedom * (1.0 - part + 3.719 * part.sqrt()).powi(3);
+    let correction = 2.0 / (9.0 * freedom);
+    let limit = freedom * (1.0 - correction + 3.719 * correction.sqrt()).powi(3);
     assert!(chi2 < limit, "{what}: chi-square {chi2:.1}, limit {limit:.1}");
 }
 
 /// Checks that a share is within five standard deviations of the configured one.
-fn assert_share(what: &str, found: u64, total: u64, share: f64) {
+fn assert_share(what: &str, hits: u64, total: u64, share: f64) {
     let deviation = (total as f64 * share * (1.0 - share)).sqrt();
-    let off = found as f64 - total as f64 * share;
-    assert!(
-        off.abs() <= 5.0 * deviation,
-        "{what}: {found} of {total} is not {share}"
-    );
+    let off = hits as f64 - total as f64 * share;
+    assert!(off.abs() <= 5.0 * deviation, "{what}: {hits} of {total} is not {share}");
 }
 
 #[test]
@@ -117,8 +114,8 @@ fn pareto_divides_operations_between_hot_and_cold() {
         let at_start = counts(Placement::Pareto(Pareto { h, center: Some(0.0) }));
         let hot = (1000.0 * h) as usize;
         let total = OPERATIONS as u64;
-        let found: u64 = at_start[..hot].iter().sum();
-        assert_share(&format!("h {h}"), found, total, 1.0 - h);
+        let hot_count: u64 = at_start[..hot].iter().sum();
+        assert_share(&format!("h {h}"), hot_count, total, 1.0 - h);
         // The law is self-similar: it holds again within the hot part.
         let hotter: u64 = at_start[..(1000.0 * h * h).round() as usize].iter().sum();
         assert_share(&format!("h {h}, twice"), hotter, total, (1.0 - h) * (1.0 - h));
@@ -217,7 +214,7 @@ fn each_direction_of_a_mixed_pattern_has_its_own_share() {
             length: 1 << 40,
             ..THOUSAND
         };
-        let mut walk = Walk::new(&access, PerDirection::all(area), DrawsForm::Native { seed: 3 });
+        let mut walk = Walk::new(&access, PerDirection::all(area), GeneratorChoice::Native { seed: 3 });
         let mut jumps = [0u64; 2];
         for number in 0..OPERATIONS {
             let direction = Direction::ALL[number % 2];

@@ -75,7 +75,7 @@ fn threads_of_a_pool_choose_among_their_own_targets() {
             weight: *weight,
             ..streams[*number].clone()
         });
-        workers.push(worker(seed, Depth::Shared { operations: 4 }, chosen.collect()));
+        workers.push(worker(seed, DepthScope::Shared { operations: 4 }, chosen.collect()));
         let chosen = given.iter().map(|(number, weight)| Rules {
             weight: u64::from(*weight),
             ..rules[*number].clone()
@@ -114,7 +114,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
                 (9..11)
                     .map(|seed| {
                         let access = Access::random(spread.clone());
-                        worker(seed, Depth::PerStream, vec![stream(1, access, 8192, 4096, 40)])
+                        worker(seed, DepthScope::PerStream, vec![stream(1, access, 8192, 4096, 40)])
                     })
                     .collect(),
             ),
@@ -266,7 +266,7 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
         let rules = strided(thread);
         worker(
             thread,
-            Depth::PerStream,
+            DepthScope::PerStream,
             vec![stream(0, sequential(rules.start), rules.block, rules.alignment, 10)],
         )
     });
@@ -289,7 +289,7 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
     let workers = (0..3).map(|thread| {
         worker(
             thread,
-            Depth::PerStream,
+            DepthScope::PerStream,
             vec![stream(0, access.clone(), 32 << 10, 0, 50)],
         )
     });
@@ -344,7 +344,7 @@ fn one_generator_serves_all_streams_of_a_thread() {
     let plan = whole(plan(
         "-F1 -Zr",
         &["a.dat", "b.dat"],
-        vec![job(vec![worker(12345, Depth::PerStream, streams)])],
+        vec![job(vec![worker(12345, DepthScope::PerStream, streams)])],
     ));
     let rules = vec![
         Rules {
@@ -371,7 +371,7 @@ fn one_generator_serves_all_streams_of_a_thread() {
 #[test]
 fn completion_routines_start_at_the_first_target() {
     let streams = vec![stream(0, random(), 4096, 0, 0), stream(1, random(), 4096, 0, 50)];
-    let mut with_routines = worker(0, Depth::Shared { operations: 8 }, streams);
+    let mut with_routines = worker(0, DepthScope::Shared { operations: 8 }, streams);
     with_routines.batching.completion_routines = true;
     let plan = whole(plan("-x -F1 -O8", &["a.dat", "b.dat"], vec![job(vec![with_routines])]));
     let random = Rules::default().with(|rules| rules.random = 100);
@@ -425,7 +425,7 @@ fn bursts_are_divided_among_threads() {
         let think = Think::new(pause_ns, operations, ThinkCount::Issued);
         let workers = (0..threads).map(|thread| {
             let bursts = stream(0, random(), 4096, 0, 0).with(|stream| (stream.think, stream.depth) = (Some(think), 2));
-            worker(thread, Depth::PerStream, vec![bursts])
+            worker(thread, DepthScope::PerStream, vec![bursts])
         });
         let plan = whole(plan("-i100 -j20", &["b.dat"], vec![job(workers.collect())]));
         for issued in execute(&plan, 0, 0, &[M], 250) {
@@ -490,7 +490,7 @@ fn other_settings_do_not_disturb_the_pattern() {
             placement: ThreadPlacement::default()
                 .with(|thread_placement| thread_placement.cpus = vec![group * 64 + processor]),
             memory: Memory::default().with(|memory| memory.huge_pages = true),
-            ..worker(thread, Depth::PerStream, streams)
+            ..worker(thread, DepthScope::PerStream, streams)
         }
     });
     let mut plan = plan("settings", &["a.dat", "b.dat"], vec![job(workers.collect())]);

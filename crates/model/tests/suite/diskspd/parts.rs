@@ -51,8 +51,8 @@ pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u3
     }
 }
 
-pub fn worker(seed: u32, depth: Depth, streams: Vec<Stream>) -> Worker {
-    testing::worker(streams).with(|worker| (worker.depth, worker.draws) = (depth, DrawsForm::Single { seed }))
+pub fn worker(seed: u32, depth: DepthScope, streams: Vec<Stream>) -> Worker {
+    testing::worker(streams).with(|worker| (worker.depth, worker.draws) = (depth, DrawsForm::DiskSpd { seed }))
 }
 
 pub fn job(workers: Vec<Worker>) -> Job {
@@ -76,5 +76,5 @@ pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {
 
 /// One thread with one target.
 pub fn one(seed: u32, stream: Stream) -> Vec<Worker> {
-    vec![worker(seed, Depth::PerStream, vec![stream])]
+    vec![worker(seed, DepthScope::PerStream, vec![stream])]
 }

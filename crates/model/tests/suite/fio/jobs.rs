@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use model::plan::{
-    Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Group, LatencyTarget, MinimumRate,
-    Process, Span, SteadyState, SyncRule, TrackedMetric, TrimWritten, Verify, VerifyMethod,
+    Batching, Control, Dependency, EndPropagation, ErrorPolicy, FileRangeFlags, FlushKind, Group, LatencyTarget,
+    MinimumRate, Process, Span, SteadyState, SyncRule, TrackedMetric, TrimWritten, Verify, VerifyMethod,
 };
 
 use super::parts::{
@@ -28,15 +28,15 @@ fn stonewalls_groups_and_dependencies() {
         )
     };
     let stop = amount(64 * K, Some(1));
-    let named = |name: &str, number: u32| job(name, stop, vec![clone(number, reader(number - 1))]);
+    let clone_job = |name: &str, number: u32| job(name, stop, vec![clone(number, reader(number - 1))]);
     let warm = Job {
-        ends_with: EndsWith {
+        ends_with: EndPropagation {
             // exitall with exit_what=stonewall, and exitall_on_error with exit_what=all.
             jobs: vec![1, 2],
             on_failure: vec![1, 2],
-            ..EndsWith::default()
+            ..EndPropagation::default()
         },
-        ..named("first", 1)
+        ..clone_job("first", 1)
     };
     let waits = named("wait_for=first", 2).with(|job| job.after = vec![Dependency(0)]);
     let chained = Job {
@@ -48,7 +48,7 @@ fn stonewalls_groups_and_dependencies() {
             },
             ..Phases::default()
         },
-        ..named("wait_for=wait_for=first, startdelay=1-5", 3)
+        ..clone_job("wait_for=wait_for=first, startdelay=1-5", 3)
     };
     let after_stonewall = job(
         "stonewall numjobs=2",
@@ -271,7 +271,7 @@ fn other_settings_are_kept() {
             tolerate_read: vec![5, 84],
             tolerate_write: vec![5, 28],
             tolerate_verify: vec![84],
-            full_is_end: true,
+            stop_when_full: true,
             latency_ns_max: PerDirection::new(Some(Nanos::millis(10)), Some(Nanos::secs(1)), None),
             report_tolerated: true,
             block_lifetimes: true,

@@ -3,9 +3,7 @@
 use model::access::{Advance, Between, Continuation, Every, OnceMethod};
 pub use model::testing::job;
 
-use model::plan::{
-    AllocateMode, AtEndOfJob, CacheMode, Dialect, LatencyPoints, OpenHint, Origin, Pattern, Prepare, Target,
-};
+use model::plan::{AllocateMode, CacheMode, Dialect, LatencyPoints, OpenHint, Origin, Pattern, Prepare, Target};
 
 use crate::drive::{Issued, whole};
 use crate::prelude::*;
@@ -35,7 +33,7 @@ pub fn sequential(skip: i64) -> Access {
     Access::Sequential(Sequential {
         advance: Advance::Length { skip },
         at_end: AtEnd::Finish,
-        positions: Positions::PerDirection,
+        positions: PositionSharing::PerDirection,
         ..Sequential::default()
     })
 }
@@ -94,9 +92,8 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
 
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
-    testing::worker(vec![stream]).with(|worker| {
-        (worker.draws, worker.latency) = (DrawsForm::per_purpose(SEED, number), LatencyPoints::AfterCall)
-    })
+    testing::worker(vec![stream])
+        .with(|worker| (worker.draws, worker.latency) = (DrawsForm::fio(SEED, number), LatencyPoints::AfterCall))
 }
 
 /// What ends a job without `runtime`: a number of bytes, or the end of the pass.
@@ -117,7 +114,7 @@ pub fn file(path: &str, size: u64) -> Target {
             on_open: false,
             may_create: true,
         },
-        at_end: AtEndOfJob::Keep,
+        at_end: TargetCleanup::Keep,
         ..testing::file(path)
     }
 }

@@ -25,13 +25,13 @@ fn clones_divide_a_target_by_percent() {
         ..Extent::default()
     };
     let workers = (0..4u32).map(|number| {
-        let part = Region {
+        let region = Region {
             base: percent(10.0 + 20.0 * f64::from(number), true),
             length: Some(percent(20.0, false)),
         };
         clone(
             number + 1,
-            stream(0, reads(30.0), pattern(random(MAP), fixed(4 * K)), part),
+            stream(0, reads(30.0), pattern(random(MAP), fixed(4 * K)), region),
         )
     });
     let stop = Stop::default().with(|stop| (stop.region_percent, stop.passes) = (Some(100), Some(1)));
@@ -233,12 +233,12 @@ fn loops_repeat_their_sequence() {
     for (name, mix, pattern) in walks {
         let looped = stream(0, mix, pattern, region(0, 256 * K));
         let once = single(name, amount(1 << 40, Some(1)), looped.clone(), 256 * K);
-        let twice = single(name, amount(1 << 40, Some(2)), looped, 256 * K);
+        let two_loops = single(name, amount(1 << 40, Some(2)), looped, 256 * K);
         let first: Vec<_> = only_worker(&once, &[256 * K], 10_000)
             .iter()
             .map(|issued| issued.operation)
             .collect();
-        let both: Vec<_> = only_worker(&twice, &[256 * K], 10_000)
+        let both: Vec<_> = only_worker(&two_loops, &[256 * K], 10_000)
             .iter()
             .map(|issued| issued.operation)
             .collect();
@@ -351,7 +351,7 @@ fn windows_move_over_the_region() {
             range: Bytes(32 * K),
             skip: Bytes(32 * K),
             within,
-            positions: Positions::PerDirection,
+            positions: PositionSharing::PerDirection,
         })
     };
     let walk = stream(

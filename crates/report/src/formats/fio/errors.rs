@@ -55,7 +55,7 @@ pub(super) fn member_error(member: &Member) -> Option<EntryError> {
         });
     }
     let mut streams = member.job.workers.iter().flat_map(|worker| &worker.streams);
-    let mut full_is_end = || streams.any(|stream| stream.on_error.full_is_end);
+    let mut full_is_end = || streams.any(|stream| stream.on_error.stop_when_full);
     let directions = worker.streams.iter().flat_map(|stream| stream.directions.iter());
     let errors = directions.filter_map(|(_, found)| found.as_ref()?.first_error);
     let mut tolerated = errors.filter(|number| !NO_SPACE.contains(number) || !full_is_end());

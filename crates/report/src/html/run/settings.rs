@@ -174,9 +174,9 @@ fn target_rows(environment: &Environment) -> Vec<(String, String)> {
             );
             facts.extend(device.write_cache.clone());
             if let Some(health) = &device.health {
-                let complaints = match health.complaints.is_empty() {
+                let complaints = match health.problems.is_empty() {
                     true => "no complaints".into(),
-                    false => health.complaints.join(", "),
+                    false => health.problems.join(", "),
                 };
                 facts.push(format!("health ({}): {complaints}", health.source));
             }

@@ -125,10 +125,10 @@ fn planned(work: &Work) -> Job {
         ..Stream::default()
     };
     let worker = Worker {
-        draws: model::draws::DrawsForm::PerPurpose {
+        draws: model::draws::GeneratorChoice::Fio {
             seed: 1,
             number: 1,
-            same_sizes: false,
+            writes_use_read_size_seed: false,
         },
         latency: match work.asynchronous {
             true => LatencyPoints::AfterCall,

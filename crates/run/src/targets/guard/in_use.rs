@@ -14,10 +14,10 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason>
     let mut reasons = match subject.identity {
         Some(Identity::BlockDevice(number)) => match inventory.device(number) {
             Some(device) => device_reasons(inventory, device),
-            None => unlisted_device(inventory),
+            None => unlisted_device_reasons(inventory),
         },
         Some(identity @ Identity::File { .. }) => file_reasons(inventory, identity),
-        None if subject.kind == FileKind::BlockDevice => unlisted_device(inventory),
+        None if subject.kind == FileKind::BlockDevice => unlisted_device_reasons(inventory),
         Some(Identity::CharacterDevice(_)) | None => Vec::new(),
     };
     if let Contents::Known(signatures) = &subject.contents {
@@ -35,8 +35,8 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason>
 }
 
 /// The reason for a device that the system does not list.
-fn unlisted_device(inventory: &Inventory) -> Vec<Reason> {
-    let why = "the system lists it neither as a disk or partition nor as a volume on one".to_owned();
+fn unlisted_device_reasons(inventory: &Inventory) -> Vec<Reason> {
+    let why = "the system does not list it as a disk, a partition or a volume".to_owned();
     let in_doubt = Reason::InDoubt {
         what: Relation::Itself,
         why,
@@ -46,9 +46,9 @@ fn unlisted_device(inventory: &Inventory) -> Vec<Reason> {
 
 /// Which uses of a related device count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    /// The device itself, the devices built on it, and its disk. Every use of these uses its
-    /// blocks.
+enum CountedUses {
+    /// The device itself, the devices built on it, and its disk. Any use of one of these also uses
+    /// the target's blocks.
     All,
     /// A device below it. Others built on that device may share no block with the target, so only
     /// uses of the whole device count.
@@ -56,35 +56,35 @@ enum Reach {
 }
 
 fn device_reasons(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
-    let mut related = vec![(device, Relation::Itself, Reach::All)];
+    let mut related = vec![(device, Relation::Itself, CountedUses::All)];
     add_above(inventory, device, device, &mut related);
     if let Some(disk) = device
         .partition_of
         .as_deref()
         .and_then(|name| inventory.device_by_name(name))
     {
-        related.push((disk, Relation::DiskOf(disk.name.clone()), Reach::All));
+        related.push((disk, Relation::Disk(disk.name.clone()), CountedUses::All));
         // A holder of the whole disk holds this partition too.
         for name in &disk.part_of {
             if let Some(holder) = inventory.device_by_name(name) {
-                let relation = Relation::MadeOfIt(holder.name.clone());
-                related.push((holder, relation, Reach::All));
+                let relation = Relation::BuiltOn(holder.name.clone());
+                related.push((holder, relation, CountedUses::All));
                 add_above(inventory, holder, device, &mut related);
             }
         }
         add_beneath(inventory, disk, &mut related);
-        add_twins(inventory, disk, &mut related);
+        add_loops_with_same_backing(inventory, disk, &mut related);
     }
     add_beneath(inventory, device, &mut related);
-    add_twins(inventory, device, &mut related);
+    add_loops_with_same_backing(inventory, device, &mut related);
     let mut reasons = Vec::new();
     let mut visited: Vec<&str> = Vec::new();
-    for (other, relation, reach) in &related {
-        if visited.contains(&other.name.as_str()) {
+    for (related_device, relation, reach) in &related {
+        if visited.contains(&related_device.name.as_str()) {
             continue;
         }
-        visited.push(&other.name);
-        add_uses(inventory, other, relation, *reach, &mut reasons);
+        visited.push(&related_device.name);
+        add_uses(inventory, related_device, relation, *reach, &mut reasons);
     }
     // An uncertain use of an unknown device may concern this one.
     let uncertain = inventory
@@ -94,49 +94,71 @@ fn device_reasons(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
     reasons
 }
 
-type Related<'a> = Vec<(&'a BlockDevice, Relation, Reach)>;
+type RelatedDevices<'a> = Vec<(&'a BlockDevice, Relation, CountedUses)>;
 
 /// Adds the devices built on a device, recursively.
-fn add_above<'a>(inventory: &'a Inventory, device: &'a BlockDevice, target: &BlockDevice, related: &mut Related<'a>) {
-    for above in inventory.directly_above(device) {
-        if related.iter().any(|(known, ..)| known.name == above.name) {
+fn add_above<'a>(
+    inventory: &'a Inventory,
+    device: &'a BlockDevice,
+    target: &BlockDevice,
+    related: &mut RelatedDevices<'a>,
+) {
+    for upper in inventory.directly_above(device) {
+        if related.iter().any(|(listed, ..)| listed.name == upper.name) {
             continue;
         }
-        let relation = if above.partition_of.as_deref() == Some(&target.name) {
-            Relation::Partition(above.name.clone())
+        let relation = if upper.partition_of.as_deref() == Some(&target.name) {
+            Relation::Partition(upper.name.clone())
         } else {
-            Relation::MadeOfIt(above.name.clone())
+            Relation::BuiltOn(upper.name.clone())
         };
-        related.push((above, relation, Reach::All));
-        add_above(inventory, above, target, related);
+        related.push((upper, relation, CountedUses::All));
+        add_above(inventory, upper, target, related);
     }
 }
 
 /// Adds the devices below a device, recursively.
-fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
-    for beneath in inventory.directly_beneath(device) {
-        if related.iter().any(|(known, ..)| known.name == beneath.name) {
+fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut RelatedDevices<'a>) {
+    for lower in inventory.directly_beneath(device) {
+        if related.iter().any(|(listed, ..)| listed.name == lower.name) {
             continue;
         }
-        related.push((beneath, Relation::Beneath(beneath.name.clone()), Reach::WholeOnly));
-        add_beneath(inventory, beneath, related);
+        related.push((lower, Relation::Beneath(lower.name.clone()), CountedUses::WholeOnly));
+        add_beneath(inventory, lower, related);
     }
 }
 
 /// Adds other loop devices with the same backing file or device, which share the blocks.
-fn add_twins<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
+fn add_loops_with_same_backing<'a>(
+    inventory: &'a Inventory,
+    device: &'a BlockDevice,
+    related: &mut RelatedDevices<'a>,
+) {
     let Some(identity) = device.backing().and_then(|backing| backing.identity) else {
         return;
     };
-    for twin in inventory.loops_over(identity).filter(|twin| twin.name != device.name) {
-        related.push((twin, Relation::SameFile(twin.name.clone()), Reach::All));
-        add_above(inventory, twin, device, related);
+    for other_loop in inventory
+        .loops_over(identity)
+        .filter(|other_loop| other_loop.name != device.name)
+    {
+        related.push((
+            other_loop,
+            Relation::SameFile(other_loop.name.clone()),
+            CountedUses::All,
+        ));
+        add_above(inventory, other_loop, device, related);
     }
 }
 
-fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: Reach, reasons: &mut Vec<Reason>) {
+fn add_uses(
+    inventory: &Inventory,
+    device: &BlockDevice,
+    relation: &Relation,
+    reach: CountedUses,
+    reasons: &mut Vec<Reason>,
+) {
     let identity = Identity::BlockDevice(device.number);
-    let what = || what.clone();
+    let what = || relation.clone();
     let mut mount_points: Vec<String> = Vec::new();
     let mut kind = None;
     for mount in inventory.mounts_on(device) {
@@ -161,18 +183,18 @@ fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach:
         reasons.push(Reason::VirtualMachine { what: what(), process });
     }
     // The backing file of a loop device may be in use, too.
-    if let Some(shown) = device.backing().and_then(|backing| backing.identity) {
-        if inventory.swaps_on(shown).next().is_some() {
+    if let Some(backing) = device.backing().and_then(|backing| backing.identity) {
+        if inventory.swaps_on(backing).next().is_some() {
             reasons.push(Reason::Swap { what: what() });
         }
-        for process in inventory.guests_using(shown) {
+        for process in inventory.guests_using(backing) {
             let process = process.clone();
             reasons.push(Reason::VirtualMachine { what: what(), process });
         }
     }
-    let others = inventory.other_uses(Some(device.number));
-    reasons.extend(others.map(|kind| use_reason(kind, what())));
-    if reach == Reach::WholeOnly {
+    let other_uses = inventory.other_uses(Some(device.number));
+    reasons.extend(other_uses.map(|kind| use_reason(kind, what())));
+    if reach == CountedUses::WholeOnly {
         return;
     }
     for name in &device.part_of {
@@ -194,26 +216,32 @@ fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach:
     }
 }
 
-fn use_reason(kind: &UseKind, what: Relation) -> Reason {
+fn use_reason(kind: &UseKind, relation: Relation) -> Reason {
     match kind {
-        UseKind::MemberOf(by) => Reason::Held { what, by: by.clone() },
-        UseKind::System(how) => Reason::System { what, how },
-        UseKind::MayBeInUse(why) => Reason::InDoubt { what, why: why.clone() },
+        UseKind::MemberOf(by) => Reason::Held {
+            what: relation,
+            by: by.clone(),
+        },
+        UseKind::System(how) => Reason::System { what: relation, how },
+        UseKind::MayBeInUse(why) => Reason::InDoubt {
+            what: relation,
+            why: why.clone(),
+        },
     }
 }
 
 fn file_reasons(inventory: &Inventory, identity: Identity) -> Vec<Reason> {
-    let what = Relation::Itself;
+    let relation = Relation::Itself;
     let mut reasons = Vec::new();
     if inventory.swaps_on(identity).next().is_some() {
-        reasons.push(Reason::Swap { what: what.clone() });
+        reasons.push(Reason::Swap { what: relation.clone() });
     }
     for device in inventory.loops_over(identity) {
-        let (what, user) = (what.clone(), device.path());
+        let (what, user) = (relation.clone(), device.path());
         reasons.push(Reason::LoopDevice { what, by: user });
     }
     for process in inventory.guests_using(identity) {
-        let (what, process) = (what.clone(), process.clone());
+        let (what, process) = (relation.clone(), process.clone());
         reasons.push(Reason::VirtualMachine { what, process });
     }
     reasons

@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use engine::FileKind;
 use model::Direction;
-use model::plan::{AtEndOfJob, Effect, EngineKind, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::plan::{Effect, EngineKind, Plan, Prepare, StreamTarget, Target, TargetCleanup, TargetId, TargetKind};
 
 /// A set of actions on a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -13,10 +13,10 @@ pub struct Intent(u8);
 
 /// What exists at the path of a target before the plan runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Existing {
-    /// What it is.
+pub struct ExistingTarget {
+    /// Kind of file or device.
     pub kind: FileKind,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
@@ -41,12 +41,12 @@ impl Intent {
     /// All actions of a plan on a target, regardless of the job's direction. For example, fio
     /// replaces a file that is too small even for a read-only job, and DiskSpd `-c` truncates one
     /// even with `-w0`.
-    pub fn for_target(plan: &Plan, id: TargetId, existing: Option<Existing>) -> Intent {
+    pub fn for_target(plan: &Plan, id: TargetId, existing: Option<ExistingTarget>) -> Intent {
         let mut intent = Intent::default();
         let Some(target) = plan.targets.get(id.0 as usize) else {
             return intent;
         };
-        let regular = existing.is_none_or(|found| found.kind == FileKind::Regular);
+        let regular = existing.is_none_or(|existing| existing.kind == FileKind::Regular);
         let streams = plan
             .steps
             .iter()
@@ -76,7 +76,7 @@ impl Intent {
         }
         intent |= Intent::for_preparation(target, existing);
         // None of the tools removes devices.
-        if regular && matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass) {
+        if regular && matches!(target.at_end, TargetCleanup::Remove | TargetCleanup::RemoveEachPass) {
             intent |= Intent::UNLINK;
         }
         intent
@@ -95,7 +95,7 @@ impl Intent {
         }
     }
 
-    fn for_preparation(target: &Target, existing: Option<Existing>) -> Intent {
+    fn for_preparation(target: &Target, existing: Option<ExistingTarget>) -> Intent {
         if let TargetKind::Name { directory, .. } = target.kind {
             return match directory && existing.is_none() {
                 true => Intent::CREATE,
@@ -106,8 +106,8 @@ impl Intent {
         let size = match existing {
             None if target.prepare == Prepare::Existing => return Intent::default(),
             None => return made,
-            Some(found) if found.kind != FileKind::Regular => return Intent::default(),
-            Some(found) => found.size,
+            Some(target) if target.kind != FileKind::Regular => return Intent::default(),
+            Some(target) => target.size,
         };
         match &target.prepare {
             Prepare::Existing => Intent::default(),

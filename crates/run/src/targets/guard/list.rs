@@ -97,7 +97,7 @@ fn read_only_refusal(path: &str) -> Refusal {
 
 /// The mount points of the device and of the devices built on it.
 fn mount_points(inventory: &Inventory, device: &BlockDevice) -> Vec<String> {
-    let mut places: Vec<String> = Vec::new();
+    let mut mount_points: Vec<String> = Vec::new();
     let mut waiting = vec![device];
     let mut seen = Vec::new();
     while let Some(device) = waiting.pop() {
@@ -106,14 +106,14 @@ fn mount_points(inventory: &Inventory, device: &BlockDevice) -> Vec<String> {
         }
         seen.push(device.number);
         for mount in inventory.mounts_on(device) {
-            if !places.contains(&mount.at) {
-                places.push(mount.at.clone());
+            if !mount_points.contains(&mount.at) {
+                mount_points.push(mount.at.clone());
             }
         }
         waiting.extend(inventory.directly_above(device));
     }
-    places.sort();
-    places
+    mount_points.sort();
+    mount_points
 }
 
 /// Types of file systems that have no local device but can be tested with files.
@@ -132,8 +132,8 @@ fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
         if !counts || READ_ONLY_TYPES.contains(&mount.kind.as_str()) {
             continue;
         }
-        match chosen.iter_mut().find(|known| known.number == mount.number) {
-            Some(known) if mount.root.len() < known.root.len() => *known = mount,
+        match chosen.iter_mut().find(|listed| listed.number == mount.number) {
+            Some(listed) if mount.root.len() < listed.root.len() => *listed = mount,
             Some(_) => {}
             None => chosen.push(mount),
         }

@@ -24,7 +24,7 @@ use engine::probe::{Inventory, Mount, System};
 use engine::{DeviceNumber, FileKind, Identity};
 
 pub use claims::{Claim, ClaimError};
-pub use intent::{Existing, Intent};
+pub use intent::{ExistingTarget, Intent};
 pub use list::{Listing, ListingKind, WriteAccess, list};
 pub use permissions::{ExaminedTargets, Permissions};
 pub use reason::{Note, Reason, Refusal, Relation};
@@ -105,7 +105,7 @@ impl<'a> Guard<'a> {
         }
         let mut reasons = in_use::reasons(self.inventory(), subject);
         let mut notes = Vec::new();
-        let others = match subject.kind {
+        let content_reasons = match subject.kind {
             FileKind::Nothing => Vec::new(),
             FileKind::BlockDevice => self.reasons_for_device(subject, &mut notes),
             FileKind::Regular => self.reasons_for_file(subject, &mut notes),
@@ -118,7 +118,7 @@ impl<'a> Guard<'a> {
         // contents.
         let in_use = !reasons.is_empty();
         let matters = |reason: &Reason| !in_use || matches!(reason, Reason::Holds(_) | Reason::HasPartitions { .. });
-        reasons.extend(others.into_iter().filter(matters));
+        reasons.extend(content_reasons.into_iter().filter(matters));
         if !reasons.is_empty() {
             return Decision::Refused(Refusal::new(&subject.path, intent, reasons, self.caller));
         }
@@ -243,7 +243,7 @@ impl<'a> Guard<'a> {
     }
 
     fn is_among_devices(&self, path: &Path) -> bool {
-        let folder = crate::targets::parent_folder(path);
+        let folder = crate::targets::parent_directory(path);
         let resolved = if self.system.is_live() {
             std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
         } else {

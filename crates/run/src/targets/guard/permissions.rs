@@ -35,9 +35,9 @@ type Recorded = (Option<Identity>, u64);
 impl ExaminedTargets {
     /// Records the target of an examined path. False if an earlier run had another one there.
     pub(crate) fn record(&self, path: &Path, file: &File) -> bool {
-        let found = (file.identity(), file.handle().map_or(0, read_birth_number));
+        let current = (file.identity(), file.handle().map_or(0, read_birth_number));
         let mut targets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *targets.entry(path.to_owned()).or_insert(found) == found
+        *targets.entry(path.to_owned()).or_insert(current) == current
     }
 }
 
@@ -48,7 +48,7 @@ impl Permissions {
         // A path may contain a comma, so the whole text is a name too.
         let names = text.split(',').map(str::trim).chain([text.trim()]);
         for name in names.filter(|name| !name.is_empty()) {
-            if !self.destroy.iter().any(|known| known == name) {
+            if !self.destroy.iter().any(|permitted| permitted == name) {
                 self.destroy.push(name.to_owned());
             }
         }
@@ -75,9 +75,9 @@ impl Permissions {
 /// be reused.
 fn is_named(names: &[String], system: &System, subject: &Candidate) -> bool {
     names.iter().any(|name| {
-        let other: Option<Identity> = system.identity(name);
-        match (other, subject.identity) {
-            (Some(other), Some(identity)) => other == identity,
+        let named_identity: Option<Identity> = system.identity(name);
+        match (named_identity, subject.identity) {
+            (Some(named), Some(identity)) => named == identity,
             // Drives on Windows have no identity, so only the same spelling certainly names the
             // same drive.
             (None, None) => subject.path.to_str() == Some(name),

@@ -28,11 +28,11 @@ pub enum Relation {
     /// It is the target itself.
     Itself,
     /// The target is a partition of it.
-    DiskOf(String),
+    Disk(String),
     /// It is a partition of the target.
     Partition(String),
     /// It is built on the target or on a part of it.
-    MadeOfIt(String),
+    BuiltOn(String),
     /// The target is built on it.
     Beneath(String),
     /// It shows the same file.
@@ -109,7 +109,7 @@ pub enum Reason {
     },
     /// The contents could not be read.
     UnreadableContents {
-        /// Why.
+        /// Why it could not be read.
         why: String,
     },
     /// The kernel shows nothing about the device, so it might be in use.
@@ -303,12 +303,12 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Mounted { what, kind, at } => {
-                let places = at[..at.len().min(MAX_MOUNT_POINTS)].join(", ");
+                let mount_points = at[..at.len().min(MAX_MOUNT_POINTS)].join(", ");
                 let omitted = match at.len().saturating_sub(MAX_MOUNT_POINTS) {
                     0 => String::new(),
                     more => format!(" and {more} more places"),
                 };
-                write!(f, "{} is mounted at {places}{omitted} ({kind})", what.within())
+                write!(f, "{} is mounted at {mount_points}{omitted} ({kind})", what.within())
             }
             Reason::Swap { what } => write!(f, "the system swaps to {what}"),
             Reason::Held { what, by } => write!(f, "{} is part of {by}", what.within()),
@@ -361,8 +361,8 @@ impl Relation {
     /// Text within a longer sentence.
     fn within(&self) -> String {
         match self {
-            Relation::Itself | Relation::DiskOf(_) | Relation::Partition(_) => self.to_string(),
-            Relation::MadeOfIt(_) | Relation::Beneath(_) | Relation::SameFile(_) => format!("{self},"),
+            Relation::Itself | Relation::Disk(_) | Relation::Partition(_) => self.to_string(),
+            Relation::BuiltOn(_) | Relation::Beneath(_) | Relation::SameFile(_) => format!("{self},"),
         }
     }
 }
@@ -371,9 +371,9 @@ impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Relation::Itself => f.write_str("it"),
-            Relation::DiskOf(name) => write!(f, "the whole disk {name}"),
+            Relation::Disk(name) => write!(f, "the whole disk {name}"),
             Relation::Partition(name) => write!(f, "its partition {name}"),
-            Relation::MadeOfIt(name) => write!(f, "{name}, which is built on it"),
+            Relation::BuiltOn(name) => write!(f, "{name}, which is built on it"),
             Relation::Beneath(name) => write!(f, "{name}, on which it is built"),
             Relation::SameFile(name) => write!(f, "{name}, which uses the same file"),
         }

@@ -36,7 +36,7 @@ pub enum Contents {
     Known(Vec<Signature>),
     /// It could not be examined.
     Unknown {
-        /// Why, in words.
+        /// Why it could not be read, for a message.
         why: String,
     },
 }
@@ -90,7 +90,7 @@ impl Contents {
 
     pub(super) fn from_reading(result: io::Result<Vec<Signature>>) -> Contents {
         match result {
-            Ok(found) => Contents::Known(found),
+            Ok(signatures) => Contents::Known(signatures),
             Err(error) => Contents::Unknown { why: error.to_string() },
         }
     }

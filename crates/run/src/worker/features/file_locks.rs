@@ -6,7 +6,7 @@ use engine::{Action, Request};
 use model::plan::FileLock as Mode;
 
 use crate::file_lock::FileLock;
-use crate::worker::setup::{Assignment, Opened};
+use crate::worker::setup::{Assignment, OpenedFiles};
 
 /// The locks that a worker takes around each turn.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ struct LockedFile {
 }
 
 impl FileLocks {
-    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &Opened, slots: u32) -> Option<FileLocks> {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &OpenedFiles, slots: u32) -> Option<FileLocks> {
         let streams = &assignment.worker.streams;
         if streams.iter().all(|stream| stream.lock.is_none()) {
             return None;

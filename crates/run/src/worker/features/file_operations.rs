@@ -185,7 +185,7 @@ impl FileOperations {
         let block = match kind {
             FileOperationKind::ReadBlock | FileOperationKind::WriteBlock => {
                 let blocks = (size / self.work.block.0.max(1)).clamp(1, FileOperation::MAX_BLOCKS);
-                io.draws.word(Purpose::Offset) % blocks
+                io.draws.next_u64(Purpose::Offset) % blocks
             }
             _ => 0,
         };
@@ -224,10 +224,10 @@ impl FileOperations {
         position: u64,
     ) -> NextOperation {
         let size = self.tree.file_size(claimed.file);
-        let writes = io.draws.word(Purpose::Mix) % 100 < u64::from(transfers.write_percent);
-        let wanted = pick_size(&transfers.sizes, io.draws.word(Purpose::SizeRead)).max(1);
+        let writes = io.draws.next_u64(Purpose::Mix) % 100 < u64::from(transfers.write_percent);
+        let wanted = pick_size(&transfers.sizes, io.draws.next_u64(Purpose::SizeRead)).max(1);
         let start = match transfers.random {
-            true => io.draws.word(Purpose::Offset) % (size / wanted).max(1) * wanted,
+            true => io.draws.next_u64(Purpose::Offset) % (size / wanted).max(1) * wanted,
             false => position,
         };
         let operation = FileOperation {
@@ -406,7 +406,7 @@ impl FileOperations {
         let mut remaining = match total {
             0 => return None,
             _ if groups == 1 => 0,
-            total => draws.word(Purpose::Stream) % total,
+            total => draws.next_u64(Purpose::Stream) % total,
         };
         { shares }.position(|share| {
             let hit = remaining < share;
@@ -438,13 +438,13 @@ impl FileOperations {
             };
             for step in 0..files_left {
                 let number = ((u64::from(cursor) + u64::from(step)) % u64::from(own_files)) as u32;
-                if let Some(found) = self.try_claim(number * workers + worker, first, &mut obstacles) {
+                if let Some(claim) = self.try_claim(number * workers + worker, first, &mut obstacles) {
                     self.cursors[group] = if self.work.once {
                         number + 1
                     } else {
                         (number + 1) % own_files
                     };
-                    return found;
+                    return claim;
                 }
                 // Wait for the next file in order, which will exist or be free later.
                 let may_appear = obstacles.missing_directory && !first.is_on_directory();
@@ -456,15 +456,15 @@ impl FileOperations {
             }
         } else {
             for _ in 0..MAX_RANDOM_TRIES.min(count) {
-                let drawn = draw_file(draws.word(Purpose::File), count, self.work.midpoint);
-                if let Some(found) = self.try_claim(drawn, first, &mut obstacles) {
-                    return found;
+                let drawn = draw_file(draws.next_u64(Purpose::File), count, self.work.midpoint);
+                if let Some(claim) = self.try_claim(drawn, first, &mut obstacles) {
+                    return claim;
                 }
             }
-            let start = draw_file(draws.word(Purpose::File), count.max(1), self.work.midpoint);
+            let start = draw_file(draws.next_u64(Purpose::File), count.max(1), self.work.midpoint);
             for number in (start..count).chain(0..start) {
-                if let Some(found) = self.try_claim(number, first, &mut obstacles) {
-                    return found;
+                if let Some(claim) = self.try_claim(number, first, &mut obstacles) {
+                    return claim;
                 }
             }
         }

@@ -123,9 +123,9 @@ impl FileSet {
         opened: &OpenedStream,
     ) -> (FileSet, Sequence) {
         let first = sequences.remove(0);
-        let others = std::iter::once(None).chain(sequences.into_iter().map(Some));
+        let other_sequences = std::iter::once(None).chain(sequences.into_iter().map(Some));
         let ids = stream.target.ids().iter();
-        let files = targets.into_iter().zip(ids).zip(others).enumerate();
+        let files = targets.into_iter().zip(ids).zip(other_sequences).enumerate();
         let files: Vec<SetFile> = files
             .map(|(number, ((target, id), sequence))| SetFile {
                 id: id.0,

@@ -1,7 +1,7 @@
 //! Shares of streams in a flow (fio `flow`): a stream ahead of its share waits.
 
 use model::Nanos;
-use model::plan::{Depth, Flow, Worker as Plan};
+use model::plan::{DepthScope, Flow, Worker as Plan};
 
 use crate::flow::{Flows, Share};
 use crate::worker::io_loop::IoLoop;
@@ -33,7 +33,7 @@ impl FlowShares {
         plans.iter().any(Option::is_some).then_some(FlowShares {
             plans,
             streams: Vec::new(),
-            is_shared: matches!(plan.depth, Depth::Shared { .. }),
+            is_shared: matches!(plan.depth, DepthScope::Shared { .. }),
         })
     }
 

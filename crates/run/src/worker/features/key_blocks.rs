@@ -369,7 +369,7 @@ impl KeyBlocks {
     pub(super) fn at_end(&mut self, results: &mut FeatureResults) {
         if let Err(error) = self.map.save() {
             let what = format!("cannot save the map of key blocks in {}: {error}", self.plan.map);
-            results.not_kept.push(what);
+            results.unsaved_states.push(what);
         }
         results.compared_blocks = self.compared;
         results.mismatches.append(&mut self.mismatches);

@@ -26,7 +26,7 @@ impl LatencyLimits {
     }
 
     /// The excess of a successful operation over its limit.
-    pub(super) fn exceeded(&self, ended: &EndedOperation) -> Option<TooSlow> {
+    pub(super) fn check_latency(&self, ended: &EndedOperation) -> Option<TooSlow> {
         let limit = self.streams[ended.record.stream as usize][ended.direction?]?;
         let took = ended.total();
         (ended.result >= 0 && took > limit).then_some(TooSlow {

@@ -49,8 +49,8 @@ use think_cycles::ThinkCycles;
 use wait_counts::WaitCounts;
 
 use super::io_loop::IoLoop;
-use super::recorder::{CellKey, Run};
-use super::setup::{Assignment, Opened};
+use super::recorder::{CellKey, OperationRun};
+use super::setup::{Assignment, OpenedFiles};
 use super::slots::SlotRecord;
 use super::{ReadyKind, ReadyTarget};
 use crate::flow::Flows;
@@ -122,8 +122,8 @@ impl EndedOperation {
     }
 
     /// The run that a recorder counts, with this many bytes.
-    fn run(&self, bytes: u64) -> Run {
-        let mut run = Run::starting_with(&self.record);
+    fn run(&self, bytes: u64) -> OperationRun {
+        let mut run = OperationRun::starting_with(&self.record);
         (run.operations, run.bytes) = (1, bytes);
         run
     }
@@ -133,11 +133,11 @@ impl EndedOperation {
 #[derive(Debug, Default)]
 pub(super) struct FeatureResults {
     /// The time of verification.
-    pub(super) verified: Nanos,
+    pub(super) verify_time: Nanos,
     /// The part of that time in the measured window.
-    pub(super) verified_between: Nanos,
+    pub(super) verify_time_between_rounds: Nanos,
     /// The thread's usage for verification after the measured window.
-    pub(super) verified_usage: Usage,
+    pub(super) verify_usage: Usage,
     pub(super) mismatches: Vec<Mismatch>,
     pub(super) mismatch_count: u64,
     /// Key blocks whose contents were compared.
@@ -145,19 +145,19 @@ pub(super) struct FeatureResults {
     /// Writes that were not issued, because the job only verifies.
     pub(super) phantom_writes: u64,
     /// Messages about verification state that could not be saved.
-    pub(super) not_kept: Vec<String>,
+    pub(super) unsaved_states: Vec<String>,
     pub(super) lifetimes: Option<Lifetimes>,
     /// How often the worker waited for the reader of its trace.
     pub(super) trace_waits: u64,
 }
 
-/// Set-up.
+/// Construction from a plan.
 impl Features {
     /// The features of a plan, if it has any.
     pub(super) fn from_plan(
         assignment: &Assignment<'_>,
         keys: &[CellKey],
-        opened: &Opened,
+        opened: &OpenedFiles,
         sets: Option<FileSets>,
         slots: u32,
     ) -> Result<Option<Features>, SetupError> {
@@ -259,7 +259,7 @@ impl Features {
     }
 }
 
-/// Phases.
+/// Hooks for changes of the phase.
 impl Features {
     /// Called when the start time is known.
     pub(super) fn schedule(&mut self, flows: &Flows, start: Nanos) {
@@ -315,11 +315,11 @@ impl Features {
         }
         let mut results = FeatureResults {
             lifetimes: self.block_lifetimes.as_ref().map(BlockLifetimes::lifetimes),
-            trace_waits: self.replay.as_ref().map_or(0, Replay::waits),
+            trace_waits: self.replay.as_ref().map_or(0, Replay::wait_count),
             ..FeatureResults::default()
         };
         if let Some(verification) = &mut self.verification {
-            verification.at_end(io, &mut results);
+            verification.collect_results(io, &mut results);
         }
         if let Some(keys) = &mut self.key_blocks {
             keys.at_end(&mut results);
@@ -331,12 +331,12 @@ impl Features {
     }
 }
 
-/// Turns.
+/// Hooks before and after each call of the engine.
 impl Features {
     /// Queues operations while there is room.
     pub(super) fn submit(&mut self, io: &mut IoLoop) {
         match &mut self.verification {
-            Some(verification) if verification.is_busy() => {
+            Some(verification) if verification.is_exclusive() => {
                 io.pacing.next_due = Nanos::NEVER;
                 verification.submit(io, &mut self.files);
                 io.update_meter();
@@ -393,7 +393,7 @@ impl Features {
     }
 }
 
-/// Issuing operations.
+/// Hooks before an operation is issued.
 impl Features {
     /// Called for a free slot. `Some(queued)` if the next operation does not come from a sequence.
     pub(super) fn before_issue(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> Option<bool> {
@@ -413,9 +413,9 @@ impl Features {
         }
         if let Some(overlap) = &mut self.overlap {
             match overlap.resume(pool, slot) {
-                overlap::Resumed::Nothing => {}
-                overlap::Resumed::Blocked => return Some(false),
-                overlap::Resumed::Issue(waiting) => {
+                overlap::ResumeResult::Nothing => {}
+                overlap::ResumeResult::Blocked => return Some(false),
+                overlap::ResumeResult::Issue(waiting) => {
                     self.issue_checked(io, (pool, waiting.stream, slot), &waiting.operation, waiting.due);
                     return Some(true);
                 }
@@ -465,7 +465,7 @@ impl Features {
         let Some(verification) = &mut self.verification else {
             return false;
         };
-        verification.issue_instead(io, &mut self.files, pool, number, slot)
+        verification.issue_backlog(io, &mut self.files, pool, number, slot)
     }
 
     /// The next operation of a stream.
@@ -579,7 +579,7 @@ impl Features {
     }
 }
 
-/// Completing operations.
+/// Hooks after an operation has completed.
 impl Features {
     /// Counts an operation that completed.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, completion: Completion) {
@@ -588,7 +588,7 @@ impl Features {
         let ended = EndedOperation {
             slot,
             record,
-            direction: io.record_direction(&record),
+            direction: io.slot_direction(&record),
             result,
             at,
         };
@@ -599,7 +599,10 @@ impl Features {
             lifetimes.on_completed(&ended);
         }
         let is_extra_read = self.key_blocks.as_ref().is_some_and(|keys| keys.is_extra_read(slot));
-        let too_slow = self.latency_limits.as_ref().and_then(|limits| limits.exceeded(&ended));
+        let too_slow = self
+            .latency_limits
+            .as_ref()
+            .and_then(|limits| limits.check_latency(&ended));
         let timed = self.dataless.as_ref().is_none_or(|dataless| dataless.is_timed(&record));
         if timed && let Some(log) = &mut self.operation_log {
             let error = match too_slow {

@@ -10,7 +10,7 @@ use model::sequence::Operation;
 #[derive(Debug, Default)]
 pub(crate) struct Overlap {
     in_flight: Vec<Range>,
-    waiting: Option<Waiting>,
+    waiting: Option<WaitingOperation>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ struct Range {
 
 /// A chosen operation that must wait.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingOperation {
     pool: usize,
     pub(super) stream: usize,
     file: u16,
@@ -33,12 +33,12 @@ pub(super) struct Waiting {
 
 /// The effect of a free slot on the waiting operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Resumed {
+pub(super) enum ResumeResult {
     /// No operation waits.
     Nothing,
     /// An operation waits, and no other operation of the pool may be issued.
     Blocked,
-    Issue(Waiting),
+    Issue(WaitingOperation),
 }
 
 impl Overlap {
@@ -64,7 +64,7 @@ impl Overlap {
         due: Nanos,
     ) -> bool {
         if self.overlaps(file, operation) {
-            self.waiting = Some(Waiting {
+            self.waiting = Some(WaitingOperation {
                 pool,
                 stream,
                 file,
@@ -78,16 +78,16 @@ impl Overlap {
     }
 
     /// Called for a free slot of a pool.
-    pub(super) fn resume(&mut self, pool: usize, slot: Slot) -> Resumed {
+    pub(super) fn resume(&mut self, pool: usize, slot: Slot) -> ResumeResult {
         let Some(waiting) = self.waiting else {
-            return Resumed::Nothing;
+            return ResumeResult::Nothing;
         };
         if waiting.pool != pool || self.overlaps(waiting.file, &waiting.operation) {
-            return Resumed::Blocked;
+            return ResumeResult::Blocked;
         }
         self.waiting = None;
         self.begin(slot, waiting.file, &waiting.operation);
-        Resumed::Issue(waiting)
+        ResumeResult::Issue(waiting)
     }
 
     fn overlaps(&self, file: u16, operation: &Operation) -> bool {

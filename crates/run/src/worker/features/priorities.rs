@@ -7,8 +7,8 @@ use model::sequence::Operation;
 
 use super::EndedOperation;
 use crate::worker::io_loop::IoLoop;
-use crate::worker::recorder::{CellKey, CellKind, Run};
-use crate::worker::setup::{Assignment, Opened, OpenedStream};
+use crate::worker::recorder::{CellKey, CellKind, OperationRun};
+use crate::worker::setup::{Assignment, OpenedFiles, OpenedStream};
 
 /// The priorities of those streams that have several.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
             hint,
         })
     });
-    let mut rules: Vec<PriorityRule> = stream.priorities.iter().copied().chain(handles).collect();
+    let mut rules: Vec<PriorityRule> = stream.priority_rules.iter().copied().chain(handles).collect();
     rules.retain(|rule| rule.percent > 0 && stream.mix.includes(rule.direction));
     rules
 }
@@ -113,7 +113,7 @@ pub(crate) fn default_number(stream: &Stream) -> u16 {
 }
 
 impl Priorities {
-    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Priorities> {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &OpenedFiles) -> Option<Priorities> {
         let streams = assignment.worker.streams.iter().zip(&opened.streams).enumerate();
         let streams = streams.map(|(number, (stream, opened))| {
             let stream_keys = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
@@ -144,7 +144,7 @@ impl Priorities {
     }
 
     /// Counts an operation with those that have its I/O priority.
-    pub(super) fn on_completed(&self, io: &mut IoLoop, ended: &EndedOperation, mut run: Run) {
+    pub(super) fn on_completed(&self, io: &mut IoLoop, ended: &EndedOperation, mut run: OperationRun) {
         let Some(stream) = &self.streams[ended.record.stream as usize] else {
             return;
         };
@@ -179,10 +179,10 @@ impl StreamPriorities {
                 credit: 0,
                 file,
             };
-            let known = groups
+            let existing = groups
                 .iter_mut()
                 .find(|group| group.direction == rule.direction && group.length == length);
-            match known {
+            match existing {
                 Some(group) => {
                     group.rest_percent -= share.percent;
                     group.shares.push(share);

@@ -7,7 +7,7 @@ use model::results::Failure;
 
 use super::FileWatchers;
 use crate::worker::io_loop::IoLoop;
-use crate::worker::setup::{Assignment, Opened, open_target};
+use crate::worker::setup::{Assignment, OpenedFiles, open_target};
 use crate::worker::{CellKey, CellKind, ReadyTarget};
 
 /// The targets of a worker that are reopened.
@@ -36,15 +36,15 @@ struct Connection {
 }
 
 impl Reopening {
-    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Reopening> {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &OpenedFiles) -> Option<Reopening> {
         let mut connections: Vec<Connection> = Vec::new();
         for (number, (stream, files)) in assignment.worker.streams.iter().zip(&opened.streams).enumerate() {
             let (Some(operations_max), [id]) = (stream.reopen_every, stream.target.ids()) else {
                 continue;
             };
             let file = files.first();
-            if let Some(known) = connections.iter_mut().find(|known| known.file == file) {
-                known.streams.push(number);
+            if let Some(connection) = connections.iter_mut().find(|connection| connection.file == file) {
+                connection.streams.push(number);
                 continue;
             }
             let is_own = |key: &CellKey| key.stream as usize == number && key.kind == CellKind::Connection;

@@ -17,7 +17,7 @@ use crate::trace_source::{Next, TraceSource};
 use crate::worker::ReadyTarget;
 use crate::worker::errors::FileLabel;
 use crate::worker::io_loop::IoLoop;
-use crate::worker::setup::{Assignment, Opened, OpenedStream, open_target};
+use crate::worker::setup::{Assignment, OpenedFiles, OpenedStream, open_target};
 
 /// Sleep time of a worker that has caught up with the reader of its trace.
 const READER_WAIT: Nanos = Nanos::micros(20);
@@ -29,7 +29,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &Opened) -> Result<Option<Replay>, SetupError> {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &OpenedFiles) -> Result<Option<Replay>, SetupError> {
         let plan = assignment.worker;
         let streams = plan.streams.iter().zip(&opened.streams).map(|(stream, opened)| {
             let Some(replay) = &stream.replay else { return Ok(None) };
@@ -96,7 +96,7 @@ impl Replay {
     }
 
     /// How often the worker waited for the reader of a trace.
-    pub(super) fn waits(&self) -> u64 {
+    pub(super) fn wait_count(&self) -> u64 {
         self.streams.iter().flatten().map(|stream| stream.waits).sum()
     }
 }
@@ -190,7 +190,7 @@ impl StreamReplay {
         }
     }
 
-    fn due(&self, entry: &Entry) -> Nanos {
+    fn due_time(&self, entry: &Entry) -> Nanos {
         match entry.what {
             EntryAction::WaitUntil(time) => self.start + time,
             _ => self.last + entry.gap,
@@ -200,15 +200,15 @@ impl StreamReplay {
     /// Completes the current entry.
     fn finish(&mut self, entry: &Entry, now: Nanos) {
         // Wake-up delays must not accumulate over a long trace.
-        self.last = if self.waited { self.due(entry) } else { now };
+        self.last = if self.waited { self.due_time(entry) } else { now };
         self.waited = false;
         self.source.advance();
     }
 
     /// True if the survey of the trace expected this entry.
     fn expects(&self, entry: &Entry) -> bool {
-        let known = (entry.file as usize) < self.files.len();
-        known
+        let has_file = (entry.file as usize) < self.files.len();
+        has_file
             && match entry.what {
                 EntryAction::Move(operation) => operation.length <= self.longest[operation.direction],
                 EntryAction::Flush { .. } => self.flushes,
@@ -285,7 +285,7 @@ impl StreamReplay {
             self.fail(io, "the trace file changed after the test started");
             return Err(Due::Later);
         }
-        let due = self.due(&entry);
+        let due = self.due_time(&entry);
         if due > now {
             self.waited = true;
             io.pacing.next_due = io.pacing.next_due.min(due);
@@ -310,11 +310,11 @@ impl StreamReplay {
         replayed.open = true;
         let (place, target) = (replayed.place, &replayed.target);
         let opened = open_target(target, self.options, self.engine)
-            .map_err(|error| failed(target, error.to_string(), error.source.raw_os_error()))?;
+            .map_err(|error| trace_failure(target, error.to_string(), error.source.raw_os_error()))?;
         io.errors.files[usize::from(place)] = FileLabel::from(&opened);
         io.engine
             .exchange_file(place, opened)
-            .map_err(|error| failed(target, error.to_string(), error.errno()))?;
+            .map_err(|error| trace_failure(target, error.to_string(), error.errno()))?;
         watchers.on_opened(io, place);
         Ok(())
     }
@@ -329,7 +329,7 @@ impl StreamReplay {
             }
             io.engine
                 .exchange_file(replayed.place, File::nothing(0))
-                .map_err(|error| failed(&replayed.target, error.to_string(), error.errno()))?;
+                .map_err(|error| trace_failure(&replayed.target, error.to_string(), error.errno()))?;
             watchers.on_closed(io, replayed.place);
         }
         Ok(())
@@ -349,7 +349,7 @@ impl StreamReplay {
     }
 }
 
-fn failed(at: &ReadyTarget, error: String, errno: Option<i32>) -> Box<Failure> {
+fn trace_failure(at: &ReadyTarget, error: String, errno: Option<i32>) -> Box<Failure> {
     Box::new(Failure {
         errno,
         ..Failure::new(format!("cannot use a file of the trace: {error}"), at.name())

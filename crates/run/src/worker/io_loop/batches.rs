@@ -88,7 +88,7 @@ impl IoLoop {
         let operations = stream.sequence.take(&mut self.draws, 0, room);
         let admitted = self.budget.admit(operations);
         let file = stream.file;
-        let places = self.requests.places(admitted);
+        let places = self.requests.free_entries(admitted);
         for (index, (operation, place)) in operations.iter().zip(places).enumerate() {
             *place = Request {
                 offset: operation.offset,
@@ -218,7 +218,7 @@ impl IoLoop {
             let (file, queued, round) = (stream.file, self.batch.reap_time, u64::from(self.round) << 32);
             let cells = stream.cells;
             let slots = &pool.free[pool.free_count - admitted..pool.free_count];
-            let places = self.requests.places(admitted);
+            let places = self.requests.free_entries(admitted);
             for ((operation, slot), place) in operations.iter().zip(slots.iter().rev()).zip(places) {
                 let Operation {
                     direction,
@@ -238,7 +238,7 @@ impl IoLoop {
             }
             if let Some(filler) = &mut stream.filler {
                 let now = fill_queued(
-                    self.requests.places(admitted),
+                    self.requests.free_entries(admitted),
                     filler,
                     self.engine.as_mut(),
                     &mut self.slots,

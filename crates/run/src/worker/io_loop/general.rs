@@ -90,7 +90,7 @@ impl IoLoop {
             .as_deref()
             .is_some_and(|features| features.begins_with_first_stream(self.slots.get(slot)));
         let number = match &mut self.bursts {
-            Some(bursts) => match bursts.alternative(self.batch.reap_time, &mut self.draws) {
+            Some(bursts) => match bursts.choose_alternative(self.batch.reap_time, &mut self.draws) {
                 Ok(alternative) => self.pools[pool].streams.start + alternative,
                 Err(later) => {
                     self.pacing.next_due = self.pacing.next_due.min(later);
@@ -136,10 +136,10 @@ impl IoLoop {
     /// it; streams without a schedule use the slots that are left.
     fn choose_stream(&mut self, pool: usize) -> usize {
         let pool = &self.pools[pool];
-        if !self.pacing.meter.paced || matches!(self.draws, Draws::Single(_)) {
+        if !self.pacing.meter.paced || matches!(self.draws, Draws::DiskSpd(_)) {
             return pool.choose_stream(&mut self.draws);
         }
-        let due = |number: usize| self.streams[number].gate.as_ref()?.scheduled();
+        let due = |number: usize| self.streams[number].gate.as_ref()?.next_due();
         let scheduled = || pool.streams.clone().filter_map(|number| Some((due(number)?, number)));
         let first = scheduled().min();
         match first {
@@ -156,7 +156,7 @@ impl IoLoop {
         let Some(gate) = &mut self.streams[number].gate else {
             return Some((now, None));
         };
-        let due = match gate.ready(now, &mut self.draws) {
+        let due = match gate.check_ready(now, &mut self.draws) {
             Ready::Now(due, direction) => return Some((due, direction)),
             Ready::At(later) => self.pacing.next_due.min(later),
             Ready::Spin => now,
@@ -214,7 +214,7 @@ impl IoLoop {
             self.pacing.meter.count_issue(pool, due, now);
         }
         if let Some(gate) = &mut self.streams[number].gate {
-            gate.issued(operation.direction, operation.length, now, &mut self.draws);
+            gate.record_issue(operation.direction, operation.length, now, &mut self.draws);
             // Each paced operation has its own due time, so none is counted together with another.
             self.round = self.round.wrapping_add(1);
         }

@@ -15,7 +15,7 @@ use super::bursts::Bursts;
 use super::errors::ErrorLog;
 use super::features::Features;
 use super::meter::Meter;
-use super::recorder::{Recorder, Run, cell_for};
+use super::recorder::{OperationRun, Recorder, cell_for};
 use super::requests::Requests;
 use super::slots::{SlotPool, SlotRecord, SlotTable};
 use super::stream::LiveStream;
@@ -84,7 +84,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Without limits.
+    /// A budget without limits.
     pub(crate) const OPEN: Budget = Budget {
         operations: u64::MAX,
         bytes: u64::MAX,
@@ -225,7 +225,7 @@ impl IoLoop {
         }
         self.in_flight -= ended;
         if at_least == 0 && self.batching.adapts {
-            self.batching.adapt(self.batch.submitted, ended);
+            self.batching.adapt_batch(self.batch.submitted, ended);
         }
     }
 
@@ -238,7 +238,7 @@ impl IoLoop {
             return false;
         };
         self.return_slots();
-        let mut run = Run::starting_with(self.slots.get(first));
+        let mut run = OperationRun::starting_with(self.slots.get(first));
         let mut exceptions = false;
         for completion in self.batch.done.iter() {
             let record = self.slots.get(completion.slot);
@@ -248,7 +248,7 @@ impl IoLoop {
             }
             if record.key != run.key {
                 self.recorder.count(&run, reaped);
-                run = Run::starting_with(record);
+                run = OperationRun::starting_with(record);
             }
             run.operations += 1;
             run.bytes += u64::from(record.length);
@@ -262,8 +262,8 @@ impl IoLoop {
     fn return_slots(&mut self) {
         let done = &self.batch.done[..];
         if let [pool] = &mut self.pools[..] {
-            let places = &mut pool.free[pool.free_count..];
-            for (completion, place) in done.iter().zip(places) {
+            let free_entries = &mut pool.free[pool.free_count..];
+            for (completion, place) in done.iter().zip(free_entries) {
                 *place = completion.slot;
             }
             pool.free_count += done.len();
@@ -331,7 +331,7 @@ impl IoLoop {
         for completion in self.batch.done.iter() {
             let stream = self.slots.get(completion.slot).stream as usize;
             if let Some(gate) = &mut self.streams[stream].gate {
-                gate.completed(reaped);
+                gate.record_completion(reaped);
             }
         }
     }

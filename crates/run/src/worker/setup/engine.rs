@@ -10,7 +10,7 @@ use model::plan::{
 
 use super::streams::max_buffer;
 use super::thread::has_own_priorities;
-use super::{Assignment, Opened, ReadyKind};
+use super::{Assignment, OpenedFiles, ReadyKind};
 use crate::setup_error::SetupError;
 use crate::worker::batching::Batching;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
@@ -41,7 +41,7 @@ pub(super) struct Batches {
 
 impl Choice {
     /// Chooses the engine, and refuses one that does not support the plan with these files.
-    pub(super) fn choose(assignment: &Assignment<'_>, opened: &Opened) -> Result<Choice, SetupError> {
+    pub(super) fn choose(assignment: &Assignment<'_>, opened: &OpenedFiles) -> Result<Choice, SetupError> {
         let plan = assignment.worker;
         let (choice, reason) = choose_engine(assignment, &opened.files, plan.slots());
         check_choice(plan, &choice, opened)?;
@@ -128,7 +128,7 @@ impl Choice {
             complete_max: plan.batching.complete_max,
             buffer_bytes: buffer_bytes(plan),
             buffer_alignment: plan.memory.alignment as usize,
-            huge_page: plan.memory.huge_pages.then_some(plan.memory.huge_page.0 as usize),
+            huge_page: plan.memory.huge_pages.then_some(plan.memory.huge_page_size.0 as usize),
             files,
             exchanges_files,
             split_stamps: self.splits_stamps(plan),
@@ -141,14 +141,14 @@ impl Choice {
             tree: assignment.tree().zip(work).map(|((tree, _), work)| TreeSetup {
                 tree: tree.clone(),
                 block: work.block.0,
-                session: open_for(work, is_validated(plan)),
+                session_access: open_for(work, is_validated(plan)),
                 cache: plan.streams.first().map_or(CacheMode::BUFFERED, |stream| stream.cache),
-                flushes: plan.streams.iter().any(|stream| stream.sync.on_close),
+                flush_on_close: plan.streams.iter().any(|stream| stream.sync.on_close),
                 destination: assignment
                     .destination()
                     .map(|(tree, _)| std::sync::Arc::clone(&tree.root)),
             }),
-            seed: draws.clone().word(Purpose::Delay),
+            seed: draws.clone().next_u64(Purpose::Delay),
             choice: self.choice.clone(),
         }
     }
@@ -193,7 +193,7 @@ pub(crate) fn buffer_bytes(plan: &Plan) -> usize {
 }
 
 /// Checks that the engine supports the plan with these files.
-fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(), SetupError> {
+fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &OpenedFiles) -> Result<(), SetupError> {
     let name = choice.kind.name();
     let unsupported = |what: String, help: &str| Err(SetupError::unsupported(what, help));
     let of_calls = sys::thread::SUPPORTS_IO_PRIORITY && has_own_priorities(plan);

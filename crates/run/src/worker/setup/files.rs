@@ -14,7 +14,7 @@ use crate::worker::features::priorities;
 
 /// The files of a worker.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedFiles {
     /// The files of the engine.
     pub(crate) files: Vec<File>,
     /// The files of each stream.
@@ -49,7 +49,7 @@ impl OpenedStream {
 }
 
 /// Opens the files of a worker, and prepares their caches.
-pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
+pub(super) fn open(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
     let mut opened = open_files(assignment)?;
     // In fio, the first operation fails instead.
     if assignment.checks_alignment {
@@ -63,11 +63,11 @@ pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
 }
 
 /// Opens each target once for each combination of open options and I/O priority.
-fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
-    let mut opening = Opening {
+fn open_files(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
+    let mut opening = FileOpener {
         assignment,
         files: Vec::new(),
-        known: Vec::new(),
+        opened: Vec::new(),
     };
     let own_priorities = has_own_priorities(assignment.worker);
     let mut streams = Vec::new();
@@ -80,11 +80,11 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
         };
         if stream.replay.is_some() {
             // The trace decides when to open them.
-            let places = stream.target.ids().iter().map(|target| opening.reserve_slot(target.0));
+            let file_slots = stream.target.ids().iter().map(|target| opening.reserve_slot(target.0));
             streams.push(OpenedStream {
                 options,
                 priority,
-                files: places.collect::<Result<_, _>>()?,
+                files: file_slots.collect::<Result<_, _>>()?,
                 rules: Vec::new(),
                 uncached: Vec::new(),
             });
@@ -115,12 +115,12 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             uncached: Vec::new(),
         });
     }
-    let (targets, priorities) = opening.known.iter().map(|known| (known.0, known.2)).unzip();
+    let (targets, priorities) = opening.opened.iter().map(|opened| (opened.0, opened.2)).unzip();
     let files = opening.files;
     for (stream, opened) in assignment.worker.streams.iter().zip(&streams) {
         prepare_bypass(&stream.cache, &files, opened)?;
     }
-    Ok(Opened {
+    Ok(OpenedFiles {
         files,
         streams,
         targets,
@@ -155,18 +155,18 @@ fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> R
 }
 
 /// Opens files, each only once.
-struct Opening<'a> {
+struct FileOpener<'a> {
     assignment: &'a Assignment<'a>,
     files: Vec<File>,
     /// Target, options, priority, and whether several streams may share it.
-    known: Vec<(u32, OpenOptions, u16, bool)>,
+    opened: Vec<(u32, OpenOptions, u16, bool)>,
 }
 
-impl Opening<'_> {
+impl FileOpener<'_> {
     fn add_file(&mut self, target: u32, options: OpenOptions, priority: u16, shared: bool) -> Result<u16, SetupError> {
         let entry = (target, options, priority, shared);
-        if let Some(known) = self.known.iter().position(|known| shared && *known == entry) {
-            return Ok(known as u16);
+        if let Some(index) = self.opened.iter().position(|opened| shared && *opened == entry) {
+            return Ok(index as u16);
         }
         let index = self.next_index()?;
         let engine = self.assignment.worker.engine.kind;
@@ -176,7 +176,7 @@ impl Opening<'_> {
             source,
         })?;
         self.files.push(file);
-        self.known.push(entry);
+        self.opened.push(entry);
         Ok(index)
     }
 
@@ -184,7 +184,7 @@ impl Opening<'_> {
     fn reserve_slot(&mut self, target: u32) -> Result<u16, SetupError> {
         let index = self.next_index()?;
         let nothing = File::nothing(0);
-        self.known.push((target, *nothing.options(), 0, false));
+        self.opened.push((target, *nothing.options(), 0, false));
         self.files.push(nothing);
         Ok(index)
     }
@@ -218,7 +218,7 @@ fn open_options(stream: &Stream, worker: &Worker) -> OpenOptions {
     let sharing = || worker.streams.iter().filter(shares_file).chain([stream]);
     // Verification may have to read written data.
     let reads = sharing().any(|stream| stream.mix.includes(Direction::Read)) || stream.verify.is_some();
-    let access = match (reads, sharing().any(|stream| writes(&stream.mix))) {
+    let access = match (reads, sharing().any(|stream| includes_writes(&stream.mix))) {
         (true, true) => Access::ReadWrite,
         // Reads of these engines change the allocation, or must fail for another reason than a
         // failed open.
@@ -239,7 +239,7 @@ fn open_options(stream: &Stream, worker: &Worker) -> OpenOptions {
 }
 
 /// Empties or fills the page cache for the streams that request it.
-fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<(), SetupError> {
+fn prepare_caches(assignment: &Assignment<'_>, opened: &mut OpenedFiles) -> Result<(), SetupError> {
     for (stream, of_stream) in assignment.worker.streams.iter().zip(&mut opened.streams) {
         for (number, id) in stream.target.ids().iter().enumerate() {
             let reopened = match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
@@ -307,7 +307,7 @@ fn open_permitted(path: &Path, options: OpenOptions, permitted: Option<Identity>
     Ok(file)
 }
 
-fn writes(mix: &Mix) -> bool {
+fn includes_writes(mix: &Mix) -> bool {
     mix.includes(Direction::Write) || mix.includes(Direction::Trim)
 }
 

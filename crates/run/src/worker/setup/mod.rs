@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicU64;
 
 use ::engine::{Batch, Clock, Identity, OpenTree, Simulation};
 use model::access::SharedAccess;
-use model::plan::{Depth, FileWork, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
+use model::plan::{DepthScope, FileWork, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
 use model::{Direction, Nanos};
 
 use super::bursts::Bursts;
@@ -36,7 +36,7 @@ use crate::setup_error::SetupError;
 use crate::sources::Sources;
 
 pub(crate) use engine::buffer_bytes;
-pub(super) use files::{Opened, OpenedStream, open_target};
+pub(super) use files::{OpenedFiles, OpenedStream, open_target};
 
 /// A recorder has spare rows of interval series for this many more exchanges. They are needed if an
 /// interval is merged with the next.
@@ -112,7 +112,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Box<Worke
     let pinned = thread::pin_memory(plan)?;
     let mut opened = files::open(assignment)?;
     let choice = engine::Choice::choose(assignment, &opened)?;
-    let keys = assignment.cells();
+    let keys = assignment.cell_keys();
     let mut draws = plan.draws.start();
     let (mut streams, sets) = streams::build(assignment, &keys, &opened.streams, choice.slots, &mut draws)?;
     let features = Features::from_plan(assignment, &keys, &opened, sets, choice.slots)?;
@@ -171,7 +171,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Box<Worke
         },
         lifecycle: Lifecycle::new(
             assignment,
-            budget(assignment),
+            compute_budget(assignment),
             Grids::new(assignment.grids, &assignment.job.windows, keys.len()),
             outbox,
         ),
@@ -195,9 +195,9 @@ impl IssuePath {
     /// features, pacing, pauses or flushes. With `fill_device`, no operation may follow a write
     /// that finds no space.
     fn choose(plan: &Plan, no_features: bool) -> IssuePath {
-        let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
+        let own_slots = plan.depth == DepthScope::PerStream || plan.streams.len() == 1;
         let free = |stream: &Stream| {
-            let is_delayed = stream.think.is_some() || flushes(&stream.sync) || stream.on_error.full_is_end;
+            let is_delayed = stream.think.is_some() || flushes(&stream.sync) || stream.on_error.stop_when_full;
             stream.pacing == Pacing::Unpaced && !is_delayed
         };
         match no_features && own_slots && plan.streams.iter().all(free) {
@@ -226,7 +226,7 @@ impl Assignment<'_> {
     }
 
     /// The cells that count the operations of this worker.
-    pub(crate) fn cells(&self) -> Vec<CellKey> {
+    pub(crate) fn cell_keys(&self) -> Vec<CellKey> {
         let completion_in_series = self.worker.latency == LatencyPoints::CompletionInSeries;
         let in_windows = !self.job.windows.is_empty();
         let mut keys = Vec::new();
@@ -267,11 +267,11 @@ impl Assignment<'_> {
                 });
             }
             let has_flushes = flushes(&stream.sync) || stream.replay.as_ref().is_some_and(|replay| replay.flushes);
-            let others = [
+            let other_cells = [
                 (CellKind::Sync, has_flushes, in_windows),
                 (CellKind::Connection, stream.reopen_every.is_some(), false),
             ];
-            for (kind, _, in_windows) in others.into_iter().filter(|(_, occurs, _)| *occurs) {
+            for (kind, _, in_windows) in other_cells.into_iter().filter(|(_, occurs, _)| *occurs) {
                 keys.push(CellKey {
                     stream: stream_number,
                     kind,
@@ -303,7 +303,7 @@ fn extra_bytes(streams: &[LiveStream], features: Option<&Features>) -> u64 {
 }
 
 /// The budget of the worker.
-fn budget(assignment: &Assignment<'_>) -> Budget {
+fn compute_budget(assignment: &Assignment<'_>) -> Budget {
     Budget {
         operations: assignment.job.stop.operations.unwrap_or(u64::MAX),
         bytes: byte_budget(assignment),
@@ -318,11 +318,11 @@ fn byte_budget(assignment: &Assignment<'_>) -> u64 {
     });
     let region: u128 = regions.map(u128::from).sum();
     let stop = &assignment.job.stop;
-    let part = stop
+    let percent_bytes = stop
         .region_percent
         .map(|percent| (region * u128::from(percent) / 100).try_into().unwrap_or(u64::MAX));
     let bytes = stop.bytes.map(|bytes| bytes.0);
-    bytes.into_iter().chain(part).min().unwrap_or(u64::MAX)
+    bytes.into_iter().chain(percent_bytes).min().unwrap_or(u64::MAX)
 }
 
 /// Rows of interval series that end between two exchanges of recorders.

@@ -2,10 +2,10 @@
 
 use engine::Engine;
 use model::content::Filler;
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::file_choice::FileChoice;
 use model::mix::Mix;
-use model::plan::{Depth, Stream, StreamTarget, TargetId, Worker as Plan};
+use model::plan::{DepthScope, Stream, StreamTarget, TargetId, Worker as Plan};
 use model::sequence::Sequence;
 use model::{Bytes, Direction, PerDirection};
 
@@ -77,7 +77,7 @@ fn sequence_and_set(
     slots: u32,
     draws: &mut Draws,
 ) -> Result<(Sequence, Option<FileSet>), SetupError> {
-    let depth = if assignment.worker.depth == Depth::PerStream {
+    let depth = if assignment.worker.depth == DepthScope::PerStream {
         stream.depth
     } else {
         slots
@@ -118,7 +118,7 @@ fn sequence_and_set(
 
 fn filler_for(assignment: &Assignment<'_>, stream: &Stream, number: usize) -> Filler {
     let mut draws = assignment.worker.draws.start();
-    let seed = draws.word(Purpose::Content).wrapping_add(number as u64);
+    let seed = draws.next_u64(Purpose::Content).wrapping_add(number as u64);
     let step = if stream.cache.direct { 512 } else { 1 };
     Filler::new(
         &stream.content,
@@ -131,7 +131,7 @@ fn filler_for(assignment: &Assignment<'_>, stream: &Stream, number: usize) -> Fi
 
 /// Fills every buffer once, and drops fillers whose buffers then stay constant.
 pub(super) fn fill_buffers(pools: &[SlotPool], streams: &mut [LiveStream], plan: &Plan, engine: &mut dyn Engine) {
-    let one_generator = matches!(plan.draws, DrawsForm::Single { .. });
+    let one_generator = matches!(plan.draws, GeneratorChoice::DiskSpd { .. });
     for pool in pools {
         for number in pool.streams.clone() {
             let (stream, plan) = (&mut streams[number], &plan.streams[number]);

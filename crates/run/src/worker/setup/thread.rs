@@ -8,12 +8,12 @@ use crate::setup_error::SetupError;
 use crate::worker::features::priorities;
 
 /// Pins memory while the worker runs.
-pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::Pinned>, SetupError> {
+pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::PinnedMemory>, SetupError> {
     let bytes = plan.memory.pinned;
     if bytes.0 == 0 {
         return Ok(None);
     }
-    let pinned = engine::Pinned::new(bytes.0).map_err(|source| SetupError::Placement {
+    let pinned = engine::PinnedMemory::new(bytes.0).map_err(|source| SetupError::Placement {
         what: format!("cannot pin {bytes} of memory"),
         source,
     })?;
@@ -93,7 +93,7 @@ pub(super) fn has_own_priorities(plan: &Plan) -> bool {
 /// Every priority that some operation can have.
 fn all_priorities(plan: &Plan) -> impl Iterator<Item = Priority> {
     plan.streams.iter().flat_map(|stream| {
-        let rule_priorities = stream.priorities.iter().map(|rule| Priority {
+        let rule_priorities = stream.priority_rules.iter().map(|rule| Priority {
             class: rule.class,
             level: rule.level,
             hint: rule.hint,

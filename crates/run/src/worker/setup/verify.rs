@@ -1,6 +1,6 @@
 //! The verification of a worker's streams.
 
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::plan::{Stream, Verify};
 
 use super::Assignment;
@@ -35,8 +35,8 @@ fn create_for_stream(
     slots: u32,
 ) -> Result<StreamVerification, SetupError> {
     let number = match assignment.worker.draws {
-        DrawsForm::PerPurpose { number, .. } => number as u16,
-        DrawsForm::Native { .. } | DrawsForm::Single { .. } => 0,
+        GeneratorChoice::Fio { number, .. } => number as u16,
+        GeneratorChoice::Native { .. } | GeneratorChoice::DiskSpd { .. } => 0,
     };
     let setup = VerifySetup {
         slots,

@@ -179,5 +179,5 @@ fn a_failed_write_is_reported_as_a_write() {
         .failure
         .as_ref()
         .expect("only failed reads are tolerated");
-    assert!(failure.what.contains("a write failed"), "{failure:?}");
+    assert!(failure.what.contains("write failed"), "{failure:?}");
 }

@@ -77,10 +77,10 @@ fn overlapping_operations_are_serialised_on_request() {
         tested_stream.region.length = Some(model::plan::Extent::bytes(4096));
         let all = worker(vec![tested_stream]).with(|all| all.batching.serialize_overlap = apart);
         let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
-        let found = job.total().operations as f64;
+        let operations = job.total().operations as f64;
         assert!(
-            relative_error(found, expected) < 0.01,
-            "{found} operations, apart: {apart}"
+            relative_error(operations, expected) < 0.01,
+            "{operations} operations, apart: {apart}"
         );
     }
 }
@@ -387,7 +387,7 @@ fn weights_divide_a_shared_queue() {
     let (mut heavy, mut light) = (stream(), stream());
     (heavy.weight, light.weight) = (3, 1);
     light.mix = Mix::WRITES;
-    let both = worker(vec![heavy, light]).with(|both| both.depth = Depth::Shared { operations: 16 });
+    let both = worker(vec![heavy, light]).with(|both| both.depth = DepthScope::Shared { operations: 16 });
     let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     let (reads, writes) = reads_and_writes(&job);
     assert!(

@@ -16,7 +16,7 @@ pub const BLOCKS: u64 = 64;
 pub fn sequential() -> Access {
     Access::Sequential(Sequential {
         at_end: AtEnd::Finish,
-        positions: Positions::PerDirection,
+        positions: PositionSharing::PerDirection,
         ..Sequential::default()
     })
 }
@@ -68,7 +68,7 @@ impl VerifiedFile {
 
     pub fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut tested_worker = worker(vec![stream]);
-        tested_worker.draws = DrawsForm::per_purpose(0x89, 1);
+        tested_worker.draws = GeneratorChoice::fio(0x89, 1);
         let mut plan = plan_on(
             self.file.to_str().unwrap(),
             EngineKind::Psync,

@@ -6,11 +6,11 @@ mod targets;
 use model::access::Access;
 use model::block_size::BlockSizes;
 use model::content::Content;
-use model::draws::DrawsForm;
+use model::draws::GeneratorChoice;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    CatchUp, Control, CpuWork, Depth, Dialect, EngineKind, LatencyPoints, LookupCall, Mapping, Pacing, Process, Rate,
-    RateUnit, Stream, ThinkCount, Verify, Worker, WriteThrough,
+    CatchUp, Control, CpuWork, DepthScope, Dialect, EngineKind, LatencyPoints, LookupCall, Mapping, Pacing, Process,
+    Rate, RateUnit, Stream, ThinkCount, Verify, Worker, WriteThrough,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -167,17 +167,17 @@ pub(super) fn describe_depth(at: &StreamContext<'_>, wanted: &StreamContext<'_>)
     let worker = at.worker;
     let each: Vec<u32> = worker.streams.iter().map(|stream| stream.depth).collect();
     let depth = match worker.depth {
-        Depth::Shared { operations } if each.len() > 1 => format!("{operations} over all targets"),
-        Depth::Shared { operations } => operations.to_string(),
-        Depth::PerTarget { alternatives } => {
+        DepthScope::Shared { operations } if each.len() > 1 => format!("{operations} over all targets"),
+        DepthScope::Shared { operations } => operations.to_string(),
+        DepthScope::PerTarget { alternatives } => {
             format!(
                 "{} on each target; each burst draws one of {alternatives} streams",
                 worker.slots()
             )
         }
-        Depth::PerStream if each.iter().any(|depth| *depth != each[0]) => format!("{each:?} on its targets"),
-        Depth::PerStream if each.len() > 1 => format!("{} on each target", each[0]),
-        Depth::PerStream => each[0].to_string(),
+        DepthScope::PerStream if each.iter().any(|depth| *depth != each[0]) => format!("{each:?} on its targets"),
+        DepthScope::PerStream if each.len() > 1 => format!("{} on each target", each[0]),
+        DepthScope::PerStream => each[0].to_string(),
     };
     // A file set has one depth for all files, like targets that share a depth.
     match &worker.streams[..] {
@@ -192,7 +192,7 @@ pub(super) fn compare_weights(pair: &Pair<'_>) -> Difference {
     let is_decided = match shares::are_paced(&wanted.streams) {
         // The comparison of rates covers them.
         true => pair.got.stream.pacing != Pacing::Unpaced,
-        false => wanted.depth == Depth::PerStream,
+        false => wanted.depth == DepthScope::PerStream,
     };
     if count < 2 || is_decided {
         return None;
@@ -220,9 +220,9 @@ pub(super) fn describe_batch(at: &StreamContext<'_>, _: &StreamContext<'_>) -> S
 
 fn random_generator(at: &StreamContext<'_>) -> &'static str {
     match at.worker.draws {
-        DrawsForm::Native { seed: _ } => "fathom's own, one per purpose",
-        DrawsForm::Single { seed: _ } => "a single one",
-        DrawsForm::PerPurpose { .. } => "one per purpose",
+        GeneratorChoice::Native { seed: _ } => "fathom's own, one per purpose",
+        GeneratorChoice::DiskSpd { seed: _ } => "a single one",
+        GeneratorChoice::Fio { .. } => "one per purpose",
     }
 }
 
@@ -239,11 +239,11 @@ pub(super) fn compare_draws(pair: &Pair<'_>) -> Difference {
     difference_if(draws(&pair.wanted), draws(&pair.got), format_draws).filter(|_| comparable)
 }
 
-fn format_draws(draws: DrawsForm) -> String {
+fn format_draws(draws: GeneratorChoice) -> String {
     match draws {
-        DrawsForm::Native { seed } => format!("random numbers from seed {seed}"),
-        DrawsForm::Single { seed } => format!("random numbers from seed {seed}"),
-        DrawsForm::PerPurpose { .. } => "other seeds of its generators".to_owned(),
+        GeneratorChoice::Native { seed } => format!("random numbers from seed {seed}"),
+        GeneratorChoice::DiskSpd { seed } => format!("random numbers from seed {seed}"),
+        GeneratorChoice::Fio { .. } => "other seeds of its generators".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use model::Bytes;
 use model::plan::{
-    AtEndOfJob, Dialect, Extent, FileService, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetKind,
+    Dialect, Extent, FileService, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetCleanup, TargetKind,
 };
 
 use super::{Difference, difference, difference_if};
@@ -127,13 +127,13 @@ pub(in crate::convert::compare) fn compare_file_removal(pair: &Pair<'_>) -> Diff
         return None;
     }
     let (wanted, got) = (pair.wanted.target.at_end, pair.got.target.at_end);
-    if (pair.from, wanted, got) == (Dialect::Native, AtEndOfJob::Keep, AtEndOfJob::KeepNamed) {
+    if (pair.from, wanted, got) == (Dialect::Native, TargetCleanup::Keep, TargetCleanup::KeepNamed) {
         return difference("the created file is kept", "it is removed");
     }
-    let describe = |at_end: AtEndOfJob| match at_end {
-        AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it is kept",
-        AtEndOfJob::Remove => "it is removed at the end",
-        AtEndOfJob::RemoveEachPass => "it is removed after every pass",
+    let describe = |at_end: TargetCleanup| match at_end {
+        TargetCleanup::KeepNamed | TargetCleanup::Keep => "it is kept",
+        TargetCleanup::Remove => "it is removed at the end",
+        TargetCleanup::RemoveEachPass => "it is removed after every pass",
     };
     difference_if(describe(wanted), describe(got), |words| words)
 }

@@ -8,7 +8,7 @@ use model::fleet::{Fleet, Gathering, RankFacts};
 use model::plan::Plan;
 use model::results::{HostResults, Results};
 
-use super::super::HostFault;
+use super::super::HostError;
 use super::{AgentEnd, AgentState, FleetRun, FleetState};
 use crate::error::RunError;
 use crate::results::{nothing_measured, unix_now_ns};
@@ -49,26 +49,26 @@ impl FleetRun<'_> {
             Some(AgentEnd::Failed(_)) => false,
             None => agent.partial_results.iter().any(Option::is_some),
         };
-        let fault = |(number, agent): (usize, &AgentState)| {
+        let find_error = |(number, agent): (usize, &AgentState)| {
             let why = match &agent.end {
                 Some(AgentEnd::Failed(why)) => Some(why),
                 Some(AgentEnd::Done { .. }) => None,
                 None => agent.lost.as_ref(),
             }?;
-            let host = self.coordinator.name(number as u32);
+            let host = self.coordinator.rank_label(number as u32);
             let why = why.clone();
-            Some(HostFault { host, why })
+            Some(HostError { host, why })
         };
-        let mut faults: Vec<HostFault> = state.ranks.iter().enumerate().filter_map(fault).collect();
-        let failed_first = state.agreed.first().is_none_or(Option::is_none) && !faults.is_empty();
+        let mut errors: Vec<HostError> = state.ranks.iter().enumerate().filter_map(find_error).collect();
+        let failed_first = state.agreed.first().is_none_or(Option::is_none) && !errors.is_empty();
         if !failed_first && state.ranks.iter().any(has_measured) {
             return Ok(());
         }
         // Ranks that stopped because of others have no reason of their own.
-        faults.retain(|fault| fault.why != RunError::Interrupted.to_string());
-        Err(match faults.is_empty() {
+        errors.retain(|fault| fault.why != RunError::Interrupted.to_string());
+        Err(match errors.is_empty() {
             true => RunError::Interrupted,
-            false => RunError::Hosts(faults),
+            false => RunError::Hosts(errors),
         })
     }
 
@@ -82,8 +82,8 @@ impl FleetRun<'_> {
         gathering: &mut Gathering<'_>,
     ) -> RankFacts {
         let peer = &self.coordinator.peers[number + self.coordinator.first_process() as usize];
-        let to_our_clock = |at_ns: u64| at_ns.wrapping_add_signed(-peer.ahead_ns);
-        let began = agreed.first().copied().flatten().unwrap_or_default();
+        let to_our_clock = |at_ns: u64| at_ns.wrapping_add_signed(-peer.clock_offset_ns);
+        let start = agreed.first().copied().flatten().unwrap_or_default();
         let (results, ended_ns) = match agent.end.take() {
             Some(AgentEnd::Done { results, at_ns }) => {
                 let results = own.take().unwrap_or(*results);
@@ -91,7 +91,7 @@ impl FleetRun<'_> {
                     results: Box::new(nothing_measured(Plan::default(), &self.context.clock)),
                     at_ns,
                 });
-                (Some(results), Some(Nanos(to_our_clock(at_ns)).since(began)))
+                (Some(results), Some(Nanos(to_our_clock(at_ns)).since(start)))
             }
             Some(AgentEnd::Failed(why)) => {
                 agent.lost = Some(why);
@@ -110,13 +110,13 @@ impl FleetRun<'_> {
                 .coordinator
                 .host_name(number as u32 + self.coordinator.first_process()),
             machine,
-            clock_ahead_ns: peer.ahead_ns,
+            clock_ahead_ns: peer.clock_offset_ns,
             round_trip_ns: peer.round_trip,
             starts_ns: starts.collect(),
             ended_ns,
             widened_from: match &peer.introduction {
                 Some(it) => it.widened_from,
-                None => self.coordinator.widened_from,
+                None => self.coordinator.launcher_cpu_count,
             },
             lost: agent.lost.clone().filter(|_| agent.end.is_none()),
         }

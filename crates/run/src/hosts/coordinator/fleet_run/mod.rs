@@ -18,13 +18,13 @@ use model::results::{Results, StepResults};
 use super::super::agent::{JournalWriter, execute_with_shared_files, sleep_until};
 use super::super::barrier::{AgentProgress, Barrier, FleetPeers, Gate};
 use super::super::comm::{Comm, Incoming};
-use super::super::message::{Order, ToAgent, ToCoordinator, unpack};
+use super::super::message::{ExecuteRequest, ToAgent, ToCoordinator, unpack};
 use super::super::{
     HEARTBEAT_INTERVAL, Journal, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval, thread_error,
 };
 use super::Coordinator;
 use crate::context::{RunContext, RunHooks};
-use crate::error::{HostFault, RunError};
+use crate::error::{HostError, RunError};
 use crate::results::nothing_measured;
 use crate::targets::{Cleanup, SharedFiles};
 use publish::Publisher;
@@ -97,7 +97,7 @@ pub(super) struct FleetRun<'a> {
     stop: AtomicBool,
     /// Requests partial results of our own share.
     snapshot_requested: AtomicBool,
-    over: AtomicBool,
+    has_ended: AtomicBool,
     /// Blocks our own share while it prepares its targets.
     gate: Gate,
     /// Our files to remove once all ranks have finished.
@@ -113,7 +113,7 @@ impl<'a> FleetRun<'a> {
             partial_results: vec![None; steps],
             end: None,
             lost: coordinator.peers[rank + coordinator.first_process() as usize]
-                .lost
+                .lost_reason
                 .clone(),
             last_message: Instant::now(),
         };
@@ -132,7 +132,7 @@ impl<'a> FleetRun<'a> {
             changed: Condvar::new(),
             stop: AtomicBool::new(false),
             snapshot_requested: AtomicBool::new(false),
-            over: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
             gate: Gate::default(),
             cleanups: Mutex::default(),
         }
@@ -151,23 +151,23 @@ impl<'a> FleetRun<'a> {
             let listener = thread::Builder::new().name("listen".into());
             listener.spawn_scoped(scope, || self.listen()).map_err(|error| {
                 let host = self.coordinator.rank(0).host;
-                RunError::Hosts(vec![HostFault {
+                RunError::Hosts(vec![HostError {
                     host,
                     why: thread_error(error),
                 }])
             })?;
             let outcome = work();
-            self.over.store(true, Ordering::Release);
+            self.has_ended.store(true, Ordering::Release);
             Ok(outcome)
         })
     }
 
     /// Receives messages, stops all ranks if one has failed, and gives up on silent ones.
     fn listen(&self) {
-        let begun = Instant::now();
-        let (mut asked, mut checked, mut heartbeat) = (begun, begun, begun);
+        let start = Instant::now();
+        let (mut asked, mut checked, mut heartbeat) = (start, start, start);
         let mut interrupted = None;
-        while !self.over.load(Ordering::Acquire) {
+        while !self.has_ended.load(Ordering::Acquire) {
             let incoming = self.coordinator.comm.receive(POLL_INTERVAL);
             let mut state = self.state();
             let is_urgent = incoming.is_some_and(|incoming| self.handle_incoming(&mut state, incoming));
@@ -184,7 +184,7 @@ impl<'a> FleetRun<'a> {
                     ranks.for_each(|rank| self.coordinator.send(rank, &ToAgent::Alive));
                     heartbeat = Instant::now();
                 }
-                if asked.elapsed() >= partial_results_interval(begun.elapsed()) {
+                if asked.elapsed() >= partial_results_interval(start.elapsed()) {
                     self.snapshot_requested.store(true, Ordering::Release);
                     asked = Instant::now();
                 }
@@ -201,7 +201,7 @@ impl<'a> FleetRun<'a> {
 
     /// Handles a message. True if the sender has failed or was lost.
     fn handle_incoming(&self, state: &mut FleetState, incoming: Incoming) -> bool {
-        let (Incoming::Message { from, .. } | Incoming::Lost { from, .. }) = incoming;
+        let (Incoming::Message { from, .. } | Incoming::Lost { process: from, .. }) = incoming;
         let Some(rank) = from.checked_sub(self.coordinator.first_process()) else {
             return false;
         };
@@ -223,7 +223,7 @@ impl<'a> FleetRun<'a> {
                 let agent = &mut state.ranks[rank as usize];
                 if agent.end.is_none() && is_due(agent) {
                     agent.lost.get_or_insert_with(|| why.to_owned());
-                    self.coordinator.comm.give_up(rank + self.coordinator.first_process());
+                    self.coordinator.comm.mark_lost(rank + self.coordinator.first_process());
                 }
             }
         };
@@ -353,7 +353,7 @@ impl<'a> FleetRun<'a> {
         state.agreed[step as usize] = Some(at);
         drop(state);
         for rank in u32::from(self.coordinator.has_own_rank)..self.shares.len() as u32 {
-            let ahead = self.coordinator.peers[(rank + self.coordinator.first_process()) as usize].ahead_ns;
+            let ahead = self.coordinator.peers[(rank + self.coordinator.first_process()) as usize].clock_offset_ns;
             let at_ns = at.0.wrapping_add_signed(ahead);
             let cancelled_jobs = cancelled_jobs.to_vec();
             self.coordinator.send(
@@ -384,17 +384,17 @@ impl<'a> FleetRun<'a> {
     /// Executes our own share while the others execute theirs.
     pub(super) fn run_own_share(
         &self,
-        order: &Order,
+        request: &ExecuteRequest,
         journal: &dyn Journal,
         shared_files: &mut Option<SharedFiles>,
         watcher: &mut dyn FnMut(Event),
     ) -> Option<Result<Results, RunError>> {
         let clock = self.context.clock;
-        let permissions = order.permissions(self.context.permissions);
+        let permissions = request.permissions(self.context.permissions);
         let cancelled_jobs = Mutex::new(Vec::new());
-        let journal = Mutex::new(JournalWriter::new(order, &clock, journal));
+        let journal = Mutex::new(JournalWriter::new(request, &clock, journal));
         let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
-        let others = FleetPeers {
+        let peers = FleetPeers {
             gate: &self.gate,
             stop: &self.stop,
             cleanups: &self.cleanups,
@@ -412,17 +412,17 @@ impl<'a> FleetRun<'a> {
             finished: None,
             snapshots: Some(&self.snapshot_requested),
             cancelled: Some(&cancelled_jobs),
-            others: Some(&others),
+            others: Some(&peers),
         });
         let mut published = Publisher::default();
         let own_result = self.with_listener(|| {
-            let plan = order.share.plan.clone();
+            let plan = request.share.plan.clone();
             let outcome = execute_with_shared_files(shared_files, plan, context, &mut |event| {
                 match event {
                     Event::Ready { step, devices } => {
                         watcher(Event::Ready { step, devices });
                         let cancelled = self.cancelled_jobs(step);
-                        let own_jobs = order.to_own_jobs(step, &cancelled);
+                        let own_jobs = request.to_own_jobs(step, &cancelled);
                         cancelled_jobs
                             .lock()
                             .unwrap_or_else(PoisonError::into_inner)

@@ -81,7 +81,7 @@ impl FleetRun<'_> {
                 };
                 // A rank that stopped because of another one has no reason of its own.
                 if let Some(why) = why.filter(|why| *why != RunError::Interrupted.to_string()) {
-                    let what = format!("{} was lost: {why}", self.coordinator.name(rank));
+                    let what = format!("{} was lost: {why}", self.coordinator.rank_label(rank));
                     let finding = Finding::new("HOST-LOST", Severity::Error, what);
                     watcher(Event::Notice { finding });
                 }
@@ -109,7 +109,7 @@ impl FleetRun<'_> {
         published: &mut Publisher,
         watcher: &mut dyn FnMut(Event),
     ) {
-        let named = |target: String| {
+        let with_host = |target: String| {
             format!(
                 "{}: {target}",
                 self.coordinator.host_name(rank + self.coordinator.first_process())
@@ -133,7 +133,7 @@ impl FleetRun<'_> {
                 }
             }
             Event::Notice { mut finding } => {
-                finding.at = Some(named(finding.at.unwrap_or_default()));
+                finding.at = Some(with_host(finding.at.unwrap_or_default()));
                 watcher(Event::Notice { finding });
             }
             Event::Preparing {
@@ -142,13 +142,13 @@ impl FleetRun<'_> {
                 total,
                 left_ns,
             } => watcher(Event::Preparing {
-                target: named(target),
+                target: with_host(target),
                 done,
                 total,
                 left_ns,
             }),
             Event::Prepared { target, how, took_ns } => watcher(Event::Prepared {
-                target: named(target),
+                target: with_host(target),
                 how,
                 took_ns,
             }),

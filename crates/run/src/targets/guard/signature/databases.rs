@@ -13,10 +13,10 @@ const RULES: [(&str, Rule); 5] = [
     ("Oracle", is_oracle),
 ];
 
-pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
+pub(super) fn find(view: &View, signatures: &mut Vec<Signature>) {
     for (name, rule) in RULES {
         if rule(view).unwrap_or(false) {
-            found.push(Signature {
+            signatures.push(Signature {
                 kind: SignatureKind::Database,
                 name,
                 offset: 0,
@@ -56,11 +56,11 @@ fn is_postgres_table(view: &View) -> Option<bool> {
         let ordered = 24 <= lower && lower <= upper && upper <= special && u64::from(special) <= PAGE;
         Some(view.has(page + 18, &[0x04, 0x20]) && view.little_u16(page + 10)? <= 7 && ordered)
     };
-    let others = (1..4)
+    let later_pages = (1..4)
         .map(|number| number * PAGE)
         .take_while(|page| page + PAGE <= view.size);
     let fits = |page: u64| header(page).unwrap_or(false) || view.is_zero(page, PAGE as usize);
-    Some(header(0)? && others.into_iter().all(fits))
+    Some(header(0)? && later_pages.into_iter().all(fits))
 }
 
 /// Checks the long header of a segment of the write-ahead log (PostgreSQL, `xlog_internal.h`). It

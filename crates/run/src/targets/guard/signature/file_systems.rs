@@ -2,9 +2,9 @@
 
 use super::{Signature, SignatureKind, View};
 
-pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
-    found.extend(find_ext(view));
-    found.extend(find_fat(view));
+pub(super) fn find(view: &View, signatures: &mut Vec<Signature>) {
+    signatures.extend(find_ext(view));
+    signatures.extend(find_fat(view));
 }
 
 /// Offset of the superblock of ext2, ext3 and ext4 (linux/fs/ext4/ext4.h).

@@ -50,13 +50,19 @@ const fn at_end(kind: SignatureKind, name: &'static str, before_end: u64, bytes:
     }
 }
 
-const BTRFS: u64 = 64 << 10;
+const BTRFS_SUPERBLOCK: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Offsets and values are from the formats' documents or kernel headers.
-const ROWS: &[Magic] = &[
+const MAGICS: &[Magic] = &[
     labelled(FileSystem, "XFS", 0, b"XFSB", (108, 12)),
-    labelled(FileSystem, "btrfs", BTRFS + 0x40, b"_BHRfS_M", (BTRFS + 0x12b, 256)),
+    labelled(
+        FileSystem,
+        "btrfs",
+        BTRFS_SUPERBLOCK + 0x40,
+        b"_BHRfS_M",
+        (BTRFS_SUPERBLOCK + 0x12b, 256),
+    ),
     row(FileSystem, "F2FS", 1024, &[0x10, 0x20, 0xf5, 0xf2]),
     row(FileSystem, "NTFS", 3, b"NTFS    "),
     row(FileSystem, "exFAT", 3, b"EXFAT   "),
@@ -151,8 +157,8 @@ const SWAP: [(&str, &[u8]); 6] = [
     ("a hibernated system", b"LINHIB0001"),
 ];
 
-pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
-    for magic in ROWS {
+pub(super) fn find(view: &View, signatures: &mut Vec<Signature>) {
+    for magic in MAGICS {
         let offset = match magic.at {
             Offset::Byte(offset) => Some(offset),
             Offset::BeforeEnd(distance) => view.before_end(distance),
@@ -160,7 +166,7 @@ pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
         let Some(offset) = offset.filter(|offset| view.has(*offset, magic.bytes)) else {
             continue;
         };
-        found.push(Signature {
+        signatures.push(Signature {
             kind: magic.kind,
             name: magic.name,
             offset,
@@ -170,7 +176,7 @@ pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     for page in [4096, 8192, 16384, 32768, 65536] {
         for (name, bytes) in SWAP {
             if view.has(page - 10, bytes) {
-                found.push(Signature {
+                signatures.push(Signature {
                     kind: Swap,
                     name,
                     offset: page - 10,

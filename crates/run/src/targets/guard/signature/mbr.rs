@@ -5,13 +5,13 @@ use super::{Signature, SignatureKind, View};
 
 /// Runs after all other detectors. File systems write the same two bytes, and a protective MBR only
 /// repeats the GPT.
-pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
-    let explained = found.iter().any(|known| {
-        known.name == "GPT"
-            || known.offset < 512 && matches!(known.kind, SignatureKind::FileSystem | SignatureKind::Encrypted)
+pub(super) fn find(view: &View, signatures: &mut Vec<Signature>) {
+    let explained = signatures.iter().any(|signature| {
+        signature.name == "GPT"
+            || signature.offset < 512 && matches!(signature.kind, SignatureKind::FileSystem | SignatureKind::Encrypted)
     });
     if !explained && has_entries(view).unwrap_or(false) {
-        found.push(Signature {
+        signatures.push(Signature {
             kind: SignatureKind::PartitionTable,
             name: "MBR",
             offset: 510,

@@ -94,18 +94,18 @@ const UNIT: u64 = 4096;
 /// The error of the first failed read: unread data was not examined.
 pub fn find(source: &mut (impl Read + Seek), size: u64) -> io::Result<Vec<Signature>> {
     let view = View::read(source, size)?;
-    let mut found = Vec::new();
-    magic::find(&view, &mut found);
-    file_systems::find(&view, &mut found);
-    volumes::find(&view, &mut found);
-    databases::find(&view, &mut found);
-    mbr::find(&view, &mut found);
+    let mut signatures = Vec::new();
+    magic::find(&view, &mut signatures);
+    file_systems::find(&view, &mut signatures);
+    volumes::find(&view, &mut signatures);
+    databases::find(&view, &mut signatures);
+    mbr::find(&view, &mut signatures);
     // A backup copy at the end is redundant.
     let mut unique: Vec<Signature> = Vec::new();
-    for signature in found {
+    for signature in signatures {
         if !unique
             .iter()
-            .any(|known| (known.kind, known.name) == (signature.kind, signature.name))
+            .any(|listed| (listed.kind, listed.name) == (signature.kind, signature.name))
         {
             unique.push(signature);
         }
@@ -140,14 +140,14 @@ impl View {
 
     /// The bytes at an offset, if they were read.
     fn at(&self, offset: u64, length: usize) -> Option<&[u8]> {
-        let part = |bytes: &'_ [u8], start: u64| -> Option<std::ops::Range<usize>> {
+        let find_range = |bytes: &'_ [u8], start: u64| -> Option<std::ops::Range<usize>> {
             let first = usize::try_from(offset.checked_sub(start)?).ok()?;
             let end = first.checked_add(length)?;
             (end <= bytes.len()).then_some(first..end)
         };
-        match part(&self.head, 0) {
+        match find_range(&self.head, 0) {
             Some(range) => Some(&self.head[range]),
-            None => part(&self.tail, self.tail_start).map(|range| &self.tail[range]),
+            None => find_range(&self.tail, self.tail_start).map(|range| &self.tail[range]),
         }
     }
 

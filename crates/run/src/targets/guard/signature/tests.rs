@@ -21,8 +21,8 @@ fn image(size: u64, parts: Parts<'_>) -> Vec<u8> {
 }
 
 fn names(bytes: &[u8]) -> Vec<String> {
-    let found = find(&mut Cursor::new(bytes), bytes.len() as u64).unwrap();
-    found.iter().map(ToString::to_string).collect()
+    let signatures = find(&mut Cursor::new(bytes), bytes.len() as u64).unwrap();
+    signatures.iter().map(ToString::to_string).collect()
 }
 
 fn check(size: u64, parts: Parts<'_>, expected: &[&str]) {
@@ -326,8 +326,8 @@ proptest! {
     #[test]
     fn truncated_files_have_only_complete_signatures(size in 0usize..70_000) {
         let image_with_three = image(MIB, &[(0, &fat_sector()), (1024, &ext(0, 0, 0)), (0x10040, b"_BHRfS_M")]);
-        let found = names(&image_with_three[..size]);
-        prop_assert_eq!(found.len(), usize::from(size >= 512) + usize::from(size >= 1128) + usize::from(size >= 0x10048));
+        let found_names = names(&image_with_three[..size]);
+        prop_assert_eq!(found_names.len(), usize::from(size >= 512) + usize::from(size >= 1128) + usize::from(size >= 0x10048));
     }
 }
 

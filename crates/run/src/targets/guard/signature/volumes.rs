@@ -2,10 +2,10 @@
 
 use super::{Signature, SignatureKind, View};
 
-pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
-    found.extend(find_lvm(view));
-    found.extend(find_raid(view));
-    found.extend(find_zfs(view));
+pub(super) fn find(view: &View, signatures: &mut Vec<Signature>) {
+    signatures.extend(find_lvm(view));
+    signatures.extend(find_raid(view));
+    signatures.extend(find_zfs(view));
 }
 
 /// Finds a label in one of the first four sectors (lvm2, `label.h`). It has `LABELONE`, its sector

@@ -129,9 +129,9 @@ impl Verification {
         };
         self.mismatch_count += faults.len() as u64;
         let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
-        let found = faults.into_iter().take(room);
+        let reported_faults = faults.into_iter().take(room);
         self.mismatches
-            .extend(found.map(|fault| report_mismatch(record.stream, &path, block, fault)));
+            .extend(reported_faults.map(|fault| report_mismatch(record.stream, &path, block, fault)));
         if stream.plan.fatal || !stream.tolerated.contains(&MISMATCH) {
             io.fail(failure);
         } else {

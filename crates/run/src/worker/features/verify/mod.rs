@@ -1,5 +1,5 @@
-//! Decides which writes are recorded or discarded, and when they are read back. `stream` has the
-//! rules of a stream, `check` the checks of data.
+//! Decides which writes are recorded for verification, and when written blocks are read back or
+//! trimmed. `stream` has the rules of a stream, `check` the checks of data.
 
 mod check;
 mod stream;
@@ -45,9 +45,9 @@ pub(crate) struct Verification {
     /// Written data is being read back, and nothing else is issued.
     reading_back: bool,
     /// Everything is written, and only trims of blocks remain.
-    trims_the_rest: bool,
+    issues_final_trims: bool,
     /// Start and length of the verify phase.
-    phase: (Option<Nanos>, Nanos),
+    verify_phase: (Option<Nanos>, Nanos),
     /// Usage of the thread at the start of that phase. After its end, the usage within it.
     phase_usage: Usage,
     /// Start and length of verification between two rounds, within the measured window.
@@ -63,9 +63,9 @@ pub(crate) struct Verification {
 enum SlotTag {
     Nothing,
     /// A write with its history entry and its file.
-    Write(Option<crate::verify::history::Note>, u32),
+    Write(Option<crate::verify::history::WriteId>, u32),
     Check(Block),
-    Trim(crate::verify::history::Note),
+    Trim(crate::verify::history::WriteId),
     Flush(crate::verify::history::FlushMark),
 }
 
@@ -76,8 +76,8 @@ impl Verification {
             streams,
             job: job.to_owned(),
             reading_back: false,
-            trims_the_rest: false,
-            phase: (None, Nanos(0)),
+            issues_final_trims: false,
+            verify_phase: (None, Nanos(0)),
             phase_usage: Usage::default(),
             between_rounds: (None, Nanos(0)),
             mismatches: Vec::new(),
@@ -87,15 +87,15 @@ impl Verification {
     }
 
     /// True if verification alone decides what is issued now.
-    pub(super) fn is_busy(&self) -> bool {
-        self.reading_back || self.trims_the_rest
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.reading_back || self.issues_final_trims
     }
 
-    /// Queues its operations while it is busy.
+    /// Queues verification reads or final trims, while nothing else is issued.
     pub(super) fn submit(&mut self, io: &mut IoLoop, files: &mut Files) {
         match self.reading_back {
             true => self.issue_checks(io, files),
-            false => self.issue_last_trims(io, files),
+            false => self.issue_final_trims(io, files),
         }
     }
 
@@ -107,7 +107,7 @@ impl Verification {
             while io.pools[pool].has_room() && (io.requests.is_empty() || !io.batching.inline.is_detected) {
                 let slot = io.pools[pool].next_slot();
                 let mut streams = io.pools[pool].streams.clone();
-                if !streams.any(|number| self.read_back(io, files, pool, number, slot)) {
+                if !streams.any(|stream_index| self.read_back(io, files, pool, stream_index, slot)) {
                     break;
                 }
             }
@@ -117,13 +117,13 @@ impl Verification {
 
     /// Queues the remaining due trims.
     #[inline(never)]
-    fn issue_last_trims(&mut self, io: &mut IoLoop, files: &mut Files) {
+    fn issue_final_trims(&mut self, io: &mut IoLoop, files: &mut Files) {
         let mut has_room = false;
         for pool in 0..io.pools.len() {
             while io.pools[pool].has_room() {
                 let slot = io.pools[pool].next_slot();
                 let mut streams = io.pools[pool].streams.clone();
-                if !streams.any(|number| self.trim_written(io, files, pool, number, slot)) {
+                if !streams.any(|stream_index| self.trim_written(io, files, pool, stream_index, slot)) {
                     has_room = true;
                     break;
                 }
@@ -132,34 +132,34 @@ impl Verification {
         io.winding_down |= has_room;
     }
 
-    /// Reads or discards a block of the backlog, if due.
-    pub(super) fn issue_instead(
+    /// Queues a read or trim of a block of the backlog, if due. False if none is due.
+    pub(super) fn issue_backlog(
         &mut self,
         io: &mut IoLoop,
         files: &mut Files,
         pool: usize,
-        number: usize,
+        stream_index: usize,
         slot: Slot,
     ) -> bool {
-        let Some(stream) = &mut self.streams[number] else {
+        let Some(stream) = &mut self.streams[stream_index] else {
             return false;
         };
-        stream.is_backlog_due() && self.read_back(io, files, pool, number, slot)
-            || self.trim_written(io, files, pool, number, slot)
+        stream.start_backlog_if_due() && self.read_back(io, files, pool, stream_index, slot)
+            || self.trim_written(io, files, pool, stream_index, slot)
     }
 
     /// Queues a read of the oldest written block. False if there is none now.
-    fn read_back(&mut self, io: &mut IoLoop, files: &mut Files, pool: usize, number: usize, slot: Slot) -> bool {
+    fn read_back(&mut self, io: &mut IoLoop, files: &mut Files, pool: usize, stream_index: usize, slot: Slot) -> bool {
         if self.reading_back {
-            self.recompute(io, number);
+            self.recompute(io, stream_index);
         }
-        let Some(stream) = &mut self.streams[number] else {
+        let Some(stream) = &mut self.streams[stream_index] else {
             return false;
         };
         let Some(file) = stream.history.next_file() else {
             return false;
         };
-        let Some(file) = files.open(io, number, file) else {
+        let Some(file) = files.open(io, stream_index, file) else {
             return false;
         };
         let Some(written) = stream.history.take_next() else {
@@ -169,22 +169,29 @@ impl Verification {
         stream.tags[slot.0 as usize] = SlotTag::Check(block);
         stream.count_backlog_read();
         let request = request_for(block, slot, file, Action::Read);
-        files.queue_unscheduled(io, pool, number, request);
+        files.queue_unscheduled(io, pool, stream_index, request);
         true
     }
 
     /// Discards a written block, if due.
-    fn trim_written(&mut self, io: &mut IoLoop, files: &mut Files, pool: usize, number: usize, slot: Slot) -> bool {
-        let Some(stream) = &mut self.streams[number] else {
+    fn trim_written(
+        &mut self,
+        io: &mut IoLoop,
+        files: &mut Files,
+        pool: usize,
+        stream_index: usize,
+        slot: Slot,
+    ) -> bool {
+        let Some(stream) = &mut self.streams[stream_index] else {
             return false;
         };
-        if !stream.is_trim_due() {
+        if !stream.take_due_trim() {
             return false;
         }
         let Some(file) = stream.history.next_file_to_trim() else {
             return false;
         };
-        let Some(file) = files.open(io, number, file) else {
+        let Some(file) = files.open(io, stream_index, file) else {
             return false;
         };
         let Some((note, block)) = stream.history.take_to_trim() else {
@@ -193,24 +200,24 @@ impl Verification {
         stream.tags[slot.0 as usize] = SlotTag::Trim(note);
         stream.has_just_read = false;
         let request = request_for(block, slot, file, Action::Trim);
-        files.queue_unscheduled(io, pool, number, request);
+        files.queue_unscheduled(io, pool, stream_index, request);
         true
     }
 
     /// Recomputes written data. If blocks may have been rewritten, recomputes everything; otherwise
     /// as much as is read next.
-    fn recompute(&mut self, io: &mut IoLoop, number: usize) {
-        let Some(stream) = &mut self.streams[number] else {
+    fn recompute(&mut self, io: &mut IoLoop, stream_index: usize) {
+        let Some(stream) = &mut self.streams[stream_index] else {
             return;
         };
         let mut idle = false;
         while stream.must_recompute() {
-            let Some(operation) = io.streams[number].next(&mut io.draws, 0, None) else {
+            let Some(operation) = io.streams[stream_index].next(&mut io.draws, 0, None) else {
                 if std::mem::replace(&mut idle, true) {
                     return;
                 }
                 io.draws.begin_pass();
-                io.streams[number].sequence.restart(&mut io.draws);
+                io.streams[stream_index].sequence.restart(&mut io.draws);
                 continue;
             };
             idle = false;
@@ -227,33 +234,40 @@ impl Verification {
         &mut self,
         io: &mut IoLoop,
         files: &mut Files,
-        number: usize,
+        stream_index: usize,
         operation: &Operation,
     ) -> Option<bool> {
-        let stream = self.streams[number].as_mut()?;
-        let may_skip_more = stream.skip_operation(files.current(number), operation, &mut io.draws)?;
+        let stream = self.streams[stream_index].as_mut()?;
+        let may_skip_more = stream.skip_operation(files.current(stream_index), operation, &mut io.draws)?;
         self.phantom_writes += u64::from(operation.direction == Direction::Write);
-        if let Some(set) = files.sets.as_mut().and_then(|sets| sets.get_mut(number)) {
+        if let Some(set) = files.sets.as_mut().and_then(|sets| sets.get_mut(stream_index)) {
             set.uncount_last();
         }
-        io.streams[number].idle_pass = false;
+        io.streams[stream_index].idle_pass = false;
         io.spend(operation.length);
         Some(may_skip_more)
     }
 
     /// Fills the buffer of a write, or records the expected data of a read.
-    pub(super) fn prepare(&mut self, io: &mut IoLoop, files: &Files, number: usize, slot: Slot, operation: &Operation) {
-        let Some(stream) = &mut self.streams[number] else {
-            return io.fill_write(number, slot, operation);
+    pub(super) fn prepare(
+        &mut self,
+        io: &mut IoLoop,
+        files: &Files,
+        stream_index: usize,
+        slot: Slot,
+        operation: &Operation,
+    ) {
+        let Some(stream) = &mut self.streams[stream_index] else {
+            return io.fill_write(stream_index, slot, operation);
         };
         match operation.direction {
             Direction::Read => stream.on_read(slot, operation, &mut io.draws),
             Direction::Write => {
-                let Some(filler) = &io.streams[number].filler else {
+                let Some(filler) = &io.streams[stream_index].filler else {
                     return;
                 };
                 let buffer = &mut io.engine.buffer(slot)[..operation.length as usize];
-                let (file, now) = (files.current(number), io.batch.reap_time);
+                let (file, now) = (files.current(stream_index), io.batch.reap_time);
                 stream.fill_write((slot, file), operation, (buffer, filler), now, &mut io.draws);
                 io.start_new_round();
             }
@@ -262,8 +276,8 @@ impl Verification {
     }
 
     /// Called when a flush of a stream is queued.
-    pub(super) fn on_flush(&mut self, number: usize, slot: Slot) {
-        if let Some(stream) = &mut self.streams[number] {
+    pub(super) fn on_flush(&mut self, stream_index: usize, slot: Slot) {
+        if let Some(stream) = &mut self.streams[stream_index] {
             stream.tags[slot.0 as usize] = SlotTag::Flush(stream.history.flush_mark());
         }
     }
@@ -287,25 +301,25 @@ impl Verification {
         streams.any(|stream| stream.after_writes && stream.has_blocks())
     }
 
-    /// Called when everything is written. Permits due trims once; returns true if there may be
-    /// some.
-    pub(crate) fn may_trim_the_rest(&mut self, io: &mut IoLoop) -> bool {
+    /// Called when everything is written. Starts the final trims, once per round; returns false if
+    /// none is due.
+    pub(crate) fn start_final_trims(&mut self, io: &mut IoLoop) -> bool {
         let mut streams = self.streams.iter().flatten();
-        if self.trims_the_rest || !streams.any(|stream| stream.history.has_to_trim()) {
+        if self.issues_final_trims || !streams.any(|stream| stream.history.has_to_trim()) {
             return false;
         }
-        (self.trims_the_rest, io.winding_down) = (true, false);
+        (self.issues_final_trims, io.winding_down) = (true, false);
         true
     }
 
-    /// Called at the end of the writes of a round. `flushed`: whether a final flush of a stream has
-    /// succeeded, if only flushed writes count.
+    /// Called at the end of the writes of a round. `flushed(stream)`: whether the final flush
+    /// succeeded, for streams that verify only flushed writes.
     pub(crate) fn end_writes(&mut self, flushed: impl Fn(usize) -> bool) {
-        for (number, stream) in self.streams.iter_mut().enumerate() {
+        for (stream_index, stream) in self.streams.iter_mut().enumerate() {
             if let Some(stream) = stream
                 && stream.flushed_only
             {
-                if flushed(number) {
+                if flushed(stream_index) {
                     stream.history.record_flush(stream.history.flush_mark());
                 }
                 stream.history.drop_unflushed();
@@ -314,13 +328,15 @@ impl Verification {
     }
 
     /// True if a stream only verifies flushed data.
-    pub(crate) fn is_flushed_only(&self, number: usize) -> bool {
-        self.streams[number].as_ref().is_some_and(|stream| stream.flushed_only)
+    pub(crate) fn is_flushed_only(&self, stream_index: usize) -> bool {
+        self.streams[stream_index]
+            .as_ref()
+            .is_some_and(|stream| stream.flushed_only)
     }
 
     /// Called when budget and passes of the streams are reset.
     pub(crate) fn on_reset(&mut self) {
-        self.trims_the_rest = false;
+        self.issues_final_trims = false;
     }
 
     /// Called when the same operations restart.
@@ -332,16 +348,16 @@ impl Verification {
     }
 
     pub(super) fn on_phase(&mut self, io: &mut IoLoop, next: Phase, at: Nanos) {
-        if let Some(began) = self.phase.0.take() {
-            (self.phase.1, self.reading_back) = (at.since(began), false);
+        if let Some(start) = self.verify_phase.0.take() {
+            (self.verify_phase.1, self.reading_back) = (at.since(start), false);
             self.phase_usage = sys::thread::usage().since(self.phase_usage);
         }
         match next {
             Phase::Verify => {
-                (self.phase.0, self.phase_usage) = (Some(at), sys::thread::usage());
+                (self.verify_phase.0, self.phase_usage) = (Some(at), sys::thread::usage());
                 self.begin_reading_back(io);
             }
-            Phase::Draining => (self.reading_back, self.trims_the_rest) = (false, false),
+            Phase::Draining => (self.reading_back, self.issues_final_trims) = (false, false),
             Phase::Delay | Phase::WarmUp | Phase::Measured | Phase::CoolDown => {}
         }
     }
@@ -354,15 +370,16 @@ impl Verification {
 
     /// Ends verification between two rounds. False if there was none.
     pub(crate) fn end_between_rounds(&mut self, at: Nanos) -> bool {
-        let Some(began) = self.between_rounds.0.take() else {
+        let Some(start) = self.between_rounds.0.take() else {
             return false;
         };
-        self.between_rounds.1 += at.since(began);
+        self.between_rounds.1 += at.since(start);
         self.reading_back = false;
         true
     }
 
-    /// Restarts the streams that recompute their writes.
+    /// Starts reading back. Lifts the budget, drops cached data, and restarts streams that
+    /// recompute their writes.
     fn begin_reading_back(&mut self, io: &mut IoLoop) {
         self.reading_back = true;
         (io.winding_down, io.budget) = (false, Budget::OPEN);
@@ -372,11 +389,11 @@ impl Verification {
         }
     }
 
-    pub(super) fn at_end(&mut self, io: &IoLoop, results: &mut FeatureResults) {
-        results.not_kept = self.save_states(io);
-        results.verified = self.phase.1 + self.between_rounds.1;
-        results.verified_between = self.between_rounds.1;
-        results.verified_usage = self.phase_usage;
+    pub(super) fn collect_results(&mut self, io: &IoLoop, results: &mut FeatureResults) {
+        results.unsaved_states = self.save_states(io);
+        results.verify_time = self.verify_phase.1 + self.between_rounds.1;
+        results.verify_time_between_rounds = self.between_rounds.1;
+        results.verify_usage = self.phase_usage;
         results.mismatches = std::mem::take(&mut self.mismatches);
         results.mismatch_count = self.mismatch_count;
         results.phantom_writes = self.phantom_writes;

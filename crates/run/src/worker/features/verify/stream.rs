@@ -4,12 +4,12 @@
 use engine::Slot;
 use model::Nanos;
 use model::content::Filler;
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{Draws, GeneratorChoice, Purpose};
 use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker as Plan};
 use model::sequence::Operation;
 
 use super::{EndedOperation, MAX_RECOMPUTED_IN_A_ROW, Progress, SlotRecord, SlotTag};
-use crate::verify::history::{History, Note, WrittenBlock};
+use crate::verify::history::{History, WriteId, WrittenBlock};
 use crate::verify::pool::CheckerPool;
 use crate::verify::{Block, Checker};
 
@@ -47,7 +47,7 @@ pub(crate) struct StreamVerification {
     pub(super) checkers: Option<CheckerPool<(Slot, SlotRecord)>>,
 }
 
-/// Recomputed writes.
+/// Progress of recomputing the writes of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Replayed {
     /// The number of writes issued since the stream restarted.
@@ -133,11 +133,11 @@ impl StreamVerification {
     }
 
     /// Records a block that is written to `file`, or counts as written. Returns its history entry.
-    fn record_block(&mut self, file: u32, block: Block, draws: &mut Draws) -> Option<Note> {
+    fn record_block(&mut self, file: u32, block: Block, draws: &mut Draws) -> Option<WriteId> {
         // Draw even if the result is unused, so that other draws stay the same.
         let trim = self.trims.is_some_and(|trims| {
             let max = u32::MAX / 100 * u32::from(trims.percent);
-            trims.percent > 0 && draws.half(Purpose::Trim) <= max
+            trims.percent > 0 && draws.next_u32(Purpose::Trim) <= max
         });
         let number = block.number.unwrap_or(u64::MAX);
         let checked = self
@@ -244,9 +244,9 @@ impl StreamVerification {
 
 /// Reading back and discarding blocks.
 impl StreamVerification {
-    /// True if a backlog read is due. By fio's rule, after every N writes, that many of the oldest
-    /// blocks are read back.
-    pub(super) fn is_backlog_due(&mut self) -> bool {
+    /// Starts reading back the backlog if that is due; true while it lasts. By fio's rule, after
+    /// every N writes, that many of the oldest blocks are read back.
+    pub(super) fn start_backlog_if_due(&mut self) -> bool {
         let backlog = self.plan.backlog;
         if backlog == 0 || self.history.len() == 0 {
             return false;
@@ -266,9 +266,9 @@ impl StreamVerification {
         self.backlog_left = self.backlog_left.saturating_sub(1);
     }
 
-    /// True if a trim of the backlog is due. As in fio, the block that makes a batch due does not
-    /// belong to it.
-    pub(super) fn is_trim_due(&mut self) -> bool {
+    /// Takes a due trim of the backlog; false if none is due. As in fio, the block that makes a
+    /// batch due does not belong to it.
+    pub(super) fn take_due_trim(&mut self) -> bool {
         let Some(trims) = self.trims.filter(|trims| trims.backlog > 0) else {
             return false;
         };
@@ -329,7 +329,7 @@ fn can_be_recomputed(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
     let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
     only_at_the_end
         && plan.streams.len() == 1
-        && matches!(plan.draws, DrawsForm::PerPurpose { .. })
+        && matches!(plan.draws, GeneratorChoice::Fio { .. })
         && matches!(stream.target, StreamTarget::One { .. })
         && !matches!(stream.pacing, Pacing::PerDirection { .. })
         && !plan.batching.serialize_overlap
