@@ -1,7 +1,7 @@
 //! The counters of a worker. A recorder belongs to one worker and is exchanged for an empty one at
 //! every interval and phase boundary, so that nothing is shared during I/O. Operations of one batch
-//! often have the same stamps. They are collected in a [`OperationRun`] and counted together, which saves
-//! time.
+//! often have the same stamps. They are collected in a [`OperationRun`] and counted together, which
+//! saves time.
 
 use engine::{Action, Completion, Request};
 use model::event::Phase;
