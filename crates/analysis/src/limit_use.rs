@@ -117,10 +117,10 @@ mod tests {
     fn an_exceeded_limit_is_nearer_than_a_range_that_contains_the_figure() {
         let mut load = Observation::default();
         load.total.iops = Some(99.0);
-        let layer = |name: &str, low: f64, high: f64| Layer {
+        let layer = |name: &str, low: f64, high: f64| LimitLayer {
             name: name.into(),
             iops: Some(Limit { low, high }),
-            ..Layer::default()
+            ..LimitLayer::default()
         };
         let rows = limit_uses(&load, &[], &[layer("range", 80.0, 100.0), layer("exact", 90.0, 90.0)]);
         assert_eq!(rows[0].layer, "exact");

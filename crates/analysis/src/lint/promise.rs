@@ -5,7 +5,7 @@ use model::finding::Severity;
 use model::plan::{Job, Pacing, Stream};
 
 use super::{Rule, all_streams};
-use crate::caps::Layer;
+use crate::caps::LimitLayer;
 use crate::figures::{count, format_time};
 
 pub(super) const RULES: &[Rule] = &[
@@ -65,7 +65,7 @@ pub(super) const RULES: &[Rule] = &[
             };
             for job in test.jobs() {
                 let block = all_streams(job).map(longest_block).max().unwrap_or(0);
-                let covers = |layer: &&Layer| block > 0 && layer.covers(&job.name, &job.storage);
+                let covers = |layer: &&LimitLayer| block > 0 && layer.covers(&job.name, &job.storage);
                 for layer in test.purpose.layers.iter().filter(covers) {
                     let Some(limit) = layer.bytes_per_sec else { continue };
                     let reachable = limit.high / block as f64;

@@ -362,10 +362,10 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
     // The limit of another job.
     ("BW-BINDS-FIRST", |case| {
         case.purpose.promised_iops = Some(5_000.0);
-        case.purpose.layers = vec![Layer {
+        case.purpose.layers = vec![LimitLayer {
             bytes_per_sec: Some(Limit::exactly(1e6)),
             job: Some("other".into()),
-            ..Layer::default()
+            ..LimitLayer::default()
         }];
     }),
     ("UNDERSIZED-CONCURRENCY", |case| {

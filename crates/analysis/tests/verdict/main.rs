@@ -323,7 +323,7 @@ fn a_busy_generator_does_not_fail_a_promise() {
     let verdict = judge_slow_storage(4000.0, |observed| {
         observed.load.rate_iops = None;
         observed.load.closed_loop = Some(true);
-        observed.generator = Some(Generator::default().with(|generator| generator.busiest_worker = 0.97));
+        observed.generator = Some(GeneratorCost::default().with(|generator| generator.busiest_worker = 0.97));
     });
     assert_inconclusive(&verdict, Cause::Generator, "97 % of a processor");
 }
@@ -379,7 +379,7 @@ fn percentiles_need_samples_beyond_them() {
     let direction_observation = |p90: f64| {
         let waited = Latency::default().with(|latency| latency.quantiles = vec![(0.9, p90)]);
         let operations = Some(3000);
-        Some(Flow::default().with(|flow| (flow.operations, flow.latency) = (operations, Some(waited))))
+        Some(IoStats::default().with(|flow| (flow.operations, flow.latency) = (operations, Some(waited))))
     };
     (observed.directions.read, observed.directions.write) = (direction_observation(1e6), direction_observation(2e6));
     let judged = |text: &str| judge_alone(text, &observed);
@@ -596,7 +596,7 @@ fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
     let bare = |iops: f64| {
         let observation = Observation {
             load: Load::default().with(|load| load.depth = Some(64)),
-            total: Flow::default().with(|flow| flow.iops = Some(iops)),
+            total: IoStats::default().with(|flow| flow.iops = Some(iops)),
             ..Observation::default()
         };
         judge_alone("iops>=1000", &observation)
@@ -611,7 +611,7 @@ fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
 fn an_interrupted_test_names_the_interruption_and_not_its_length() {
     let few = Observation {
         load: Load::default().with(|load| load.depth = Some(64)),
-        total: Flow::default().with(|flow| flow.iops = Some(950.0)),
+        total: IoStats::default().with(|flow| flow.iops = Some(950.0)),
         ..Observation::default()
     };
     let lost = [Finding::new("HOST-LOST", Severity::Error, "this host was lost")];

@@ -46,7 +46,7 @@ pub use program_io::ProgramIo;
 pub use serial::{sequence, serial};
 pub use swaps::Swap;
 pub use system::System;
-pub use target::{device_chain, devices_under, file_system, folder, target};
+pub use target::{device_chain, devices_under, file_system, folder, read_target_facts};
 pub use volumes::VolumeCounters;
 
 use model::Bytes;

@@ -158,7 +158,7 @@ fn overlay_layer_mounts<'a>(system: &System, mount: &Mount, mounts: &'a [Mount])
 /// What holds the data of an overlay or of loop devices: file systems, or the page cache.
 fn find_stores(system: &System, mounts: &[Mount], target_mount: Option<&Mount>, devices: &[Device]) -> Vec<String> {
     let visible_layers = |mount: &Mount| overlay_layer_mounts(system, mount, mounts).into_iter().flatten();
-    let mut holders: Vec<&Mount> = own_mount.into_iter().flat_map(visible_layers).collect();
+    let mut backing_mounts: Vec<&Mount> = target_mount.into_iter().flat_map(visible_layers).collect();
     let mut stores = Vec::new();
     for name in devices.iter().map(|device| &device.name) {
         let Some(BlockKind::Loop { backing: Some(backing) }) = block_device(system, name).map(|device| device.kind)
@@ -172,7 +172,7 @@ fn find_stores(system: &System, mounts: &[Mount], target_mount: Option<&Mount>, 
     }
     let mut next = 0;
     while next < backing_mounts.len().min(MAX_DEVICES) {
-        backing_mounts.extend(visible_layers(holders[next]));
+        backing_mounts.extend(visible_layers(backing_mounts[next]));
         next += 1;
     }
     stores.extend(backing_mounts.iter().map(|mount| mount.kind.clone()));

@@ -87,7 +87,7 @@ impl Sequential {
             areas,
             next: [self.start.0; 3],
             gap_seed: match self.advance {
-                Advance::RandomGap { .. } => draws.word(Purpose::Offset),
+                Advance::RandomGap { .. } => draws.next_u64(Purpose::Offset),
                 Advance::Stride | Advance::Length { .. } => 0,
             },
             gaps: 0,
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn draws(seed: u64) -> Draws {
-        crate::draws::DrawsForm::Native { seed }.start()
+        crate::draws::GeneratorChoice::Native { seed }.start()
     }
 
     /// Otherwise all workers on a target would visit the same blocks.

@@ -9,7 +9,7 @@ use crate::access::{Access, Placement};
 use crate::block_size::BlockSizes;
 use crate::content::Content;
 use crate::direction::PerDirection;
-use crate::draws::{DrawsForm, split_mix};
+use crate::draws::{GeneratorChoice, split_mix};
 use crate::mix::Mix;
 use crate::units::Bytes;
 

@@ -12,14 +12,14 @@ mod sequences;
 
 /// What most of these files use.
 mod prelude {
-    pub use model::access::{Access, AtEnd, Mixed, Once, Placement, Positions, RangeBasis, Sequential, Uniform};
+    pub use model::access::{Access, AtEnd, Mixed, Once, Placement, PositionSharing, RangeBasis, Sequential, Uniform};
     pub use model::block_size::{BlockSizes, SizeShare};
     pub use model::content::Content;
-    pub use model::draws::{DrawsForm, Reduction};
+    pub use model::draws::{GeneratorChoice, Reduction};
     pub use model::mix::{Mix, MixRule};
     pub use model::plan::{
-        Depth, Extent, Grid, GridScope, Job, Pacing, Phases, Plan, Rate, Region, Stop, Stream, StreamTarget, TargetId,
-        Think, ThinkCount, Worker,
+        DepthScope, Extent, Grid, GridScope, Job, Pacing, Phases, Plan, Rate, Region, Stop, Stream, StreamTarget,
+        TargetId, Think, ThinkCount, Worker,
     };
     pub use model::{Bytes, Direction, Nanos, PerDirection, testing};
     pub use testbed::With;

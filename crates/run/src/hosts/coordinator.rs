@@ -451,7 +451,7 @@ mod tests {
     }
 
     impl Comm for BusyAgent {
-        fn rank(&self) -> u32 {
+        fn process(&self) -> u32 {
             0
         }
         fn size(&self) -> u32 {
@@ -475,7 +475,7 @@ mod tests {
             let bytes = pack(&ToCoordinator::Clock { number, at_ns: 0 });
             Some(Incoming::Message { from: 1, bytes })
         }
-        fn give_up(&self, _: u32) {}
+        fn mark_lost(&self, _: u32) {}
         fn close(&self) {}
     }
 
@@ -490,7 +490,7 @@ mod tests {
             comm: RenumberedComm::new(Box::new(agent)),
             has_own_rank: true,
             host: Host::default(),
-            widened_from: None,
+            launcher_cpu_count: None,
             peers: vec![Peer::default(); 2],
             runs: 0,
             continues_on_loss: false,
@@ -500,6 +500,6 @@ mod tests {
         };
         let context = RunContext::new(engine::clock::ClockStart::now().calibrate(), &interrupt, &permissions);
         coordinator.measure_clock_offsets(&context, 3);
-        assert_eq!(coordinator.peers[1].lost, None);
+        assert_eq!(coordinator.peers[1].lost_reason, None);
     }
 }

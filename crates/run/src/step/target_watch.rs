@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use engine::{Identity, sys};
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{AtEndOfJob, Effect, Plan, TargetId};
+use model::plan::{Effect, Plan, TargetCleanup, TargetId};
 
 use super::StepContext;
 use crate::worker::{ReadyKind, ReadyTarget};
@@ -110,6 +110,6 @@ fn stays_whole(plan: &Plan, step: usize, number: usize) -> bool {
         .peekable();
     let is_used = engines.peek().is_some();
     is_used
-        && plan.targets[number].at_end != AtEndOfJob::RemoveEachPass
+        && plan.targets[number].at_end != TargetCleanup::RemoveEachPass
         && !engines.any(|effect| matches!(effect, Effect::Truncate | Effect::Remove))
 }

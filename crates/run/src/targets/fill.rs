@@ -182,8 +182,8 @@ fn fill_opened(
     let start = clock.now();
     let to_error = |action, error: &io::Error, written| file_error(request, action, error, written);
     let direct = OpenOptions::new(Access::Read, CacheMode::DIRECT);
-    if what.needs_direct
-        && let Err(error) = File::open(what.path, direct)
+    if request.needs_direct
+        && let Err(error) = File::open(request.path, direct)
         && error.only_direct_fails
     {
         return Err(FillError::NoDirect(error));
@@ -434,25 +434,25 @@ mod tests {
             return;
         };
         let path = ramfs.path().join("f");
-        let what = Fill {
+        let what = FillRequest {
             path: &path,
-            from: 0,
+            start: 0,
             size: 1 << 20,
             content: &Content::Fresh,
             block: DEFAULT_BLOCK,
             allocate: AllocateMode::None,
             flush: false,
             seed: 1,
-            declare: false,
+            declare_valid: false,
             expected: ExpectedFile::Absent,
-            empty: false,
+            truncate: false,
             needs_direct: true,
         };
         let clock = engine::clock::ClockStart::now().calibrate();
-        let fill = |what: &Fill<'_>| fill(what, clock, &AtomicBool::new(false), &mut |_| ());
+        let fill = |what: &FillRequest<'_>| fill(what, clock, &AtomicBool::new(false), &mut |_| ());
         assert!(matches!(fill(&what), Err(FillError::NoDirect(_))));
         assert!(!path.exists());
         let needs_direct = false;
-        fill(&Fill { needs_direct, ..what }).unwrap();
+        fill(&FillRequest { needs_direct, ..what }).unwrap();
     }
 }

@@ -35,7 +35,7 @@ mod prelude {
     pub use model::access::{Access, AtEnd, Placement, Sequential};
     pub use model::block_size::BlockSizes;
     pub use model::content::Content;
-    pub use model::draws::DrawsForm;
+    pub use model::draws::GeneratorChoice;
     pub use model::event::{EndReason, Event};
     pub use model::mix::{Mix, MixRule};
     pub use model::plan::{

@@ -183,7 +183,7 @@ fn busy_plan() -> Plan {
     let workers: Vec<Worker> = (0..4)
         .map(|number| {
             let mut worker = mixed.clone();
-            worker.draws = DrawsForm::Native { seed: number };
+            worker.draws = GeneratorChoice::Native { seed: number };
             worker
         })
         .collect();

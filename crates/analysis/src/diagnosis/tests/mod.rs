@@ -106,7 +106,7 @@ fn the_byte_limit_binds_for_large_operations() {
 /// Above the largest reading of a limit, every figure compares with that reading.
 #[test]
 fn sentence_evidence_and_share_name_the_same_limit() {
-    let disk = Layer {
+    let disk = LimitLayer {
         iops: Some(Limit {
             low: 2000.0,
             high: 2200.0,

@@ -8,7 +8,8 @@ use model::mix::Mix;
 use model::plan::{
     BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping, MemoryNodes,
     MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState, Stop, Stream,
-    StreamTarget, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker, WriteThrough,
+    StreamTarget, TargetCleanup, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker,
+    WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 use testbed::With;

@@ -2,7 +2,7 @@
 //! XML, and reports that users have edited, truncated or pasted into a page.
 
 use dialects::import::{self, Form, Imported};
-use model::observation::Flow;
+use model::observation::IoStats;
 use model::testing::assert_contains;
 use model::{Bytes, Direction, Nanos};
 use testbed::{AssertContains, With};

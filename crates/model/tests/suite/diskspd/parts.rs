@@ -1,7 +1,7 @@
 //! The parts of a plan as lowering DiskSpd's command line or profile would make them.
 
 use model::access::{Continuation, RangeShare, Ranges, RangesRule};
-use model::plan::{AtEndOfJob, Dialect, Origin, PrepareWhen, Target};
+use model::plan::{Dialect, Origin, PrepareWhen, Target, TargetCleanup};
 
 use crate::drive::build_pattern;
 use crate::prelude::*;
@@ -52,7 +52,7 @@ pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u3
 }
 
 pub fn worker(seed: u32, depth: DepthScope, streams: Vec<Stream>) -> Worker {
-    testing::worker(streams).with(|worker| (worker.depth, worker.draws) = (depth, DrawsForm::DiskSpd { seed }))
+    testing::worker(streams).with(|worker| (worker.depth, worker.draws) = (depth, GeneratorChoice::DiskSpd { seed }))
 }
 
 pub fn job(workers: Vec<Worker>) -> Job {
@@ -61,7 +61,7 @@ pub fn job(workers: Vec<Worker>) -> Job {
 }
 
 pub fn file(path: &str) -> Target {
-    testing::file(path).with(|target| target.at_end = AtEndOfJob::Keep)
+    testing::file(path).with(|target| target.at_end = TargetCleanup::Keep)
 }
 
 pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {

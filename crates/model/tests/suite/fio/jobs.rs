@@ -38,7 +38,7 @@ fn stonewalls_groups_and_dependencies() {
         },
         ..clone_job("first", 1)
     };
-    let waits = named("wait_for=first", 2).with(|job| job.after = vec![Dependency(0)]);
+    let waits = clone_job("wait_for=first", 2).with(|job| job.after = vec![Dependency(0)]);
     let chained = Job {
         after: vec![Dependency(0), Dependency(1)],
         phases: Phases {
@@ -55,7 +55,7 @@ fn stonewalls_groups_and_dependencies() {
         stop,
         vec![clone(4, reader(3)), clone(5, reader(4))],
     )
-    .with(|job| job.ends_with = EndsWith::default().with(|ends_with| ends_with.plan = true));
+    .with(|job| job.ends_with = EndPropagation::default().with(|ends_with| ends_with.plan = true));
     let mut plan = plan(
         "groups",
         files(5, 64 * K),

@@ -3,7 +3,9 @@
 use model::access::{Advance, Between, Continuation, Every, OnceMethod};
 pub use model::testing::job;
 
-use model::plan::{AllocateMode, CacheMode, Dialect, LatencyPoints, OpenHint, Origin, Pattern, Prepare, Target};
+use model::plan::{
+    AllocateMode, CacheMode, Dialect, LatencyPoints, OpenHint, Origin, Pattern, Prepare, Target, TargetCleanup,
+};
 
 use crate::drive::{Issued, whole};
 use crate::prelude::*;
@@ -93,7 +95,7 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
     testing::worker(vec![stream])
-        .with(|worker| (worker.draws, worker.latency) = (DrawsForm::fio(SEED, number), LatencyPoints::AfterCall))
+        .with(|worker| (worker.draws, worker.latency) = (GeneratorChoice::fio(SEED, number), LatencyPoints::AfterCall))
 }
 
 /// What ends a job without `runtime`: a number of bytes, or the end of the pass.

@@ -26,7 +26,7 @@ pub fn stream() -> Stream {
 
 /// A worker with these streams.
 pub fn worker(streams: Vec<Stream>) -> Worker {
-    testing::worker(streams).with(|worker| worker.draws = DrawsForm::Native { seed: 7 })
+    testing::worker(streams).with(|worker| worker.draws = GeneratorChoice::Native { seed: 7 })
 }
 
 /// One job of one step on a simulated device.
