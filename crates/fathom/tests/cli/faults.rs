@@ -547,11 +547,22 @@ fn a_file_that_is_lost_during_the_test_is_an_error() {
     let remove = || fs::remove_file(&file).unwrap();
     // The writes restore the length later.
     let truncate = || fs::write(&file, "").unwrap();
-    let replacing: &dyn Fn() = &replace;
     let cases = [
-        (run, "100", 2, replacing, "was replaced by another file during the test"),
-        (run, "0", 2, &truncate, "became shorter ("),
-        (verify, "100", 12, &remove, "was removed or renamed during the test"),
+        (
+            run,
+            "100",
+            2,
+            &replace as &dyn Fn(),
+            "was replaced by another file during the test",
+        ),
+        (run, "0", 2, &truncate as &dyn Fn(), "became shorter ("),
+        (
+            verify,
+            "100",
+            12,
+            &remove as &dyn Fn(),
+            "was removed or renamed during the test",
+        ),
     ];
     for (line, read, seconds, change, how) in cases {
         for path in [&file, &other] {
