@@ -44,18 +44,7 @@ impl Case<'_> {
             verdict(Outcome::Inconclusive, value, interval, Some(doubt), why)
         };
         let seconds = join_seconds(&self.observation.series);
-        if seconds.len() < MIN_SECONDS {
-            let doubt = match self.observation.series.is_empty() {
-                true => Doubt::new(Cause::Absent, "the result has no figures for each second".into()),
-                false => {
-                    let action = format!("measure for at least {MIN_SECONDS} s: --time {MIN_SECONDS}s");
-                    let why = format!(
-                        "the result has {}, too few to count",
-                        count(seconds.len() as u64, "whole second")
-                    );
-                    Doubt::new(Cause::Samples, why).with_action(action)
-                }
-            };
+        if let Some(doubt) = self.doubt_length(seconds.len()) {
             return inconclusive(doubt, None, (None, None));
         }
         // A policy's promise does not include the user's clauses.
@@ -111,6 +100,21 @@ impl Case<'_> {
                 verdict(Outcome::Consistent, Some(met_count / n), interval, None, reason)
             }
         }
+    }
+
+    /// Doubts a result with too few seconds to count.
+    fn doubt_length(&self, seconds: usize) -> Option<Doubt> {
+        if seconds >= MIN_SECONDS {
+            return None;
+        }
+        if self.observation.series.is_empty() {
+            let why = "the result has no figures for each second".to_owned();
+            return Some(Doubt::new(Cause::Absent, why));
+        }
+        let whole = count(seconds as u64, "whole second");
+        let why = format!("the result has {whole}, too few to count");
+        let action = format!("measure for at least {MIN_SECONDS} s: --time {MIN_SECONDS}s");
+        Some(Doubt::new(Cause::Samples, why).with_action(action))
     }
 
     /// Doubts that seconds that missed clauses are the storage's fault.
