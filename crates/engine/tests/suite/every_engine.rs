@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use engine::{Access, Action, File, RangeFlush, Slot, sys};
 use model::Nanos;
 use model::plan::{EngineKind, FileRangeFlags};
-use testbed::{With, need};
 #[cfg(target_os = "linux")]
 use testbed::{LoopDevice, LoopOptions, TmpFs};
+use testbed::{With, need};
 
 use crate::driver::{BLOCK, Job, Rig, emulated, engines, pattern, patterned, real_engines, setup, shuffled};
 use crate::test_targets::{Target, TargetKind, open};
