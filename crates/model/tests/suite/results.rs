@@ -32,7 +32,6 @@ const WORKERS: usize = 2;
 const INTERVAL: u64 = 1_000_000_000;
 
 /// The results of one host with the operations it executed.
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn host(name: &str, operations: &[Done]) -> Results {
     let mut job = JobResults::default().with(|job| (job.name, job.ended) = ("job".into(), Some(EndReason::Time)));
     for worker in 0..WORKERS {
@@ -492,7 +491,6 @@ fn full() -> Results {
     results
 }
 
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn environment() -> Environment {
     Environment {
         host: Host {

@@ -444,7 +444,6 @@ fn bursts_are_divided_among_threads() {
 /// Everything that does not change positions: affinity over groups, caches, maps, flushes, hints,
 /// priorities, pages, interval series, creation of files at their largest size.
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn other_settings_do_not_disturb_the_pattern() {
     // -ag0,1,3,g1,0,2: threads take the entries round-robin; a group holds 64 processors.
     let processors = [(0u32, 1u32), (0, 3), (1, 0), (1, 2)];
