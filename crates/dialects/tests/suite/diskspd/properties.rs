@@ -269,7 +269,8 @@ fn every_example_works() {
                 }
                 // Some examples could also be a switch of the other case.
                 accepted => assert!(
-                    { request(accepted).notes.iter() }.all(|note| note.starts_with(&format!("`{example}` means "))),
+                    { request(accepted).notes.into_iter() }
+                        .all(|note| note.starts_with(&format!("`{example}` means "))),
                     "{example}"
                 ),
             }
