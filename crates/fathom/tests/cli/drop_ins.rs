@@ -66,7 +66,7 @@ fn files_of_other_tools_are_detected_by_their_content() {
         );
         let lint_it = format!("`fathom lint {file}` examines it");
         let data = format!("targets: {}", text(&folder.path().join("data")));
-        fathom(&["explain", file]).expect(0, &[&format!("{file}: {what}"), "random", &data, &lint_it]);
+        fathom(&["explain", file]).expect(0, &[&format!("{file}: {what}"), "reads", &data, &lint_it]);
         let judged = format!("{file} is {what}, which has no results to judge");
         fathom(&["explain", "--require", "iops>=1", file]).expect(4, &[&judged, "fathom verify --require"]);
         let swept = ["sweep", file, "--over", "depth=1", "--time", "1s"];
@@ -151,8 +151,8 @@ fn verify_issues_the_load_of_a_file() {
     let ran = verify("paced", &["--out", "json"]);
     assert!(ran.out.contains("\"rate_iops\": 60"), "{}", ran.out);
     let two = format!(
-        "sd=sd1,lun={data},threads=3\nsd=sd2,lun={data}2,size=1m\nwd=wd1,sd=sd*,rdpct=75,xfersize=8k\n\
-         rd=rd1,wd=wd1,iorate=max,elapsed=2\nrd=rd2,wd=wd1,iorate=80,elapsed=1,warmup=1,interval=1\n"
+        "sd=sd1,lun={data},threads=3\nsd=sd2,lun={data}2,size=1m\nwd=wd1,sd=sd*,rdpct=100,xfersize=8k\n\
+         rd=rd1,wd=wd1,iorate=max,elapsed=2\nrd=rd2,wd=wd1,iorate=80,elapsed=2,warmup=1,interval=1\n"
     );
     fs::write(folder.path().join("two"), two).unwrap();
     let ran = verify("two", &["--time", "2s"]);
@@ -162,7 +162,7 @@ fn verify_issues_the_load_of_a_file() {
         "{}",
         ran.err
     );
-    assert!(ran.out.contains("75 % reads"), "{}", ran.out);
+    assert!(ran.out.contains("8 KiB random, 100 %"), "{}", ran.out);
     assert!(
         !folder.path().join("data2").exists(),
         "verify removes the files that it created"
