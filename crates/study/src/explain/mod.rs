@@ -147,7 +147,7 @@ fn explain_load(
     let is_sum = observation.concurrency.is_some_and(|at_once| at_once.is_sum);
     // A warning about a device or a file concerns every load, unless it names other loads.
     let concerns_load = |finding: &&Finding| {
-        let names = |name: &str| names_place(remark, name);
+        let names = |name: &str| names_place(finding, name);
         let names_other = || finding.severity == Severity::Error || others.iter().any(|other| names(&other.name));
         is_sum || finding.at.is_none() || names(&observation.name) || !names_other()
     };

@@ -168,7 +168,7 @@ fn describe_directions(load: &Observation) -> Option<String> {
 fn describe_in_flight(load: &Observation, estimate: &QueueFill) -> String {
     let law = format!(
         "By Little's law (rate × latency) N = {:.2} operations were in flight on average",
-        found.in_flight
+        estimate.in_flight
     );
     let (Some(depth), Some(share)) = (estimate.depth, estimate.share) else {
         let stated = load.stated.in_flight;

@@ -270,7 +270,7 @@ fn compare_settings(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) ->
         let order = number(a, index).total_cmp(&number(b, index));
         order.then_with(|| word(a, index).cmp(&word(b, index)))
     };
-    others
+    other_axes
         .chain(axis)
         .map(compare_by)
         .find(|order| order.is_ne())

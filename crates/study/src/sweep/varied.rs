@@ -40,8 +40,8 @@ pub fn parse_varied(text: &str) -> Result<VariedParameter, String> {
     })?;
     let mut settings: Vec<Setting> = Vec::new();
     for item in values.split(',') {
-        let parsed = match (parameter, part.split_once("..")) {
-            (Parameter::Access, _) => vec![word_setting(parameter, part.trim())],
+        let parsed = match (parameter, item.split_once("..")) {
+            (Parameter::Access, _) => vec![word_setting(parameter, item.trim())],
             (_, Some((from, to))) => parse_range(parameter, from, to)?,
             (_, None) => vec![setting(parameter, parse_value(parameter, item)?)],
         };
