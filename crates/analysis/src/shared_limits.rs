@@ -89,7 +89,7 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
             .iter()
             .filter(move |layer| layer.kind == LayerKind::Machine && layer.path == Some(path) && layer.job.is_none())
     };
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for (cached, uncached) in machine_layers(CachePath::Cached).zip(machine_layers(CachePath::Uncached)) {
         let are_comparable =
             (&cached.role, cached.applies, cached.unit) == (&uncached.role, uncached.applies, uncached.unit);
@@ -111,7 +111,7 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
             |layer: &Layer| used(layer).is_some_and(|used| layer.iops.is_some_and(|limit| limit.is_exceeded_by(used)));
         let uses_both = used(cached).is_some() && used(uncached).is_some();
         if uses_both || exceeds(cached) || exceeds(uncached) {
-            found.push(BothPaths {
+            paths.push(BothPaths {
                 cached,
                 uncached,
                 layer,
@@ -119,7 +119,7 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
             });
         }
     }
-    found
+    paths
 }
 
 /// Combined limits for loads that exceed the one path they were assigned to. Part of the I/O must

@@ -70,12 +70,12 @@ fn write_row(
     let block = model::Bytes(figures.bytes / figures.operations);
     let percentile = |percent: f64| figures.latency.percentile(percent);
     let mut weak = false;
-    let mut cell = |found: Option<Percentile>| match found {
+    let mut cell = |value: Option<Percentile>| match value {
         None => "-".to_owned(),
-        Some(found) => {
-            let doubtful = found.support != PercentileSupport::Good;
+        Some(value) => {
+            let doubtful = value.support != PercentileSupport::Good;
             weak |= doubtful;
-            format!("{}{}", if doubtful { "~" } else { "" }, Nanos(found.ns))
+            format!("{}{}", if doubtful { "~" } else { "" }, Nanos(value.ns))
         }
     };
     let (median, p99) = (cell(percentile(50.0)), cell(percentile(99.0)));

@@ -64,7 +64,7 @@ pub fn group_thousands(words: &str) -> String {
         };
         let word = out.trim_end().rsplit(' ').next().unwrap_or_default();
         // The value of an option must stay a number that the option accepts.
-        let named = word.starts_with("--") || WORDS_BEFORE_NAMES.iter().any(|known| word.ends_with(known));
+        let named = word.starts_with("--") || WORDS_BEFORE_NAMES.iter().any(|ending| word.ends_with(ending));
         let groups = digits.len() > 3 && stands_alone(out.chars().next_back()) && is_end && !named;
         out += &match digits.parse() {
             Ok(value) if groups => count(value),

@@ -24,23 +24,23 @@ pub(super) const PERCENTILES: Check = Check {
     about: "Whether there were enough operations for the reported percentiles.",
     detect: |input, findings| {
         for job in input.jobs() {
-            for (direction, found) in job.results.directions().iter() {
-                let Some(found) = found.as_ref().filter(|found| found.operations > 0) else {
+            for (direction, results) in job.results.directions().iter() {
+                let Some(results) = results.as_ref().filter(|results| results.operations > 0) else {
                     continue;
                 };
-                let is_weak = |fraction: f64| support(fraction, found.operations) == Support::None;
+                let is_weak = |fraction: f64| support(fraction, results.operations) == Support::None;
                 let Some((fraction, name)) = REPORTED_PERCENTILES[..2]
                     .iter()
                     .find(|(fraction, _)| is_weak(*fraction))
                 else {
                     continue;
                 };
-                let (word, operations) = (direction.word(), found.operations);
+                let (word, operations) = (direction.word(), results.operations);
                 let operations_beyond = (operations as f64 * (1.0 - fraction)).floor();
-                let what =
+                let message =
                     format!("{name} of {word}s: only {operations_beyond:.0} of {operations} operations beyond it");
                 let needed = (10.0 / (1.0 - fraction)).ceil();
-                let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
+                let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, message).at(&*job.plan.name);
                 let finding = finding
                     .why("a percentile with fewer than ten operations beyond it is little better than the maximum");
                 let times = needed / operations as f64;
@@ -67,8 +67,8 @@ pub(super) const FIGURES: Check = Check {
     rules: &["TAIL", "IRQ-SKEW"],
     about: "Whether few operations take much longer than p99, and interrupts load one processor most.",
     detect: |input, findings| {
-        let found = plain_observations(input).flat_map(|seen| examine(&seen, Purpose::default()));
-        findings.extend(found.filter(|finding| FIGURES.rules.contains(&&*finding.rule)));
+        let contradictions = plain_observations(input).flat_map(|seen| examine(&seen, Purpose::default()));
+        findings.extend(contradictions.filter(|finding| FIGURES.rules.contains(&&*finding.rule)));
     },
 };
 
@@ -111,8 +111,8 @@ mod tests {
         reads.total.record_times(5_000_000, 100);
         reads.operations += 100;
         // Reads are all operations, so the tail is named once.
-        let what = samples::finding(&results, "TAIL").what;
-        assert!(what.starts_with("all: ") && !what.contains("reads"), "{what}");
+        let message = samples::finding(&results, "TAIL").what;
+        assert!(message.starts_with("all: ") && !message.contains("reads"), "{message}");
     }
 
     #[test]

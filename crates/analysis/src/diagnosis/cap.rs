@@ -203,13 +203,13 @@ pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
             LayerKind::ControlGroup => "the limit was changed during the test, or does not apply to this process",
             _ => "a cache or credits served the excess, or another limit applies",
         };
-        let what = format!(
+        let sentence = format!(
             "{} are {:.0} % of the limit of {}: {why}",
             format_figure(bound.used, bound.unit()),
             100.0 * bound.share(),
             bound.layer
         );
-        remark("D-ABOVE-LIMIT", what)
+        remark("D-ABOVE-LIMIT", sentence)
     };
     let others = exceeded.filter(|bound| bound.kind != LayerKind::Application);
     others.map(remark_for).collect()

@@ -198,13 +198,13 @@ pub(super) fn detect_kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
     let middle = median(&shares);
     let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
     (busiest.kernel >= MIN_SKEWED_KERNEL_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
-        let what = format!(
+        let sentence = format!(
             "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts probably \
              all go to one processor",
             busiest.cpu,
             100.0 * busiest.kernel,
             100.0 * middle
         );
-        remark("D-IRQ-SKEW", what)
+        remark("D-IRQ-SKEW", sentence)
     })
 }

@@ -268,7 +268,7 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text,
         json: &list,
-        others: &[(Form::Csv, &|| format_csv(&list.entries))],
+        other_forms: &[(Form::Csv, &|| format_csv(&list.entries))],
         page: None,
         study: None,
     })?;

@@ -107,7 +107,12 @@ fn assess(explanation: &Explanation) -> Lead {
         _ => None,
     };
     let comparison = only.and_then(super::compare_with_typical).unwrap_or_default();
-    let limits = only.and_then(|seen| Some(requirement_from_result(seen.total.iops?, find_quantiles(seen, 0.99))));
+    let limits = only.and_then(|observation| {
+        Some(requirement_from_result(
+            observation.total.iops?,
+            find_quantiles(observation, 0.99),
+        ))
+    });
     let file = shell_word(&explanation.source.file);
     let judge = |limits: &str| format!("fathom report {file} --require {limits} -o page.html");
     let advice = match limits {
@@ -127,13 +132,13 @@ fn assess(explanation: &Explanation) -> Lead {
 }
 
 /// Finds a quantile, with its name in requirements: of all operations, or else of each direction.
-fn find_quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
+fn find_quantiles(observation: &Observation, share: f64) -> Vec<(String, f64)> {
     let name = format!("p{}", (share * 1e8).round() / 1e6);
     let value = |flow: &Flow| flow.waited()?.quantile(share);
-    match value(&seen.total) {
+    match value(&observation.total) {
         Some(value) => vec![(name, value)],
         None => {
-            let flows = seen.directions.iter();
+            let flows = observation.directions.iter();
             let flows = flows.filter_map(|(direction, flow)| Some((direction, value(flow.as_ref()?)?)));
             flows
                 .map(|(direction, value)| (format!("{}.{name}", direction.word()), value))
@@ -189,8 +194,8 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
 }
 
 /// Formats target, block size and mix of a load as arguments.
-fn load_arguments(seen: &Observation) -> Option<String> {
-    let load = &seen.load;
+fn load_arguments(observation: &Observation) -> Option<String> {
+    let load = &observation.load;
     let [target] = &load.targets[..] else { return None };
     let block = load.block?.to_string().replace(' ', "");
     let order = if load.random? { "" } else { " --sequential" };
@@ -202,8 +207,8 @@ fn load_arguments(seen: &Observation) -> Option<String> {
 }
 
 /// Names the permission that a command needs to write to a target of another tool.
-fn overwrite_note(seen: &Observation) -> String {
-    match (&seen.load.targets[..], seen.load.read_percent) {
+fn overwrite_note(observation: &Observation) -> String {
+    match (&observation.load.targets[..], observation.load.read_percent) {
         ([target], Some(reads)) if reads < 100.0 => format!(
             ", with `--allow-overwrite {0}` if {0} is a file whose data may be lost",
             shell_word(target)
@@ -224,7 +229,7 @@ fn describe_load(explanation: &Explanation) -> Option<String> {
     };
     let depth = load.depth.map_or_else(String::new, |depth| format!(", QD {depth}"));
     let target = match &load.targets[..] {
-        [one] => format!(" — {one}"),
+        [description] => format!(" — {description}"),
         _ => String::new(),
     };
     Some(format!("{} {order} {mix}{depth}{target}", load.block?))
@@ -259,8 +264,8 @@ fn lead(load: &ExplainedLoad, several: bool) -> Lead {
     }
 }
 
-fn tiles(seen: &Observation) -> Vec<Tile> {
-    let total = &seen.total;
+fn tiles(observation: &Observation) -> Vec<Tile> {
+    let total = &observation.total;
     let tile = |name: &str, value: String, note: String| Tile {
         name: name.into(),
         value,
@@ -277,8 +282,11 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
         tile("Throughput", format!("{} MB/s", rough(bytes / 1e6)), mib)
     }));
     let latency = total.waited();
-    let in_flight = seen.in_flight().map(|in_flight| {
-        let depth_text = seen.load.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
+    let in_flight = observation.in_flight().map(|in_flight| {
+        let depth_text = observation
+            .load
+            .depth
+            .map_or_else(String::new, |depth| format!(" of {depth}"));
         format!("{in_flight:.1}{depth_text} in flight on average")
     });
     tiles.extend(
@@ -287,7 +295,7 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
             .map(|mean| tile("Mean latency", time(mean), in_flight.unwrap_or_default())),
     );
     // With separate figures for reads and writes, shows the slower ones.
-    let p99 = find_quantiles(seen, 0.99);
+    let p99 = find_quantiles(observation, 0.99);
     let slowest = p99.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     tiles.extend(slowest.map(|(name, value)| {
         let note = match name.strip_suffix(".p99") {
@@ -300,7 +308,7 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
 }
 
 fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
-    let seen = &load.observation;
+    let observation = &load.observation;
     let id = |chart: &str| {
         if several {
             format!("l{number}-{chart}")
@@ -309,7 +317,7 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
         }
     };
     let mut blocks: Vec<Block> = load.sentences.iter().cloned().map(Block::Text).collect();
-    blocks.push(Block::Table(figures(seen)));
+    blocks.push(Block::Table(figures(observation)));
     if !load.limits.is_empty() {
         let rows = load.limits.iter().map(|limit| {
             vec![
@@ -325,15 +333,15 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
         }));
     }
     for chart in [
-        over_time(&id("iops"), seen),
-        percentiles(&id("percentiles"), seen),
-        cores(&id("cores"), seen),
+        over_time(&id("iops"), observation),
+        percentiles(&id("percentiles"), observation),
+        cores(&id("cores"), observation),
     ] {
         blocks.extend(Block::chart_block(chart));
     }
     Section {
         title: if several {
-            seen.name.clone()
+            observation.name.clone()
         } else {
             "Measurements".into()
         },
@@ -343,14 +351,14 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
     }
 }
 
-fn figures(seen: &Observation) -> Table {
-    let mut columns: Vec<(String, &Flow)> = seen
+fn figures(observation: &Observation) -> Table {
+    let mut columns: Vec<(String, &Flow)> = observation
         .directions
         .iter()
         .filter_map(|(direction, flow)| Some((format!("{}s", direction.word()), flow.as_ref()?)))
         .collect();
     if columns.len() != 1 {
-        columns.push(("all".into(), &seen.total));
+        columns.push(("all".into(), &observation.total));
     }
     type Value = fn(&Flow) -> Option<String>;
     let rows: [(&str, Value); 9] = [
@@ -383,9 +391,12 @@ fn figures(seen: &Observation) -> Table {
     }
 }
 
-fn over_time(id: &str, seen: &Observation) -> Option<Chart> {
-    let points = seen.series.iter().map(|point| (point.start_ns.as_secs(), point.iops()));
-    (seen.series.len() > 1).then(|| Chart {
+fn over_time(id: &str, observation: &Observation) -> Option<Chart> {
+    let points = observation
+        .series
+        .iter()
+        .map(|point| (point.start_ns.as_secs(), point.iops()));
+    (observation.series.len() > 1).then(|| Chart {
         id: id.into(),
         title: "Operations per second over time".into(),
         about: "The report's interval series.".into(),
@@ -396,19 +407,19 @@ fn over_time(id: &str, seen: &Observation) -> Option<Chart> {
     })
 }
 
-fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
-    let flows = seen
+fn percentiles(id: &str, observation: &Observation) -> Option<Chart> {
+    let flows = observation
         .directions
         .iter()
         .filter_map(|(direction, flow)| Some((format!("{}s", direction.word()), flow.as_ref()?)));
-    let mut found: Vec<(String, Vec<(f64, f64)>)> = flows
+    let mut curves: Vec<(String, Vec<(f64, f64)>)> = flows
         .map(|(name, flow)| (name, list_quantiles(flow)))
         .filter(|(_, points)| points.len() > 1)
         .collect();
-    if found.is_empty() {
-        found = vec![("all".into(), list_quantiles(&seen.total))];
+    if curves.is_empty() {
+        curves = vec![("all".into(), list_quantiles(&observation.total))];
     }
-    let slowest = found
+    let slowest = curves
         .iter()
         .flat_map(|(_, points)| points)
         .map(|point| point.1)
@@ -427,7 +438,7 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
         line.words = words.collect();
         line
     };
-    let furthest = found.iter().flat_map(|(_, points)| points.iter().filter(shown));
+    let furthest = curves.iter().flat_map(|(_, points)| points.iter().filter(shown));
     let furthest = furthest.map(|(share, _)| nines(*share)).fold(0.0, f64::max);
     let chart = Chart {
         id: id.into(),
@@ -437,7 +448,7 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
             .into(),
         x: percentile_axis(furthest),
         y: Axis::log("latency", unit),
-        series: found.iter().map(line).collect(),
+        series: curves.iter().map(line).collect(),
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)
@@ -463,20 +474,20 @@ fn list_quantiles(flow: &Flow) -> Vec<(f64, f64)> {
     }
 }
 
-fn cores(id: &str, seen: &Observation) -> Option<Chart> {
+fn cores(id: &str, observation: &Observation) -> Option<Chart> {
     type Part = fn(&model::observation::CoreShare) -> f64;
     let parts: [(&str, Part, Tone); 2] = [
         ("programs", |core| core.user, Tone::Read),
         ("kernel", |core| core.kernel, Tone::Write),
     ];
     let cpu_time_series = |(words, part, tone): (&str, Part, Tone)| {
-        let bars = seen
+        let bars = observation
             .cores
             .iter()
             .map(|core| (format!("CPU {}", core.cpu), Some(100.0 * part(core))));
         Series::over_names(words, Form::Stack, bars).tone(tone)
     };
-    (!seen.cores.is_empty()).then(|| Chart {
+    (!observation.cores.is_empty()).then(|| Chart {
         id: id.into(),
         title: "Processors".into(),
         about: "The report's utilisation of each processor.".into(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dialects::import::logs::{Log, LogKind, LogLines, LogName};
+use dialects::import::logs::{DirectionLog, Log, LogKind, LogName};
 use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::stats::{Support, support};
@@ -87,7 +87,7 @@ fn mean_over_windows(points: &[(f64, Option<f64>)]) -> Option<f64> {
 pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     let first = logs
         .iter()
-        .filter_map(|log| log.log.times_ms)
+        .filter_map(|log| log.log.time_range_ms)
         .map(|times| times.0)
         .min();
     let origin = first.filter(|first| *first >= EPOCH_MS);
@@ -98,7 +98,7 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     let mut about = vec![format!("{} log files of fio", logs.len())];
     let last = logs
         .iter()
-        .filter_map(|log| log.log.times_ms)
+        .filter_map(|log| log.log.time_range_ms)
         .map(|times| times.1)
         .max();
     about.extend(last.map(|last| {
@@ -149,19 +149,19 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
 
 /// Lists lines and files that are not shown.
 fn list_unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
-    let lines = logs.iter().filter(|log| log.log.unread > 0).map(|log| {
-        let what = format!(
+    let lines = logs.iter().filter(|log| log.log.unreadable_lines > 0).map(|log| {
+        let message = format!(
             "{} of {} lines could not be read",
-            log.log.unread,
-            log.log.unread + log.log.lines
+            log.log.unreadable_lines,
+            log.log.unreadable_lines + log.log.readable_lines
         );
-        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, what).why("they are omitted");
-        let place = log.log.first_unread.as_ref().and_then(|first| first.at.as_ref());
+        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, message).why("they are omitted");
+        let place = log.log.first_unreadable.as_ref().and_then(|first| first.at.as_ref());
         finding.at(place.map_or_else(|| log.file.clone(), |place| format!("{}:{}", place.file, place.line)))
     });
     let empty = logs
         .iter()
-        .filter(|log| log.log.lines + log.log.unread == 0)
+        .filter(|log| log.log.readable_lines + log.log.unreadable_lines == 0)
         .map(|log| Finding::new("REPORT-UNREAD", Severity::Note, "the log is empty").at(&*log.file));
     let files = (!others.is_empty()).then(|| {
         let named = others[..others.len().min(MAX_NAMED)].join(", ");
@@ -169,9 +169,9 @@ fn list_unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        let what = format!("not read, because their names are not log names: {named}{omitted}");
+        let message = format!("not read, because their names are not log names: {named}{omitted}");
         let help = "print a compressed log (.fz) with `fio --inflate-log=FILE`";
-        let finding = Finding::new("REPORT-UNREAD", Severity::Note, what);
+        let finding = Finding::new("REPORT-UNREAD", Severity::Note, message);
         match others.iter().any(|file| file.ends_with(".fz")) {
             true => finding.help(help),
             false => finding,
@@ -307,7 +307,7 @@ fn points_of_averages(samples: &[dialects::import::logs::Sample], kind: LogKind,
 
 /// Computes the rate or mean latency of operations by interval. The last interval of a log is
 /// incomplete, so it has no rate.
-fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) -> Option<Points> {
+fn points_of_intervals(lines: &DirectionLog, log: &Log, kind: LogKind, origin: u64) -> Option<Points> {
     let (first, last) = (
         *lines.intervals.first_key_value()?.0,
         *lines.intervals.last_key_value()?.0,
@@ -316,15 +316,15 @@ fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) 
     let end = directions
         .filter_map(|(_, lines)| lines.intervals.keys().next_back().copied())
         .max()?;
-    let (begin_ms, seconds) = (log.times_ms?.0, log.interval_ms as f64 / 1e3);
+    let (begin_ms, seconds) = (log.time_range_ms?.0, log.interval_ms as f64 / 1e3);
     let intervals_per_point = ((last - first + 1) as usize).div_ceil(MAX_POINTS).max(1) as u64;
     let is_rate = matches!(kind, LogKind::Bandwidth | LogKind::Iops);
     let point = |from: u64| {
-        let found = lines
+        let intervals = lines
             .intervals
             .range(from..from + intervals_per_point)
             .map(|(_, interval)| interval);
-        let (operations, bytes, sum) = found.fold((0, 0, 0.0), |sums: (u64, u64, f64), interval| {
+        let (operations, bytes, sum) = intervals.fold((0, 0, 0.0), |sums: (u64, u64, f64), interval| {
             (
                 sums.0 + interval.operations,
                 sums.1 + interval.bytes,
@@ -349,12 +349,12 @@ fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) 
         .map(point)
         .collect();
     let length = report::numbers::duration(model::Nanos(log.interval_ms * intervals_per_point * 1_000_000));
-    let what = if is_rate {
+    let quantity = if is_rate {
         "operations of"
     } else {
         "mean of the operations of"
     };
-    Some((points, format!("{what} {length}")))
+    Some((points, format!("{quantity} {length}")))
 }
 
 fn direction_tone(direction: Direction) -> Tone {
@@ -424,25 +424,28 @@ fn latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogr
             let logs = files.iter().filter(|file| file.name.kind == kind).map(|file| &file.log);
             let mut sum: PerDirection<Histogram> = PerDirection::default();
             for (direction, lines) in logs.clone().flat_map(|log| log.directions.iter()) {
-                lines.latencies.iter().for_each(|found| sum[direction].merge(found));
+                lines
+                    .latencies
+                    .iter()
+                    .for_each(|histogram| sum[direction].merge(histogram));
             }
-            let any = sum.iter().any(|(_, found)| !found.is_empty());
+            let any = sum.iter().any(|(_, histogram)| !histogram.is_empty());
             any.then(|| (kind, sum, logs.collect()))
         })
 }
 
 fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
     let (kind, sum, logs) = latencies(files)?;
-    let found: Vec<(String, Tone, &Histogram)> = sum
+    let histograms: Vec<(String, Tone, &Histogram)> = sum
         .iter()
-        .filter(|(_, found)| !found.is_empty())
-        .map(|(direction, found)| (format!("{}s", direction.word()), direction_tone(direction), found))
+        .filter(|(_, histogram)| !histogram.is_empty())
+        .map(|(direction, histogram)| (format!("{}s", direction.word()), direction_tone(direction), histogram))
         .collect();
     let title = match kind {
         LogKind::Latency => "Latency by percentile",
         _ => "Completion latency by percentile",
     };
-    let mut chart = percentile_curve(format!("{prefix}percentiles"), title.into(), &found)?;
+    let mut chart = percentile_curve(format!("{prefix}percentiles"), title.into(), &histograms)?;
     let width = logs.iter().filter_map(|log| log.bin_width).fold(0.0, f64::max);
     if kind == LogKind::Histogram {
         chart.about += &format!(
@@ -462,7 +465,7 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
         let files_of_kind = |kind: LogKind| files.iter().filter(move |file| file.name.kind == kind);
         let source = kinds.into_iter().find(|kind| files_of_kind(*kind).next().is_some())?;
         let logs: Vec<&Log> = files_of_kind(source).map(|file| &file.log).collect();
-        let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.times_ms).collect();
+        let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.time_range_ms).collect();
         let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
         let length = ends.iter().map(|at| at.1 - at.0).max()?;
         let are_concurrent = end.saturating_sub(start) as f64 >= OVERLAP * length as f64;
@@ -501,10 +504,12 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
         return tiles;
     };
     let mut histogram = Histogram::new();
-    by_direction.iter().for_each(|(_, found)| histogram.merge(found));
+    by_direction
+        .iter()
+        .for_each(|(_, direction_histogram)| histogram.merge(direction_histogram));
     for (share, name) in [(0.5, "Half took no longer than"), (0.99, "99 % took no longer than")] {
         if support(share, histogram.n()) != Support::None {
-            let what = if kind == LogKind::Latency {
+            let quantity = if kind == LogKind::Latency {
                 "latency"
             } else {
                 "completion latency"
@@ -512,7 +517,7 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
             tiles.push(Tile {
                 name: name.into(),
                 value: time(histogram.quantile(share) as f64),
-                note: format!("{what} of {} operations", count(histogram.n())),
+                note: format!("{quantity} of {} operations", count(histogram.n())),
             });
         }
     }
@@ -526,9 +531,17 @@ fn sources(logs: &[LogFile]) -> Section {
             .name
             .worker
             .map_or_else(|| "all".to_owned(), |worker| worker.to_string());
-        vec![file.file.clone(), file.name.job.clone(), worker, count(file.log.lines)]
+        vec![
+            file.file.clone(),
+            file.name.job.clone(),
+            worker,
+            count(file.log.readable_lines),
+        ]
     };
-    let has = |kind: LogKind| logs.iter().any(|log| log.name.kind == kind && log.log.lines > 0);
+    let has = |kind: LogKind| {
+        logs.iter()
+            .any(|log| log.name.kind == kind && log.log.readable_lines > 0)
+    };
     let mut lacks: Vec<String> = OVER_TIME
         .iter()
         .filter(|(kind, ..)| !has(*kind))

@@ -5,11 +5,11 @@ use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
 use report::numbers::{rough, time};
 use study::precondition::Report;
 
-use super::all_figures;
+use super::figures_download;
 
 /// Builds the page of a preconditioning.
-pub fn page(report: &Report) -> Page {
-    let verdict = match report.steady {
+pub fn build_page(report: &Report) -> Page {
+    let (word, tone, sentence) = match report.steady {
         true => (
             "STEADY",
             page::Tone::Good,
@@ -41,9 +41,9 @@ pub fn page(report: &Report) -> Page {
             format!("{} rounds of {}", report.rounds.len(), report.settings.round),
         ],
         verdict: Verdict {
-            word: verdict.0.into(),
-            tone: verdict.1,
-            sentence: verdict.2.into(),
+            word: word.into(),
+            tone,
+            sentence: sentence.into(),
             notes: report.left_out.clone(),
             ..Verdict::default()
         },
@@ -54,7 +54,7 @@ pub fn page(report: &Report) -> Page {
         }],
         sections: vec![Section {
             title: "Rounds".into(),
-            blocks: Block::chart_block(Some(chart(report)))
+            blocks: Block::chart_block(Some(build_chart(report)))
                 .into_iter()
                 .chain([Block::Table(Table {
                     caption: "Every round".into(),
@@ -66,7 +66,7 @@ pub fn page(report: &Report) -> Page {
                 .collect(),
             ..Section::default()
         }],
-        downloads: vec![all_figures("rounds", report)],
+        downloads: vec![figures_download("rounds", report)],
         provenance: format!("fathom {}, {}", env!("CARGO_PKG_VERSION"), report.target),
         ..Page::default()
     }
@@ -74,7 +74,7 @@ pub fn page(report: &Report) -> Page {
 
 /// Builds the steady-state plot of the specification: the rounds, the window, its mean, the lines
 /// at ±10 %, and its slope.
-fn chart(report: &Report) -> Chart {
+fn build_chart(report: &Report) -> Chart {
     let tracked = report
         .rounds
         .iter()
@@ -87,14 +87,14 @@ fn chart(report: &Report) -> Chart {
         let level_line =
             |name: &str, at: f64, tone: Tone| Series::new(name, Form::Guide, [(first, at), (last, at)]).tone(tone);
         series.push(level_line("mean of the window", figures.average, Tone::Read));
-        series.push(level_line("110 % of it", 1.1 * figures.average, Tone::Limit));
-        series.push(level_line("90 % of it", 0.9 * figures.average, Tone::Limit));
-        let line = |round: f64| figures.average + figures.slope * (round - (first + last) / 2.0);
+        series.push(level_line("mean + 10 %", 1.1 * figures.average, Tone::Limit));
+        series.push(level_line("mean - 10 %", 0.9 * figures.average, Tone::Limit));
+        let fitted_rate = |round: f64| figures.average + figures.slope * (round - (first + last) / 2.0);
         series.push(
             Series::new(
                 "slope of the window",
                 Form::Guide,
-                [(first, line(first)), (last, line(last))],
+                [(first, fitted_rate(first)), (last, fitted_rate(last))],
             )
             .tone(Tone::Write),
         );
@@ -110,8 +110,8 @@ fn chart(report: &Report) -> Chart {
         id: "rounds".into(),
         title: "Steady state".into(),
         about: "The rate of each round. The state is steady if the rates of five consecutive rounds \
-            are within 20 % of their mean, and their fitted line changes by at most 10 % of it \
-            (SNIA Solid State Storage Performance Test Specification)."
+            differ by at most 20 % of their mean, and the line fitted through them changes by at most \
+            10 % of their mean (SNIA Solid State Storage Performance Test Specification)."
             .into(),
         x: Axis::linear("round", ""),
         y: Axis::from_zero("IOPS", "IOPS"),

@@ -10,7 +10,7 @@ use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
 use report::html::run::{Head, add_options};
 use serde::Serialize;
 
-use super::all_figures;
+use super::figures_download;
 use facts::{differences_block, shared_facts};
 
 pub use ab::ab;
@@ -230,8 +230,8 @@ fn baseline<'a>(files: &'a [String], ranking: &[RankedResult]) -> &'a str {
 }
 
 /// The changes that a verdict counts: those of the deciding figure, the median and the p99.
-fn counted_changes<'a>(one: &'a RankedResult, changes: &'a [Change]) -> impl Iterator<Item = &'a Change> {
-    let decisive = one.to_best.as_ref();
+fn counted_changes<'a>(result: &'a RankedResult, changes: &'a [Change]) -> impl Iterator<Item = &'a Change> {
+    let decisive = result.to_best.as_ref();
     let is_counted = move |change: &&Change| {
         [Figure::Quantile(0.5), Figure::Quantile(0.99)].contains(&change.figure)
             && decisive.is_none_or(|decisive| decisive.figure != change.figure)
@@ -240,8 +240,8 @@ fn counted_changes<'a>(one: &'a RankedResult, changes: &'a [Change]) -> impl Ite
 }
 
 /// Judges a result by the counted changes; `None` if it is better in some and worse in others.
-fn judge_result(one: &RankedResult, changes: &[Change]) -> Option<Judgement> {
-    let has = |wanted: Judgement| counted_changes(one, changes).any(|change| change.word == wanted);
+fn judge_result(result: &RankedResult, changes: &[Change]) -> Option<Judgement> {
+    let has = |wanted: Judgement| counted_changes(result, changes).any(|change| change.word == wanted);
     match (has(Judgement::Better), has(Judgement::Worse)) {
         _ if has(Judgement::DifferentLoad) => Some(Judgement::DifferentLoad),
         _ if has(Judgement::Doubtful) => Some(Judgement::Doubtful),
@@ -254,9 +254,9 @@ fn judge_result(one: &RankedResult, changes: &[Change]) -> Option<Judgement> {
 }
 
 /// Describes the verdict on a result: `worse in IOPS and p99`.
-fn describe_result(one: &RankedResult, changes: &[Change]) -> String {
+fn describe_result(result: &RankedResult, changes: &[Change]) -> String {
     let in_figures = |wanted: Judgement| {
-        let changed = counted_changes(one, changes).filter(|change| change.word == wanted);
+        let changed = counted_changes(result, changes).filter(|change| change.word == wanted);
         let names: Vec<String> = changed.map(|change| change.figure.name()).collect();
         let (last, others) = names.split_last()?;
         Some(match others {
@@ -267,7 +267,7 @@ fn describe_result(one: &RankedResult, changes: &[Change]) -> String {
     let parts = [Judgement::Better, Judgement::Worse].map(in_figures);
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     match parts.is_empty() {
-        true => judge_result(one, changes).map_or("", Judgement::word).to_owned(),
+        true => judge_result(result, changes).map_or("", Judgement::word).to_owned(),
         false => parts.join("; "),
     }
 }
@@ -281,8 +281,8 @@ pub fn ranking_table(
     ranking: &[RankedResult],
     from_best: &[Vec<Change>],
 ) -> Table {
-    let with_interval = |one: &RankedResult| {
-        let decisive = &one.figures[0];
+    let with_interval = |ranked: &RankedResult| {
+        let decisive = &ranked.figures[0];
         let ends = decisive.interval.map(|(low, high)| {
             let words = [low, high].map(|end| decisive.figure.format_value(end));
             match words[0] == words[1] {
@@ -308,8 +308,8 @@ pub fn ranking_table(
     };
     let row = |(place, result): (usize, &RankedResult)| {
         let others = figures.iter().skip(1).map(|figure| {
-            let found = result.figures.iter().find(|shown| shown.figure == *figure);
-            found.map_or("-".to_owned(), |shown| figure.format_value(shown.value))
+            let ranked_figure = result.figures.iter().find(|shown| shown.figure == *figure);
+            ranked_figure.map_or("-".to_owned(), |shown| figure.format_value(shown.value))
         });
         let (change, word) = match (
             &result.to_best,
@@ -424,7 +424,7 @@ fn job_sections(files: &[String], prefix: &str, job: &Sides<'_>, margin: f64) ->
     // Several results are compared with the best, two in the order of the command line.
     let (names, changes, order): (Vec<String>, Vec<&[Change]>, Vec<usize>) = match is_ranked {
         true => (
-            job.ranking.iter().map(|one| files[one.index].clone()).collect(),
+            job.ranking.iter().map(|result| files[result.index].clone()).collect(),
             job.from_best.iter().map(Vec::as_slice).collect(),
             (0..job.ranking.len()).collect(),
         ),
@@ -508,7 +508,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         lead: lead.chain([next(files, heads, jobs)]).collect(),
         findings: warnings(files, heads),
         sections,
-        downloads: vec![all_figures("comparison", document)],
+        downloads: vec![figures_download("comparison", document)],
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };

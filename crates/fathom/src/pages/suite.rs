@@ -107,13 +107,13 @@ fn downloads(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<page::Downl
         .collect();
     let verdicts: Vec<(&str, &Option<Verdict>)> = workloads
         .iter()
-        .map(|one| (one.requirement.workload.as_str(), &one.verdict))
+        .map(|verdict| (verdict.requirement.workload.as_str(), &verdict.verdict))
         .collect();
     vec![
-        super::all_figures(&name, &summaries),
+        super::figures_download(&name, &summaries),
         page::Download {
             words: "Every verdict (JSON)".into(),
-            ..super::all_figures(&format!("{name}-verdicts"), &verdicts)
+            ..super::figures_download(&format!("{name}-verdicts"), &verdicts)
         },
     ]
 }
@@ -126,7 +126,7 @@ fn judge_workload<'a>(study: &'a Study, requirement: &'a WorkloadRequirement) ->
     };
     let run = study.runs.iter().rfind(is_of_workload);
     let clauses = analysis::requirement::parse(&requirement.required).unwrap_or_default();
-    let verdict = run.and_then(|run| judged::judge(&run.results, &clauses).only());
+    let verdict = run.and_then(|run| judged::judge(&run.results, &clauses).into_only_verdict());
     JudgedWorkload {
         requirement,
         run,
@@ -266,11 +266,11 @@ fn clause(workload: &JudgedWorkload<'_>) -> Clause {
 /// Describes for how long a workload was measured, and how much of the I/O was not its own.
 fn describe_measurement(workload: &JudgedWorkload<'_>) -> Option<String> {
     let measured = report::numbers::duration_with_unit(workload.measured()?);
-    let other = workload.findings().iter().find(|finding| finding.rule == "OTHER-LOAD");
+    let other_load = workload.findings().iter().find(|finding| finding.rule == "OTHER-LOAD");
     // The programs follow a semicolon; the findings name them.
-    let share = other.and_then(|other| other.what.split(';').next());
-    let other = share.map_or_else(String::new, |share| format!("; {share}"));
-    Some(format!("Measured for {measured}{other}."))
+    let share = other_load.and_then(|other_load| other_load.what.split(';').next());
+    let other_load_note = share.map_or_else(String::new, |share| format!("; {share}"));
+    Some(format!("Measured for {measured}{other_load_note}."))
 }
 
 /// Describes what limits the workloads that do not pass.
@@ -284,10 +284,10 @@ fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
     failed
         .filter_map(|workload| {
             let results = &workload.run?.results;
-            let found = super::diagnoses(results).into_iter().next()?;
-            let advice = found.diagnosis.advice.iter();
+            let diagnosis = super::diagnoses(results).into_iter().next()?;
+            let advice = diagnosis.diagnosis.advice.iter();
             let unexplained = describe_unexplained(workload).filter(|_| {
-                let layer = found.diagnosis.layer.as_deref();
+                let layer = diagnosis.diagnosis.layer.as_deref();
                 layer == Some(REQUESTED_RATE)
             });
             Some(Lead {
@@ -295,7 +295,8 @@ fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
                     Some(_) => format!("What is known about '{}'", workload.requirement.workload),
                     None => format!("What limits '{}'", workload.requirement.workload),
                 },
-                sentence: unexplained.unwrap_or_else(|| report::diagnosis::format_sentence(&found.diagnosis.sentence)),
+                sentence: unexplained
+                    .unwrap_or_else(|| report::diagnosis::format_sentence(&diagnosis.diagnosis.sentence)),
                 advice: advice.map(|advice| complete_advice(advice, results)).collect(),
             })
         })
@@ -455,21 +456,21 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
 
 /// Lists the measured workloads by name.
 fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
-    let seen = workloads.iter().filter_map(|workload| {
+    let observation = workloads.iter().filter_map(|workload| {
         Some((
             workload.requirement.workload.clone(),
             Observation::from_results(&workload.run?.results, 0, 0)?,
         ))
     });
-    seen.collect()
+    observation.collect()
 }
 
-fn mean(seen: &Observation) -> Option<f64> {
-    seen.total.waited()?.mean_ns
+fn mean(observation: &Observation) -> Option<f64> {
+    observation.total.waited()?.mean_ns
 }
 
-fn quantile(seen: &Observation, share: f64) -> Option<f64> {
-    seen.total.waited()?.quantile(share)
+fn quantile(observation: &Observation, share: f64) -> Option<f64> {
+    observation.total.waited()?.quantile(share)
 }
 
 /// The quantiles to show: p99 and those of the requirements.
@@ -492,13 +493,13 @@ const MAX_LIMIT_LINES: usize = 4;
 fn latency_limits(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Mark> {
     let clauses = workloads
         .iter()
-        .flat_map(|one| one.clauses().iter().map(move |judged| (one, &judged.clause)));
+        .flat_map(|workload| workload.clauses().iter().map(move |judged| (workload, &judged.clause)));
     let limited = clauses.filter(|(_, clause)| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. }));
-    let marks = limited.map(|(one, clause)| Mark {
+    let marks = limited.map(|(workload, clause)| Mark {
         across: Across::Y,
         at: clause.target / unit_ns,
         to: None,
-        words: format!("{}: {clause}", one.requirement.workload),
+        words: format!("{}: {clause}", workload.requirement.workload),
         tone: Tone::Limit,
     });
     let marks: Vec<Mark> = marks.collect();
@@ -510,18 +511,18 @@ fn latency_limits(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Mark> {
 
 /// Builds the chart of the latencies of each workload: the mean, p99 and the promised percentiles.
 fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
-    let seen = list_measured(workloads);
+    let measured = list_measured(workloads);
     let shares = shown_quantiles(workloads);
-    let slowest = seen
+    let slowest = measured
         .iter()
-        .filter_map(|(_, seen)| quantile(seen, *shares.last()?))
+        .filter_map(|(_, observation)| quantile(observation, *shares.last()?))
         .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
     let marks = latency_limits(workloads, ns);
     let bars = |name: String, figure: &dyn Fn(&Observation) -> Option<f64>| {
-        let described = seen
+        let described = measured
             .iter()
-            .map(|(name, seen)| (name.clone(), figure(seen).map(|value| value / ns)));
+            .map(|(name, observation)| (name.clone(), figure(observation).map(|value| value / ns)));
         Series::over_names(name, Form::Bars, described)
     };
     let chart = Chart {
@@ -540,7 +541,7 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         y: Axis::from_zero("latency", unit),
         series: std::iter::once(bars("mean".to_owned(), &mean))
             .chain(shares.iter().map(|share| {
-                let figure = |seen: &Observation| quantile(seen, *share);
+                let figure = |observation: &Observation| quantile(observation, *share);
                 bars(LimitedFigure::Quantile(*share).to_string(), &figure)
             }))
             .collect(),
@@ -569,23 +570,28 @@ fn list_warnings(workload: &JudgedWorkload<'_>) -> String {
 fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
     let shares = shown_quantiles(workloads);
     let row = |workload: &JudgedWorkload<'_>| {
-        let seen = workload
+        let observation = workload
             .run
             .and_then(|run| Observation::from_results(&run.results, 0, 0));
         let cell = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or("-".into(), words);
-        let total = |figure: fn(&Observation) -> Option<f64>| seen.as_ref().and_then(figure);
+        let total = |figure: fn(&Observation) -> Option<f64>| observation.as_ref().and_then(figure);
         let quantiles = shares.iter().map(|share| {
-            let value = seen.as_ref().and_then(|seen| quantile(seen, *share));
+            let value = observation
+                .as_ref()
+                .and_then(|observation| quantile(observation, *share));
             cell(value, time)
         });
         let first = [
             workload.requirement.workload.clone(),
             workload.outcome().word().to_owned(),
-            cell(total(|seen| seen.total.iops), rough),
+            cell(total(|observation| observation.total.iops), rough),
             cell(total(mean), time),
         ];
         let last = [
-            cell(total(|seen| seen.total.bytes_per_sec.map(|bytes| bytes / 1e6)), rough),
+            cell(
+                total(|observation| observation.total.bytes_per_sec.map(|bytes| bytes / 1e6)),
+                rough,
+            ),
             workload
                 .measured()
                 .map_or("-".into(), report::numbers::duration_with_unit),

@@ -11,7 +11,7 @@ use report::html::page::{self, Block, Lead, Page, Section, Verdict};
 use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
 
-use super::all_figures;
+use super::figures_download;
 
 /// If only a larger change would show, the runs are unclear, not unchanged.
 const MAX_CLEAR_STEP: f64 = 0.3;
@@ -61,7 +61,7 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         verdict: verdict(tests),
         lead,
         sections: tests.iter().enumerate().map(section).collect(),
-        downloads: vec![all_figures("trend", document)],
+        downloads: vec![figures_download("trend", document)],
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };
@@ -114,7 +114,10 @@ fn advise_next_step(test: &Test<'_>) -> Lead {
                     .to_owned(),
                 false => format!("The two runs at the change also differ in: {}.", names.join(", ")),
             };
-            let command = format!("fathom compare history:{} history:{}", change.before, change.after);
+            let command = format!(
+                "fathom compare history:{} history:{}",
+                change.entry_before, change.entry_after
+            );
             (sentence, Some(command))
         }
         None if test.figures.iter().any(|trend| trend.detectable_step.is_none()) => (
@@ -155,7 +158,7 @@ fn run_count(figures: &[Trend]) -> usize {
 /// Judges the tests by the last change of each figure.
 fn verdict(tests: &[Test<'_>]) -> Verdict {
     let figures: Vec<Trend> = tests.iter().flat_map(|test| test.figures).cloned().collect();
-    let found = judge(&figures);
+    let judgement = judge(&figures);
     match tests {
         [] => Verdict {
             word: "TOO FEW RUNS".into(),
@@ -163,11 +166,11 @@ fn verdict(tests: &[Test<'_>]) -> Verdict {
             sentence: "A trend needs at least two runs of the same test.".into(),
             ..Verdict::default()
         },
-        [_] => found,
+        [_] => judgement,
         _ => Verdict {
             headline: String::new(),
             sentence: format!("The worst of {} tests; each has its lines below.", tests.len()),
-            ..found
+            ..judgement
         },
     }
 }
@@ -236,13 +239,13 @@ fn judge(figures: &[Trend]) -> Verdict {
                 let last = trend.changes.last()?;
                 let [from, to] = [last.from, last.to].map(|value| trend.figure.format_value(value));
                 let percent = 100.0 * (last.ratio - 1.0);
-                let since = match last.after == change.after {
+                let since = match last.entry_after == change.entry_after {
                     true => String::new(),
-                    false => format!(" since entry {}", last.after),
+                    false => format!(" since entry {}", last.entry_after),
                 };
                 Some(format!("{} from {from} to {to} ({percent:+.0} %){since}", trend.name))
             });
-            let since = format!("entry {} ({})", change.after, format_day(change.unix_ns));
+            let since = format!("entry {} ({})", change.entry_after, format_day(change.unix_ns));
             (
                 format!("{} {:+.0} % since {since}", trend.name, 100.0 * (change.ratio - 1.0)),
                 format!(
@@ -302,7 +305,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
     });
     let marks = trend.changes.iter().map(|change| Mark {
         across: Across::X,
-        at: place(change.after) - 0.5,
+        at: place(change.entry_after) - 0.5,
         to: None,
         words: format!("{:+.0} %", 100.0 * (change.ratio - 1.0)),
         tone: Tone::Limit,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, Processors, Reading, lower};
+use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, ParseOutcome, Processors, lower};
 use engine::clock::ClockStart;
 use model::plan::{EngineKind, Plan, TargetKind};
 use model::{Bytes, Nanos};
@@ -77,7 +77,7 @@ fn plan_for(case: &Path) -> Plan {
     let arguments = arguments(case);
     let mut env = CaseEnv { case: case.to_owned() };
     let request = match dialects::diskspd::read("diskspd", &arguments, &mut env) {
-        Reading::Run(request) => request,
+        ParseOutcome::Run(request) => request,
         other => panic!("{}: {other:?}", name(case)),
     };
     let env = LowerEnv {

@@ -111,8 +111,8 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for rank in shown {
         let format_percentile = |percent: f64| {
-            let found = rank.total.latency.percentile(percent);
-            found.map_or("-".into(), |value| time(value.ns as f64))
+            let percentile = rank.total.latency.percentile(percent);
+            percentile.map_or("-".into(), |value| time(value.ns as f64))
         };
         let word = match (&rank.lost, rank.straggles) {
             (Some(why), _) => format!("lost: {}", escape_markdown(why)),
@@ -139,9 +139,9 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes a row for each direction or kind of operation, and a total if there are several.
 fn write_rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
-    let found = job.kinds();
-    let total = (found.len() != 1).then_some(("total", &job.total));
-    for (word, figures) in found.iter().copied().chain(total) {
+    let kinds = job.kinds();
+    let total = (kinds.len() != 1).then_some(("total", &job.total));
+    for (word, figures) in kinds.iter().copied().chain(total) {
         let latency = (figures.operations > 0).then_some(&figures.latency);
         write_row(job, word, figures.iops, &throughput(figures.mib_per_sec), latency, out)?;
     }

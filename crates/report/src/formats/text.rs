@@ -201,13 +201,13 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for rank in &job.ranks {
         let percentile = |percent: f64| {
-            let found = rank
+            let matching = rank
                 .total
                 .latency
                 .percentiles
                 .iter()
-                .find(|found| found.percent == percent);
-            found.map_or("-".to_owned(), |found| time(found.ns as f64))
+                .find(|matching| matching.percent == percent);
+            matching.map_or("-".to_owned(), |matching| time(matching.ns as f64))
         };
         let began = rank.start_ns.map_or("-".to_owned(), signed_time);
         let queue = rank.in_flight.map_or("-".to_owned(), |average| {
@@ -302,20 +302,20 @@ fn write_rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write)
             throughput(figures.mb_per_sec),
             count(figures.operations)
         )?;
-        let mut remarks = Vec::new();
+        let mut notes = Vec::new();
         if let Some(percent) = job.iops_confidence_percent.filter(|_| *name == rows[rows.len() - 1].0) {
-            remarks.push(format!("IOPS +-{percent:.1} %"));
+            notes.push(format!("IOPS +-{percent:.1} %"));
         }
         for (number, word) in [(figures.errors, "error"), (figures.late, "late")] {
             match (number, word) {
                 (0, _) => {}
-                (number, "error") => remarks.push(pluralize(number, word)),
-                (number, word) => remarks.push(format!("{} {word}", count(number))),
+                (number, "error") => notes.push(pluralize(number, word)),
+                (number, word) => notes.push(format!("{} {word}", count(number))),
             }
         }
-        match remarks.is_empty() {
+        match notes.is_empty() {
             true => writeln!(out)?,
-            false => writeln!(out, "   {}", remarks.join(", "))?,
+            false => writeln!(out, "   {}", notes.join(", "))?,
         }
     }
     Ok(())
@@ -369,15 +369,15 @@ fn write_latency_row(
     for percent in PERCENTILES {
         let cell = latency
             .percentile(percent)
-            .map_or_else(|| "-".into(), |found| percentile(found, marks));
+            .map_or_else(|| "-".into(), |estimate| percentile(estimate, marks));
         write!(out, "{cell:>10}")?;
     }
     writeln!(out, "{:>10}", Nanos(latency.max_ns).to_string())
 }
 
-fn percentile(found: Percentile, marks: &mut [bool; 2]) -> String {
-    let value = Nanos(found.ns);
-    match found.support {
+fn percentile(estimate: Percentile, marks: &mut [bool; 2]) -> String {
+    let value = Nanos(estimate.ns);
+    match estimate.support {
         PercentileSupport::Good => value.to_string(),
         PercentileSupport::Weak => {
             marks[0] = true;

@@ -4,7 +4,7 @@
 use crate::check;
 use model::environment::{CoreUse, DeviceUse};
 use model::event::{
-    Counts, DeviceUnder, EndReason, Event, Interval, Phase, RankFigures, RankNow, RankState, TargetInterval,
+    Counts, DeviceUnder, EndReason, Event, Interval, Phase, RankFigures, RankProgress, RankState, TargetInterval,
 };
 use model::finding::Severity;
 use model::histogram::Histogram;
@@ -100,7 +100,7 @@ fn rank(number: u32, of: u32, state: RankState, iops: f64) -> Event {
         p99_ns: Some(400_000 + 1_000 * u64::from(number)),
         ..RankFigures::default()
     };
-    Event::Rank(Box::new(RankNow {
+    Event::Rank(Box::new(RankProgress {
         rank: number,
         rank_count: of,
         host: format!("db{}", number / 2 + 1),

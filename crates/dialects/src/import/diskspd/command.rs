@@ -5,7 +5,7 @@ use model::observation::Load;
 
 use super::{Settings, TargetSettings, Throttle};
 use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{End, EventRole, ParseEnv, Processors, Reading, Version, read};
+use crate::diskspd::{EventRole, ExitOutput, ParseEnv, ParseOutcome, Processors, Version, read};
 
 /// Opens nothing, and accepts every processor number: the line is not run.
 struct NullEnv;
@@ -53,10 +53,10 @@ fn split_line(line: &str) -> Vec<String> {
 
 /// The profile of a line; an error if DiskSpd would refuse it, or if the profile is in a file
 /// (`-X`).
-fn parse_profile(line: &str) -> Result<Profile, End> {
+fn parse_profile(line: &str) -> Result<Profile, ExitOutput> {
     match read("diskspd", &split_line(line), &mut NullEnv) {
-        Reading::Run(request) | Reading::Print(request) => Ok(request.profile),
-        Reading::End(end) => Err(end),
+        ParseOutcome::Run(request) | ParseOutcome::Print(request) => Ok(request.profile),
+        ParseOutcome::End(end) => Err(end),
     }
 }
 
@@ -66,12 +66,12 @@ fn parse_profile(line: &str) -> Result<Profile, End> {
 /// The finding that DiskSpd would refuse the line.
 pub(in crate::import) fn parse_load(line: &str) -> Result<Load, Box<Finding>> {
     let profile = parse_profile(line).map_err(|end| {
-        let what = format!(
+        let message = format!(
             "cannot read `{line}` as a DiskSpd command line: {}",
             end.stderr.join("; ")
         );
         let finding =
-            Finding::new("REPORT-UNREAD", Severity::Warning, what).why("the load that it describes is unknown");
+            Finding::new("REPORT-UNREAD", Severity::Warning, message).why("the load that it describes is unknown");
         Box::new(match end.hints.is_empty() {
             true => finding,
             false => finding.help(end.hints.join("; ")),

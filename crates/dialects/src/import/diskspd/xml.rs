@@ -25,9 +25,9 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     let document = Document::parse(&whole_text).map_err(|error| {
         let row = error.pos().row as usize;
         let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
-        let complaint = Diagnostic::new(format!("cannot parse the XML: {error}"));
-        let complaint = complaint.at(build_location(file, row + before, line));
-        vec![complaint.help("pass the complete report, which ends with </Results>: this one is truncated or edited")]
+        let problem = Diagnostic::new(format!("cannot parse the XML: {error}"));
+        let problem = problem.at(build_location(file, row + before, line));
+        vec![problem.help("pass the complete report, which ends with </Results>: this one is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::DiskspdXml);
     for results in document.descendants().filter(|node| node.has_tag_name("Results")) {
@@ -69,10 +69,10 @@ fn read_results(imported: &mut Imported, results: Node<'_, '_>) {
     for (index, span) in spans.enumerate() {
         let name = format!("time span {}", index + 1);
         if let Some(error) = child(span, "Error") {
-            let what = error.text().unwrap_or("the test was interrupted").trim().to_owned();
+            let message = error.text().unwrap_or("the test was interrupted").trim().to_owned();
             imported
-                .remarks
-                .push(Finding::new("RUN-INTERRUPTED", Severity::Error, what).at(name));
+                .findings
+                .push(Finding::new("RUN-INTERRUPTED", Severity::Error, message).at(name));
             continue;
         }
         imported.processors = child_integer(span, "ProcCount")
@@ -84,10 +84,10 @@ fn read_results(imported: &mut Imported, results: Node<'_, '_>) {
                 ..observation
             }),
             None => {
-                let what = "the report lacks the measured time or the thread counts";
-                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(name);
+                let message = "the report lacks the measured time or the thread counts";
+                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message).at(name);
                 imported
-                    .remarks
+                    .findings
                     .push(finding.help("pass the complete report, or run the test again"));
             }
         }

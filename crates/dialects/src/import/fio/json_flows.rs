@@ -103,17 +103,17 @@ pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
         direction_by_name("write"),
         direction_by_name("trim"),
     );
-    let found: Vec<&DirectionResult> = by_direction.iter().filter_map(|(_, found)| found.as_ref()).collect();
-    let flows: Vec<&Flow> = found.iter().map(|found| &found.flow).collect();
+    let results: Vec<&DirectionResult> = by_direction.iter().filter_map(|(_, result)| result.as_ref()).collect();
+    let flows: Vec<&Flow> = results.iter().map(|result| &result.flow).collect();
     let total = match &mixed {
         Some(mixed) => mixed.flow.clone(),
         None => flow_sum::sum(&flows)?,
     };
-    let all_flows = found.iter().copied().chain(&mixed);
+    let all_flows = results.iter().copied().chain(&mixed);
     Some(EntryFlows {
-        measured: flow_sum::longest_time(all_flows.clone().map(|found| found.runtime)),
-        completion_percentiles: all_flows.into_iter().any(|found| found.completion_percentiles),
-        directions: by_direction.map(|found| found.as_ref().map(|found| found.flow.clone())),
+        measured: flow_sum::longest_time(all_flows.clone().map(|result| result.runtime)),
+        completion_percentiles: all_flows.into_iter().any(|result| result.completion_percentiles),
+        directions: by_direction.map(|result| result.as_ref().map(|result| result.flow.clone())),
         total,
     })
 }

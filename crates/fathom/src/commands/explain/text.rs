@@ -192,14 +192,14 @@ fn format_shared_limits(table: &LimitTable) -> String {
 
 /// Formats the diagnosis, unless the sentences above contain it.
 fn format_diagnosis(load: &ExplainedLoad) -> String {
-    let found = &load.diagnosis;
-    let is_covered = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
-    if is_covered || found.answer == Answer::Undetermined && load.limits.is_empty() {
+    let diagnosis = &load.diagnosis;
+    let is_covered = diagnosis.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
+    if is_covered || diagnosis.answer == Answer::Undetermined && load.limits.is_empty() {
         return String::new();
     }
     let mut text = String::from("\n  What limited it\n");
-    text += &screen::wrap_paragraph(&found.sentence);
-    for advice in &found.advice {
+    text += &screen::wrap_paragraph(&diagnosis.sentence);
+    for advice in &diagnosis.advice {
         text += &screen::wrap_paragraph(advice);
     }
     text

@@ -107,12 +107,12 @@ fn format_figures(row: &Row) -> String {
 
 /// Formats a line about a finished run, for stderr.
 pub(super) fn format_run(settings: &[Setting], results: &Results) -> Option<String> {
-    let found = model::observation::Observation::from_results(results, 0, 0)?;
-    let latency = found.total.waited()?;
+    let observation = model::observation::Observation::from_results(results, 0, 0)?;
+    let latency = observation.total.waited()?;
     Some(format!(
         "  {}: {} IOPS, {} mean, {} p99",
         format_settings(settings),
-        rate(found.total.iops?),
+        rate(observation.total.iops?),
         time(latency.mean_ns?),
         latency.quantile(0.99).map_or("-".into(), time)
     ))

@@ -153,21 +153,21 @@ fn ab_side(arguments: &[String]) -> Option<String> {
 fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
     let mut compared: Vec<String> = files.to_vec();
     let mut advice: Vec<String> = Vec::new();
-    let mut known: Vec<Option<String>> = Vec::new();
+    let mut advised: Vec<Option<String>> = Vec::new();
     for head in heads.iter().take(3).filter(|head| !head.arguments.is_empty()) {
         let side = ab_side(&head.arguments);
         // The same test needs one repetition only.
-        if side.is_some() && known.contains(&side) {
+        if side.is_some() && advised.contains(&side) {
             continue;
         }
-        known.push(side);
+        advised.push(side);
         let mut options = Vec::new();
         if let Some("run" | "quick" | "verify") = head.arguments.get(1).map(String::as_str) {
-            let file = format!("repeat-{}.fathom", known.len());
+            let file = format!("repeat-{}.fathom", advised.len());
             options.push(("--save".to_owned(), file.clone()));
             compared.push(file);
             if head.arguments.iter().any(|word| word == "--report") {
-                options.push(("--report".to_owned(), format!("repeat-{}.html", known.len())));
+                options.push(("--report".to_owned(), format!("repeat-{}.html", advised.len())));
             }
         }
         advice.push(format!("`{}`", repeat_command(&head.arguments, &options)));

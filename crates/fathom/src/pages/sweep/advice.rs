@@ -30,7 +30,7 @@ pub(super) fn assess(report: &Report, study: &Study) -> Option<Lead> {
     }
     let limit = [("--slo".to_owned(), "p99<=5ms".to_owned())];
     let comparison = recommended_observation(report, study)
-        .and_then(|seen| super::super::compare_with_typical(&seen))
+        .and_then(|observation| super::super::compare_with_typical(&observation))
         .unwrap_or_default();
     let sentence = format!(
         "That depends on the latency that your programs tolerate. {comparison} This command finds the highest load \
@@ -267,7 +267,7 @@ fn describe_met(curve: &Curve, figure: LimitedFigure) -> String {
             rough(point.iops),
             point
                 .limited_ns
-                .map_or(String::new(), |found| format!(" and {figure} {}", time(found)))
+                .map_or(String::new(), |latency| format!(" and {figure} {}", time(latency)))
         ),
         None => format!("{fixed_settings}met by no measured point"),
     }

@@ -7,7 +7,7 @@ use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{rough, time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
 
-use crate::pages::{all_figures, group_warnings};
+use crate::pages::{figures_download, group_warnings};
 
 /// Lists the warnings of the checks: each rule once, with the points that it concerns.
 pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
@@ -15,7 +15,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
         let run = study.runs.get(row.order - 1);
         run.map_or(&[][..], |run| &run.results.findings)
     };
-    let found = group_warnings(report.rows.iter().map(|row| (row, findings(row))));
+    let groups = group_warnings(report.rows.iter().map(|row| (row, findings(row))));
     let list_points = |(mut warning, points): (Finding, Vec<&Row>)| {
         let first = format_settings(&points[0].settings);
         if points.len() > 1 {
@@ -28,7 +28,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
         warning.at = Some(first);
         warning
     };
-    found.into_iter().map(list_points).collect()
+    groups.into_iter().map(list_points).collect()
 }
 
 /// Joins the settings of several points: `depth 1, 2, 8`, or all settings if several parameters
@@ -158,7 +158,7 @@ pub(super) fn omitted(report: &Report) -> Option<Section> {
 pub(super) fn downloads(report: &Report) -> Vec<Download> {
     let name = report::html::to_identifier(&report.name);
     vec![
-        all_figures(&name, report),
+        figures_download(&name, report),
         Download {
             file: format!("{name}.csv"),
             words: "Every point (CSV)".into(),

@@ -106,8 +106,8 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
     let summary = Summary::from_results(results);
     let mut sections = Vec::new();
     sections.extend(overview_section(&summary));
-    for (step, found) in results.steps.iter().enumerate() {
-        for job in 0..found.jobs.len() {
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for job in 0..step_results.jobs.len() {
             sections.extend(job_section(results, &summary, context, step, job));
         }
     }
@@ -338,7 +338,7 @@ fn job_section(
     step: usize,
     job: usize,
 ) -> Option<Section> {
-    let found = results.steps.get(step)?.jobs.get(job)?;
+    let job_results = results.steps.get(step)?.jobs.get(job)?;
     let planned = results.plan.steps.get(step)?.jobs.get(job)?;
     let number = results.steps[..step].iter().map(|step| step.jobs.len()).sum::<usize>() + job;
     let figures = summary.jobs.get(number)?;
@@ -349,7 +349,7 @@ fn job_section(
         } else {
             String::new()
         },
-        name: several.then(|| found.name.clone()),
+        name: several.then(|| job_results.name.clone()),
     };
     let mut blocks = vec![
         Block::Table(figures_table(figures)),
@@ -365,7 +365,7 @@ fn job_section(
             .collect();
         let is_mean = |clause: &Clause| matches!(clause.line, Some(Line::Latency(_)));
         let with_mean = context.verdict.clauses.iter().any(is_mean);
-        let mut drawn: Vec<Chart> = job_charts(results, &scope, found, (&observation, with_mean), &marks)
+        let mut drawn: Vec<Chart> = job_charts(results, &scope, job_results, (&observation, with_mean), &marks)
             .into_iter()
             .flatten()
             .collect();
@@ -375,7 +375,7 @@ fn job_section(
     }
     Some(Section {
         title: if several {
-            found.name.clone()
+            job_results.name.clone()
         } else {
             "Measurements".into()
         },
@@ -400,7 +400,7 @@ fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usi
         words,
         tone,
     };
-    let layers = find_diagnosis(context, step, job).map_or(&[][..], |found| &found.diagnosis.layers);
+    let layers = find_diagnosis(context, step, job).map_or(&[][..], |job_diagnosis| &job_diagnosis.diagnosis.layers);
     // A rate that the test itself sets is the requirement, or coincides with the curve.
     let near = layers
         .iter()
@@ -426,30 +426,30 @@ fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usi
 fn job_charts(
     results: &Results,
     scope: &ChartScope,
-    found: &JobResults,
+    job_results: &JobResults,
     (observation, with_mean): (&Observation, bool),
     marks: &[Mark],
 ) -> Vec<Option<Chart>> {
-    let directions = found.directions();
+    let directions = job_results.directions();
     let paced = directions
         .iter()
         .any(|(_, direction)| direction.as_ref().is_some_and(|direction| direction.response.is_some()));
-    let [iops, bytes] = time::rate_charts(scope, found, observation, marks);
+    let [iops, bytes] = time::rate_charts(scope, job_results, observation, marks);
     vec![
         iops,
         bytes,
-        Some(time::latency_charts(scope, found, (paced, with_mean), marks)),
-        time::heat_chart(scope, found),
+        Some(time::latency_charts(scope, job_results, (paced, with_mean), marks)),
+        time::heat_chart(scope, job_results),
         latency::percentile_charts(scope, &directions),
         latency::cumulative_chart(scope, &directions),
-        resources::target_chart(scope, &rates_by_target(results, found)),
+        resources::target_chart(scope, &rates_by_target(results, job_results)),
     ]
 }
 
 /// Name, operations per second and MB/s of each target; empty if a stream has several targets.
-fn rates_by_target(results: &Results, found: &JobResults) -> Vec<(String, f64, f64)> {
+fn rates_by_target(results: &Results, job_results: &JobResults) -> Vec<(String, f64, f64)> {
     let mut sums: BTreeMap<u32, (u32, f64, f64)> = BTreeMap::new();
-    for worker in &found.workers {
+    for worker in &job_results.workers {
         let seconds = worker.measured_ns.as_secs();
         for stream in &worker.streams {
             let [target] = stream.targets[..] else {
@@ -588,10 +588,10 @@ fn find_diagnosis(context: &PageContext, step: usize, job: usize) -> Option<&Job
 
 fn paths_section(results: &Results, context: &PageContext) -> Option<Section> {
     let mut blocks = Vec::new();
-    for (step, found) in results.steps.iter().enumerate() {
-        for job in 0..found.jobs.len() {
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for job in 0..step_results.jobs.len() {
             if blocks.len() < OPEN_JOBS {
-                let diagnosis = find_diagnosis(context, step, job).map(|found| &found.diagnosis);
+                let diagnosis = find_diagnosis(context, step, job).map(|job_diagnosis| &job_diagnosis.diagnosis);
                 blocks.extend(path::build_io_path(results, step, job, diagnosis).map(Block::Path));
             }
         }
