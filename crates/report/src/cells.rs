@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use model::Nanos;
 
 use crate::formats;
-use crate::numbers::{rate, throughput, time};
+use crate::numbers::{format_time, rate, throughput};
 use crate::summary::{Figures, JobSummary, Percentile, PercentileSupport, Summary};
 
 /// Writes the head of a report and a row for each job. A job that reads and writes gets a row for
@@ -84,7 +84,7 @@ fn write_row(
         .filter(|_| first)
         .map_or(String::new(), |average| format!("{average:.1}"));
     let cpu = match first {
-        true => time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation),
+        true => format_time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation),
         false => String::new(),
     };
     writeln!(

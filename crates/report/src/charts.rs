@@ -10,7 +10,7 @@ use model::stats::{Support, support};
 use model::{Nanos, visible};
 
 use crate::html::run::merge_into_columns;
-use crate::numbers::{count, duration, rate, time};
+use crate::numbers::{count, duration, format_time, rate};
 
 /// Width of a chart over time, without its scale.
 const CHART_WIDTH: usize = 62;
@@ -79,7 +79,7 @@ fn draw_p99_chart(job: &JobResults, unicode: bool) -> String {
         .iter()
         .map(p99)
         .collect();
-    draw_chart_over_time("p99 of the latency", &values, job.measured(), time, unicode)
+    draw_chart_over_time("p99 of the latency", &values, job.measured(), format_time, unicode)
 }
 
 /// Draws values over time on a scale from 0. A column without a value stays empty.
@@ -151,7 +151,11 @@ fn draw_histogram(latency: &Histogram, unicode: bool) -> String {
             rare if operations > 0 && rare < 0.005 => "<0.01".to_owned(),
             share => format!("{share:.2}"),
         };
-        let line = format!("  {:>13}{:>14}{share:>7} %  {bar}", time(bound), count(operations));
+        let line = format!(
+            "  {:>13}{:>14}{share:>7} %  {bar}",
+            format_time(bound),
+            count(operations)
+        );
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text

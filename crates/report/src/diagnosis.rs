@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use model::diagnosis::{Diagnosis, Evidence, JobDiagnosis, JobPath, LayerUse, LimitTable};
 
-use crate::numbers::{count, rough};
+use crate::numbers::{count, format_rough};
 
 /// Writes the diagnosis of each job.
 ///
@@ -232,7 +232,7 @@ fn format_number(value: f64) -> String {
         size if (1e3..1e15).contains(&size) && value >= 0.0 => count(value.round() as u64),
         size if size < 1.0 => format!("{value:.3}"),
         size if size < 10.0 => format!("{value:.2}"),
-        _ => rough(value),
+        _ => format_rough(value),
     }
 }
 

@@ -339,11 +339,7 @@ impl Policy {
     }
 
     fn find_tier(&self, name: &str) -> Result<&Tier, PolicyError> {
-        let has_name = |tier: &&Tier| {
-            tier.name
-                .as_ref()
-                .is_some_and(|tier_name| tier_name.eq_ignore_ascii_case(name))
-        };
+        let has_name = |tier: &&Tier| tier.name.as_ref().is_some_and(|label| label.eq_ignore_ascii_case(name));
         self.file.tier.iter().find(has_name).ok_or_else(|| PolicyError::NoTier {
             wanted: name.to_owned(),
             known: self.tiers().map(str::to_owned).collect(),

@@ -450,6 +450,21 @@ mod tests {
     }
 
     #[test]
+    fn keys_above_the_tables_apply_to_every_load() {
+        let text = "tool = \"X\"\nblock = \"4k\"\n[[load]]\niops = 5\n[[load]]\niops = 6\nblock = \"8k\"\n";
+        let loads = read("x", text).expect("sound").loads;
+        let load = |index: usize| {
+            (
+                loads[index].tool.as_str(),
+                loads[index].load.block,
+                loads[index].total.iops,
+            )
+        };
+        assert_eq!(load(0), ("X", Some(Bytes::kib(4)), Some(5.0)));
+        assert_eq!(load(1), ("X", Some(Bytes::kib(8)), Some(6.0)));
+    }
+
+    #[test]
     fn every_mistake_is_reported_with_its_line() {
         let text = "iops = 5\nmean = 3\ndeph = 4\n[read]\niops = \"1,953\"\nblock = 4\n";
         let errors = read("x", text).expect_err("four mistakes");

@@ -83,7 +83,7 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
     for group_text in text.split(',').map(str::trim) {
         let (names, share) = match group_text.split_once('/') {
             Some(_) if in_sequence => {
-                return Err(format!("`{group_text}`: the operations of a sequence have no shares"));
+                return Err(format!("`{group_text}`: shares are not allowed in a sequence"));
             }
             Some((names, share)) => (names, values::parse_count(share, 0, 1_000_000)? as u32),
             None => (group_text, 1),
@@ -154,7 +154,7 @@ pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
     }
     let real = |name: &String| name != "null" && !name.starts_with("simulated:");
     match &spec.targets[..] {
-        _ if !spec.parts.is_empty() => Some("a job of kind `files` has no parts; use `mix`".into()),
+        _ if !spec.parts.is_empty() => Some("parts are not allowed in a job of kind `files`; use `mix`".into()),
         _ if !matches!(spec.part.sizes, BlockSizes::Fixed { .. }) => {
             Some("all blocks of a job on files have one size; set one `block`".into())
         }

@@ -229,8 +229,12 @@ fn show(store: &DocumentStore, name: &str, json: bool) -> Result<Exit, Faults> {
                 flow.bytes_per_sec
                     .map(|rate| numbers::throughput(rate / f64::from(1 << 20)))
             ),
-            cell(waited.and_then(|latency| latency.mean_ns).map(numbers::time)),
-            cell(waited.and_then(|latency| latency.quantile(0.99)).map(numbers::time)),
+            cell(waited.and_then(|latency| latency.mean_ns).map(numbers::format_time)),
+            cell(
+                waited
+                    .and_then(|latency| latency.quantile(0.99))
+                    .map(numbers::format_time)
+            ),
         );
     }
     screen::put(&text)
@@ -295,7 +299,7 @@ fn format_figure(row: &FigureComparison, is_judged: bool) -> String {
     let show = |value: f64| match row.figure.rsplit(' ').next() {
         Some("IOPS") => numbers::rate(value),
         Some("bytes/s") => format!("{} MiB/s", numbers::throughput(value / f64::from(1 << 20))),
-        _ => numbers::time(value),
+        _ => numbers::format_time(value),
     };
     let percent = 100.0 * (row.ratio - 1.0);
     // Even two runs of the same load can differ by this much.

@@ -392,7 +392,7 @@ fn analyse_curve(points: &[Point]) -> Answer {
         let times = curve
             .bounds
             .map_or("-".to_owned(), |bounds| format!("{:.1}", bounds.times_alone(point)));
-        let latency = numbers::time(point.mean_ns);
+        let latency = numbers::format_time(point.mean_ns);
         text += &format!(
             "  {:>9}{:>12}{:>12}{times:>16}\n",
             point.load,

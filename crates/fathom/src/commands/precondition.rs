@@ -10,7 +10,7 @@ use model::block_size::BlockSizes;
 use model::plan::{Control, Divide, Pacing, Plan};
 use model::results::Results;
 use model::{Bytes, Nanos};
-use report::numbers::{duration, rate, throughput, time};
+use report::numbers::{duration, format_time, rate, throughput};
 use report::words;
 use study::precondition::{
     Cell, DEPTH, FILL_BLOCK, FILL_DEPTH, FILL_PASSES, MAX_ROUNDS, NextRun, Procedure, ProcedureSettings, ROUND_TIME,
@@ -536,7 +536,7 @@ fn format_text(report: &Report) -> String {
             round.number,
             rate(round.tracked),
             throughput(bytes / f64::from(1 << 20)),
-            time(mean)
+            format_time(mean)
         );
         text += &match &round.window {
             None => format!("{:>14}{:>12}{:>12}{:>12}  -\n", "-", "-", "-", "-"),

@@ -166,7 +166,7 @@ fn build_logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
         [folder] => folder.clone(),
         many => format!("{} and {} more", many[0], many.len() - 1),
     };
-    Ok(fio_logs::page(&title, &read, &logs.others))
+    Ok(fio_logs::build_page(&title, &read, &logs.others))
 }
 
 /// Chooses the path of the page; `None` is standard output.

@@ -123,8 +123,8 @@ impl StudyOutputs {
                 .map_or((output, None), |(name, file)| (name, Some(file)));
             let form = formats.iter().find(|form| form.name() == name).ok_or_else(|| {
                 let names: Vec<&str> = formats.iter().map(|form| form.name()).collect();
-                let fault =
-                    Fault::new(format!("this command has no output format `{name}`")).at(format!("--out {output}"));
+                let fault = Fault::new(format!("this command does not support the output format `{name}`"))
+                    .at(format!("--out {output}"));
                 Faults::usage(fault.help(format!("formats: {}", names.join(", "))))
             })?;
             if file == Some("") {

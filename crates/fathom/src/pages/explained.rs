@@ -12,14 +12,14 @@ use report::html::run::{
     KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane_chart,
     requirement_from_result, shared_limits_section,
 };
-use report::numbers::{duration, local_time, rate, rough, throughput, time};
+use report::numbers::{duration, format_rough, format_time, local_time, rate, throughput};
 use study::explain::{ExplainedLoad, Explanation};
 
 /// Quantiles of sources with a whole distribution.
 const SHOWN_QUANTILES: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
 /// Builds the page of a result of another tool. `promised` describes the promise that judges it.
-pub fn page(explanation: &Explanation, promised: &str) -> Page {
+pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     let source = &explanation.source;
     let several = explanation.loads.len() > 1;
     let judged = explanation.loads.iter();
@@ -48,7 +48,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         .loads
         .iter()
         .enumerate()
-        .map(|(number, load)| section(number, load, several))
+        .map(|(number, load)| build_section(number, load, several))
         .collect();
     sections.extend(explanation.shared_limits.iter().map(shared_limits_section));
     let points: Vec<PlanePoint> = explanation
@@ -71,7 +71,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         lead: (!is_judged)
             .then(|| assess(explanation))
             .into_iter()
-            .chain(explanation.loads.iter().take(4).map(|load| lead(load, several)))
+            .chain(explanation.loads.iter().take(4).map(|load| build_lead(load, several)))
             .chain(is_judged.then(|| advise_next_step(explanation, &verdict)))
             .collect(),
         verdict,
@@ -81,7 +81,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
             explanation
                 .loads
                 .iter()
-                .flat_map(|load| tiles(&load.observation))
+                .flat_map(|load| build_tiles(&load.observation))
                 .collect()
         },
         findings,
@@ -163,8 +163,8 @@ fn join_requirement(explanation: &Explanation) -> String {
 fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     let require = join_requirement(explanation);
     let measure = match &explanation.loads[..] {
-        [only] => load_arguments(&only.observation).map(|load| {
-            let note = overwrite_note(&only.observation);
+        [only] => format_load_arguments(&only.observation).map(|load| {
+            let note = describe_overwrite_permission(&only.observation);
             format!("`fathom verify {load} --require {require}`{note}")
         }),
         _ => None,
@@ -194,7 +194,7 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
 }
 
 /// Formats target, block size and mix of a load as arguments.
-fn load_arguments(observation: &Observation) -> Option<String> {
+fn format_load_arguments(observation: &Observation) -> Option<String> {
     let load = &observation.load;
     let [target] = &load.targets[..] else { return None };
     let block = load.block?.to_string().replace(' ', "");
@@ -207,7 +207,7 @@ fn load_arguments(observation: &Observation) -> Option<String> {
 }
 
 /// Names the permission that a command needs to write to a target of another tool.
-fn overwrite_note(observation: &Observation) -> String {
+fn describe_overwrite_permission(observation: &Observation) -> String {
     match (&observation.load.targets[..], observation.load.read_percent) {
         ([target], Some(reads)) if reads < 100.0 => format!(
             ", with `--allow-overwrite {0}` if {0} is a file whose data may be lost",
@@ -235,7 +235,7 @@ fn describe_load(explanation: &Explanation) -> Option<String> {
     Some(format!("{} {order} {mix}{depth}{target}", load.block?))
 }
 
-fn lead(load: &ExplainedLoad, several: bool) -> Lead {
+fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
     Lead {
         topic: match several {
             true => format!("What limits {}", load.observation.name),
@@ -244,11 +244,11 @@ fn lead(load: &ExplainedLoad, several: bool) -> Lead {
         sentence: format_sentence(&load.diagnosis.sentence),
         advice: {
             // `verify` has another name for the order.
-            let words = load_arguments(&load.observation);
+            let words = format_load_arguments(&load.observation);
             let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
             let depth = load.observation.load.depth;
             let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
-            let note = overwrite_note(&load.observation);
+            let note = describe_overwrite_permission(&load.observation);
             let advice = load.diagnosis.advice.iter();
             let run = words
                 .as_ref()
@@ -264,7 +264,7 @@ fn lead(load: &ExplainedLoad, several: bool) -> Lead {
     }
 }
 
-fn tiles(observation: &Observation) -> Vec<Tile> {
+fn build_tiles(observation: &Observation) -> Vec<Tile> {
     let total = &observation.total;
     let tile = |name: &str, value: String, note: String| Tile {
         name: name.into(),
@@ -272,14 +272,16 @@ fn tiles(observation: &Observation) -> Vec<Tile> {
         note,
     };
     let mut tiles = Vec::new();
-    tiles.extend(
-        total
-            .iops
-            .map(|iops| tile("Operations per second", format!("{} IOPS", rough(iops)), String::new())),
-    );
+    tiles.extend(total.iops.map(|iops| {
+        tile(
+            "Operations per second",
+            format!("{} IOPS", format_rough(iops)),
+            String::new(),
+        )
+    }));
     tiles.extend(total.bytes_per_sec.map(|bytes| {
-        let mib = format!("{} MiB/s", rough(bytes / f64::from(1 << 20)));
-        tile("Throughput", format!("{} MB/s", rough(bytes / 1e6)), mib)
+        let mib = format!("{} MiB/s", format_rough(bytes / f64::from(1 << 20)));
+        tile("Throughput", format!("{} MB/s", format_rough(bytes / 1e6)), mib)
     }));
     let latency = total.waited();
     let in_flight = observation.in_flight().map(|in_flight| {
@@ -292,7 +294,7 @@ fn tiles(observation: &Observation) -> Vec<Tile> {
     tiles.extend(
         latency
             .and_then(|latency| latency.mean_ns)
-            .map(|mean| tile("Mean latency", time(mean), in_flight.unwrap_or_default())),
+            .map(|mean| tile("Mean latency", format_time(mean), in_flight.unwrap_or_default())),
     );
     // With separate figures for reads and writes, shows the slower ones.
     let p99 = find_quantiles(observation, 0.99);
@@ -302,12 +304,12 @@ fn tiles(observation: &Observation) -> Vec<Tile> {
             Some(direction) if p99.len() > 1 => format!("{direction}s, the slower ones"),
             _ => String::new(),
         };
-        tile("99 % took no longer than", time(*value), note)
+        tile("99 % took no longer than", format_time(*value), note)
     }));
     tiles
 }
 
-fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
+fn build_section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
     let observation = &load.observation;
     let id = |chart: &str| {
         if several {
@@ -317,7 +319,7 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
         }
     };
     let mut blocks: Vec<Block> = load.sentences.iter().cloned().map(Block::Text).collect();
-    blocks.push(Block::Table(figures(observation)));
+    blocks.push(Block::Table(build_figures_table(observation)));
     if !load.limits.is_empty() {
         let rows = load.limits.iter().map(|limit| {
             vec![
@@ -333,9 +335,9 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
         }));
     }
     for chart in [
-        over_time(&id("iops"), observation),
-        percentiles(&id("percentiles"), observation),
-        cores(&id("cores"), observation),
+        build_rate_chart(&id("iops"), observation),
+        build_percentile_chart(&id("percentiles"), observation),
+        build_core_chart(&id("cores"), observation),
     ] {
         blocks.extend(Block::chart_block(chart));
     }
@@ -351,7 +353,7 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
     }
 }
 
-fn figures(observation: &Observation) -> Table {
+fn build_figures_table(observation: &Observation) -> Table {
     let mut columns: Vec<(String, &Flow)> = observation
         .directions
         .iter()
@@ -370,11 +372,11 @@ fn figures(observation: &Observation) -> Table {
         ("MiB/s (2^20)", |flow| {
             flow.bytes_per_sec.map(|bytes| throughput(bytes / f64::from(1 << 20)))
         }),
-        ("mean", |flow| flow.waited()?.mean_ns.map(time)),
-        ("median", |flow| flow.waited()?.quantile(0.5).map(time)),
-        ("p99", |flow| flow.waited()?.quantile(0.99).map(time)),
-        ("p99.9", |flow| flow.waited()?.quantile(0.999).map(time)),
-        ("slowest (one operation)", |flow| flow.waited()?.max_ns.map(time)),
+        ("mean", |flow| flow.waited()?.mean_ns.map(format_time)),
+        ("median", |flow| flow.waited()?.quantile(0.5).map(format_time)),
+        ("p99", |flow| flow.waited()?.quantile(0.99).map(format_time)),
+        ("p99.9", |flow| flow.waited()?.quantile(0.999).map(format_time)),
+        ("slowest (one operation)", |flow| flow.waited()?.max_ns.map(format_time)),
     ];
     let row = |(name, value): (&str, Value)| {
         let values = columns
@@ -391,7 +393,7 @@ fn figures(observation: &Observation) -> Table {
     }
 }
 
-fn over_time(id: &str, observation: &Observation) -> Option<Chart> {
+fn build_rate_chart(id: &str, observation: &Observation) -> Option<Chart> {
     let points = observation
         .series
         .iter()
@@ -407,7 +409,7 @@ fn over_time(id: &str, observation: &Observation) -> Option<Chart> {
     })
 }
 
-fn percentiles(id: &str, observation: &Observation) -> Option<Chart> {
+fn build_percentile_chart(id: &str, observation: &Observation) -> Option<Chart> {
     let flows = observation
         .directions
         .iter()
@@ -474,7 +476,7 @@ fn list_quantiles(flow: &Flow) -> Vec<(f64, f64)> {
     }
 }
 
-fn cores(id: &str, observation: &Observation) -> Option<Chart> {
+fn build_core_chart(id: &str, observation: &Observation) -> Option<Chart> {
     type Part = fn(&model::observation::CoreShare) -> f64;
     let parts: [(&str, Part, Tone); 2] = [
         ("programs", |core| core.user, Tone::Read),

@@ -11,7 +11,7 @@ use model::{Direction, PerDirection};
 use report::html::chart::{Axis, Chart, Form, Series, Tone, X, time_unit};
 use report::html::page::{Block, Page, Section, Table, Tile, Verdict};
 use report::html::run::percentile_curve;
-use report::numbers::{count, rate, throughput, time};
+use report::numbers::{count, format_time, rate, throughput};
 
 /// A log with its file.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ fn mean_over_windows(points: &[(f64, Option<f64>)]) -> Option<f64> {
 }
 
 /// Builds the page. `others` are files of a directory that are not logs.
-pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
+pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     let first = logs
         .iter()
         .filter_map(|log| log.log.time_range_ms)
@@ -132,9 +132,10 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     };
     for (number, (job, files)) in jobs.iter().enumerate() {
         let prefix = if several { format!("l{number}-") } else { String::new() };
-        page.sections.push(section(&prefix, job, files, origin.unwrap_or(0)));
+        page.sections
+            .push(build_section(&prefix, job, files, origin.unwrap_or(0)));
         if !several {
-            page.tiles = tiles(files, origin.unwrap_or(0));
+            page.tiles = build_tiles(files, origin.unwrap_or(0));
         }
     }
     if !several {
@@ -143,7 +144,7 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
             page.promote_charts(&["latency"]);
         }
     }
-    page.sections.push(sources(logs));
+    page.sections.push(build_files_section(logs));
     page
 }
 
@@ -180,12 +181,12 @@ fn list_unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
     lines.chain(empty).chain(files).collect()
 }
 
-fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section {
+fn build_section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section {
     let mut rows = Vec::new();
     let mut blocks = Vec::new();
     for (kind, title, _) in OVER_TIME {
-        let curves = curves(files, kind, origin);
-        rows.extend(curves.iter().filter_map(|curve| row(kind, curve)));
+        let curves = collect_curves(files, kind, origin);
+        rows.extend(curves.iter().filter_map(|curve| build_row(kind, curve)));
         let parts = curves.chunks(MAX_CURVES).count();
         for (number, some) in curves.chunks(MAX_CURVES).enumerate() {
             let (id, title) = match parts {
@@ -195,7 +196,7 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
                     format!("{title} ({} of {parts})", number + 1),
                 ),
             };
-            blocks.extend(Block::chart_block(Some(over_time(id, title, kind, some))));
+            blocks.extend(Block::chart_block(Some(build_time_chart(id, title, kind, some))));
         }
     }
     let table = Table {
@@ -208,7 +209,7 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
     if !table.rows.is_empty() {
         blocks.insert(0, Block::Table(table));
     }
-    blocks.extend(Block::chart_block(percentiles(prefix, files)));
+    blocks.extend(Block::chart_block(build_percentile_chart(prefix, files)));
     Section {
         title: job.into(),
         blocks,
@@ -227,11 +228,11 @@ fn chart_id(kind: LogKind) -> &'static str {
     }
 }
 
-fn row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
+fn build_row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
     let words = |value: f64| match kind {
         LogKind::Bandwidth => format!("{} MB/s", throughput(value / 1e6)),
         LogKind::Iops => format!("{} IOPS", rate(value)),
-        LogKind::Latency | LogKind::Submission | LogKind::Completion | LogKind::Histogram => time(value),
+        LogKind::Latency | LogKind::Submission | LogKind::Completion | LogKind::Histogram => format_time(value),
     };
     let mean = curve.mean()?;
     Some(vec![
@@ -244,7 +245,7 @@ fn row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
     ])
 }
 
-fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
+fn collect_curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
     let mut curves = Vec::new();
     for file in files.iter().filter(|file| file.name.kind == kind) {
         for (direction, lines) in file.log.directions.iter() {
@@ -365,7 +366,7 @@ fn direction_tone(direction: Direction) -> Tone {
     }
 }
 
-fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Chart {
+fn build_time_chart(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Chart {
     let slowest = curves.iter().flat_map(Curve::values).fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
     let (y, factor) = match kind {
@@ -417,7 +418,7 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
 }
 
 /// Merges the latencies of all workers: of the histogram logs, or else of single operations.
-fn latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogram>, Vec<&'a Log>)> {
+fn merge_latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogram>, Vec<&'a Log>)> {
     [LogKind::Histogram, LogKind::Completion, LogKind::Latency]
         .into_iter()
         .find_map(|kind| {
@@ -434,8 +435,8 @@ fn latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogr
         })
 }
 
-fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
-    let (kind, sum, logs) = latencies(files)?;
+fn build_percentile_chart(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
+    let (kind, sum, logs) = merge_latencies(files)?;
     let histograms: Vec<(String, Tone, &Histogram)> = sum
         .iter()
         .filter(|(_, histogram)| !histogram.is_empty())
@@ -458,7 +459,7 @@ fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
 }
 
 /// Builds the tiles of the figures that the logs allow.
-fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
+fn build_tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
         // Without a log of the rate, the lines of single operations in another log are counted.
         let kinds = [kind, LogKind::Latency, LogKind::Completion];
@@ -500,7 +501,7 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     tiles.extend(sum(LogKind::Bandwidth, "Throughput", &|bytes| {
         format!("{} MB/s", throughput(bytes / 1e6))
     }));
-    let Some((kind, by_direction, _)) = latencies(files) else {
+    let Some((kind, by_direction, _)) = merge_latencies(files) else {
         return tiles;
     };
     let mut histogram = Histogram::new();
@@ -516,7 +517,7 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
             };
             tiles.push(Tile {
                 name: name.into(),
-                value: time(histogram.quantile(share) as f64),
+                value: format_time(histogram.quantile(share) as f64),
                 note: format!("{quantity} of {} operations", count(histogram.n())),
             });
         }
@@ -525,7 +526,7 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
 }
 
 /// Builds the section about the files of the page and what is missing from them.
-fn sources(logs: &[LogFile]) -> Section {
+fn build_files_section(logs: &[LogFile]) -> Section {
     let row = |file: &LogFile| {
         let worker = file
             .name
@@ -548,7 +549,7 @@ fn sources(logs: &[LogFile]) -> Section {
         .map(|(_, title, option)| format!("{title}: no log of it ({option})."))
         .collect();
     let all: Vec<&LogFile> = logs.iter().collect();
-    if latencies(&all).is_none() {
+    if merge_latencies(&all).is_none() {
         lacks.push(
             "Percentiles: averages do not contain them. Use write_hist_log, or write_lat_log \
             without log_avg_msec."

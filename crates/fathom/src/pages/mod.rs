@@ -20,18 +20,18 @@ use model::results::Results;
 use model::study::{Question, Study};
 use report::html::page::{self, Download, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
-use report::numbers::rough;
+use report::numbers::format_rough;
 use serde::Serialize;
 use study::diagnosis::KnownLimits;
 use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven};
 
 use crate::judged::Judged;
 
-pub use explained::page as explained;
+pub use explained::build_page as explained;
 pub use rounds::build_page as rounds;
 pub use sides::{Sides, ab, caveats, changes_table, compared, headline, next, ranking_table, warnings};
-pub use sweep::{csv as sweep_csv, page as sweep};
-pub use trend::{Test, page as trend, sentences as trend_sentences};
+pub use sweep::{build_page as sweep, csv as sweep_csv};
+pub use trend::{Test, build_page as trend, sentences as trend_sentences};
 
 /// The file `<name>.json` with the data of a page.
 fn figures_download<T: Serialize>(name: &str, document: &T) -> Download {
@@ -90,7 +90,7 @@ fn compare_with_typical(observation: &Observation) -> Option<String> {
     Some(format!(
         "The typical operation took {} ({name}), which is {word}: cloud disks take about {:.0} ms, hard disks about \
          {:.0} ms.",
-        report::numbers::time(typical),
+        report::numbers::format_time(typical),
         cloud / 1e6,
         rotating / 1e6
     ))
@@ -130,7 +130,7 @@ fn changes(results: &Results) -> Vec<Change> {
                 step,
                 job,
                 at_secs: moment.at_secs,
-                words: format!("{} to {} IOPS", rough(moment.from), rough(moment.to)),
+                words: format!("{} to {} IOPS", format_rough(moment.from), format_rough(moment.to)),
             }));
         }
     }
@@ -192,7 +192,7 @@ pub fn study(study: &Study, margin: f64) -> Option<Page> {
             let report = study::ab::Report::from_study(study, margin)?;
             Some(ab(&report, study))
         }
-        Question::Suite { workloads } => Some(suite::page(study, workloads)),
+        Question::Suite { workloads } => Some(suite::build_page(study, workloads)),
     }
 }
 
@@ -242,13 +242,13 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
             .collect(),
         untested: untested.map(|untested| (untested.name.to_owned(), untested.option.clone())),
         judged_by: None,
-        clauses: clauses(verdict),
+        clauses: describe_clauses(verdict),
         notes: {
             let shared = verdict.describe().shared;
             let shared = shared.iter().map(|shared| report::diagnosis::format_sentence(shared));
             shared.chain(reasons).chain(notes).collect()
         },
-        options: advised_options(&verdict.clauses),
+        options: collect_advised_options(&verdict.clauses),
     }
 }
 
@@ -299,7 +299,10 @@ fn describe_miss(verdict: &ClauseVerdict) -> String {
         }
         (Shortfall::Queued | Shortfall::Disturbed, _) => clause.to_string(),
         (_, Metric::Availability) => format!("{clause} (met {} of the time)", Metric::Availability.show(value)),
-        _ if ratio >= 2.0 => format!("{clause} by a factor of {}", rough(ratio).trim_end_matches(".00")),
+        _ if ratio >= 2.0 => format!(
+            "{clause} by a factor of {}",
+            format_rough(ratio).trim_end_matches(".00")
+        ),
         _ => {
             let percent = 100.0 * (value / target - 1.0).abs();
             format!("{clause} by {percent:.*} %", usize::from(percent < 10.0))
@@ -313,7 +316,7 @@ const MIN_REPEATED_SECS: f64 = 60.0;
 const MIN_REPEATED_TIME: &str = "60s";
 
 /// Collects the options that the clauses advise, with their values; of several times the longest.
-fn advised_options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
+fn collect_advised_options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     let number = |value: &str| {
         value
             .trim_end_matches(char::is_alphabetic)
@@ -361,7 +364,7 @@ fn tone(outcome: Outcome) -> Tone {
 }
 
 /// Describes the clauses of a verdict, each with figures and reason.
-fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
+fn describe_clauses(verdict: &Verdict) -> Vec<page::Clause> {
     let words = verdict.describe().clauses;
     let clauses_with_words = verdict.clauses.iter().zip(words);
     // The next step contains the advice.

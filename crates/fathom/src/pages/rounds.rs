@@ -1,9 +1,10 @@
 //! The page of a preconditioning: its rounds, and whether it reached steady state.
 
+use model::stats::SniaWindow;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone};
 use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
-use report::numbers::{rough, time};
-use study::precondition::Report;
+use report::numbers::{format_rough, format_time};
+use study::precondition::{Report, WINDOW_ROUNDS};
 
 use super::figures_download;
 
@@ -27,10 +28,10 @@ pub fn build_page(report: &Report) -> Page {
             rows.push(vec![
                 round.number.to_string(),
                 measured.cell.map_or_else(|| "the load".to_owned(), |cell| cell.name()),
-                rough(measured.iops),
-                rough(measured.bytes_per_sec / 1e6),
-                time(measured.mean_ns),
-                measured.p999_ns.map_or("-".into(), time),
+                format_rough(measured.iops),
+                format_rough(measured.bytes_per_sec / 1e6),
+                format_time(measured.mean_ns),
+                measured.p999_ns.map_or("-".into(), format_time),
             ]);
         }
     }
@@ -72,6 +73,17 @@ pub fn build_page(report: &Report) -> Page {
     }
 }
 
+/// Describes the chart with the limits of the rule that judges the rounds.
+fn describe_rule() -> String {
+    format!(
+        "The rate of each round. The state is steady if the rates of {WINDOW_ROUNDS} consecutive rounds differ by at \
+         most {:.0} % of their mean, and the line fitted through them changes by at most {:.0} % of their mean (SNIA \
+         Solid State Storage Performance Test Specification).",
+        100.0 * SniaWindow::RANGE,
+        100.0 * SniaWindow::EXCURSION
+    )
+}
+
 /// Builds the steady-state plot of the specification: the rounds, the window, its mean, the lines
 /// at ±10 %, and its slope.
 fn build_chart(report: &Report) -> Chart {
@@ -109,14 +121,31 @@ fn build_chart(report: &Report) -> Chart {
     Chart {
         id: "rounds".into(),
         title: "Steady state".into(),
-        about: "The rate of each round. The state is steady if the rates of five consecutive rounds \
-            differ by at most 20 % of their mean, and the line fitted through them changes by at most \
-            10 % of their mean (SNIA Solid State Storage Performance Test Specification)."
-            .into(),
+        about: describe_rule(),
         x: Axis::linear("round", ""),
         y: Axis::from_zero("IOPS", "IOPS"),
         series,
         marks,
         ..Chart::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::stats::snia_window;
+    use model::testing::assert_contains;
+
+    /// Rounds that are all within 20 % of their mean may differ by 40 % of it.
+    #[test]
+    fn the_chart_states_the_range_and_not_a_distance_from_the_mean() {
+        assert_contains(
+            &describe_rule(),
+            "5 consecutive rounds differ by at most 20 % of their mean, and the line fitted through them changes by \
+             at most 10 %",
+        );
+        let range_met = |rounds: &[f64]| snia_window(rounds).unwrap().keeps_range();
+        assert!(!range_met(&[85.0, 115.0, 100.0, 115.0, 85.0]));
+        assert!(range_met(&[91.0, 109.0, 100.0, 109.0, 91.0]));
     }
 }

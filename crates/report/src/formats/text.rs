@@ -8,7 +8,7 @@ use model::plan::EngineKind;
 use model::results::Results;
 use model::{Bytes, Nanos, visible, visible_lines};
 
-use crate::numbers::{count, duration, pluralize, rate, signed_time, throughput, time};
+use crate::numbers::{count, duration, format_time, pluralize, rate, signed_time, throughput};
 use crate::summary::{
     DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
 };
@@ -158,17 +158,24 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
         let (user, system) = (cpu.user_ns_per_operation, cpu.system_ns_per_operation);
         let enough = cpu.user_ns.0 + cpu.system_ns.0 >= MIN_SPLIT_CPU.0;
         let parts = match enough {
-            true => format!(" ({} in user mode, {} in the kernel)", time(user), time(system)),
+            true => format!(
+                " ({} in user mode, {} in the kernel)",
+                format_time(user),
+                format_time(system)
+            ),
             false => String::new(),
         };
-        let (cpu_time, processors) = (time(user + system), cpu.processors);
+        let (cpu_time, processors) = (format_time(user + system), cpu.processors);
         writeln!(
             out,
             "  cpu      {cpu_time} per operation{parts}, {processors:.2} processors busy"
         )?;
     }
     if total.operations > 0 && job.engine != EngineKind::Null {
-        let (submission, completion) = (time(total.submission_mean_ns), time(total.completion_mean_ns));
+        let (submission, completion) = (
+            format_time(total.submission_mean_ns),
+            format_time(total.completion_mean_ns),
+        );
         writeln!(
             out,
             "  stages   submission {submission}, completion {completion} on average"
@@ -207,7 +214,7 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
                 .percentiles
                 .iter()
                 .find(|matching| matching.percent == percent);
-            matching.map_or("-".to_owned(), |matching| time(matching.ns as f64))
+            matching.map_or("-".to_owned(), |matching| format_time(matching.ns as f64))
         };
         let began = rank.start_ns.map_or("-".to_owned(), signed_time);
         let queue = rank.in_flight.map_or("-".to_owned(), |average| {
@@ -365,7 +372,7 @@ fn write_latency_row(
     if latency.percentiles.is_empty() {
         return writeln!(out, "  {name:<width$}{:>9}", "-");
     }
-    write!(out, "  {name:<width$}{:>9}", time(latency.mean_ns))?;
+    write!(out, "  {name:<width$}{:>9}", format_time(latency.mean_ns))?;
     for percent in PERCENTILES {
         let cell = latency
             .percentile(percent)

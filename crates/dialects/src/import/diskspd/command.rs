@@ -84,14 +84,18 @@ pub(in crate::import) fn parse_load(line: &str) -> Result<Load, Box<Finding>> {
         warm_up_s: Some(u64::from(span.warm_up)),
         pool_threads: (span.threads > 0).then_some(span.threads),
         pool_requests: Some(span.requests),
-        targets: span.targets.iter().map(|target| settings(span, target)).collect(),
+        targets: span
+            .targets
+            .iter()
+            .map(|target| target_settings(span, target))
+            .collect(),
         complete: true,
         ..Settings::default()
     };
     Ok(settings.load(None))
 }
 
-fn settings(span: &TimeSpan, target: &Target) -> TargetSettings {
+fn target_settings(span: &TimeSpan, target: &Target) -> TargetSettings {
     let limit = f64::from(target.throughput);
     TargetSettings {
         path: target.path.clone(),
@@ -158,12 +162,12 @@ pub(super) fn find_mismatch(line: &str, span: &Settings, of_results: &[String]) 
     }
     let of_line = asked.targets.iter().map(|target| target.path.as_str());
     let of_span = span.targets.iter().map(|target| target.path.as_str());
-    let (of_line, of_span) = (paths(of_line), paths(of_span));
+    let (of_line, of_span) = (sorted_paths(of_line), sorted_paths(of_span));
     // The echoed line has lost its quotes: a path with blanks looks like several paths.
     if asked.targets.len() == span.targets.len() {
         compare("the target", of_line, of_span.clone());
     }
-    let of_results = paths(of_results.iter().map(String::as_str));
+    let of_results = sorted_paths(of_results.iter().map(String::as_str));
     if let (Some(named), Some(measured)) = (of_span, of_results)
         && named != measured
     {
@@ -177,7 +181,7 @@ pub(super) fn find_mismatch(line: &str, span: &Settings, of_results: &[String]) 
 }
 
 /// Paths in sorted order, for comparison.
-fn paths<'a>(list: impl Iterator<Item = &'a str>) -> Option<String> {
+fn sorted_paths<'a>(list: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut list: Vec<&str> = list.collect();
     list.sort_unstable();
     list.dedup();

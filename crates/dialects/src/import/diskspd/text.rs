@@ -283,7 +283,7 @@ impl Reader {
         self.complete_by_command(&mut load);
         let flow_from_table = |table: usize| {
             let cells = span.tables[table].as_ref()?.total?;
-            (cells.operations != Some(0)).then(|| flow(&cells, span.quantiles(table)))
+            (cells.operations != Some(0)).then(|| build_flow(&cells, span.quantiles(table)))
         };
         Observation {
             tool: "DiskSpd".into(),
@@ -292,7 +292,7 @@ impl Reader {
             load,
             measured_ns: span.time_s.map(from_seconds),
             directions: PerDirection::new(flow_from_table(1), flow_from_table(2), None),
-            total: flow(&total, span.quantiles(0)),
+            total: build_flow(&total, span.quantiles(0)),
             parts: span.parts(),
             cores: span.cores.clone(),
             generator: None,
@@ -416,13 +416,13 @@ impl Span {
         rows.map(|(direction, row)| PartFlow {
             name: format!("thread {}, {}", row.thread, row.file),
             direction,
-            flow: flow(&row.cells, Vec::new()),
+            flow: build_flow(&row.cells, Vec::new()),
         })
         .collect()
     }
 }
 
-fn flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> Flow {
+fn build_flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> Flow {
     let percentile_at = |share: f64| {
         quantiles
             .iter()

@@ -5,7 +5,7 @@ use model::observation::{AtOnce, Flow, Generator, Load, Observation, PartFlow, S
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
-use super::json_flows::{EntryFlows, device, parse_milliseconds, read_directions};
+use super::json_flows::{EntryFlows, parse_milliseconds, read_device, read_directions};
 use super::{AccessKind, Options, is_synchronous, merged_jobs_finding};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, embedded, flow_sum};
@@ -43,21 +43,21 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     let mut imported = Imported::new(Form::FioJson);
     imported.started = document.get("time").and_then(Value::as_str).map(str::to_owned);
     let version = document.get("fio version").and_then(Value::as_str).map(str::to_owned);
-    let global = options(document.get("global options"));
+    let global = read_options(document.get("global options"));
     let listed = document.get("jobs").or_else(|| document.get("client_stats"));
     let listed = listed.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let entries: Vec<Entry> = listed.iter().filter_map(|job| entry(job, &global)).collect();
+    let entries: Vec<Entry> = listed.iter().filter_map(|job| read_entry(job, &global)).collect();
     let many_groups = entries.iter().any(|entry| entry.group != entries[0].group);
     let mut runs: Vec<&[Entry]> = Vec::new();
     runs.extend(
         entries.chunk_by(|entry, next| entry.name == next.name && entry.group == next.group && !is_grouped(entry)),
     );
     for run in &runs {
-        let mut load = observation(run, version.clone());
+        let mut load = combine_clones(run, version.clone());
         if let (Some(measured), false) = (load.measured_ns, many_groups) {
-            load.device = device(&document, measured);
+            load.device = read_device(&document, measured);
         }
-        imported.findings.extend(findings(run));
+        imported.findings.extend(check_clones(run));
         imported.loads.push(load);
     }
     let at_once = at_once(&imported.loads, &runs, version);
@@ -82,7 +82,7 @@ fn is_grouped(entry: &Entry) -> bool {
     entry.options.flag("group_reporting").unwrap_or(false)
 }
 
-fn options(value: Option<&Value>) -> Options {
+fn read_options(value: Option<&Value>) -> Options {
     let pairs = value.and_then(Value::as_object).into_iter().flatten();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     Options(
@@ -92,8 +92,8 @@ fn options(value: Option<&Value>) -> Options {
     )
 }
 
-fn entry(job: &Value, global: &Options) -> Option<Entry> {
-    let job_options = options(job.get("job options"));
+fn read_entry(job: &Value, global: &Options) -> Option<Entry> {
+    let job_options = read_options(job.get("job options"));
     let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
     let cpu = |key: &str| job.get(key).and_then(Value::as_f64);
     // The sum over all clients would count them twice.
@@ -126,7 +126,7 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
 }
 
 /// Combines the entries of the clones of a job.
-fn observation(clones: &[Entry], version: Option<String>) -> Observation {
+fn combine_clones(clones: &[Entry], version: Option<String>) -> Observation {
     let first = &clones[0];
     let is_single_clone = clones.len() == 1;
     let workers = if is_single_clone {
@@ -166,7 +166,11 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.flows.measured)),
         directions: PerDirection::from_fn(|direction| sum_clone_flows(direction).map(with_all_clones)),
         total: flow_sum::sum(&totals).map(with_all_clones).unwrap_or_default(),
-        parts: if is_single_clone { Vec::new() } else { parts(clones) },
+        parts: if is_single_clone {
+            Vec::new()
+        } else {
+            list_parts(clones)
+        },
         cores: Vec::new(),
         generator: single.then(|| Generator {
             busiest_worker: busy.iter().copied().fold(0.0, f64::max),
@@ -218,7 +222,7 @@ impl Entry {
     }
 }
 
-fn parts(clones: &[Entry]) -> Vec<PartFlow> {
+fn list_parts(clones: &[Entry]) -> Vec<PartFlow> {
     let parts = clones.iter().enumerate().flat_map(|(number, clone)| {
         let name = format!("{}, clone {number}", clone.name);
         let total = PartFlow {
@@ -238,7 +242,7 @@ fn parts(clones: &[Entry]) -> Vec<PartFlow> {
     parts.collect()
 }
 
-fn findings(clones: &[Entry]) -> Vec<Finding> {
+fn check_clones(clones: &[Entry]) -> Vec<Finding> {
     let first = &clones[0];
     let mut findings = Vec::new();
     if clones.iter().any(|clone| clone.flows.completion_percentiles) {
@@ -292,13 +296,13 @@ fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) ->
             .map(|(load, _)| load);
         let members: Vec<&Observation> = group_loads.collect();
         if members.len() > 1 {
-            sums.push(sum(&members, group, version.clone()));
+            sums.push(sum_observations(&members, group, version.clone()));
         }
     }
     sums
 }
 
-fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observation {
+fn sum_observations(members: &[&Observation], group: u64, version: Option<String>) -> Observation {
     let sum_member_flows = |direction: Direction| {
         let flows: Vec<&Flow> = members
             .iter()

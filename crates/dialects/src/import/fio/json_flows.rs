@@ -40,9 +40,9 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
     let measured_total = total.filter(measured);
     let measured_completion = completion.filter(measured);
     let main = measured_total.or(measured_completion);
-    let own_quantiles = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
+    let own_quantiles = main.map(read_quantiles).filter(|quantiles| !quantiles.is_empty());
     let borrowed = own_quantiles.is_none() && measured_total.is_some();
-    let quantiles = own_quantiles.unwrap_or_else(|| measured_completion.map(quantiles).unwrap_or_default());
+    let quantiles = own_quantiles.unwrap_or_else(|| measured_completion.map(read_quantiles).unwrap_or_default());
     let runtime = parse_milliseconds(value, "runtime").filter(|time| time.0 > 0);
     Some(DirectionResult {
         completion_percentiles: (borrowed || measured_total.is_none()) && !quantiles.is_empty(),
@@ -70,7 +70,7 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
     })
 }
 
-fn quantiles(latency: &Value) -> Vec<(f64, f64)> {
+fn read_quantiles(latency: &Value) -> Vec<(f64, f64)> {
     let listed = latency.get("percentile").and_then(Value::as_object);
     let listed = listed.into_iter().flatten();
     let mut rows: Vec<(f64, f64)> = listed
@@ -119,7 +119,7 @@ pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
 }
 
 /// The device of the report, over the measured time; `None` if there are several.
-pub(super) fn device(document: &Value, measured: Nanos) -> Option<DeviceView> {
+pub(super) fn read_device(document: &Value, measured: Nanos) -> Option<DeviceView> {
     let [device] = document.get("disk_util")?.as_array()?.as_slice() else {
         return None;
     };

@@ -65,7 +65,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
         }
     }
     for entry in &reader.entries {
-        match reader.observation(entry) {
+        match reader.to_observation(entry) {
             Some(load) => imported.loads.push(load),
             None => {
                 let message = "the entry has no operations: it is truncated, or the job executed none";
@@ -75,7 +75,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
                     .push(finding.help("copy the whole report, or run it again"));
             }
         }
-        imported.findings.extend(entry.findings());
+        imported.findings.extend(entry.check());
         let is_merged = reader.covers_several_jobs(entry);
         imported
             .findings
@@ -148,7 +148,7 @@ impl Reader {
         entry.head.jobs > 1 && members.any(|banner| !has_entry(banner))
     }
 
-    fn observation(&self, entry: &Entry) -> Option<Observation> {
+    fn to_observation(&self, entry: &Entry) -> Option<Observation> {
         let named = |banner: &&Banner| banner.name == entry.head.name;
         let banner = self
             .banners
@@ -165,7 +165,7 @@ impl Reader {
             tool: "fio".into(),
             version: self.version.clone(),
             name: entry.head.name.clone(),
-            load: load(banner, &entry.head),
+            load: build_load(banner, &entry.head),
             measured_ns: flow_sum::longest_time(entry.parts.iter().flatten().map(|part| part.rates.runtime)),
             directions: PerDirection::new(flows[0].clone(), flows[1].clone(), flows[2].clone()),
             total,
@@ -247,7 +247,7 @@ impl Entry {
         })
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let borrowed =
             |part: &Part| !part.are_total_percentiles && part.total.is_some() && !part.percentiles.is_empty();
@@ -267,7 +267,7 @@ impl Entry {
     }
 }
 
-fn load(banner: Option<&Banner>, head: &JobHeader) -> Load {
+fn build_load(banner: Option<&Banner>, head: &JobHeader) -> Load {
     let Some(banner) = banner else {
         return Load {
             workers: Some(head.jobs),

@@ -165,6 +165,7 @@ pub(super) struct LatencyLine {
     pub deviation_ns: Option<f64>,
 }
 
+/// Parses a latency line; `None` for other lines. The error describes the expected form.
 pub(super) fn parse_latency(line: &str) -> Option<Result<LatencyLine, &'static str>> {
     let (stage, rest) = [
         ("slat (", Stage::Submission),

@@ -127,7 +127,7 @@ impl Run {
                 ..self.load.clone()
             },
             measured_ns: intervals_length(last - first + 1),
-            directions: directions(figures, &total),
+            directions: split_directions(figures, &total),
             total,
             series: length
                 .and_then(|length| self.series(first, last, length))
@@ -238,7 +238,7 @@ fn total_latency(figures: &Figures) -> Option<Latency> {
 
 /// Splits the total rate by the share of reads. If there is only one direction, all figures belong
 /// to it.
-fn directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
+fn split_directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
     let build_flow = |share: f64, mean: Column, max: Column| {
         let iops = total.iops.map(|iops| iops * share);
         (share > 0.0 && iops > Some(0.0)).then(|| Flow {

@@ -97,7 +97,7 @@ fn format_percentiles(load: &ExplainedLoad) -> String {
         let some = values.iter().any(Option::is_some);
         let cells = values
             .into_iter()
-            .map(|value| value.map_or_else(|| "-".into(), numbers::time));
+            .map(|value| value.map_or_else(|| "-".into(), numbers::format_time));
         some.then(|| (name.to_owned(), cells.collect::<Vec<String>>()))
     };
     rows.extend(plain("min", edge(|latency| latency.min_ns)));
@@ -151,7 +151,7 @@ fn format_cell(value: Option<PercentileValue>) -> String {
         Trust::Weak => "~",
         Trust::Unsupported => "?",
     };
-    format!("{sign}{}", numbers::time(value.ns))
+    format!("{sign}{}", numbers::format_time(value.ns))
 }
 
 fn format_limits(limits: &[LimitUse]) -> String {

@@ -58,14 +58,13 @@ pub struct RunPrinter<'a> {
     facts: FlatFacts,
     style: RowStyle,
     output: &'a mut Output,
-    bucket_limits_us: &'a [u64],
+    bucket_limits: &'a [u64],
     /// Seconds before the measured window.
     warm_up: u64,
     /// For each job, the report files that get its rows: those of its SD (or FSD and FWD) and, with
     /// several hosts, of its host.
     report_files: Vec<Vec<String>>,
-    /// For each job: its figures by interval, the number of complete intervals, and true after its
-    /// end.
+    /// For each job: figures by interval, number of complete intervals, and true after its end.
     jobs: Vec<(Vec<Tally>, u64, bool)>,
     /// Number of printed intervals.
     printed: u64,
@@ -106,7 +105,7 @@ impl<'a> RunPrinter<'a> {
         run: &'a Run,
         facts: FlatFacts,
         style: RowStyle,
-        (labels, bucket_limits_us): (&[JobLabel], &'a [u64]),
+        (labels, bucket_limits): (&[JobLabel], &'a [u64]),
         ends: EarlyEnds<'a>,
         output: &'a mut Output,
     ) -> RunPrinter<'a> {
@@ -123,7 +122,7 @@ impl<'a> RunPrinter<'a> {
         RunPrinter {
             facts,
             output,
-            bucket_limits_us,
+            bucket_limits,
             warm_up,
             jobs: labels.iter().map(|_| (Vec::new(), 0, false)).collect(),
             report_files: labels
@@ -423,15 +422,12 @@ impl<'a> RunPrinter<'a> {
         let (_, first) = self.run.intervals();
         let label = format!("avg_{first}-{}", self.printed);
         // Average all intervals of a run that ended during the warm-up.
-        let first_index = if self.printed < first { 0 } else { first as usize - 1 };
+        let start = if self.printed < first { 0 } else { first as usize - 1 };
         let sum_counted = |tallies: &[Tally]| {
-            tallies
-                .iter()
-                .skip(first_index)
-                .fold(Tally::default(), |mut sum, tally| {
-                    sum.add(tally);
-                    sum
-                })
+            tallies.iter().skip(start).fold(Tally::default(), |mut sum, tally| {
+                sum.add(tally);
+                sum
+            })
         };
         let job_sums: Vec<Tally> = self.jobs.iter().map(|(tallies, ..)| sum_counted(tallies)).collect();
         if self.printed < first {
@@ -496,10 +492,8 @@ impl<'a> RunPrinter<'a> {
     /// Writes a histogram. In a run on files, it covers the jobs of `page`, or all jobs.
     fn write_histogram(&mut self, file: &str, tally: &Tally, results: &Results, page: Option<&str>) {
         let lines = match &self.style.files {
-            Some(columns) => {
-                format_file_histogram(&self.requested_times(columns, results, page), self.bucket_limits_us)
-            }
-            None => format_histogram(tally, self.bucket_limits_us),
+            Some(columns) => format_file_histogram(&self.requested_times(columns, results, page), self.bucket_limits),
+            None => format_histogram(tally, self.bucket_limits),
         };
         self.output.write(file, "");
         for line in lines {
@@ -604,16 +598,15 @@ impl<'a> RunPrinter<'a> {
 fn workload_figures(
     results: &Results,
     workload_of: &[Vec<Vec<usize>>],
-    workload: usize,
+    index: usize,
     interval: u64,
     is_paced: bool,
 ) -> (Vec<Tally>, Tally) {
     let (mut intervals, mut total): (Vec<Tally>, Tally) = (Vec::new(), Tally::default());
     let jobs = results.steps.first().map_or(&[][..], |step| &step.jobs);
     for (job, workers) in jobs.iter().zip(workload_of) {
-        let is_wanted = |worker: usize, stream: usize| {
-            workers.get(worker).and_then(|streams| streams.get(stream)) == Some(&workload)
-        };
+        let is_wanted =
+            |worker: usize, stream: usize| workers.get(worker).and_then(|streams| streams.get(stream)) == Some(&index);
         for series in &job.series {
             let is_wanted_stream = series
                 .source

@@ -37,7 +37,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     sections.push(Section {
         title: "Pair by pair".into(),
         about: "Drift affects both sides equally, because each pair was measured in succession.".into(),
-        blocks: Block::chart_block(Some(pairs(study)))
+        blocks: Block::chart_block(Some(build_pair_chart(study)))
             .into_iter()
             .chain(texts(Topic::Tests).map(Block::Text))
             .collect(),
@@ -130,7 +130,7 @@ fn advise_next_step(report: &Report, head: Option<&Head>) -> Option<Lead> {
 }
 
 /// Builds the chart of the rate of each run, pair by pair.
-fn pairs(study: &Study) -> Chart {
+fn build_pair_chart(study: &Study) -> Chart {
     let series_of_side = |side: &str| {
         let runs = study.runs.iter().filter(|run| run.role == RunRole::Measured);
         let points = runs.filter_map(|run| {

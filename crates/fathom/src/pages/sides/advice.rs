@@ -50,7 +50,7 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     };
     let repeated = match alternate {
         Some((Variants::Two, _)) => Vec::new(),
-        _ => repetitions(files, heads),
+        _ => list_repetitions(files, heads),
     };
     let advice = alternate
         .map(|(_, command)| format!("`{command}`"))
@@ -150,7 +150,7 @@ fn ab_side(arguments: &[String]) -> Option<String> {
 }
 
 /// Lists the commands that repeat the first results under neutral names, and compare them.
-fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
+fn list_repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
     let mut compared: Vec<String> = files.to_vec();
     let mut advice: Vec<String> = Vec::new();
     let mut advised: Vec<Option<String>> = Vec::new();
@@ -184,7 +184,7 @@ fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{judge, weaken};
+    use super::super::{judge, weaken_verdict};
     use super::*;
     use analysis::compare::{Change, RankedResult};
     use model::finding::Severity;
@@ -241,7 +241,7 @@ mod tests {
                 warnings: warnings.to_vec(),
                 ..Head::default()
             }];
-            let found = weaken(judge(&files, &job), &heads);
+            let found = weaken_verdict(judge(&files, &job), &heads);
             (found.word, found.tone, found.sentence)
         };
         let (word, _, sentence) = judged(Judgement::Better, &[]);

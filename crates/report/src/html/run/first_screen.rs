@@ -16,7 +16,7 @@ use super::repetition::{name_of_repetition, repeat_command};
 use super::settings::format_command_line;
 use super::{OPEN_JOBS, PageContext, fleet, format_percentile};
 use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
-use crate::numbers::{duration_with_unit, local_time, rough, time as time_words};
+use crate::numbers::{duration_with_unit, format_rough, format_time, local_time};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
@@ -569,7 +569,11 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
     let mut tiles = vec![
         Tile {
             name: "Operations per second".into(),
-            value: format!("{}{} IOPS", if is_unsteady { "≈ " } else { "" }, rough(total.iops)),
+            value: format!(
+                "{}{} IOPS",
+                if is_unsteady { "≈ " } else { "" },
+                format_rough(total.iops)
+            ),
             note: match job.iops_confidence_percent {
                 // A paced rate varies too little to print.
                 Some(percent) if percent >= 0.05 => format!(
@@ -582,8 +586,8 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
         },
         Tile {
             name: "Throughput".into(),
-            value: format!("{} MB/s", rough(total.mb_per_sec)),
-            note: format!("{} MiB/s", rough(total.mib_per_sec)),
+            value: format!("{} MB/s", format_rough(total.mb_per_sec)),
+            note: format!("{} MiB/s", format_rough(total.mib_per_sec)),
         },
         latency_tile(total, is_queued),
     ];
@@ -622,7 +626,10 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
         Some(service) if is_queued => (
             "Time per operation",
             service.mean_ns,
-            format!("mean; with the wait in the queue {}", time_words(total.latency.mean_ns)),
+            format!(
+                "mean; with the wait in the queue {}",
+                format_time(total.latency.mean_ns)
+            ),
         ),
         Some(_) => (
             "Response time",
@@ -633,7 +640,7 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
     };
     Tile {
         name: name.into(),
-        value: time_words(value),
+        value: format_time(value),
         note,
     }
 }
@@ -651,7 +658,7 @@ fn format_iops_by_direction(job: &JobSummary) -> String {
         .filter_map(|(name, figures)| {
             figures
                 .as_ref()
-                .map(|figures| format!("{} {name}", rough(figures.iops)))
+                .map(|figures| format!("{} {name}", format_rough(figures.iops)))
         })
         .collect();
     if present.len() > 1 {

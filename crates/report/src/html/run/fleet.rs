@@ -5,7 +5,7 @@ use model::results::{JobResults, RankSeries, Results};
 use super::ChartScope;
 use crate::html::chart::{Axis, Chart, Form, Series, Tone};
 use crate::html::page::{Block, Lead, Section, Table, Tile};
-use crate::numbers::{count, rough, signed_time, time};
+use crate::numbers::{count, format_rough, format_time, signed_time};
 use crate::summary::{JobSummary, RankSummary, Summary};
 
 /// Up to this many ranks have a line each in the chart over time.
@@ -186,8 +186,8 @@ fn rank_row(rank: &RankSummary) -> Vec<String> {
     vec![
         rank.rank.to_string(),
         rank.host.clone(),
-        rough(rank.total.iops),
-        rough(rank.total.mib_per_sec),
+        format_rough(rank.total.iops),
+        format_rough(rank.total.mib_per_sec),
         format_percentile(50.0),
         format_percentile(99.0),
         rank.in_flight
@@ -196,7 +196,7 @@ fn rank_row(rank: &RankSummary) -> Vec<String> {
         format!(
             "{} ± {}",
             signed_time(rank.clock_ahead_ns),
-            time(rank.clock_error_ns as f64)
+            format_time(rank.clock_error_ns as f64)
         ),
         rank.ended_ns.map_or("-".into(), crate::numbers::duration),
         word,

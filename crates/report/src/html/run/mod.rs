@@ -21,7 +21,7 @@ use model::{Direction, Nanos};
 use super::chart::{Across, Chart, Mark, Tone};
 use super::page::{Block, Clause, Line, Page, Section, Table, Verdict, mark_title};
 use super::path;
-use crate::numbers::{count, duration, local_time, rate, rough, time as time_words};
+use crate::numbers::{count, duration, format_rough, format_time, local_time, rate};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
@@ -257,7 +257,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         let words = format!(
             "{}, mean {}, p50 {}, p99 {}, maximum {}",
             count(flush.operations),
-            time_words(flush.latency.mean_ns),
+            format_time(flush.latency.mean_ns),
             format_percentile(50.0),
             format_percentile(99.0),
             Nanos(flush.latency.max_ns)
@@ -266,7 +266,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
     }));
     let cpus: u32 = summary.hosts.iter().map(|host| host.cpus).sum();
     if cpus > 0 {
-        let cpu_time = time_words(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);
+        let cpu_time = format_time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);
         let words = format!("{:.2} of {cpus}, {cpu_time} per operation", job.cpu.processors);
         rows.push(("CPUs used by this test".into(), words));
     }
@@ -309,10 +309,10 @@ fn overview_section(summary: &Summary) -> Option<Section> {
                 false => job.name.clone(),
             },
             job.operations.clone(),
-            rough(total.iops),
-            rough(total.mb_per_sec),
-            rough(total.mib_per_sec),
-            time_words(total.latency.mean_ns),
+            format_rough(total.iops),
+            format_rough(total.mb_per_sec),
+            format_rough(total.mib_per_sec),
+            format_time(total.latency.mean_ns),
             format_percentile(50.0),
             format_percentile(99.0),
             job.in_flight.map_or("-".into(), |average| format!("{average:.1}")),
@@ -416,7 +416,7 @@ fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usi
     let mean = mean.then(|| {
         line(
             figures.total.iops,
-            format!("mean {}", rough(figures.total.iops)),
+            format!("mean {}", format_rough(figures.total.iops)),
             Tone::Total,
         )
     });
@@ -502,9 +502,9 @@ fn figures_table(job: &JobSummary) -> Table {
         rows.push(std::iter::once(name.to_owned()).chain(values).collect());
     };
     row("operations", &|figures| count(figures.operations));
-    row("IOPS", &|figures| rough(figures.iops));
-    row("MB/s (10^6)", &|figures| rough(figures.mb_per_sec));
-    row("MiB/s (2^20)", &|figures| rough(figures.mib_per_sec));
+    row("IOPS", &|figures| format_rough(figures.iops));
+    row("MB/s (10^6)", &|figures| format_rough(figures.mb_per_sec));
+    row("MiB/s (2^20)", &|figures| format_rough(figures.mib_per_sec));
     if columns.iter().any(|(_, figures)| figures.errors > 0) {
         row("failed", &|figures| count(figures.errors));
     }
@@ -533,7 +533,7 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
     let format_latency =
         |value: fn(&LatencyFigures) -> u64| move |figures: &Figures| Nanos(value(&figures.latency)).to_string();
     row(&name("fastest"), &format_latency(|latency| latency.min_ns));
-    row(&name("mean"), &|figures| time_words(figures.latency.mean_ns));
+    row(&name("mean"), &|figures| format_time(figures.latency.mean_ns));
     for percent in PERCENTILES {
         row(&name(&format!("p{percent}")), &|figures| {
             percentile_cell(&figures.latency, percent)
@@ -548,7 +548,7 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
             figures
                 .service
                 .as_ref()
-                .map_or("-".into(), |service| time_words(service.mean_ns))
+                .map_or("-".into(), |service| format_time(service.mean_ns))
         });
     }
 }

@@ -548,7 +548,7 @@ fn table_lines(head: &'static str, table_rows: &[Row], options: ViewOptions, wid
         return Vec::new();
     }
     let row = |row: &Row| {
-        let mean = row.mean_ns.map_or_else(|| "-".into(), crate::numbers::time);
+        let mean = row.mean_ns.map_or_else(|| "-".into(), crate::numbers::format_time);
         (
             row.name.clone(),
             vec![rate(row.rates.iops), format_mib(row.rates), mean],
