@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use dialects::diskspd::text::TextForm;
+use dialects::diskspd::text::TextVersion;
 use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, ParseOutcome, Processors, lower};
 use engine::clock::ClockStart;
 use model::plan::{EngineKind, Plan, TargetKind};
@@ -83,7 +83,7 @@ fn plan_for(case: &Path) -> Plan {
     let env = LowerEnv {
         cpus: &engine::sys::thread::usable_cpus(),
         arguments: &arguments,
-        form: TextForm::V2_2,
+        form: TextVersion::V2_2,
         windows: false,
         ..LowerEnv::default()
     };
