@@ -167,15 +167,15 @@ pub struct Backlog {
 
 /// Periods in which a paced load fell behind and caught up, without fault of the storage.
 pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
-    let found = Attribution::new(observation, None);
-    let (Some(found), Some(rate)) = (found, observation.load.rate_iops) else {
+    let attribution = Attribution::new(observation, None);
+    let (Some(attribution), Some(rate)) = (attribution, observation.load.rate_iops) else {
         return Vec::new();
     };
     let mut backlogs: Vec<Backlog> = Vec::new();
     let mut is_behind = false;
     for facts in observation.seconds.iter().map(|second| &second.facts) {
         let (at, length) = (facts.start_ns.as_secs(), facts.length_ns.as_secs());
-        let missed = found.missed.iter().find(|missed| missed.at == at);
+        let missed = attribution.missed.iter().find(|missed| missed.at == at);
         let catches_up = facts.operations as f64 > (2.0 - MISSED_BELOW) * rate * length;
         match missed {
             Some(missed) if missed.fault == Fault::Storage => is_behind = false,
@@ -256,7 +256,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
                 match programs.iter_mut().find(|(name, _)| *name == process.name) {
                     // Programs of the same name count as one, because programs such as `stress`
                     // fork.
-                    Some(known) => known.1 += used,
+                    Some(entry) => entry.1 += used,
                     None => programs.push((process.name.clone(), used)),
                 }
             }
@@ -385,7 +385,7 @@ impl SecondView<'_> {
             return Fault::Generator;
         }
         let queue = &self.second.facts.queue;
-        let share = |part: Nanos, total: Nanos| part.0 as f64 / total.0.max(1) as f64;
+        let share = |time: Nanos, total: Nanos| time.0 as f64 / total.0.max(1) as f64;
         let waited = self.waited_share();
         let is_queue_full = share(queue.in_use_ns, queue.slots_ns) >= MIN_SHARE_IN_USE;
         if waited * due >= MIN_EXPLAINED_SHARE * missing && !(is_queue_full && self.storage_never_idles()) {

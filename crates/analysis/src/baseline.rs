@@ -7,7 +7,7 @@ use model::JsonSchema;
 use model::observation::{IoStats, Observation};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::DOUBTS;
+use crate::compare::INVALIDATING_FINDINGS;
 
 /// Version of the saved format.
 pub const FORMAT_VERSION: u32 = 1;
@@ -85,9 +85,9 @@ pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, load
     let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
     for load in loads {
         let only = loads.len() == 1 && baseline.loads.len() == 1;
-        let found = unmatched.iter().position(|base| has_same_load(base, load));
-        let found = found.or_else(|| unmatched.iter().position(|base| base.name == load.name));
-        match found.or(only.then_some(0)) {
+        let position = unmatched.iter().position(|base| has_same_load(base, load));
+        let position = position.or_else(|| unmatched.iter().position(|base| base.name == load.name));
+        match position.or(only.then_some(0)) {
             Some(index) => pairs.push(compare_load(unmatched.remove(index), load)),
             None => unpaired.push(format!("{} has no counterpart in the baseline", load.name)),
         }
@@ -99,7 +99,7 @@ pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, load
     );
     let sides = [("the result", fingerprint), ("the baseline", &baseline.fingerprint)];
     let doubts = sides.into_iter().filter_map(|(side, facts)| {
-        let rules = facts.get(DOUBTS).filter(|rules| *rules != "none")?;
+        let rules = facts.get(INVALIDATING_FINDINGS).filter(|rules| *rules != "none")?;
         Some(format!("{side} has {rules}"))
     });
     Comparison {
@@ -215,7 +215,7 @@ fn fingerprint_differences(base: &BTreeMap<String, String>, now: &BTreeMap<Strin
     // Findings are no condition, and are named apart.
     let differs = names
         .into_iter()
-        .filter(|name| *name != DOUBTS && base.get(*name) != now.get(*name));
+        .filter(|name| *name != INVALIDATING_FINDINGS && base.get(*name) != now.get(*name));
     differs
         .map(|name| format!("{name}: {} (baseline: {})", value_of(now, name), value_of(base, name)))
         .collect()
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn findings_of_both_sides_are_doubts() {
         let mut base = baseline(vec![load("qd1", 1, 30_000.0)]);
-        let facts = |rules: &str| BTreeMap::from([(DOUBTS.to_owned(), rules.to_owned())]);
+        let facts = |rules: &str| BTreeMap::from([(INVALIDATING_FINDINGS.to_owned(), rules.to_owned())]);
         base.fingerprint = facts("HOLES");
         let loads = [load("mine", 1, 60_000.0)];
         let doubts = |rules: &str| compare(&base, &facts(rules), &loads).doubts;

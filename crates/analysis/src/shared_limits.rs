@@ -89,7 +89,7 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [LimitLayer]) -> Vec<BothP
             .iter()
             .filter(move |layer| layer.kind == LayerKind::Machine && layer.path == Some(path) && layer.job.is_none())
     };
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for (cached, uncached) in machine_layers(CachePath::Cached).zip(machine_layers(CachePath::Uncached)) {
         let are_comparable =
             (&cached.role, cached.applies, cached.unit) == (&uncached.role, uncached.applies, uncached.unit);
@@ -112,7 +112,7 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [LimitLayer]) -> Vec<BothP
         };
         let uses_both = used(cached).is_some() && used(uncached).is_some();
         if uses_both || exceeds(cached) || exceeds(uncached) {
-            found.push(BothPaths {
+            paths.push(BothPaths {
                 cached,
                 uncached,
                 layer,
@@ -120,7 +120,7 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [LimitLayer]) -> Vec<BothP
             });
         }
     }
-    found
+    paths
 }
 
 /// Combined limits for loads that exceed the one path they were assigned to. Part of the I/O must

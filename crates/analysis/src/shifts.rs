@@ -204,11 +204,11 @@ fn slope_t_statistic(values: &[f64]) -> f64 {
 
 /// Finds gaps in which nothing completed although operations were due or in flight.
 fn stall_shift(observation: &Observation) -> Option<Shift> {
-    let found = find_stalls(observation);
-    let longest = found.iter().map(|(_, length)| *length).fold(0.0, f64::max);
-    let (at, _) = *found.first()?;
+    let stalls = find_stalls(observation);
+    let longest = stalls.iter().map(|(_, length)| *length).fold(0.0, f64::max);
+    let (at, _) = *stalls.first()?;
     Some(Shift::Stalls {
-        count: found.len(),
+        count: stalls.len(),
         at,
         longest,
     })
@@ -218,7 +218,7 @@ fn stall_shift(observation: &Observation) -> Option<Shift> {
 /// a stall, because operations of equal latency complete in waves.
 pub fn find_stalls(observation: &Observation) -> Vec<(f64, f64)> {
     let rate = observation.total.iops.unwrap_or(0.0);
-    let mut found = Vec::new();
+    let mut stalls = Vec::new();
     let mut gap: Option<(f64, f64)> = None;
     for point in &observation.series {
         let length = point.length_ns.as_secs();
@@ -226,14 +226,14 @@ pub fn find_stalls(observation: &Observation) -> Vec<(f64, f64)> {
             let (start, gap_secs) = gap.unwrap_or((point.start_ns.as_secs(), 0.0));
             gap = Some((start, gap_secs + length));
         } else {
-            found.extend(gap.take());
+            stalls.extend(gap.take());
         }
     }
-    found.extend(gap);
+    stalls.extend(gap);
     let service = observation.total.latency.as_ref().and_then(|latency| latency.mean_ns);
     let longest_wave = service.map_or(0.0, |ns| ns / 1e9);
-    found.retain(|(_, length)| *length >= MIN_STALL_SECS.max(longest_wave) && length * rate >= MIN_STALL_OPERATIONS);
-    found
+    stalls.retain(|(_, length)| *length >= MIN_STALL_SECS.max(longest_wave) && length * rate >= MIN_STALL_OPERATIONS);
+    stalls
 }
 
 /// Operations per second in each whole second.

@@ -36,7 +36,7 @@ pub(crate) const OPERATIONS: u64 = 1 << 24;
 pub(crate) const MAX_CPU: u32 = 65_535;
 
 impl Bound {
-    /// A complaint if a test exceeds the limit. `option` is the option that raised `total` that
+    /// A problem if a test exceeds the limit. `option` is the option that raised `total` that
     /// far.
     pub(crate) fn check(&self, option: &str, value: impl std::fmt::Display, total: u64) -> Option<Diagnostic> {
         let Bound { what, max } = self;

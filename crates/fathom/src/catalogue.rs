@@ -106,7 +106,7 @@ pub fn load_catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catal
         .chain(also.map(Path::to_owned))
     {
         match read_policy_files(&path) {
-            Ok(found) => files.extend(found),
+            Ok(paths) => files.extend(paths),
             Err(fault) => faults.push(fault),
         }
     }

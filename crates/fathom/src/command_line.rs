@@ -164,21 +164,21 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
     else {
         return;
     };
-    let known = long_options(&command_for(arguments), arguments);
+    let options = long_options(&command_for(arguments), arguments);
     let native_option = dialects::native::option_called(word);
     let is_fio_option = native_option.is_some_and(|option| option.other_tools.contains(word));
-    let found = native_option
+    let suggestion = native_option
         .map(|option| option.name)
-        .filter(|name| known.iter().any(|known| known == name))
+        .filter(|name| options.iter().any(|option| option == name))
         .or_else(|| {
             let related = RELATED_OPTIONS.iter().find(|names| names.contains(&word))?;
             related
                 .iter()
                 .copied()
-                .find(|name| known.iter().any(|known| known == name))
+                .find(|name| options.iter().any(|option| option == name))
         })
-        .or_else(|| dialects::nearest(word, known.iter().map(String::as_str)));
-    match found {
+        .or_else(|| dialects::nearest(word, options.iter().map(String::as_str)));
+    match suggestion {
         Some(name) => error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{name}"))),
         None => error.remove(ContextKind::SuggestedArg),
     };

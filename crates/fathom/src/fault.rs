@@ -149,10 +149,10 @@ impl Faults {
 
 impl From<Vec<Diagnostic>> for Faults {
     fn from(list: Vec<Diagnostic>) -> Faults {
-        let fault = |complaint: Diagnostic| Fault {
-            at: complaint.at.map(|place| place.to_string()),
-            help: complaint.help,
-            ..Fault::new(complaint.what)
+        let fault = |problem: Diagnostic| Fault {
+            at: problem.at.map(|place| place.to_string()),
+            help: problem.help,
+            ..Fault::new(problem.what)
         };
         Faults {
             list: list.into_iter().map(fault).collect(),

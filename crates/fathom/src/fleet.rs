@@ -124,8 +124,8 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
         return Ok(FleetRole::Alone { widened_from });
     }
     let comm = run::hosts::mpi(&launch).map_err(|why| {
-        let what = format!("{}: cannot join its MPI", launch.describe());
-        let fault = Fault::new(what).help(format!(
+        let message = format!("{}: cannot join its MPI", launch.describe());
+        let fault = Fault::new(message).help(format!(
             "{}; to connect over TCP instead, set FATHOM_HEAD=HOST:7745 to the host of the first \
             process (docs/fleet.md); set FATHOM_MPI_LIBRARY to a library, or FATHOM_FLEET=off to \
             run every process alone",
@@ -183,8 +183,8 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
     };
     for job in &mut document.jobs {
         if let Some(other) = job.hosts.iter().find(|name| **name != rank.host && *name != "0") {
-            let what = format!("the job is for the host `{other}`, but only {} runs it", rank.host);
-            let fault = Fault::new(what).at(job.name.as_deref().unwrap_or("for-hosts"));
+            let message = format!("the job is for the host `{other}`, but only {} runs it", rank.host);
+            let fault = Fault::new(message).at(job.name.as_deref().unwrap_or("for-hosts"));
             return Err(Faults::usage(
                 fault.help("list the hosts with --hosts, or omit for-hosts"),
             ));
@@ -293,14 +293,14 @@ pub fn connect(process: &Process, hosts: &[String]) -> Result<Fleet, Faults> {
 
 /// Converts faults of hosts, and adds the stderr of a failed child process.
 fn connection_faults(list: Vec<HostError>, children: &mut [HostProcess]) -> Faults {
-    let known = |fault: HostError| {
+    let describe_fault = |fault: HostError| {
         let why = match fault.why.as_str() {
             PROCESS_ENDED => children.iter_mut().find_map(|child| child.failure(&fault.host)),
             _ => None,
         };
         why.unwrap_or_else(|| Fault::new(fault.why).at(fault.host))
     };
-    Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
+    Faults::many(list.into_iter().map(describe_fault).collect(), Exit::Refused)
 }
 
 /// Coordinates hosts that are already connected. Each continues if another is lost, and uses its

@@ -61,8 +61,8 @@ pub fn nothing_to_judge(results: &Results) -> Fault {
 /// Judges every job by the clauses.
 pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
     let mut jobs = Vec::new();
-    for (step, found) in results.steps.iter().enumerate() {
-        for (number, job) in found.jobs.iter().enumerate() {
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for (number, job) in step_results.jobs.iter().enumerate() {
             let findings = results.findings.iter();
             let findings: Vec<Finding> = findings
                 .filter(|finding| compare::concerns_job(results, &job.name, finding))
@@ -112,7 +112,7 @@ impl Judged {
     }
 
     /// Returns the verdict on the only job; `None` if nothing was measured.
-    pub fn only(self) -> Option<Verdict> {
+    pub fn into_only_verdict(self) -> Option<Verdict> {
         self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
     }
 

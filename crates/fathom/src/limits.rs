@@ -237,7 +237,7 @@ impl Storage {
         let storage = match job {
             None => &mut self.common,
             Some(job) => {
-                let at = self.per_job.iter().position(|(known, _)| known == job);
+                let at = self.per_job.iter().position(|(job_name, _)| job_name == job);
                 let at = at.unwrap_or_else(|| {
                     self.per_job.push((job.to_owned(), StoragePath::default()));
                     self.per_job.len() - 1
@@ -282,8 +282,8 @@ impl Storage {
     }
 
     fn for_job(&self, name: &str) -> StoragePath {
-        let found = self.per_job.iter().find(|(job, _)| job == name);
-        found.map(|(_, storage)| storage.clone()).unwrap_or_default()
+        let job_limits = self.per_job.iter().find(|(job, _)| job == name);
+        job_limits.map(|(_, storage)| storage.clone()).unwrap_or_default()
     }
 
     fn check_jobs<'a>(&self, jobs: impl Iterator<Item = &'a str>) -> Result<(), Faults> {
@@ -358,7 +358,7 @@ fn from_args_with(
     machine: Option<String>,
     policies: Option<&CatalogueArgs>,
 ) -> Result<KnownLimits, Faults> {
-    let mut known = match (machine, args.disk.clone()) {
+    let mut known_limits = match (machine, args.disk.clone()) {
         (None, disks) if disks.is_empty() => KnownLimits::default(),
         (machine, disks) => {
             let catalogue = policies.map_or_else(|| Ok(Catalogue::built_in()), |args| load_catalogue(args, None))?;
@@ -371,8 +371,8 @@ fn from_args_with(
             from_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }
     };
-    known.layers.extend(parse_caps(&args.cap)?);
-    Ok(known)
+    known_limits.layers.extend(parse_caps(&args.cap)?);
+    Ok(known_limits)
 }
 
 /// Parses the limits of `--cap`.
@@ -468,18 +468,21 @@ pub fn detect_machine(
 /// instance store, have other limits. For a missing path, checks the nearest existing directory.
 fn is_on_cloud_disk(system: &System, cloud: Cloud, path: &str) -> bool {
     let path = PathBuf::from(path);
-    let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));
+    let existing = path
+        .ancestors()
+        .find(|ancestor| ancestor.exists())
+        .unwrap_or(Path::new("."));
     let devices = probe::devices_under(system, existing).unwrap_or_default();
     let kinds: &[&str] = match cloud {
         Cloud::Amazon => &["Amazon EBS volume"],
         Cloud::Azure => &["Azure managed disk", "Hyper-V virtual disk"],
         Cloud::Google => &["Google Persistent Disk", "Google Persistent Disk or Hyperdisk"],
     };
-    let mut found = devices
+    let mut devices_of_target = devices
         .iter()
         .filter_map(|device| device.virtual_kind.as_deref())
         .peekable();
-    found.peek().is_some() && found.all(|kind| kinds.contains(&kind))
+    devices_of_target.peek().is_some() && devices_of_target.all(|kind| kinds.contains(&kind))
 }
 
 /// Looks up the limits of a machine and its disks in the catalogue.
@@ -511,15 +514,15 @@ pub fn known_burst(layer: String, burst: Burst) -> KnownBurst {
 }
 
 /// Converts a diagnosis's credits for the catalogue.
-pub fn policy_burst(known: &KnownBurst) -> Burst {
+pub fn policy_burst(burst: &KnownBurst) -> Burst {
     Burst {
-        unit: match known.counts {
+        unit: match burst.counts {
             Counts::Operations => BurstUnit::Iops,
             Counts::Bytes => BurstUnit::Bytes,
         },
-        ceiling: known.ceiling,
-        refill: known.refill,
-        bucket: known.bucket,
+        ceiling: burst.ceiling,
+        refill: burst.refill,
+        bucket: burst.bucket,
         full_after_secs: None,
     }
 }

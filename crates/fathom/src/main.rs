@@ -123,8 +123,8 @@ fn find_non_utf8_arg(words: &[OsString]) -> Option<Fault> {
         .enumerate()
         .skip(1)
         .find(|(_, word)| word.to_str().is_none())?;
-    let what = format!("argument {number} is not valid Unicode: {word:?}");
-    Some(Fault::new(what).help("rename the file, or use a link whose name is UTF-8 (Windows: UTF-16)"))
+    let message = format!("argument {number} is not valid Unicode: {word:?}");
+    Some(Fault::new(message).help("rename the file, or use a link whose name is UTF-8 (Windows: UTF-16)"))
 }
 
 fn print_faults(faults: &Faults) -> ExitCode {

@@ -28,10 +28,10 @@ pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
     let (mut files, mut policy_paths) = (Vec::new(), Vec::new());
     let (mut command, mut matches) = (root, matches);
     while let Some((name, inner)) = matches.subcommand()
-        && let Some(found) = command.find_subcommand(name)
+        && let Some(subcommand) = command.find_subcommand(name)
     {
-        (command, matches) = (found, inner);
-        let arguments = found.get_arguments().filter(|arg| is_given(arg, inner));
+        (command, matches) = (subcommand, inner);
+        let arguments = subcommand.get_arguments().filter(|arg| is_given(arg, inner));
         files.extend(arguments.flat_map(|arg| list_files(arg, inner)));
         if let Ok(Some(paths)) = inner.try_get_many::<PathBuf>(catalogue::ARGUMENT) {
             policy_paths.extend(paths.cloned());
@@ -75,8 +75,8 @@ pub fn check_inputs<'a>(outputs: impl Iterator<Item = &'a Path>, inputs: &[PathB
 }
 
 fn refuse(role: &str, path: &Path, other: &str) -> Faults {
-    let what = format!("cannot write {role} to {}: it is also {other}", path.display());
-    Faults::usage(Fault::new(what).help("name another file"))
+    let message = format!("cannot write {role} to {}: it is also {other}", path.display());
+    Faults::usage(Fault::new(message).help("name another file"))
 }
 
 fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {
@@ -132,8 +132,8 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 
 /// Resolves a path, if it is a regular file or will become one.
 fn resolve_path(path: &Path) -> Option<PathBuf> {
-    if let Ok(found) = path.canonicalize() {
-        return found.is_file().then_some(found);
+    if let Ok(canonical) = path.canonicalize() {
+        return canonical.is_file().then_some(canonical);
     }
     // The path, or the target of the link, does not exist yet.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -527,7 +527,7 @@ fn parse(text: &str) -> Result<Output, Fault> {
         Some((name, file)) => (name, Some(file)),
         None => (text, None),
     };
-    let what = match name {
+    let message = match name {
         STREAM => OutputKind::Stream,
         PAGE => OutputKind::Page,
         name => match formats::find(name) {
@@ -543,7 +543,7 @@ fn parse(text: &str) -> Result<Output, Fault> {
         return Err(fault.help(format!("for example --out {name}=result.{name}")));
     }
     Ok(Output {
-        what,
+        what: message,
         file: file.map(PathBuf::from),
     })
 }

@@ -40,15 +40,15 @@ pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool
         before: Some(before),
         ..probe::environment(&System::live(), Clock::default())
     };
-    let mut found = lint::lint(&Test {
+    let mut findings = lint::lint(&Test {
         plan,
         environment: &environment,
         purpose: &Purpose::default(),
     });
-    found.retain(|finding| RULES.contains(&finding.rule.as_str()));
+    findings.retain(|finding| RULES.contains(&finding.rule.as_str()));
     if !quiet {
         let mut bytes = Vec::new();
-        formats::findings(&found, &mut bytes).expect("writing to memory does not fail");
+        formats::findings(&findings, &mut bytes).expect("writing to memory does not fail");
         crate::screen::note(String::from_utf8_lossy(&bytes).trim_end());
     }
     environment.before

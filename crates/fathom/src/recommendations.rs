@@ -40,24 +40,24 @@ fn repository() -> PathBuf {
 
 /// Lists the files below a directory whose names end with `end`.
 fn list_files(folder: &Path, end: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(list_files(&path, end));
+            files.extend(list_files(&path, end));
         } else if path.to_string_lossy().ends_with(end) {
-            found.push(path);
+            files.push(path);
         }
     }
-    found.sort();
-    found
+    files.sort();
+    files
 }
 
 fn collect_texts() -> Vec<Text> {
     let root = repository();
     let read = |path: &Path| fs::read_to_string(path).expect("the repository holds text");
     let name = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     for path in list_files(&root.join("crates"), ".rs") {
         // Tests contain words that must be refused.
         let shown = name(&path);
@@ -67,24 +67,24 @@ fn collect_texts() -> Vec<Text> {
         }
         let source = read(&path);
         let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        found.extend(string_literals(code).into_iter().map(|text| Text {
+        texts.extend(string_literals(code).into_iter().map(|text| Text {
             place: shown.clone(),
             text,
         }));
     }
     let pages = list_files(&root.join("docs"), ".md");
     for path in pages.into_iter().chain([root.join("README.md")]) {
-        found.extend(read(&path).lines().enumerate().map(|(index, line)| Text {
+        texts.extend(read(&path).lines().enumerate().map(|(index, line)| Text {
             place: format!("{}:{}", name(&path), index + 1),
             text: line.to_owned(),
         }));
     }
-    found
+    texts
 }
 
 /// Extracts the string literals of Rust source, with escapes and continued lines resolved.
 fn string_literals(source: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut literals = Vec::new();
     let mut rest = source;
     while let Some(first) = rest.chars().next() {
         let raw = rest
@@ -96,11 +96,11 @@ fn string_literals(source: &str) -> Vec<String> {
             let end = format!("\"{}", "#".repeat(marks));
             let text = &after[marks + 1..];
             let length = text.find(&end).unwrap_or(text.len());
-            found.push(text[..length].to_owned());
+            literals.push(text[..length].to_owned());
             rest = text.get(length + end.len()..).unwrap_or("");
         } else if first == '"' {
             let (text, after) = parse_literal(&rest[1..]);
-            found.push(text);
+            literals.push(text);
             rest = after;
         } else if rest.starts_with("'\"'") || rest.starts_with("'\\") {
             // A quotation mark in a character literal does not begin a string.
@@ -110,7 +110,7 @@ fn string_literals(source: &str) -> Vec<String> {
             rest = &rest[first.len_utf8()..];
         }
     }
-    found
+    literals
 }
 
 /// Parses a literal after its opening quotation mark. Returns it with the rest of the source.
@@ -130,10 +130,10 @@ fn parse_literal(source: &str) -> (String, &str) {
                     }
                 }
                 Some((_, 'n')) => text.push('\n'),
-                Some((_, other)) => text.push(other),
+                Some((_, letter)) => text.push(letter),
                 None => break,
             },
-            other => text.push(other),
+            letter => text.push(letter),
         }
     }
     (text, "")
@@ -158,7 +158,7 @@ fn collect_options(command: &Command, names: &mut BTreeSet<String>) {
 
 /// Finds the long options that a text names, without their dashes.
 fn find_options(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+    let mut options = Vec::new();
     for (index, _) in text.match_indices("--") {
         let before = text[..index].chars().next_back();
         let name = &text[index + 2..];
@@ -169,15 +169,15 @@ fn find_options(text: &str) -> Vec<&str> {
             .unwrap_or(name.len());
         let begins = before.is_none_or(|before| !before.is_alphanumeric() && before != '-');
         if begins && name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
-            found.push(name[..end].trim_end_matches('-'));
+            options.push(name[..end].trim_end_matches('-'));
         }
     }
-    found
+    options
 }
 
 /// Finds the command lines of a text: the arguments after `fathom`, up to the end of the command.
 fn find_command_lines(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+    let mut command_lines = Vec::new();
     for line in text.lines() {
         for (index, _) in line.match_indices("fathom ") {
             let before = line[..index].trim_end_matches("cargo run -- ");
@@ -188,10 +188,10 @@ fn find_command_lines(text: &str) -> Vec<&str> {
             let rest = &line[index + "fathom ".len()..];
             let ends = ["`", " | ", " > ", " && ", "; ", " #"];
             let end = ends.iter().filter_map(|end| rest.find(end)).min();
-            found.push(&rest[..end.unwrap_or(rest.len())]);
+            command_lines.push(&rest[..end.unwrap_or(rest.len())]);
         }
     }
-    found
+    command_lines
 }
 
 /// Describes the fault of a command line, if any.
@@ -215,8 +215,10 @@ fn find_fault(root: &Command, line: &str) -> Option<String> {
     if ["fio", "diskspd", "vdbench", "iometer", "convert", "lint"].contains(&path[1].get_name()) {
         return None;
     }
-    let known: BTreeSet<String> = path.iter().flat_map(|command| list_options(command)).collect();
-    let unknown = find_options(line).into_iter().find(|option| !known.contains(*option))?;
+    let options: BTreeSet<String> = path.iter().flat_map(|command| list_options(command)).collect();
+    let unknown = find_options(line)
+        .into_iter()
+        .find(|option| !options.contains(*option))?;
     Some(format!(
         "`{}` has no option --{unknown}",
         path[path.len() - 1].get_name()
@@ -233,10 +235,10 @@ fn find_misplaced_options(root: &Command, Text { place, text }: &Text) -> Vec<St
     let mut faults = Vec::new();
     for name in printing.flat_map(|(_, commands)| *commands) {
         let command = root.find_subcommand(name).expect("the table names commands");
-        let known = list_options(command);
+        let options = list_options(command);
         let unknown = find_options(&bare)
             .into_iter()
-            .filter(|option| !known.contains(*option));
+            .filter(|option| !options.contains(*option));
         faults
             .extend(unknown.map(|option| format!("{place}: `{name}` prints it and has no option --{option}: {text}")));
     }
@@ -248,10 +250,10 @@ fn find_misplaced_options(root: &Command, Text { place, text }: &Text) -> Vec<St
 fn find_recommended_values(text: &str) -> Vec<(&str, &str)> {
     let ends = |letter: char| letter.is_whitespace() || ",;)`'\"".contains(letter);
     let first_word = |rest: &str| rest.find(ends).unwrap_or(rest.len());
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for (index, _) in text.match_indices("native ") {
         let rest = &text[index + "native ".len()..];
-        found.extend(rest[..first_word(rest)].split_once('='));
+        values.extend(rest[..first_word(rest)].split_once('='));
     }
     for line in find_command_lines(text)
         .into_iter()
@@ -261,19 +263,18 @@ fn find_recommended_values(text: &str) -> Vec<(&str, &str)> {
         let options = words
             .windows(2)
             .filter_map(|pair| Some((pair[0].strip_prefix("--")?, pair[1])));
-        found.extend(options.filter(|(name, _)| native::find(name).is_some()));
+        values.extend(options.filter(|(name, _)| native::find(name).is_some()));
     }
     let is_placeholder = |value: &str| value == "…" || value.starts_with(|letter: char| letter.is_ascii_uppercase());
-    found.retain(|(_, value)| !is_placeholder(value) && !value.starts_with("--"));
-    found
+    values.retain(|(_, value)| !is_placeholder(value) && !value.starts_with("--"));
+    values
 }
 
 fn find_refused_values(Text { place, text }: &Text) -> Vec<String> {
     let refused = find_recommended_values(text).into_iter().filter_map(|(name, value)| {
         let value = value.trim_matches('\'');
-        let complaint =
-            native::apply(&mut JobSpec::default(), name, value, || Location::on_command_line(name)).err()?;
-        Some(format!("{place}: {} in: {text}", complaint.what))
+        let problem = native::apply(&mut JobSpec::default(), name, value, || Location::on_command_line(name)).err()?;
+        Some(format!("{place}: {} in: {text}", problem.what))
     });
     refused.collect()
 }
@@ -301,14 +302,14 @@ fn find_faults(texts: &[Text]) -> Vec<String> {
             let about_iometer = line.contains("iometer") || place.contains("iometer");
             let about_others = OTHER_PROGRAMS.iter().any(|program| line.contains(program));
             // Skips names of native job options, which other dialects lack.
-            let known = |option: &&str| {
+            let is_known_option = |option: &&str| {
                 ours.contains(*option)
                     || about_others
                     || is_flag_of_fio(option)
                     || about_fio && is_job_option_of_fio(option)
                     || about_iometer && is_switch_of_iometer(option)
             };
-            let unknown = find_options(line).into_iter().filter(|option| !known(option));
+            let unknown = find_options(line).into_iter().filter(|option| !is_known_option(option));
             faults.extend(unknown.map(|option| format!("{place}: there is no option --{option} in: {line}")));
         }
     }

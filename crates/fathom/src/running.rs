@@ -67,9 +67,9 @@ pub fn list() -> Vec<Running> {
     let Some(entries) = folder().and_then(|folder| fs::read_dir(folder).ok()) else {
         return Vec::new();
     };
-    let mut found: Vec<Running> = entries.flatten().filter_map(|entry| read(&entry.path())).collect();
-    found.sort_by_key(|run| run.started_unix_ns);
-    found
+    let mut runs: Vec<Running> = entries.flatten().filter_map(|entry| read(&entry.path())).collect();
+    runs.sort_by_key(|run| run.started_unix_ns);
+    runs
 }
 
 /// Reads the file of a run. Removes it if the run does not answer: a crash left it behind.

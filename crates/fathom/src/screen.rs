@@ -123,8 +123,8 @@ impl Screen {
         }
     }
 
-    /// Begins the view of another run. `about` identifies it among several.
-    pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
+    /// Begins the view of another run. `run_label` identifies it among several.
+    pub fn begin(&mut self, plan: &Plan, run_label: Option<String>) {
         self.clear();
         self.live = Live::new(plan.steps.len() as u32);
         if max_duration(plan).is_none_or(|length| length > MIN_VIEW_TIME)
@@ -133,7 +133,7 @@ impl Screen {
             self.form = Form::View(View::new(interrupt), Vec::new());
         }
         if let Form::View(view, _) = &self.form {
-            view.begin(plan, about);
+            view.begin(plan, run_label);
         }
     }
 

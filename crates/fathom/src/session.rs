@@ -188,10 +188,10 @@ impl<'a> Execution<'a> {
         let mut outside: Vec<((u32, u32), PhaseInterval)> = Vec::new();
         let mut recording = |event: Event| {
             if let Event::Interval(interval) = &event
-                && let Some(found) =
+                && let Some(interval_outside) =
                     PhaseInterval::from_interval(interval).filter(|_| outside.len() < MAX_INTERVALS_OUTSIDE_WINDOW)
             {
-                outside.push(((interval.step, interval.job), found));
+                outside.push(((interval.step, interval.job), interval_outside));
             }
             watcher(event);
         };

@@ -25,8 +25,8 @@ pub fn from_args(args: &SilenceArgs) -> Result<Vec<String>, Faults> {
     let names = args.silence.iter().flat_map(|value| value.split(',')).map(str::trim);
     let mut names: Vec<String> = names.map(str::to_owned).collect();
     for name in &names {
-        let known = analysis::lint::rule_names().any(|rule| rule.eq_ignore_ascii_case(name));
-        if !known {
+        let is_known = analysis::lint::rule_names().any(|rule| rule.eq_ignore_ascii_case(name));
+        if !is_known {
             let fault = Fault::new(format!("unknown rule `{name}`"));
             let wanted = name.to_ascii_uppercase();
             let near = dialects::nearest(&wanted, analysis::lint::rule_names());

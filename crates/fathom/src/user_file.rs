@@ -85,14 +85,14 @@ fn is_inherited(path: &Path) -> bool {
 fn refuse_special(meta: &std::fs::Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     let kind = meta.file_type();
-    let what = match () {
+    let message = match () {
         () if kind.is_fifo() && !is_inherited(path) => "a named pipe",
         () if kind.is_socket() => "a socket",
         () if kind.is_char_device() => "a terminal or another character device",
         () if kind.is_block_device() => "a block device",
         () => return Ok(()),
     };
-    Err(refuse(format!("{what} is not a regular file")))
+    Err(refuse(format!("{message} is not a regular file")))
 }
 
 #[cfg(not(unix))]

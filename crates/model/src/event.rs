@@ -73,7 +73,7 @@ pub enum Event {
     /// The progress of one process of a fleet; all other figures are sums. Event streams omit it.
     #[serde(skip)]
     #[schemars(skip)]
-    Rank(Box<RankNow>),
+    Rank(Box<RankProgress>),
     /// A finding to report immediately.
     Notice {
         /// The finding, with its reason and remedy.
@@ -181,7 +181,7 @@ pub struct FileOperationInterval {
 
 /// The progress of one process of a fleet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RankNow {
+pub struct RankProgress {
     /// Rank of the process, from 0.
     pub rank: u32,
     /// The number of processes.
@@ -243,7 +243,7 @@ impl RankFigures {
     /// The figures of an interval.
     pub fn from_interval(interval: &Interval) -> RankFigures {
         let operations: u64 = interval.counts.iter().map(|(_, counts)| counts.operations).sum();
-        let latency = interval.latency_of_all();
+        let latency = interval.total_latency();
         RankFigures {
             step: interval.step,
             job: interval.job,
@@ -255,7 +255,7 @@ impl RankFigures {
 
 impl Interval {
     /// The latency of all directions together.
-    pub fn latency_of_all(&self) -> Histogram {
+    pub fn total_latency(&self) -> Histogram {
         let mut merged = Histogram::new();
         for (_, histogram) in self.latency.iter() {
             histogram.iter().for_each(|histogram| merged.merge(histogram));

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use model::Nanos;
 
 use crate::formats;
-use crate::numbers::{rate, throughput, time};
+use crate::numbers::{format_time, rate, throughput};
 use crate::summary::{Figures, JobSummary, Percentile, PercentileSupport, Summary};
 
 /// Writes the head of a report and a row for each job. A job that reads and writes gets a row for
@@ -70,12 +70,12 @@ fn write_row(
     let block = model::Bytes(figures.bytes / figures.operations);
     let percentile = |percent: f64| figures.latency.percentile(percent);
     let mut weak = false;
-    let mut cell = |found: Option<Percentile>| match found {
+    let mut cell = |value: Option<Percentile>| match value {
         None => "-".to_owned(),
-        Some(found) => {
-            let doubtful = found.support != PercentileSupport::Good;
+        Some(value) => {
+            let doubtful = value.support != PercentileSupport::Good;
             weak |= doubtful;
-            format!("{}{}", if doubtful { "~" } else { "" }, Nanos(found.ns))
+            format!("{}{}", if doubtful { "~" } else { "" }, Nanos(value.ns))
         }
     };
     let (median, p99) = (cell(percentile(50.0)), cell(percentile(99.0)));
@@ -84,7 +84,7 @@ fn write_row(
         .filter(|_| first)
         .map_or(String::new(), |average| format!("{average:.1}"));
     let cpu = match first {
-        true => time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation),
+        true => format_time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation),
         false => String::new(),
     };
     writeln!(

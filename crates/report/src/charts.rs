@@ -10,7 +10,7 @@ use model::stats::{Support, support};
 use model::{Nanos, visible};
 
 use crate::html::run::merge_into_columns;
-use crate::numbers::{count, duration, rate, time};
+use crate::numbers::{count, duration, format_time, rate};
 
 /// Width of a chart over time, without its scale.
 const CHART_WIDTH: usize = 62;
@@ -28,13 +28,13 @@ const FINE: &[f64] = &[1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.4, 8.0];
 pub fn format_charts(results: &Results, unicode: bool) -> String {
     let mut text = String::new();
     let several = results.plan.jobs().count() > 1;
-    for (step, found) in results.steps.iter().enumerate() {
-        for (number, job) in found.jobs.iter().enumerate() {
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for (number, job) in step_results.jobs.iter().enumerate() {
             if several {
                 let _ = writeln!(text, "\n{}", visible(&job.name));
             }
-            if let Some(seen) = Observation::from_results(results, step, number) {
-                text += &draw_iops_chart(&seen.series, unicode);
+            if let Some(observation) = Observation::from_results(results, step, number) {
+                text += &draw_iops_chart(&observation.series, unicode);
             }
             text += &draw_p99_chart(job, unicode);
             text += &draw_histogram(job.total().latency(), unicode);
@@ -71,15 +71,15 @@ fn draw_iops_chart(points: &[SeriesPoint], unicode: bool) -> String {
 }
 
 fn draw_p99_chart(job: &JobResults, unicode: bool) -> String {
-    let p99 = |(_, found): &(Nanos, Histogram)| {
-        let is_supported = support(0.99, found.n()) != Support::None;
-        is_supported.then(|| found.quantile(0.99) as f64)
+    let p99 = |(_, histogram): &(Nanos, Histogram)| {
+        let is_supported = support(0.99, histogram.n()) != Support::None;
+        is_supported.then(|| histogram.quantile(0.99) as f64)
     };
     let values: Vec<Option<f64>> = merge_into_columns(&job.histograms, CHART_WIDTH)
         .iter()
         .map(p99)
         .collect();
-    draw_chart_over_time("p99 of the latency", &values, job.measured(), time, unicode)
+    draw_chart_over_time("p99 of the latency", &values, job.measured(), format_time, unicode)
 }
 
 /// Draws values over time on a scale from 0. A column without a value stays empty.
@@ -151,7 +151,11 @@ fn draw_histogram(latency: &Histogram, unicode: bool) -> String {
             rare if operations > 0 && rare < 0.005 => "<0.01".to_owned(),
             share => format!("{share:.2}"),
         };
-        let line = format!("  {:>13}{:>14}{share:>7} %  {bar}", time(bound), count(operations));
+        let line = format!(
+            "  {:>13}{:>14}{share:>7} %  {bar}",
+            format_time(bound),
+            count(operations)
+        );
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use model::diagnosis::{Diagnosis, Evidence, JobDiagnosis, JobPath, LayerUse, LimitTable};
 
-use crate::numbers::{count, rough};
+use crate::numbers::{count, format_rough};
 
 /// Writes the diagnosis of each job.
 ///
@@ -39,8 +39,8 @@ pub fn write_diagnosis(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result
             writeln!(out, "    {}", format_limit(layer))?;
         }
     }
-    for remark in &diagnosis.also {
-        writeln!(out, "  also {}: {}", remark.rule, remark.what)?;
+    for note in &diagnosis.also {
+        writeln!(out, "  also {}: {}", note.rule, note.what)?;
     }
     for missing in &diagnosis.missing {
         writeln!(out, "  not judged: {missing}")?;
@@ -87,13 +87,13 @@ pub fn table_title(table: &LimitTable) -> &'static str {
 pub fn format_job_rows(table: &LimitTable) -> Vec<Vec<String>> {
     let titles = ["job", "path", "role", "copies", "hops", "measured"].map(str::to_owned);
     let row = |job: &JobPath| {
-        let known = |number: Option<u32>| number.map_or_else(|| "-".into(), |number| number.to_string());
+        let format_number = |number: Option<u32>| number.map_or_else(|| "-".into(), |number| number.to_string());
         vec![
             job.job.clone(),
             job.storage.cache.unwrap_or_default().word().to_owned(),
             job.storage.role.clone().unwrap_or_else(|| "-".into()),
-            known(job.storage.replicas),
-            known(job.storage.hops),
+            format_number(job.storage.replicas),
+            format_number(job.storage.hops),
             format_amount(job.iops, "IOPS"),
         ]
     };
@@ -235,7 +235,7 @@ fn format_number(value: f64) -> String {
         size if (1e3..1e15).contains(&size) && value >= 0.0 => count(value.round() as u64),
         size if size < 1.0 => format!("{value:.3}"),
         size if size < 10.0 => format!("{value:.2}"),
-        _ => rough(value),
+        _ => format_rough(value),
     }
 }
 

@@ -104,7 +104,7 @@ fn escape_xml(text: &str) -> String {
             '\n' | '\t' => out.push(character),
             control if control.is_control() => out.push('\u{fffd}'),
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            other => out.push(other),
+            letter => out.push(letter),
         }
     }
     out

@@ -63,10 +63,10 @@ pub fn mount_sentences(mount: &NetworkMount) -> Vec<String> {
         bytes.from_server,
         bytes.to_server
     ));
-    if let Some(part) = mount.answered_by_cache().filter(|part| *part >= 0.01) {
+    if let Some(cached_share) = mount.answered_by_cache().filter(|cached_share| *cached_share >= 0.01) {
         sentences.push(format!(
             "{:.0} % of the data read came from the page cache of this client instead of the server",
-            part * 100.0
+            cached_share * 100.0
         ));
     }
     if let Some(slowest) = mount.by_time().first() {
@@ -116,9 +116,9 @@ fn describe_time(counts: &RpcCounts) -> Option<String> {
             counts.execute_ns
         ));
     }
-    let part = |time: Nanos| time.0 as f64 / counts.execute_ns.0 as f64;
-    let percent = |time: Nanos| format!("{:.0} %", part(time) * 100.0);
-    Some(match (part(counts.rtt_ns), part(counts.queue_ns)) {
+    let share = |time: Nanos| time.0 as f64 / counts.execute_ns.0 as f64;
+    let percent = |time: Nanos| format!("{:.0} %", share(time) * 100.0);
+    Some(match (share(counts.rtt_ns), share(counts.queue_ns)) {
         (rtt, _) if rtt >= DECISIVE_SHARE => format!(
             "{name} calls spent {} of their time between request and reply: in the network and the server",
             percent(counts.rtt_ns)

@@ -64,7 +64,7 @@ pub fn group_thousands(words: &str) -> String {
         };
         let word = out.trim_end().rsplit(' ').next().unwrap_or_default();
         // The value of an option must stay a number that the option accepts.
-        let named = word.starts_with("--") || WORDS_BEFORE_NAMES.iter().any(|known| word.ends_with(known));
+        let named = word.starts_with("--") || WORDS_BEFORE_NAMES.iter().any(|ending| word.ends_with(ending));
         let groups = digits.len() > 3 && stands_alone(out.chars().next_back()) && is_end && !named;
         out += &match digits.parse() {
             Ok(value) if groups => count(value),
@@ -85,7 +85,7 @@ pub fn rate(value: f64) -> String {
 }
 
 /// Formats a rate with three significant digits, for tables with many rates.
-pub fn rough(value: f64) -> String {
+pub fn format_rough(value: f64) -> String {
     // Below 1000, `rate` writes at most three digits as well.
     let unit = 10f64.powf((value.max(100.0).log10() - 2.0).floor());
     if value < 1000.0 {
@@ -105,7 +105,7 @@ pub fn throughput(value: f64) -> String {
 }
 
 /// Formats a time with three significant digits: `12.3 us`.
-pub fn time(nanos: f64) -> String {
+pub fn format_time(nanos: f64) -> String {
     Nanos(nanos.round() as u64).to_string()
 }
 
@@ -150,8 +150,8 @@ pub fn pluralize(number: u64, word: &str) -> String {
 /// Formats a time that may be negative.
 pub fn signed_time(ns: i64) -> String {
     match ns {
-        0.. => time(ns as f64),
-        _ => format!("-{}", time(-ns as f64)),
+        0.. => format_time(ns as f64),
+        _ => format!("-{}", format_time(-ns as f64)),
     }
 }
 
@@ -200,9 +200,9 @@ mod tests {
         assert_eq!(rate(99.94), "99.9");
         assert_eq!(rate(99.96), "100");
         assert_eq!(rate(9.994), "9.99");
-        assert_eq!(rough(123_456.4), "123,000");
-        assert_eq!(rough(999.6), "1,000");
-        assert_eq!((rough(12.34), rough(0.0)), ("12.3".into(), "0.00".into()));
+        assert_eq!(format_rough(123_456.4), "123,000");
+        assert_eq!(format_rough(999.6), "1,000");
+        assert_eq!((format_rough(12.34), format_rough(0.0)), ("12.3".into(), "0.00".into()));
         assert_eq!(throughput(512.34), "512.3");
         assert_eq!(throughput(0.5), "0.50");
         assert_eq!(throughput(999.94), "999.9");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub fn document(findings: &[Finding], artifact: Option<&str>) -> String {
     let mut rules: Vec<&Finding> = Vec::new();
     for finding in findings {
-        if !rules.iter().any(|known| known.rule == finding.rule) {
+        if !rules.iter().any(|listed| listed.rule == finding.rule) {
             rules.push(finding);
         }
     }
@@ -22,7 +22,7 @@ pub fn document(findings: &[Finding], artifact: Option<&str>) -> String {
     let result = |finding: &Finding| {
         let mut result = json!({
             "ruleId": finding.rule,
-            "ruleIndex": rules.iter().position(|known| known.rule == finding.rule),
+            "ruleIndex": rules.iter().position(|listed| listed.rule == finding.rule),
             "level": finding.severity.word(),
             "message": { "text": crate::diagnosis::format_sentence(&finding.what) },
         });

@@ -92,7 +92,7 @@ fn summarize_interval(interval: &Interval) -> IntervalLine {
     let seconds = interval.length_ns.as_secs().max(1e-9);
     let iops = |direction: Direction| interval.counts[direction].operations as f64 / seconds;
     let bytes = |direction: Direction| interval.counts[direction].bytes.0 as f64 / seconds;
-    let latency = interval.latency_of_all();
+    let latency = interval.total_latency();
     IntervalLine {
         event: "interval".into(),
         step: interval.step,

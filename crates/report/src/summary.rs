@@ -423,7 +423,7 @@ fn summarize_job(
     let direction_figures = |direction: Direction| {
         directions[direction]
             .as_ref()
-            .map(|found| summarize_direction(found, window))
+            .map(|direction_results| summarize_direction(direction_results, window))
     };
     let total = results.total();
     let engine = results
@@ -451,7 +451,7 @@ fn summarize_job(
         flush: summarize_flushes(results),
         iops_confidence_percent: iops_confidence(results),
         in_flight: in_flight.map(InFlight::within_depth),
-        depth: in_flight.map_or_else(|| plan.depth(), |found| found.depth),
+        depth: in_flight.map_or_else(|| plan.depth(), |direction_results| direction_results.depth),
         cpu: summarize_cpu(results, &total, window),
         control: results.control.clone(),
         ranks: fleet
@@ -462,12 +462,12 @@ fn summarize_job(
 }
 
 fn file_figures(results: &JobResults, window: Nanos) -> Vec<FileFigures> {
-    let found = results.file_operations();
-    let summarize = |found: &FileOperationResults| FileFigures {
-        operation: found.kind,
-        figures: summarize_direction(&found.results, window),
+    let operations = results.file_operations();
+    let summarize = |operation: &FileOperationResults| FileFigures {
+        operation: operation.kind,
+        figures: summarize_direction(&operation.results, window),
     };
-    found.iter().map(summarize).collect()
+    operations.iter().map(summarize).collect()
 }
 
 impl JobSummary {
@@ -475,7 +475,9 @@ impl JobSummary {
     pub fn kinds(&self) -> Vec<(&'static str, &Figures)> {
         if !self.files.is_empty() {
             let files = self.files.iter();
-            return files.map(|found| (found.operation.name(), &found.figures)).collect();
+            return files
+                .map(|file_figures| (file_figures.operation.name(), &file_figures.figures))
+                .collect();
         }
         let directions = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
         directions
@@ -491,54 +493,55 @@ fn summarize_ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[F
     for worker in &results.workers {
         parts.entry(worker.rank as usize).or_default().push(worker.clone());
     }
-    let is_about_job = |found: &&Finding| found.rule == "STRAGGLER" && found.at.as_deref() == Some(&*results.name);
+    let is_about_job =
+        |finding: &&Finding| finding.rule == "STRAGGLER" && finding.at.as_deref() == Some(&*results.name);
     let stragglers: Vec<&Finding> = findings.iter().filter(is_about_job).collect();
     let summarize = |(number, facts): (usize, &RankFacts)| {
-        let part = JobResults {
+        let rank_results = JobResults {
             workers: parts.remove(&number).unwrap_or_default(),
             ..JobResults::default()
         };
         // A rank may have had no worker in this job.
-        let has_part = !part.workers.is_empty() || facts.lost.is_some();
+        let has_part = !rank_results.workers.is_empty() || facts.lost.is_some();
         let named = format!("{} (rank {number}) ", facts.host);
-        let in_flight = part.in_flight();
+        let in_flight = rank_results.in_flight();
         has_part.then(|| RankSummary {
             rank: number as u32,
             host: facts.host.clone(),
-            total: summarize_direction(&part.total(), part.measured()),
+            total: summarize_direction(&rank_results.total(), rank_results.measured()),
             start_ns: facts.starts_ns.get(step as usize).copied(),
-            measured_ns: part.measured(),
+            measured_ns: rank_results.measured(),
             ended_ns: facts.ended_ns,
             in_flight: in_flight.map(InFlight::within_depth),
-            depth: in_flight.map_or(0, |found| found.depth),
+            depth: in_flight.map_or(0, |in_flight| in_flight.depth),
             clock_ahead_ns: facts.clock_ahead_ns,
             clock_error_ns: facts.round_trip_ns.0 / 2,
-            straggles: stragglers.iter().any(|found| found.what.starts_with(&named)),
+            straggles: stragglers.iter().any(|finding| finding.what.starts_with(&named)),
             lost: facts.lost.clone(),
         })
     };
     fleet.ranks.iter().enumerate().filter_map(summarize).collect()
 }
 
-fn summarize_direction(found: &DirectionResults, window: Nanos) -> Figures {
+fn summarize_direction(results: &DirectionResults, window: Nanos) -> Figures {
     let seconds = window.as_secs();
     let per_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
-    let bytes_per_sec = per_second(found.bytes.0);
-    let paced = found.response.is_some();
+    let bytes_per_sec = per_second(results.bytes.0);
+    let paced = results.response.is_some();
     Figures {
-        operations: found.operations,
-        bytes: found.bytes.0,
-        iops: per_second(found.operations),
+        operations: results.operations,
+        bytes: results.bytes.0,
+        iops: per_second(results.operations),
         mib_per_sec: bytes_per_sec / f64::from(1 << 20),
         mb_per_sec: bytes_per_sec / 1e6,
-        errors: found.errors,
-        short: found.short,
-        late: found.late,
-        latency: summarize_latency(found.latency()),
-        service: paced.then(|| summarize_latency(&found.total)),
-        schedule_delay: found.schedule_delay.as_ref().map(summarize_latency),
-        submission_mean_ns: found.submission.mean(),
-        completion_mean_ns: found.completion.mean(),
+        errors: results.errors,
+        short: results.short,
+        late: results.late,
+        latency: summarize_latency(results.latency()),
+        service: paced.then(|| summarize_latency(&results.total)),
+        schedule_delay: results.schedule_delay.as_ref().map(summarize_latency),
+        submission_mean_ns: results.submission.mean(),
+        completion_mean_ns: results.completion.mean(),
     }
 }
 
@@ -576,21 +579,24 @@ fn summarize_latency(histogram: &Histogram) -> LatencyFigures {
 impl LatencyFigures {
     /// Finds one of the [`PERCENTILES`]; `None` for other ranks, or without operations.
     pub fn percentile(&self, percent: f64) -> Option<Percentile> {
-        self.percentiles.iter().find(|found| found.percent == percent).copied()
+        self.percentiles
+            .iter()
+            .find(|percentile| percentile.percent == percent)
+            .copied()
     }
 }
 
 fn summarize_flushes(results: &JobResults) -> Option<FlushFigures> {
     let mut sum: Option<(u64, Histogram)> = None;
-    for found in results
+    for flushes in results
         .workers
         .iter()
         .flat_map(|worker| &worker.streams)
         .filter_map(|stream| stream.sync.as_ref())
     {
         let (operations, latency) = sum.get_or_insert_with(Default::default);
-        *operations += found.operations;
-        latency.merge(&found.latency);
+        *operations += flushes.operations;
+        latency.merge(&flushes.latency);
     }
     let (operations, histogram) = sum?;
     let latency = summarize_latency(&histogram);
@@ -609,8 +615,8 @@ fn iops_confidence(results: &JobResults) -> Option<f64> {
             .zip(points)
             .for_each(|(sum, point)| *sum += point.operations as f64);
     }
-    let found = batch_means(&counts, 0.95)?;
-    (found.mean > 0.0).then(|| 100.0 * found.half_width / found.mean)
+    let batches = batch_means(&counts, 0.95)?;
+    (batches.mean > 0.0).then(|| 100.0 * batches.half_width / batches.mean)
 }
 
 fn summarize_cpu(results: &JobResults, total: &DirectionResults, window: Nanos) -> CpuFigures {
@@ -658,7 +664,7 @@ fn device_summary(results: &Results, number: usize, step: &StepResults, device: 
             writes: moved.counts.write.operations,
             written_bytes: moved.counts.write.bytes.0,
         }),
-        in_device: measured.map(|found| found.counters.weighted_ns.0 as f64 / window),
-        busy_percent: measured.map(|found| 100.0 * found.counters.busy_ns.0 as f64 / window),
+        in_device: measured.map(|measured| measured.counters.weighted_ns.0 as f64 / window),
+        busy_percent: measured.map(|measured| 100.0 * measured.counters.busy_ns.0 as f64 / window),
     }
 }

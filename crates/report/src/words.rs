@@ -23,7 +23,7 @@ pub fn describe_operations(job: &Job) -> String {
     let mut kinds: Vec<(String, u64)> = Vec::new();
     for stream in job.workers.iter().flat_map(|worker| &worker.streams) {
         let kind = describe_kind(stream);
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+        match kinds.iter_mut().find(|(counted_kind, _)| *counted_kind == kind) {
             Some((_, weight)) => *weight += u64::from(stream.weight),
             None => kinds.push((kind, u64::from(stream.weight))),
         }

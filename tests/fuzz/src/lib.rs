@@ -200,7 +200,7 @@ fn words(bytes: &[u8]) -> Vec<String> {
 
 fn fio(arguments: &[String], job_file: &str) {
     let mut env = NullEnv(job_file.to_owned());
-    if let dialects::fio::Reading::Run(jobs) = dialects::fio::read("fio", arguments, &mut env) {
+    if let dialects::fio::ParseOutcome::Run(jobs) = dialects::fio::read("fio", arguments, &mut env) {
         let env = dialects::fio::LowerEnv {
             arguments,
             disk: &NullEnv(String::new()),
@@ -277,11 +277,11 @@ fn iometer(text: &str) {
 
 fn diskspd(arguments: &[String], profile: &str) {
     let mut env = NullEnv(profile.to_owned());
-    if let dialects::diskspd::Reading::Run(request) = dialects::diskspd::read("diskspd", arguments, &mut env) {
+    if let dialects::diskspd::ParseOutcome::Run(request) = dialects::diskspd::read("diskspd", arguments, &mut env) {
         let env = dialects::diskspd::LowerEnv {
             cpus: &[0, 1],
             arguments,
-            form: dialects::diskspd::text::TextForm::V2_2,
+            form: dialects::diskspd::text::TextVersion::V2_2,
             windows: false,
             memory: Some(1 << 30),
             topology: &[],

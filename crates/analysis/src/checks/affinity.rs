@@ -24,14 +24,14 @@ pub(super) const AFFINITY_WIDENED: Check = Check {
         if omitted > 0 {
             text += &format!(", and {omitted} more");
         }
-        let found = Finding::new(
+        let finding = Finding::new(
             "AFFINITY-WIDENED",
             Severity::Note,
             format!("the launcher had bound processes to fewer processors than exist: {text}; fathom used all of them"),
         );
-        let found =
-            found.why("MPI launchers bind each process to one processor, which all its workers would have shared");
-        findings.push(found.help(
+        let finding =
+            finding.why("MPI launchers bind each process to one processor, which all its workers would have shared");
+        findings.push(finding.help(
             "to restrict the test to some processors, set `cpus` in the job or use a control group; \
             FATHOM_FLEET=off keeps the launcher's binding",
         ));

@@ -37,9 +37,10 @@ pub(super) const LOST: Check = Check {
             .flat_map(|fleet| fleet.ranks.iter().enumerate());
         for (number, facts) in ranks {
             let Some(why) = &facts.lost else { continue };
-            let what = format!("this host was lost: {why}");
-            let found = Finding::new("HOST-LOST", Severity::Error, what).at(format!("{} (rank {number})", facts.host));
-            let found = found.why(match facts.machine {
+            let message = format!("this host was lost: {why}");
+            let finding =
+                Finding::new("HOST-LOST", Severity::Error, message).at(format!("{} (rank {number})", facts.host));
+            let finding = finding.why(match facts.machine {
                 Some(_) if others_continue => {
                     "the figures include its measurements until shortly before; the other hosts \
                     continued without it. Totals are divided by the longest window, so they are \
@@ -52,7 +53,7 @@ pub(super) const LOST: Check = Check {
                 }
                 None => "the figures include none of its measurements",
             });
-            findings.push(found.help(
+            findings.push(finding.help(
                 "examine that host; `fathom recover` reads the results that \
                 the hosts saved locally",
             ));
@@ -76,13 +77,14 @@ pub(super) const START_SKEW: Check = Check {
                 continue;
             }
             let severity = if is_far { Severity::Warning } else { Severity::Note };
-            let found = Finding::new(
+            let finding = Finding::new(
                 "START-SKEW",
                 severity,
                 format!("the hosts started up to {skew} apart, and measured for {measured}"),
             );
-            let found = found.why("during that time only some hosts loaded the storage, so the total mixes two loads");
-            findings.push(found.help(
+            let finding =
+                finding.why("during that time only some hosts loaded the storage, so the total mixes two loads");
+            findings.push(finding.help(
                 "measure for longer, with a warm-up; look for other programs on late hosts, since \
                 busy processors delay the start",
             ));
@@ -147,14 +149,15 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
             if differences.is_empty() {
                 continue;
             }
-            let what = format!(
+            let message = format!(
                 "differs from {}: {}",
                 first.environment.host.name,
                 differences.join(", ")
             );
-            let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*other_environment.host.name);
-            let found = found.why("different results of these hosts may come from the hosts instead of the storage");
-            findings.push(found.help("use identical hosts, or expect different figures from this host"));
+            let finding = Finding::new("HOSTS-DIFFER", Severity::Note, message).at(&*other_environment.host.name);
+            let finding =
+                finding.why("different results of these hosts may come from the hosts instead of the storage");
+            findings.push(finding.help("use identical hosts, or expect different figures from this host"));
         }
     },
 };
@@ -220,14 +223,14 @@ pub(super) const STRAGGLERS: Check = Check {
                 if facts.lost.is_some() {
                     continue;
                 }
-                let what = format!(
+                let message = format!(
                     "{} (rank {rank}) reached {rate:.0} operations per second, {:.0} % of the median host",
                     facts.host,
                     100.0 * rate / median
                 );
-                let found = Finding::new("STRAGGLER", Severity::Warning, what).at(&*job.plan.name);
-                let found = found.why("the total does not show that one host is slower than the others");
-                findings.push(found.help(
+                let finding = Finding::new("STRAGGLER", Severity::Warning, message).at(&*job.plan.name);
+                let finding = finding.why("the total does not show that one host is slower than the others");
+                findings.push(finding.help(
                     "run the test on that host alone and on another host alone, to find out whether the host, its \
                      path to the storage or the ownership of the volume is the cause",
                 ));

@@ -25,10 +25,11 @@ pub(super) const PROCESSOR: Check = Check {
             let stolen: f64 = step.cores.iter().map(|core| core.core.stolen_ns.0 as f64).sum();
             if window > 0.0 && stolen / window > MAX_STOLEN_SHARE {
                 let share = 100.0 * stolen / window;
-                let what = format!("the hypervisor gave {share:.1} % of the processor time to other virtual machines");
+                let message =
+                    format!("the hypervisor gave {share:.1} % of the processor time to other virtual machines");
                 let names = plan.jobs.iter().map(|job| job.name.as_str());
                 let job_names = names.collect::<Vec<_>>().join(" and ");
-                let finding = Finding::new("STOLEN-TIME", Severity::Warning, what).at(job_names);
+                let finding = Finding::new("STOLEN-TIME", Severity::Warning, message).at(job_names);
                 let help = "repeat the test, or use a machine that does not share its processors";
                 findings.push(
                     finding
@@ -63,12 +64,12 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
     }
     let total = busiest.usage.cpu().0.max(1) as f64;
     let (percent, user_percent) = (100.0 * share(busiest), 100.0 * busiest.usage.user_ns.0 as f64 / total);
-    let what = format!(
+    let message = format!(
         "worker {} used {percent:.0} % of a processor ({user_percent:.0} % of that in this program, the rest in the \
             kernel)",
         busiest.worker
     );
-    let finding = Finding::new("GEN-CPU", Severity::Warning, what).at(&*job.plan.name);
+    let finding = Finding::new("GEN-CPU", Severity::Warning, message).at(&*job.plan.name);
     let why = "the processor is the limit; the target may be able to do more";
     Some(finding.why(why).help("use more workers, if processors are idle"))
 }
@@ -89,8 +90,8 @@ pub(super) const CLOCK: Check = Check {
             let Some(drift) = environment.clock.drift_ppm.filter(|drift| drift.abs() > MAX_DRIFT_PPM) else {
                 continue;
             };
-            let what = format!("the clock drifted by {drift:.0} ppm from the system's");
-            let finding = Finding::new("CLOCK", Severity::Warning, what).at(&*environment.clock.source);
+            let message = format!("the clock drifted by {drift:.0} ppm from the system's");
+            let finding = Finding::new("CLOCK", Severity::Warning, message).at(&*environment.clock.source);
             findings.push(
                 finding
                     .why("latencies and rates have the same error")
@@ -109,16 +110,16 @@ pub(super) const INTERVALS: Check = Check {
             let rows: u64 = job.results.workers.iter().map(|worker| worker.merged_rows).sum();
             let lost = job.results.lost_intervals + rows;
             if lost > 0 {
-                let what = format!("{lost} intervals were merged into the next one");
-                let finding = Finding::new("LOST-INTERVALS", Severity::Note, what).at(&*job.plan.name);
+                let message = format!("{lost} intervals were merged into the next one");
+                let finding = Finding::new("LOST-INTERVALS", Severity::Note, message).at(&*job.plan.name);
                 findings.push(finding.why("the totals are complete, but the series is coarser there"));
             }
             if job.results.log_waits > 0 {
-                let what = format!(
+                let message = format!(
                     "workers waited {} times for the operation log or the trace that they write",
                     job.results.log_waits
                 );
-                let finding = Finding::new("LOG-WAITS", Severity::Warning, what).at(&*job.plan.name);
+                let finding = Finding::new("LOG-WAITS", Severity::Warning, message).at(&*job.plan.name);
                 findings.push(
                     finding
                         .why("the log slowed the test down")
@@ -127,8 +128,8 @@ pub(super) const INTERVALS: Check = Check {
             }
             let waits: u64 = job.results.workers.iter().map(|worker| worker.trace_waits).sum();
             if waits > 0 {
-                let what = format!("workers waited {waits} times for the trace that they replay");
-                let finding = Finding::new("TRACE-WAITS", Severity::Warning, what).at(&*job.plan.name);
+                let message = format!("workers waited {waits} times for the trace that they replay");
+                let finding = Finding::new("TRACE-WAITS", Severity::Warning, message).at(&*job.plan.name);
                 findings.push(
                     finding
                         .why("operations were issued later than recorded in the trace")

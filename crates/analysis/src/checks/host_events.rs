@@ -66,18 +66,18 @@ pub(super) const CPU_THROTTLING: Check =
             for host in &input.results.hosts {
                 let Some(system) = &host.system else { continue };
                 let run = Nanos(host.ended_unix_ns.saturating_sub(host.started_unix_ns));
-                let mut what = Vec::new();
+                let mut message = Vec::new();
                 if let Some(held) = system
                     .throttled_ns
                     .filter(|held| held.0 as f64 > run.0 as f64 * MAX_THROTTLED_SHARE)
                 {
-                    what.push(format!("the control group throttled this program for {held} of {run}"));
+                    message.push(format!("the control group throttled this program for {held} of {run}"));
                 }
                 if let Some(times) = system.thermal_events.filter(|times| *times > 0) {
-                    what.push(format!("processors were throttled {times} times because of heat"));
+                    message.push(format!("processors were throttled {times} times because of heat"));
                 }
-                if !what.is_empty() {
-                    let finding = Finding::new("THROTTLED-CPU", Severity::Warning, what.join("; "))
+                if !message.is_empty() {
+                    let finding = Finding::new("THROTTLED-CPU", Severity::Warning, message.join("; "))
                         .at(&*host.environment.host.name);
                     let finding = finding
                         .why("operations that wait for a processor look like operations that wait for the device");
@@ -156,8 +156,8 @@ fn find_limit_changes(device: &str, before: &[DeviceLimit], samples: &[&HostSamp
     if changes.is_empty() {
         return None;
     }
-    let what = format!("the limits of the control group changed: {}", changes.join("; "));
-    let finding = Finding::new("LIMIT-CHANGED", Severity::Warning, what).at(format!("device {device}"));
+    let message = format!("the limits of the control group changed: {}", changes.join("; "));
+    let finding = Finding::new("LIMIT-CHANGED", Severity::Warning, message).at(format!("device {device}"));
     let finding = finding.why("the figures mix different limits, none of which is the storage's");
     Some(finding.help("repeat the test with constant limits (`io.max`, `blkio.throttle.*`)"))
 }
@@ -165,20 +165,20 @@ fn find_limit_changes(device: &str, before: &[DeviceLimit], samples: &[&HostSamp
 /// Finds health complaints and link errors that are new since the test began.
 fn find_health_change(device: &Device) -> Option<Finding> {
     let (before, after) = (device.health.as_ref()?, device.health_after.as_ref()?);
-    let new = |complaint: &&String| !before.problems.contains(complaint);
-    let mut complaints: Vec<String> = after.problems.iter().filter(new).cloned().collect();
+    let new = |problem: &&String| !before.problems.contains(problem);
+    let mut problems: Vec<String> = after.problems.iter().filter(new).cloned().collect();
     let link_errors = |health: &Health| health.link_errors;
     if let Some(more) = link_errors(after)
         .zip(link_errors(before))
         .and_then(|(after, before)| after.checked_sub(before))
         && more > 0
     {
-        complaints.push(format!("{more} transfers to the device were corrupted and repeated"));
+        problems.push(format!("{more} transfers to the device were corrupted and repeated"));
     }
-    if complaints.is_empty() {
+    if problems.is_empty() {
         return None;
     }
-    let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, complaints.join("; ")).at(&*device.name);
+    let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, problems.join("; ")).at(&*device.name);
     let finding = finding.why(
         "this began during the test: repairs and retransmissions \
         took part of the time",

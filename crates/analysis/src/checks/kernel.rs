@@ -97,8 +97,8 @@ fn check_device(
 
 fn cache_hits(ours: u64, kernels: u64) -> Finding {
     let share = 100.0 * (ours - kernels) as f64 / ours as f64;
-    let what = format!("{share:.1} % of the bytes read came from the page cache, not from the device");
-    let finding = Finding::new("CACHE-HITS", Severity::Warning, what);
+    let message = format!("{share:.1} % of the bytes read came from the page cache, not from the device");
+    let finding = Finding::new("CACHE-HITS", Severity::Warning, message);
     finding
         .why("the figures show memory rather than storage")
         .help("keep the default `cache = \"direct\"` to measure the device")
@@ -106,8 +106,8 @@ fn cache_hits(ours: u64, kernels: u64) -> Finding {
 
 fn read_ahead(ours: u64, kernels: u64) -> Finding {
     let factor = kernels as f64 / ours.max(1) as f64;
-    let what = format!("the kernel read {factor:.2} times the bytes that the test requested");
-    let finding = Finding::new("READ-AHEAD", Severity::Note, what);
+    let message = format!("the kernel read {factor:.2} times the bytes that the test requested");
+    let finding = Finding::new("READ-AHEAD", Severity::Note, message);
     finding
         .why("because of read-ahead and whole-page reads, the device did more work than the figures show")
         .help("keep the default `cache = \"direct\"` to measure the device alone")
@@ -115,8 +115,8 @@ fn read_ahead(ours: u64, kernels: u64) -> Finding {
 
 fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
     let (word, ours, kernels) = (direction.word(), Bytes(ours), Bytes(kernels));
-    let what = format!("the test issued {ours} of direct {word}s, but the device moved only {kernels}");
-    let finding = Finding::new("NOT-ON-DEVICE", Severity::Warning, what);
+    let message = format!("the test issued {ours} of direct {word}s, but the device moved only {kernels}");
+    let finding = Finding::new("NOT-ON-DEVICE", Severity::Warning, message);
     let why = "holes, unwritten extents, compression or the file system served part of the I/O \
         without the device";
     finding
@@ -137,11 +137,11 @@ fn other_load(device: &str, others: &[(Direction, u64)], all: u64, programs: &[B
         _ => shares.collect::<Vec<_>>().join(", "),
     };
     let programs = name_programs(programs, Bytes(sum));
-    let what = format!(
+    let message = format!(
         "{:.1} % of the traffic on {device} was not from this test ({words}){programs}",
         percent(sum)
     );
-    let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
+    let finding = Finding::new("OTHER-LOAD", Severity::Warning, message);
     let finding = finding.why(
         "another program used the device, or the file system added its own I/O; both reduce the \
         capacity for this test",

@@ -119,7 +119,7 @@ impl<'a> CheckInput<'a> {
     /// Every job that measured something, with its step and number.
     fn observations(&self) -> impl Iterator<Item = (usize, usize, Rc<Observation>)> {
         let steps = self.results.steps.iter().enumerate();
-        let jobs = steps.flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
+        let jobs = steps.flat_map(|(step, step_results)| (0..step_results.jobs.len()).map(move |job| (step, job)));
         jobs.filter_map(|(step, job)| Some((step, job, self.observation(step, job)?)))
     }
 

@@ -29,34 +29,34 @@ pub(super) const OUTCOME: Check = Check {
                 let Some(counts) = counts else { continue };
                 let word = direction.word();
                 if counts.errors > 0 {
-                    let what = match counts.errors {
+                    let message = match counts.errors {
                         1 => format!("1 {word} operation failed and was tolerated"),
                         errors => format!("{errors} {word} operations failed and were tolerated"),
                     };
-                    let finding = Finding::new("IO-ERRORS", Severity::Error, what).at(&*job.plan.name);
+                    let finding = Finding::new("IO-ERRORS", Severity::Error, message).at(&*job.plan.name);
                     let number = counts
                         .first_error
                         .map(|number| format!("the first with error {number}"));
                     findings.push(Finding { why: number, ..finding });
                 }
                 if counts.short > 0 {
-                    let what = format!(
+                    let message = format!(
                         "{} transferred less than requested",
                         count(counts.short, &format!("{word} operation"))
                     );
-                    let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, what).at(&*job.plan.name);
+                    let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, message).at(&*job.plan.name);
                     findings.push(finding.why("the target is shorter than expected, or its file system is full"));
                 }
             }
             if job.results.ended.is_some() && job.results.operations() == 0 && !job.has_failed() {
-                let what = "not a single operation completed in the measured window";
-                let finding = Finding::new("NOTHING-MEASURED", Severity::Error, what).at(&*job.plan.name);
+                let message = "not a single operation completed in the measured window";
+                let finding = Finding::new("NOTHING-MEASURED", Severity::Error, message).at(&*job.plan.name);
                 findings.push(finding.help(nothing_measured_help(input.results)));
             }
         }
         if input.results.interrupted {
-            let what = "the run was interrupted; figures cover the time until then";
-            findings.push(Finding::new("INTERRUPTED", Severity::Warning, what));
+            let message = "the run was interrupted; figures cover the time until then";
+            findings.push(Finding::new("INTERRUPTED", Severity::Warning, message));
         }
     },
 };
@@ -94,8 +94,8 @@ pub(super) const NOT_HONOURED: Check = Check {
                 .filter(|(plan, results)| results.engine.kind.is_synchronous() && plan.slots() > results.slots.max(1));
             if let Some((plan, results)) = limited_workers.next() {
                 let engine = results.engine.kind.name();
-                let what = format!("{engine} has one operation in flight at a time, not {}", plan.slots());
-                let finding = Finding::new("SYNC-ENGINE", Severity::Warning, what).at(&*job.plan.name);
+                let message = format!("{engine} has one operation in flight at a time, not {}", plan.slots());
+                let finding = Finding::new("SYNC-ENGINE", Severity::Warning, message).at(&*job.plan.name);
                 let engine_reason = &results.engine.reason;
                 let why = match engine_reason.is_empty() {
                     true => "the requested queue depth is not reached".to_owned(),

@@ -74,14 +74,14 @@ pub fn detect_cache_hit(observation: &Observation, layers: &[LimitLayer], bursts
         .iter()
         .filter(|bound| bound.kind == LayerKind::Disk)
         .find(|bound| bound.used > CACHE_FACTOR * ceiling(bound))?;
-    let what = format!(
+    let message = format!(
         "{:.0} {} are {:.0} % of the limit of {}",
         bound.used,
         bound.unit(),
         100.0 * bound.used / ceiling(bound),
         bound.layer
     );
-    let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, what).at(&*observation.name);
+    let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why(
         "a cache of the device, the host or a controller served the I/O: the \
         figures describe that cache, and only until it is full",
@@ -114,20 +114,20 @@ fn for_each_direct_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observati
 
 /// The disks below all targets, each listed once; empty if the disks of any target are unknown.
 fn known_disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
-    let mut found: Vec<&Device> = Vec::new();
+    let mut listed_disks: Vec<&Device> = Vec::new();
     for target in facts {
-        let before = found.len();
+        let before = listed_disks.len();
         let disks = || target.devices.iter().filter(|device| device.kind == "disk");
         if disks().next().is_none() {
             return Vec::new();
         }
         for disk in disks() {
-            if !found[..before].iter().any(|other| other.name == disk.name) {
-                found.push(disk);
+            if !listed_disks[..before].iter().any(|other| other.name == disk.name) {
+                listed_disks.push(disk);
             }
         }
     }
-    found
+    listed_disks
 }
 
 fn check_link_speed(observation: &Observation, disks: &[&Device]) -> Option<Finding> {
@@ -138,14 +138,14 @@ fn check_link_speed(observation: &Observation, disks: &[&Device]) -> Option<Find
         |flow: &Option<model::observation::IoStats>| flow.as_ref().and_then(|flow| flow.bytes_per_sec).unwrap_or(0.0);
     let used = one_way(&observation.directions.read).max(one_way(&observation.directions.write));
     (used > LINK_TOLERANCE * limit).then(|| {
-        let what = format!(
+        let message = format!(
             "{:.0} MB/s were transferred in one direction, but the link of {} has only {:.0} MB/s",
             used / 1e6,
             join_names(disks),
             limit / 1e6
         );
         implausible_finding(
-            what,
+            message,
             observation,
             "data beyond the speed of the link comes from memory, so the figures do not describe the device",
         )
@@ -158,12 +158,12 @@ fn check_disk_arms(observation: &Observation, disks: &[&Device]) -> Option<Findi
     let reads = observation.directions.read.as_ref()?.iops?;
     let limit = MAX_DISK_ARM_IOPS * disks.len() as f64;
     (all_rotate && observation.load.random == Some(true) && reads > limit).then(|| {
-        let what = format!(
+        let message = format!(
             "{reads:.0} random reads per second from {}, a rotating disk",
             join_names(disks)
         );
         implausible_finding(
-            what,
+            message,
             observation,
             "a disk arm reaches a few hundred per second: a cache served the reads, or the name hides an array or \
              flash",

@@ -28,10 +28,10 @@ pub(super) const QUEUE_DEPTH: Check = Check {
                 continue;
             }
             let observation = input.observation_of(&job);
-            let found = judge_job(&job, observation.as_deref().is_some_and(others_keep_processors_busy));
+            let job_finding = judge_job(&job, observation.as_deref().is_some_and(others_keep_processors_busy));
             // A finding about the whole job already covers every rank.
-            let is_reported = found.is_some();
-            findings.extend(found);
+            let is_reported = job_finding.is_some();
+            findings.extend(job_finding);
             if let Some(fleet) = input.results.fleet.as_ref().filter(|_| !is_reported) {
                 findings.extend(judge_ranks(&job, &fleet.ranks));
             }
@@ -56,15 +56,18 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
     let (mut starved, mut flushing) = (Vec::new(), Vec::new());
     for (number, workers) in &by_rank {
         let facts = ranks.get(*number as usize).filter(|facts| facts.lost.is_none());
-        let (Some(facts), Some(found)) = (facts, InFlight::from_workers(workers.iter().copied())) else {
+        let (Some(facts), Some(in_flight)) = (facts, InFlight::from_workers(workers.iter().copied())) else {
             continue;
         };
-        if QueueFill::from_counts(&found).queue_deviation(share_before) != Some(QueueDeviation::Short) {
+        if QueueFill::from_counts(&in_flight).queue_deviation(share_before) != Some(QueueDeviation::Short) {
             continue;
         }
-        let figures = format!("{} (rank {number}) {:.1} of {}", facts.host, found.average, found.depth);
-        match is_explained_by_flushes(&found, share_before) {
-            true => flushing.push(format!("{figures}, flushes took {:.1}", found.flushing)),
+        let figures = format!(
+            "{} (rank {number}) {:.1} of {}",
+            facts.host, in_flight.average, in_flight.depth
+        );
+        match is_explained_by_flushes(&in_flight, share_before) {
+            true => flushing.push(format!("{figures}, flushes took {:.1}", in_flight.flushing)),
             false => starved.push(figures),
         }
     }
@@ -74,13 +77,13 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let what = format!("operations in flight on average: {named}{omitted}");
-        let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*job.plan.name);
+        let message = format!("operations in flight on average: {named}{omitted}");
+        let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, message).at(&*job.plan.name);
         finding.why(why).help(help)
     };
     let reasons = [(starved, STARVED), (flushing, FLUSHING)].into_iter();
-    let found = reasons.filter(|(short, _)| !short.is_empty());
-    found.map(|(short, reason)| finding(&short, reason)).collect()
+    let finding_reasons = reasons.filter(|(short, _)| !short.is_empty());
+    finding_reasons.map(|(short, reason)| finding(&short, reason)).collect()
 }
 
 /// The reason why some ranks did not fill their queues, and the recommended action.
@@ -102,36 +105,36 @@ const FLUSHING: (&str, &str) = (
 
 /// True if the slots that flushes took explain the missing operations: a flush takes a slot but
 /// counts in no latency.
-fn is_explained_by_flushes(found: &InFlight, share_before: f64) -> bool {
+fn is_explained_by_flushes(in_flight: &InFlight, share_before: f64) -> bool {
     let with_flushes = InFlight {
-        average: found.average + found.flushing,
-        ..*found
+        average: in_flight.average + in_flight.flushing,
+        ..*in_flight
     };
     let deviation = QueueFill::from_counts(&with_flushes).queue_deviation(share_before);
-    found.flushing > 0.0 && deviation != Some(QueueDeviation::Short)
+    in_flight.flushing > 0.0 && deviation != Some(QueueDeviation::Short)
 }
 
 fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
-    let found = job.results.in_flight()?;
-    let digits = match found.average {
+    let in_flight = job.results.in_flight()?;
+    let digits = match in_flight.average {
         average if average < 0.995 => 3,
         average if average < 9.995 => 2,
         _ => 1,
     };
     let mut figures = format!(
         "on average {:.digits$} of {} operations were in flight",
-        found.average, found.depth
+        in_flight.average, in_flight.depth
     );
-    if found.flushing > 0.0 {
-        figures += &format!("; flushes took {:.digits$}", found.flushing);
+    if in_flight.flushing > 0.0 {
+        figures += &format!("; flushes took {:.digits$}", in_flight.flushing);
     }
-    if QueueFill::from_counts(&found).queue_deviation(max_share_before_window(job))? == QueueDeviation::Beyond {
+    if QueueFill::from_counts(&in_flight).queue_deviation(max_share_before_window(job))? == QueueDeviation::Beyond {
         let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
         let why = "that is more than the queue depth: latencies or counts of this run are wrong";
         let help = "please report this with the saved result; do not use the figures";
         return Some(finding.why(why).help(help));
     }
-    let has_one_each = found.depth <= job.results.workers.len() as u64;
+    let has_one_each = in_flight.depth <= job.results.workers.len() as u64;
     // The plan requests one operation per worker, so the figures are right for it.
     let severity = if has_one_each && !are_processors_taken {
         Severity::Note
@@ -139,9 +142,9 @@ fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
         Severity::Warning
     };
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, figures).at(&*job.plan.name);
-    let (why, help) = if is_explained_by_flushes(&found, max_share_before_window(job)) {
+    let (why, help) = if is_explained_by_flushes(&in_flight, max_share_before_window(job)) {
         FLUSHING
-    } else if has_one_operation_per_worker(&found, job) {
+    } else if has_one_operation_per_worker(&in_flight, job) {
         (
             "each operation completed inside the submitting call, as on targets in memory and on file systems without \
                 asynchronous I/O, so a worker has only one in flight",
@@ -165,9 +168,9 @@ fn judge_job(job: &JobView<'_>, are_processors_taken: bool) -> Option<Finding> {
 }
 
 /// True if the workers of a deeper queue had one operation in flight each.
-fn has_one_operation_per_worker(found: &InFlight, job: &JobView<'_>) -> bool {
+fn has_one_operation_per_worker(in_flight: &InFlight, job: &JobView<'_>) -> bool {
     let workers = job.results.workers.len() as f64;
-    found.depth as f64 >= 2.0 * workers && (found.average / workers - 1.0).abs() < 0.02
+    in_flight.depth as f64 >= 2.0 * workers && (in_flight.average / workers - 1.0).abs() < 0.02
 }
 
 /// Upper bound for operations that started before the window, as a share of the window. Each slot

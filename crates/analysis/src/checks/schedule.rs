@@ -68,7 +68,7 @@ fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
     if job
         .results
         .in_flight()
-        .is_some_and(|found| found.average >= FULL_QUEUE_SHARE * slots)
+        .is_some_and(|in_flight| in_flight.average >= FULL_QUEUE_SHARE * slots)
     {
         return Some(true);
     }
@@ -108,11 +108,11 @@ fn find_missed_rate(job: &JobView<'_>, is_simulated: bool) -> Option<Finding> {
     if seconds == 0.0 || done / seconds >= requested * (1.0 - RATE_TOLERANCE - in_flight_share - chance) {
         return None;
     }
-    let what = format!(
+    let message = format!(
         "the test achieved {:.0} of the requested {requested:.0} {word} per second",
         done / seconds
     );
-    let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*job.plan.name);
+    let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, message).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
         Some(false) => (
             "operations were issued late although slots were free",
@@ -144,10 +144,10 @@ fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Op
         return None;
     }
     let (delay_p99, service_median) = (Nanos(delay_p99), Nanos(service_median));
-    let what = format!(
+    let message = format!(
         "1 % of the operations were issued {delay_p99} or more after they were due (median service {service_median})"
     );
-    let finding = Finding::new("SCHED-LAG", Severity::Note, what).at(&*job.plan.name);
+    let finding = Finding::new("SCHED-LAG", Severity::Note, message).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
         Some(true) => (
             "every slot was in use when they were due; response times start at the due time",
@@ -181,7 +181,7 @@ pub(super) const MIX: Check = Check {
                 let count = |direction: Direction| {
                     results.directions[direction]
                         .as_ref()
-                        .map_or(0.0, |found| found.operations as f64)
+                        .map_or(0.0, |results| results.operations as f64)
                 };
                 let operations = count(Direction::Read) + count(Direction::Write);
                 requested += operations * (1.0 - read_percent / 100.0);
@@ -196,8 +196,8 @@ pub(super) const MIX: Check = Check {
             let chance_points = 300.0 * (wanted * (1.0 - wanted) / all).sqrt();
             if 100.0 * (share - wanted).abs() > MAX_DRIFT_POINTS + chance_points {
                 let (share, wanted) = (100.0 * share, 100.0 * wanted);
-                let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were requested");
-                let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
+                let message = format!("{share:.1} % of the operations were writes, {wanted:.1} % were requested");
+                let finding = Finding::new("MIX-DRIFT", Severity::Warning, message).at(&*job.plan.name);
                 let has_file_operations = job.streams().any(|stream| stream.files.is_some());
                 findings.push(finding.why(match has_file_operations {
                     true => {

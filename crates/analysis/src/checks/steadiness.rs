@@ -113,8 +113,8 @@ fn detect_level_change(observation: &Observation) -> Option<Finding> {
         1 => ", and once more".into(),
         more => format!(", and {more} more times"),
     };
-    let what = format!("operations per second changed {}{omitted}", levels.join(", "));
-    let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*observation.name);
+    let message = format!("operations per second changed {}{omitted}", levels.join(", "));
+    let finding = Finding::new("CHANGEPOINT", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("the mean is between the levels: the device never ran at that rate");
     Some(finding.help(
         "look for a cause at that time (full cache, exhausted burst credits, other programs), and \
@@ -155,7 +155,7 @@ fn detect_drift(observation: &Observation, awaited: bool) -> Option<Finding> {
     if change.abs() <= MAX_SLOPE_EXCURSION || time_correlation(&rates, line.slope) < MIN_CORRELATION {
         return None;
     }
-    let what = match largest_change(observation) {
+    let message = match largest_change(observation) {
         Some(step) => format!(
             "operations per second {} at {:.0} s",
             describe_change(step.from, step.to),
@@ -171,7 +171,7 @@ fn detect_drift(observation: &Observation, awaited: bool) -> Option<Finding> {
             )
         }
     };
-    let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*observation.name);
+    let finding = Finding::new("NOT-STEADY", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("the rate was still changing, so the mean depends on how long the test ran");
     Some(finding.help(match awaited {
         true => "`--until-steady` still ended the test: use a smaller limit or a longer window for it",
@@ -235,11 +235,11 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
         } else {
             format!("{} times", stopped.len())
         };
-        let what = format!(
+        let message = format!(
             "this program did not run for up to {longest} ({times}): it or its machine was stopped, or no processor \
              was free"
         );
-        let finding = Finding::new("PROGRAM-STOPPED", Severity::Warning, what).at(&*observation.name);
+        let finding = Finding::new("PROGRAM-STOPPED", Severity::Warning, message).at(&*observation.name);
         let finding = finding.why("no operation was issued or counted during that time, regardless of the storage");
         findings.push(finding.help("repeat the test while nothing stops it (SIGSTOP, a freezer, a paused machine)"));
     }
@@ -287,11 +287,11 @@ fn stalls_finding(observation: &Observation, count: usize, longest: Nanos) -> Fi
         None | Some(0) => "completed",
         Some(_) => "succeeded",
     };
-    let what = match count {
+    let message = match count {
         1 => format!("no operation {ended} for at least {longest}, once"),
         times => format!("no operation {ended} during {times} gaps; the longest lasted at least {longest}"),
     };
-    let finding = Finding::new("STALLS", Severity::Warning, what).at(&*observation.name);
+    let finding = Finding::new("STALLS", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
     finding.help("check the system log and the device's health at that time; `--out csv` lists the intervals")
 }

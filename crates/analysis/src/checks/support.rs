@@ -24,25 +24,25 @@ pub(super) const PERCENTILES: Check = Check {
     about: "Whether there were enough operations for the reported percentiles.",
     detect: |input, findings| {
         for job in input.jobs() {
-            for (direction, found) in job.results.directions().iter() {
-                let Some(found) = found.as_ref().filter(|found| found.operations > 0) else {
+            for (direction, results) in job.results.directions().iter() {
+                let Some(results) = results.as_ref().filter(|results| results.operations > 0) else {
                     continue;
                 };
-                let is_weak = |fraction: f64| support(fraction, found.operations) == Support::None;
+                let is_weak = |fraction: f64| support(fraction, results.operations) == Support::None;
                 let Some((fraction, name)) = REPORTED_PERCENTILES[..2]
                     .iter()
                     .find(|(fraction, _)| is_weak(*fraction))
                 else {
                     continue;
                 };
-                let (word, operations) = (direction.word(), found.operations);
+                let (word, operations) = (direction.word(), results.operations);
                 let operations_beyond = (operations as f64 * (1.0 - fraction)).floor();
                 let verb = if operations_beyond == 1.0 { "is" } else { "are" };
                 let what = format!(
                     "{name} of {word}s: only {operations_beyond:.0} of {operations} operations {verb} beyond it"
                 );
                 let needed = (10.0 / (1.0 - fraction)).ceil();
-                let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
+                let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, message).at(&*job.plan.name);
                 let finding = finding
                     .why("a percentile with fewer than ten operations beyond it is little better than the maximum");
                 let times = needed / operations as f64;
@@ -110,8 +110,8 @@ mod tests {
         reads.total.record_times(5_000_000, 100);
         reads.operations += 100;
         // Reads are all operations, so the tail is named once.
-        let what = samples::finding(&results, "TAIL").what;
-        assert!(what.starts_with("all: ") && !what.contains("reads"), "{what}");
+        let message = samples::finding(&results, "TAIL").what;
+        assert!(message.starts_with("all: ") && !message.contains("reads"), "{message}");
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub(super) const ALLOCATION: Check = Check {
                     .map(|target| &target.prepare);
                 let existed = matches!(prepare, Some(Prepare::Existing | Prepare::LayOut { .. }));
                 if allocation.unwritten_unknown && existed {
-                    let what = "the file system does not report which part of the file has been written";
-                    let finding = Finding::new("UNWRITTEN-UNKNOWN", Severity::Note, what).at(&*facts.path);
+                    let message = "the file system does not report which part of the file has been written";
+                    let finding = Finding::new("UNWRITTEN-UNKNOWN", Severity::Note, message).at(&*facts.path);
                     let finding = finding.why(
                         "reads of never-written parts need no I/O, so the \
                         figures may be too good",
@@ -48,8 +48,8 @@ pub(super) const ALLOCATION: Check = Check {
                     continue;
                 }
                 let share = 100.0 * never_written as f64 / facts.size.0.max(1) as f64;
-                let what = format!("{share:.1} % of the file was never written: reads there need no I/O");
-                let finding = Finding::new("HOLES", Severity::Warning, what).at(&*facts.path);
+                let message = format!("{share:.1} % of the file was never written: reads there need no I/O");
+                let finding = Finding::new("HOLES", Severity::Warning, message).at(&*facts.path);
                 let finding = finding.why("the figures are too good");
                 findings
                     .push(finding.help(
@@ -71,8 +71,8 @@ pub(super) const CACHED: Check = Check {
                 .iter()
                 .any(|worker| !worker.engine.kind.simulates_io());
             if real && job.streams().any(|stream| !stream.cache.direct) {
-                let what = "operations go through the page cache";
-                let finding = Finding::new("BUFFERED", Severity::Note, what).at(&*job.plan.name);
+                let message = "operations go through the page cache";
+                let finding = Finding::new("BUFFERED", Severity::Note, message).at(&*job.plan.name);
                 let finding =
                     finding.why("reads may come from memory, and writes count as complete before they reach the disk");
                 findings.push(finding.help(match job.streams().any(|stream| stream.files.is_some()) {
@@ -93,9 +93,9 @@ pub(super) const OWNER: Check = Check {
                 continue;
             };
             if !before.eq_ignore_ascii_case(after) {
-                let what =
+                let message =
                     format!("the volume belonged to {before} at the start of the test and to {after} at its end");
-                let finding = Finding::new("OWNER-MOVED", Severity::Warning, what).at(&*facts.path);
+                let finding = Finding::new("OWNER-MOVED", Severity::Warning, message).at(&*facts.path);
                 let finding =
                     finding.why("only some of the operations crossed the network, so the result mixes two loads");
                 findings.push(finding.help(match &facts.cluster_volume {

@@ -30,48 +30,50 @@ pub(super) const TOTALS: Check = Check {
 };
 
 fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, faults: &mut Vec<String>) {
-    for (direction, found) in results.directions.iter() {
-        let Some(found) = found else { continue };
+    for (direction, direction_results) in results.directions.iter() {
+        let Some(direction_results) = direction_results else {
+            continue;
+        };
         let word = direction.word();
         let operations_by_kind =
             || { results.files.iter() }.filter(|operation| operation.kind.direction() == direction);
         let (min_bytes, max_bytes) = match (engine.transfers_no_data(), &plan.files) {
             (true, _) => (0, 0),
-            (false, None) => possible_bytes(plan, direction, found),
+            (false, None) => possible_bytes(plan, direction, direction_results),
             // The bytes of file operations depend on the file, but they are also counted by kind.
             (false, Some(_)) => {
                 let operations: u64 = operations_by_kind().map(|kind| kind.results.operations).sum();
-                if operations != found.operations {
+                if operations != direction_results.operations {
                     faults.push(format!(
                         "the counts by kind add up to {operations} {word} operations, the total is {}",
-                        found.operations
+                        direction_results.operations
                     ));
                 }
                 let bytes = operations_by_kind().map(|kind| kind.results.bytes.0).sum();
                 (bytes, bytes)
             }
         };
-        if found.bytes.0 < min_bytes || found.bytes.0 > max_bytes {
-            let (bytes, operations) = (found.bytes.0, found.operations);
+        if direction_results.bytes.0 < min_bytes || direction_results.bytes.0 > max_bytes {
+            let (bytes, operations) = (direction_results.bytes.0, direction_results.operations);
             faults.push(format!(
                 "{operations} {word} operations cannot have moved {bytes} bytes: {min_bytes} to {max_bytes} are possible"
             ));
         }
         let histograms = [
-            ("submission", Some(&found.submission)),
-            ("completion", Some(&found.completion)),
-            ("total", Some(&found.total)),
-            ("response", found.response.as_ref()),
+            ("submission", Some(&direction_results.submission)),
+            ("completion", Some(&direction_results.completion)),
+            ("total", Some(&direction_results.total)),
+            ("response", direction_results.response.as_ref()),
         ];
         for (name, histogram) in histograms {
-            let counted = histogram.map_or(found.operations, model::histogram::Histogram::n);
+            let counted = histogram.map_or(direction_results.operations, model::histogram::Histogram::n);
             // Only some metadata operations have a latency.
             let is_consistent = match engine.is_metadata_engine() {
-                true => counted <= found.operations,
-                false => counted == found.operations,
+                true => counted <= direction_results.operations,
+                false => counted == direction_results.operations,
             };
             if !is_consistent {
-                let operations = found.operations;
+                let operations = direction_results.operations;
                 faults.push(format!(
                     "the histogram of {word} {name} latency contains {counted} of {operations} operations"
                 ));
@@ -81,12 +83,19 @@ fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults
 }
 
 /// Minimum and maximum bytes that the operations can have moved.
-fn possible_bytes(plan: &Stream, direction: Direction, found: &DirectionResults) -> (u64, u64) {
+fn possible_bytes(plan: &Stream, direction: Direction, results: &DirectionResults) -> (u64, u64) {
     let sizes = &plan.pattern.sizes[direction];
     // Without whole blocks, an operation at the end of a region may be shorter.
-    let truncated = if plan.pattern.whole_blocks { 0 } else { found.operations };
-    let full_blocks = found.operations.saturating_sub(found.short).saturating_sub(truncated);
-    (full_blocks * sizes.min().0, found.operations * sizes.max().0)
+    let truncated = if plan.pattern.whole_blocks {
+        0
+    } else {
+        results.operations
+    };
+    let full_blocks = results
+        .operations
+        .saturating_sub(results.short)
+        .saturating_sub(truncated);
+    (full_blocks * sizes.min().0, results.operations * sizes.max().0)
 }
 
 fn find_series_faults(job: &JobView<'_>, faults: &mut Vec<String>) {

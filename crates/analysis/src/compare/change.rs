@@ -201,10 +201,10 @@ fn relative_error(observation: &Observation, value: impl Fn(&SeriesPoint) -> Opt
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
     // The last interval may be shorter and then varies more than the others.
     let longest_points = observation.series.iter().filter(|point| point.length_ns == longest);
-    let found = batch_means(&longest_points.filter_map(value).collect::<Vec<f64>>(), LEVEL)?;
-    let degrees = found.batches - 1;
+    let batches = batch_means(&longest_points.filter_map(value).collect::<Vec<f64>>(), LEVEL)?;
+    let degrees = batches.batches - 1;
     let quantile = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees);
-    (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
+    (batches.mean > 0.0).then(|| (batches.half_width / quantile / batches.mean, f64::from(degrees)))
 }
 
 /// Welch's interval (1947) of the logarithm of a ratio of means. The errors come from batch means.
@@ -315,8 +315,8 @@ pub fn primary(observations: &[&Observation]) -> Option<Figure> {
 /// Judges the changes of all common figures, with Holm's adjustment. The intervals cover variation
 /// within the two runs, not between runs.
 pub fn changes(from: &Observation, to: &Observation, margin: f64) -> Vec<Change> {
-    let found = FIGURES.iter().filter_map(|figure| figure.change(from, to));
-    judge_all(found.collect(), margin)
+    let changes = FIGURES.iter().filter_map(|figure| figure.change(from, to));
+    judge_all(changes.collect(), margin)
 }
 
 /// Adjusts the probabilities by Holm's method and judges every change.
@@ -350,29 +350,31 @@ pub fn describe_contrary(word: Judgement, changes: &[Change]) -> Option<String> 
 }
 
 /// Describes a change of the second result, `name`, relative to the first, `base`.
-pub fn describe_change(found: &Change, name: &str, base: &str, margin: f64) -> String {
-    let what = match found.figure {
+pub fn describe_change(change: &Change, name: &str, base: &str, margin: f64) -> String {
+    let figure_name = match change.figure {
         Figure::Iops => "operations per second".to_owned(),
         figure => figure.name(),
     };
-    let words = found.describe();
-    match found.word {
+    let words = change.describe();
+    match change.word {
         Judgement::Better | Judgement::Worse => {
-            format!("{name} is {} than {base}: {words} {what}.", found.word.word())
+            format!("{name} is {} than {base}: {words} {figure_name}.", change.word.word())
         }
         Judgement::Same => format!(
-            "{name} and {base} are the same within {:.0} %: {words} {what}.",
+            "{name} and {base} are the same within {:.0} %: {words} {figure_name}.",
             margin * 100.0
         ),
         Judgement::DifferentLoad => {
-            format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
+            format!("{name} and {base} are different loads, so neither is better: {words} {figure_name}.")
         }
         Judgement::Doubtful => {
-            format!("{name} against {base}: {words} {what}, but findings invalidate the figures, so neither is better.")
+            format!(
+                "{name} against {base}: {words} {figure_name}, but findings invalidate the figures, so neither is better."
+            )
         }
-        Judgement::Undecided if found.low.is_none() => {
-            format!("{name} against {base}: {words} {what}, and it is unknown how much of that is chance.")
+        Judgement::Undecided if change.low.is_none() => {
+            format!("{name} against {base}: {words} {figure_name}, and it is unknown how much of that is chance.")
         }
-        Judgement::Undecided => format!("{name} against {base}: {words} {what}, which may be chance."),
+        Judgement::Undecided => format!("{name} against {base}: {words} {figure_name}, which may be chance."),
     }
 }

@@ -18,7 +18,8 @@ pub enum FactKind {
     /// The load. Results of different loads answer different questions.
     Load,
     /// How the load was measured, for example the tool and the engine. This may change figures.
-    Measuring,
+    #[serde(rename = "measuring")]
+    Measurement,
     /// The host and the target. That difference is often what a comparison is about.
     #[serde(rename = "place")]
     System,
@@ -30,7 +31,7 @@ impl FactKind {
     /// True if results that differ in a fact of this kind are not comparable.
     pub fn prevents_comparison(self) -> bool {
         match self {
-            FactKind::Load | FactKind::Measuring => true,
+            FactKind::Load | FactKind::Measurement => true,
             FactKind::System | FactKind::Other => false,
         }
     }
@@ -68,36 +69,38 @@ fn fact(kind: FactKind, name: &str, value: impl ToString) -> Fact {
 
 /// Lists facts that differ between results, the most important first. A fact that is unknown for
 /// some results differs only if the known values do.
-pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
-    let mut found: Vec<Difference> = Vec::new();
-    for known in sides.iter().flatten() {
-        if found.iter().any(|other| other.name == known.name) {
+pub fn list_differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
+    let mut differences: Vec<Difference> = Vec::new();
+    for fact in sides.iter().flatten() {
+        if differences.iter().any(|listed| listed.name == fact.name) {
             continue;
         }
         let value_in = |side: &Vec<Fact>| {
             side.iter()
-                .find(|fact| fact.name == known.name)
-                .map(|fact| fact.value.clone())
+                .find(|candidate| candidate.name == fact.name)
+                .map(|candidate| candidate.value.clone())
         };
-        found.push(Difference {
-            kind: known.kind,
-            name: known.name.clone(),
+        differences.push(Difference {
+            kind: fact.kind,
+            name: fact.name.clone(),
             values: sides.iter().map(value_in).collect(),
         });
     }
-    found.retain(|difference| {
-        let mut known = difference.values.iter().flatten();
-        let first = known.next();
-        known.any(|value| Some(value) != first)
+    differences.retain(|difference| {
+        let mut known_values = difference.values.iter().flatten();
+        let first = known_values.next();
+        known_values.any(|value| Some(value) != first)
     });
-    // If both forms of a fact differ, the short one is enough.
-    let names: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
-    found.retain(|difference| {
-        let short = EXACT_TO_SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
-        short.is_none_or(|(_, short)| !names.iter().any(|name| name == short))
+    // If both the exact and the coarse fact differ, list only the coarse one.
+    let names: Vec<String> = differences.iter().map(|difference| difference.name.clone()).collect();
+    differences.retain(|difference| {
+        let fact_pair = EXACT_TO_COARSE_FACTS
+            .iter()
+            .find(|(exact, _)| *exact == difference.name);
+        fact_pair.is_none_or(|(_, coarse)| !names.iter().any(|name| name == coarse))
     });
-    found.sort_by_key(|difference| difference.kind);
-    found
+    differences.sort_by_key(|difference| difference.kind);
+    differences
 }
 
 /// Facts that determine the load. Different values change the figures on any storage.
@@ -112,8 +115,8 @@ pub fn changes_load(differences: &[Difference]) -> bool {
         .any(|difference| LOAD_DEFINING_FACTS.contains(&difference.name.as_str()))
 }
 
-/// Exact facts of a plan, each with the short fact that an observation has instead.
-const EXACT_TO_SHORT_FACTS: [(&str, &str); 5] = [
+/// Exact facts of a plan, each with the coarser fact of an observation that it implies.
+const EXACT_TO_COARSE_FACTS: [(&str, &str); 5] = [
     ("positions", "pattern"),
     ("block sizes", "block size"),
     ("mix", "reads"),
@@ -121,10 +124,10 @@ const EXACT_TO_SHORT_FACTS: [(&str, &str); 5] = [
     ("pacing", "rate"),
 ];
 
-/// The fact that names the findings that invalidate figures; `none` without any.
-pub const DOUBTS: &str = "invalidating findings";
+/// Name of the fact whose value lists the findings that invalidate the figures, or `none`.
+pub const INVALIDATING_FINDINGS: &str = "invalidating findings";
 
-/// The value of [`DOUBTS`].
+/// Formats the value of the fact [`INVALIDATING_FINDINGS`].
 pub fn describe_doubts<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
     match list_doubts(findings)[..] {
         [] => "none".into(),
@@ -144,32 +147,42 @@ pub fn concerns_job(results: &Results, job: &str, finding: &Finding) -> bool {
 }
 
 /// True if findings invalidate the figures with these facts.
-pub fn is_doubtful(facts: &[Fact]) -> bool {
-    facts.iter().any(|fact| fact.name == DOUBTS && fact.value != "none")
+pub fn has_invalidating_findings(facts: &[Fact]) -> bool {
+    facts
+        .iter()
+        .any(|fact| fact.name == INVALIDATING_FINDINGS && fact.value != "none")
 }
 
 /// The facts of a job in a saved result; `None` if there is no such job.
 pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Vec<Fact>> {
     let planned = results.plan.steps.get(step)?.jobs.get(job)?;
-    let found = results.steps.get(step)?.jobs.get(job)?;
+    let job_results = results.steps.get(step)?.jobs.get(job)?;
     let observation = Observation::from_results(results, step, job)?;
     let mut facts = facts_of_observation(&observation);
     facts.extend(plan_facts(planned));
     facts.push(fact(
-        FactKind::Measuring,
+        FactKind::Measurement,
         "engine revision",
         results.tool.engine_revision,
     ));
-    let mut engines: Vec<&str> = found.workers.iter().map(|worker| worker.engine.kind.name()).collect();
+    let mut engines: Vec<&str> = job_results
+        .workers
+        .iter()
+        .map(|worker| worker.engine.kind.name())
+        .collect();
     engines.sort_unstable();
     engines.dedup();
-    facts.push(fact(FactKind::Measuring, "engine", engines.join(", ")));
+    facts.push(fact(FactKind::Measurement, "engine", engines.join(", ")));
     facts.push(fact(FactKind::Other, "seed", results.plan.seed));
     let of_job = results
         .findings
         .iter()
         .filter(|finding| concerns_job(results, &planned.name, finding));
-    facts.push(fact(FactKind::System, DOUBTS, describe_doubts(of_job)));
+    facts.push(fact(
+        FactKind::System,
+        INVALIDATING_FINDINGS,
+        format_invalidating_findings(of_job),
+    ));
     if let Some(host) = results.hosts.first() {
         let environment = &host.environment;
         facts.push(fact(FactKind::System, "host", &environment.host.name));
@@ -203,10 +216,14 @@ fn limit_facts(limits: &Limits) -> [Fact; 2] {
             (device.read_bytes, "bytes read/s"),
             (device.write_bytes, "bytes written/s"),
         ];
-        let known = limits
+        let known_limits = limits
             .into_iter()
             .filter_map(|(limit, unit)| Some(format!("{} {unit}", limit?)));
-        format!("device {}: {}", device.device, known.collect::<Vec<_>>().join(", "))
+        format!(
+            "device {}: {}",
+            device.device,
+            known_limits.collect::<Vec<_>>().join(", ")
+        )
     };
     let devices: Vec<String> = limits.devices.iter().map(describe_device_limit).collect();
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".into());
@@ -224,8 +241,8 @@ fn limit_facts(limits: &Limits) -> [Fact; 2] {
     ]
 }
 
-/// True if `path`, as the load names it, is this target or the directory in which fathom created
-/// it. Relative paths are not resolved and may match any target.
+/// True if `path` of the load is this target, or the directory in which fathom created it. Relative
+/// paths are not resolved and may match any target.
 fn matches_path(target: &TargetFacts, path: &str) -> bool {
     target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
 }
@@ -286,7 +303,7 @@ fn plan_facts(job: &Job) -> Vec<Fact> {
 /// The facts of an observation from any source.
 pub fn facts_of_observation(observation: &Observation) -> Vec<Fact> {
     let load: &Load = &observation.load;
-    let mut facts = vec![fact(FactKind::Measuring, "tool", &observation.tool)];
+    let mut facts = vec![fact(FactKind::Measurement, "tool", &observation.tool)];
     let mut add = |kind: FactKind, name: &str, value: Option<String>| {
         facts.extend(value.map(|value| fact(kind, name, value)));
     };

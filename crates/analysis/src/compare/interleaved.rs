@@ -36,7 +36,7 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
     };
     let change = |figure: &Figure| {
         let values = values(*figure)?;
-        let found = paired_ratio(&values, LEVEL)?;
+        let paired = paired_ratio(&values, LEVEL)?;
         // Geometric means, because their ratio is the mean of the ratios.
         let mean = |side: fn(&(f64, f64)) -> f64| {
             (values.iter().map(|pair| side(pair).ln()).sum::<f64>() / values.len() as f64).exp()
@@ -45,10 +45,10 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
             figure: *figure,
             from: mean(|pair| pair.0),
             to: mean(|pair| pair.1),
-            ratio: found.ratio,
-            low: Some(found.low),
-            high: Some(found.high),
-            p: Some(found.p),
+            ratio: paired.ratio,
+            low: Some(paired.low),
+            high: Some(paired.high),
+            p: Some(paired.p),
             word: Judgement::Undecided,
         })
     };

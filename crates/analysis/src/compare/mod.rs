@@ -10,8 +10,8 @@ mod trend;
 
 pub use change::{Change, Figure, Judgement, MARGIN, changes, describe_change, describe_contrary, primary};
 pub use fingerprint::{
-    DOUBTS, Difference, Fact, FactKind, changes_load, concerns_job, describe_doubts, differences, facts_of_observation,
-    facts_of_results, is_doubtful, names_place,
+    Difference, Fact, FactKind, changes_load, concerns_job, describe_doubts, facts_of_observation, facts_of_results,
+    format_invalidating_findings, has_invalidating_findings, list_differences, names_place,
 };
 pub use interleaved::{InterleavedComparison, interleaved};
 pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};
@@ -51,14 +51,17 @@ fn ranked_figures(primary: Figure, observation: &Observation) -> Vec<RankedFigur
         Figure::Quantile(0.99),
     ];
     let others = shown.into_iter().filter(|figure| *figure != primary);
-    let found = |figure: Figure| {
+    let rank_by_figure = |figure: Figure| {
         Some(RankedFigure {
             figure,
             value: figure.value_in(observation)?,
             interval: figure.interval_in(observation),
         })
     };
-    std::iter::once(primary).chain(others).filter_map(found).collect()
+    std::iter::once(primary)
+        .chain(others)
+        .filter_map(rank_by_figure)
+        .collect()
 }
 
 /// Ranks results by their [`primary`] figure, best first, with Holm's adjustment. Results without

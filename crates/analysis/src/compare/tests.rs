@@ -247,18 +247,21 @@ fn a_ranking_compares_each_result_with_the_best() {
 fn differences_are_sorted_by_importance_and_omit_unknown_values() {
     let draws = &mut draws();
     let (mut a, mut b) = (run(draws, 1_000.0, 800.0), run(draws, 1_000.0, 800.0));
-    assert_eq!(differences(&[facts_of_observation(&a), facts_of_observation(&b)]), []);
+    assert_eq!(
+        list_differences(&[facts_of_observation(&a), facts_of_observation(&b)]),
+        []
+    );
     b.load.block = Some(Bytes::kib(8));
     b.version = Some("2".into());
     a.load.random = Some(true);
-    let found = differences(&[facts_of_observation(&a), facts_of_observation(&b)]);
+    let found = list_differences(&[facts_of_observation(&a), facts_of_observation(&b)]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].kind, &*found[0].name), (FactKind::Load, "block size"));
     assert_eq!(found[0].values, [Some("4 KiB".into()), Some("8 KiB".into())]);
     a.version = Some("1".into());
     b.tool = "fio".into();
-    let found = differences(&[facts_of_observation(&a), facts_of_observation(&b)]);
+    let found = list_differences(&[facts_of_observation(&a), facts_of_observation(&b)]);
     let kinds: Vec<FactKind> = found.iter().map(|difference| difference.kind).collect();
-    assert_eq!(kinds, [FactKind::Load, FactKind::Measuring, FactKind::Other]);
-    assert!(FactKind::Measuring.prevents_comparison() && !FactKind::System.prevents_comparison());
+    assert_eq!(kinds, [FactKind::Load, FactKind::Measurement, FactKind::Other]);
+    assert!(FactKind::Measurement.prevents_comparison() && !FactKind::System.prevents_comparison());
 }

@@ -9,7 +9,7 @@ use model::stats::{Segment, segments};
 use serde::Serialize;
 
 use super::change::{Figure, Judgement};
-use super::fingerprint::{Difference, Fact, differences, is_doubtful};
+use super::fingerprint::{Difference, Fact, has_invalidating_findings, list_differences};
 use crate::figures::format_change;
 
 /// Minimum number of runs in a series that is searched for changes.
@@ -60,7 +60,7 @@ pub struct Trend {
     pub sentences: Vec<String>,
 }
 
-/// One run.
+/// A run in the trend.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TrendPoint {
     /// Number in the history.
@@ -89,10 +89,12 @@ pub struct Level {
 /// The boundary between two levels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelChange {
-    /// The last run before.
-    pub before: u64,
-    /// The first run after.
-    pub after: u64,
+    /// History number of the last run before the change.
+    #[serde(rename = "before")]
+    pub entry_before: u64,
+    /// History number of the first run after the change.
+    #[serde(rename = "after")]
+    pub entry_after: u64,
     /// Start of the first run after.
     pub unix_ns: u64,
     /// Level before.
@@ -115,8 +117,8 @@ pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
         return None;
     }
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
-    let enough = values.len() >= MIN_RUNS;
-    let found = match enough {
+    let has_enough_runs = values.len() >= MIN_RUNS;
+    let level_segments = match has_enough_runs {
         true => merge_close_levels(&values, segments(&values, MIN_LEVEL), margin),
         false => vec![Segment::new(&values, 0, values.len())],
     };
@@ -127,10 +129,10 @@ pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
         median: segment.level,
         variation: segment.variation(),
     };
-    let changes = found
+    let changes = level_segments
         .windows(2)
         .map(|pair| level_change(figure, runs, &pair[0], &pair[1]));
-    let last = found.last()?;
+    let last_level = level_segments.last()?;
     let mut trend = Trend {
         figure,
         name: figure.name(),
@@ -142,23 +144,23 @@ pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
                 value: run.value,
             })
             .collect(),
-        levels: found.iter().map(level).collect(),
+        levels: level_segments.iter().map(level).collect(),
         changes: changes.collect(),
-        detectable_step: enough.then(|| detectable_step(&found, values.len()).max(margin)),
-        outlier: (enough && is_outlier(&values, last, margin)).then(|| runs[runs.len() - 1].entry),
+        detectable_step: has_enough_runs.then(|| detectable_step(&level_segments, values.len()).max(margin)),
+        outlier: (has_enough_runs && is_outlier(&values, last_level, margin)).then(|| runs[runs.len() - 1].entry),
         sentences: Vec::new(),
     };
-    trend.sentences = describe_trend(&trend, runs, last);
+    trend.sentences = describe_trend(&trend, runs, last_level);
     Some(trend)
 }
 
 /// Merges neighbouring levels that differ by at most the margin.
-fn merge_close_levels(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<Segment> {
+fn merge_close_levels(values: &[f64], segments: Vec<Segment>, margin: f64) -> Vec<Segment> {
     let mut levels: Vec<Segment> = Vec::new();
-    for segment in found {
+    for segment in segments {
         match levels.last_mut() {
-            Some(before) if (segment.level / before.level - 1.0).abs() <= margin => {
-                *before = Segment::new(values, before.start, segment.end);
+            Some(previous) if (segment.level / previous.level - 1.0).abs() <= margin => {
+                *previous = Segment::new(values, previous.start, segment.end);
             }
             _ => levels.push(segment),
         }
@@ -168,17 +170,22 @@ fn merge_close_levels(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<S
 
 fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment) -> LevelChange {
     let (before, after) = (&runs[from.end - 1], &runs[to.start]);
-    let mut differences = differences(&[before.facts.clone(), after.facts.clone()]);
+    let mut differences = list_differences(&[before.facts.clone(), after.facts.clone()]);
     differences.retain(|difference| !IGNORED_FACTS.contains(&&*difference.name));
     LevelChange {
-        before: before.entry,
-        after: after.entry,
+        entry_before: before.entry,
+        entry_after: after.entry,
         unix_ns: after.unix_ns,
         from: from.level,
         to: to.level,
         ratio: to.level / from.level,
         judgement: match (to.level > from.level) == figure.higher_is_better() {
-            _ if runs[from.start..to.end].iter().any(|run| is_doubtful(&run.facts)) => Judgement::Doubtful,
+            _ if runs[from.start..to.end]
+                .iter()
+                .any(|run| has_invalidating_findings(&run.facts)) =>
+            {
+                Judgement::Doubtful
+            }
             true => Judgement::Better,
             false => Judgement::Worse,
         },
@@ -188,7 +195,8 @@ fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment
 
 /// The smallest step of the latest two runs that would be detected, as a share: (3 ln n + 6) / 2
 /// standard deviations. The search for changes subtracts a penalty of 3 ln n for each change; a
-/// step of d deviations gains about 2 d, and 6 allows for noise.
+/// step of d deviations over two runs gains about 2 d, so it is found if 2 d exceeds 3 ln n + 6;
+/// the 6 allows for noise.
 fn detectable_step(levels: &[Segment], runs: usize) -> f64 {
     (1.5 * (runs as f64).ln() + 3.0) * pooled_variation(levels)
 }
@@ -203,17 +211,17 @@ fn pooled_variation(levels: &[Segment]) -> f64 {
     (squares / levels.iter().map(freedom).sum::<f64>().max(1.0)).sqrt()
 }
 
-fn is_outlier(values: &[f64], last: &Segment, margin: f64) -> bool {
-    let (latest, before) = (values[last.end - 1], last.end - 1);
-    if before - last.start < MIN_LEVEL + 1 {
+fn is_outlier(values: &[f64], last_level: &Segment, margin: f64) -> bool {
+    let (latest, latest_index) = (values[last_level.end - 1], last_level.end - 1);
+    if latest_index - last_level.start < MIN_LEVEL + 1 {
         return false;
     }
-    let level_before = Segment::new(values, last.start, before);
+    let level_before = Segment::new(values, last_level.start, latest_index);
     let deviation = (latest / level_before.level - 1.0).abs();
     deviation > margin.max(MIN_OUTLIER_DEVIATIONS * level_before.variation())
 }
 
-fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
+fn describe_trend(trend: &Trend, runs: &[RunRecord], last_level: &Segment) -> Vec<String> {
     let figure = trend.figure;
     let (name, stayed) = match figure {
         Figure::Iops => ("Operations per second".to_owned(), "have stayed"),
@@ -222,7 +230,7 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
     };
     let run_label = |entry: u64| {
         let run = runs.iter().find(|run| run.entry == entry);
-        format!("{entry} ({})", run.map_or("", |run| &run.day))
+        format!("run {entry} ({})", run.map_or("", |run| &run.day))
     };
     let mut sentences = Vec::new();
     let (first, latest) = (&runs[0], &runs[runs.len() - 1]);
@@ -241,51 +249,51 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
         ));
         return sentences;
     };
-    for found in &trend.changes {
-        let runs = |entry: fn(&Level) -> u64, wanted: u64| {
-            let level = trend.levels.iter().find(|level| entry(level) == wanted);
+    for change in &trend.changes {
+        let count_runs_of_level = |edge: fn(&Level) -> u64, entry: u64| {
+            let level = trend.levels.iter().find(|level| edge(level) == entry);
             level.map_or(0, |level| level.runs)
         };
-        let verb = if found.ratio < 1.0 { "fell" } else { "rose" };
+        let verb = if change.ratio < 1.0 { "fell" } else { "rose" };
         sentences.push(format!(
             "{name} {verb} by {} between {} and {}, from {} ({} runs) to {} ({} runs): {}.",
-            format_change(1.0 + (found.ratio - 1.0).abs()).trim_start_matches('+'),
-            run_label(found.before),
-            run_label(found.after),
-            figure.format_value(found.from),
-            runs(|level| level.last, found.before),
-            figure.format_value(found.to),
-            runs(|level| level.first, found.after),
-            found.judgement.word()
+            format_change(1.0 + (change.ratio - 1.0).abs()).trim_start_matches('+'),
+            run_label(change.entry_before),
+            run_label(change.entry_after),
+            figure.format_value(change.from),
+            count_runs_of_level(|level| level.last, change.entry_before),
+            figure.format_value(change.to),
+            count_runs_of_level(|level| level.first, change.entry_after),
+            change.judgement.word()
         ));
-        sentences.push(match found.differences.is_empty() {
-            true => "No known fact changed at that time.".into(),
+        sentences.push(match change.differences.is_empty() {
+            true => "No recorded condition changed at that time.".into(),
             false => {
-                let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
-                let changes = found.differences.iter().map(|difference| {
-                    let values: Vec<String> = difference.values.iter().map(known).collect();
+                let value_or_unknown = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
+                let changes = change.differences.iter().map(|difference| {
+                    let values: Vec<String> = difference.values.iter().map(value_or_unknown).collect();
                     format!("{} {}", difference.name, values.join(" → "))
                 });
                 format!(
-                    "Facts that changed at that time, not necessarily the cause: {}.",
+                    "Also changed at that time, not necessarily the cause: {}.",
                     changes.collect::<Vec<_>>().join("; ")
                 )
             }
         });
     }
-    let level_start = &runs[last.start];
+    let level_start = &runs[last_level.start];
     sentences.push(format!(
         "{name} {stayed} the same since {}: {} in {} runs, which vary by {:.1} %.",
         run_label(level_start.entry),
-        figure.format_value(last.level),
-        last.end - last.start,
-        100.0 * last.variation()
+        figure.format_value(last_level.level),
+        last_level.end - last_level.start,
+        100.0 * last_level.variation()
     ));
     if let Some(entry) = trend.outlier {
         sentences.push(format!(
-            "The latest run, {}, is an outlier: {}. One run does not show a trend; repeat the test.",
-            run_label(entry),
-            figure.format_value(latest.value)
+            "The latest run is an outlier: {} in {}. One run does not show a trend; repeat the test.",
+            figure.format_value(latest.value),
+            run_label(entry)
         ));
     }
     sentences.push(format!(
@@ -298,7 +306,7 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::fingerprint::{DOUBTS, FactKind};
+    use super::super::fingerprint::{FactKind, INVALIDATING_FINDINGS};
     use super::*;
     use model::testing::{assert_contains, assert_starts_with};
 
@@ -354,13 +362,16 @@ mod tests {
         let [found] = &trend.changes[..] else {
             panic!("{trend:#?}")
         };
-        assert_eq!((found.before, found.after, found.judgement), (16, 17, Judgement::Worse));
+        assert_eq!(
+            (found.entry_before, found.entry_after, found.judgement),
+            (16, 17, Judgement::Worse)
+        );
         assert_eq!(trend.levels.iter().map(|level| level.runs).collect::<Vec<_>>(), [7, 3]);
         assert_eq!(
             text,
-            "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,000 (7 runs) to 880 (3 \
-             runs): worse. Facts that changed at that time, not necessarily the cause: kernel 6.1 → 6.8. Operations \
-             per second have stayed the same since 17 (day 7): 880 in 3 runs, which vary by 0.2 %. A change of about \
+            "Operations per second fell by 12 % between run 16 (day 6) and run 17 (day 7), from 1,000 (7 runs) to 880 (3 \
+             runs): worse. Also changed at that time, not necessarily the cause: kernel 6.1 → 6.8. Operations \
+             per second have stayed the same since run 17 (day 7): 880 in 3 runs, which vary by 0.2 %. A change of about \
              2 % or more in the latest two runs would have been detected; smaller or slower changes would not."
         );
     }
@@ -371,7 +382,7 @@ mod tests {
         assert!(trend.changes.is_empty());
         assert_starts_with(
             &text,
-            "Operations per second have stayed the same since 10 (day 0): 100 in 8 runs, which vary by 2.0 %.",
+            "Operations per second have stayed the same since run 10 (day 0): 100 in 8 runs, which vary by 2.0 %.",
         );
         // 1.5 ln 8 + 3 = 6.1 deviations of 2 %.
         assert_contains(&text, "A change of about 13 % or more in the latest two runs");
@@ -383,13 +394,13 @@ mod tests {
         assert_eq!((trend.changes.len(), trend.outlier), (0, Some(16)));
         assert_contains(
             &text,
-            "The latest run, 16 (day 6), is an outlier: 60. One run does not show a trend; repeat the test.",
+            "The latest run is an outlier: 60 in run 16 (day 6). One run does not show a trend; repeat the test.",
         );
         let (trend, text) = describe(&[100.0, 100.0, 100.0, 50.0, 50.0]);
         assert!(trend.changes.is_empty() && trend.detectable_step.is_none());
         assert_eq!(
             text,
-            "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few to distinguish a \
+            "Operations per second: 100 in run 10 (day 0), 50 in run 14 (day 4): -50 %. 5 runs are too few to distinguish a \
              change from chance; at least 6 are needed."
         );
         assert!(super::trend(Figure::Iops, &runs(&[1.0]), 0.02).is_none());
@@ -402,7 +413,7 @@ mod tests {
         assert_eq!(found.changes[0].judgement, Judgement::Worse);
         assert_starts_with(
             &found.sentences[0],
-            "p99 rose by 50 % between 13 (day 3) and 14 (day 4), from 1 ms (4 runs)",
+            "p99 rose by 50 % between run 13 (day 3) and run 14 (day 4), from 1 ms (4 runs)",
         );
         let slight = runs(&[1000.0, 1000.0, 1000.0, 1000.0, 1015.0, 1015.0, 1015.0, 1015.0]);
         assert!(trend(Figure::Iops, &slight, 0.02).unwrap().changes.is_empty());
@@ -415,7 +426,7 @@ mod tests {
         for (number, run) in runs.iter_mut().enumerate() {
             run.facts.push(Fact {
                 kind: FactKind::System,
-                name: DOUBTS.into(),
+                name: INVALIDATING_FINDINGS.into(),
                 value: if number < 3 { "none" } else { "HOLES" }.into(),
             });
         }
@@ -442,7 +453,7 @@ mod tests {
                     found
                         .changes
                         .iter()
-                        .any(|change| change.after == 10 + length as u64 - 2),
+                        .any(|change| change.entry_after == 10 + length as u64 - 2),
                 );
             }
             assert!(

@@ -68,9 +68,9 @@ impl Bound {
 /// All limits that apply to the load, the tightest first. A limit shared with concurrent loads is
 /// compared with their sum.
 pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers: &[LimitLayer]) -> Vec<Bound> {
-    let mut found: Vec<Bound> = requested_rate_bound(observation).into_iter().collect();
+    let mut bounds: Vec<Bound> = requested_rate_bound(observation).into_iter().collect();
     let Some(total) = total_iops(observation) else {
-        return found;
+        return bounds;
     };
     let loads = caps::concurrent_loads(observation, others);
     let sums = combined_path_limits(&loads, layers);
@@ -79,11 +79,11 @@ pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers:
         if caps::demand(layer, &[observation]).is_some()
             && let Some(demand) = caps::demand(layer, &loads)
         {
-            found.extend(layer_bounds(layer, demand, total));
+            bounds.extend(layer_bounds(layer, demand, total));
         }
     }
-    found.sort_by(|a, b| a.allowed_iops.total_cmp(&b.allowed_iops));
-    found
+    bounds.sort_by(|a, b| a.allowed_iops.total_cmp(&b.allowed_iops));
+    bounds
 }
 
 /// Operations per second of the whole load.

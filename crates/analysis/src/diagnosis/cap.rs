@@ -214,7 +214,7 @@ pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<DiagnosisNote> {
             format_figure(bound.used, bound.unit()),
             bound.layer
         );
-        note("D-ABOVE-LIMIT", what)
+        note("D-ABOVE-LIMIT", sentence)
     };
     let others = exceeded.filter(|bound| bound.kind != LayerKind::Application);
     others.map(remark_for).collect()

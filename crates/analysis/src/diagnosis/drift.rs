@@ -63,5 +63,5 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 /// True if most operations of a paced load waited for a free slot. The latency then shows the
 /// backlog.
 fn is_mostly_backlog(input: &Input<'_>) -> bool {
-    Attribution::new(input.observation, None).is_some_and(|found| found.blocked_share() > MIN_BLOCKED_SHARE)
+    Attribution::new(input.observation, None).is_some_and(|attribution| attribution.blocked_share() > MIN_BLOCKED_SHARE)
 }

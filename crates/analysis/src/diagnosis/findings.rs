@@ -25,8 +25,8 @@ pub(crate) fn diagnosis_finding(
     let has_lost = ranks.any(|rank| rank.lost.is_some());
     let layers = system_layers(results, step, job);
     let diagnosis = diagnose(observation, &layers, &Context::for_job(results, step, job));
-    let found = finding(&diagnosis).filter(|_| diagnosis.answer != Answer::Processor || !has_lost);
-    found.map(|finding| finding.at(&*observation.name))
+    let reported = finding(&diagnosis).filter(|_| diagnosis.answer != Answer::Processor || !has_lost);
+    reported.map(|finding| finding.at(&*observation.name))
 }
 
 fn finding(diagnosis: &Diagnosis) -> Option<Finding> {

@@ -95,15 +95,15 @@ fn detect_underfilled_queue(input: &Input<'_>) -> Option<Symptom> {
 /// the storage or other programs do not count.
 fn detect_late_issue(input: &Input<'_>) -> Option<Symptom> {
     let observation = input.observation;
-    let Some(found) = Attribution::new(observation, None) else {
+    let Some(attribution) = Attribution::new(observation, None) else {
         return detect_late_issue_on_average(input);
     };
-    let missed = found.missing_operations(Fault::Generator);
-    (found.share(Fault::Generator) > MIN_FAULT_SHARE && missed > 0.0).then(|| {
-        let seconds = found.seconds(Fault::Generator);
+    let missed = attribution.missing_operations(Fault::Generator);
+    (attribution.share(Fault::Generator) > MIN_FAULT_SHARE && missed > 0.0).then(|| {
+        let seconds = attribution.seconds(Fault::Generator);
         let sentence = format!(
             "the program itself was the limit: in {seconds} of {} missed seconds slots were free and operations were issued late",
-            found.missed.len()
+            attribution.missed.len()
         );
         let used = observation.generator.map_or(0.0, |generator| 100.0 * generator.busiest_worker);
         Symptom::new(sentence)

@@ -89,8 +89,8 @@ impl<'a> Input<'a> {
 
     pub(super) fn comparison(&self) -> Option<Comparison> {
         // The diagnosed load may be the shallower or the deeper one.
-        let other = self.context.deeper?;
-        compare(self.observation, other).or_else(|| compare(other, self.observation))
+        let deeper = self.context.deeper?;
+        compare(self.observation, deeper).or_else(|| compare(deeper, self.observation))
     }
 
     pub(super) fn verdict(&self) -> Option<Verdict> {
@@ -155,11 +155,11 @@ impl<'a> Input<'a> {
         }
         if let Some(latency) = self.mean_latency() {
             // Reports show the response time of a paced load, which is longer.
-            let what = match self.observation.total.response {
+            let latency_name = match self.observation.total.response {
                 Some(_) => "mean service time",
                 None => "mean latency",
             };
-            add(figure(what, latency / 1e6, "ms"));
+            add(figure(latency_name, latency / 1e6, "ms"));
         }
         if let (Some(full), Some(depth)) = (self.queue_fill(), self.observation.load.depth) {
             let depth = depth as f64;
@@ -179,18 +179,18 @@ impl<'a> Input<'a> {
 
     /// Figures that contradict each other.
     pub(super) fn contradictions(&self) -> Vec<DiagnosisNote> {
-        let mut found = Vec::new();
+        let mut contradictions = Vec::new();
         let operations = self.observation.total.operations.unwrap_or(u64::MAX) as f64;
         if let (Some(full), Some(depth)) = (self.queue_fill(), self.observation.load.depth)
             && full > 1.02 + depth as f64 / operations
         {
-            let what = format!(
+            let sentence = format!(
                 "{:.1} operations in flight are more than the depth of {depth} allows: a figure of this report is wrong",
                 full * depth as f64
             );
-            found.push(note("LITTLE-MISMATCH", what));
+            contradictions.push(note("LITTLE-MISMATCH", sentence));
         }
-        found
+        contradictions
     }
 
     /// The parts that cannot be judged, with the missing inputs.

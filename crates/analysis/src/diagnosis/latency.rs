@@ -1,11 +1,11 @@
-//! Only the latency of operations limits the rate: more depth would raise it.
+//! Only the latency of operations limits the rate: a greater depth would raise the rate.
 
 use model::diagnosis::Answer;
 
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, figure, latency_vs_alone};
+use super::symptom::{Symptom, figure, latency_vs_unloaded};
 use crate::figures::{format_time, three_digits};
 
 /// Up to this multiple of the unloaded latency, operations hardly wait.
@@ -19,7 +19,7 @@ pub(super) const LATENCY_BOUND: Signature = Signature {
 };
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
-    if !input.is_closed_loop() || !input.has_one_level() || has_stalls_or_dips(input) || !input.is_queue_full()? {
+    if !input.is_closed_loop() || !input.has_one_level() || is_disturbed(input) || !input.is_queue_full()? {
         return None;
     }
     let depth = input.observation.load.depth?;
@@ -34,17 +34,17 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 .with_evidence(rate_evidence)
                 .with_evidence(latency_evidence)
         }
-        (None, Some(alone)) => {
+        (None, Some(unloaded_ns)) => {
             let latency = input.mean_latency()?;
-            (latency <= MAX_LATENCY_GROWTH * alone)
+            (latency <= MAX_LATENCY_GROWTH * unloaded_ns)
                 .then(Symptom::default)?
-                .with_evidence(latency_vs_alone(latency, alone))
+                .with_evidence(latency_vs_unloaded(latency, unloaded_ns))
         }
         (None, None) => (depth == 1)
             .then(Symptom::default)?
             .with_evidence(figure("depth", 1.0, "")),
     };
-    let latency = format_time(input.mean_latency()?);
+    let latency_ms = format_time(input.mean_latency()?);
     let gives = if depth == 1 { "gives" } else { "each give" };
     let sentence = format!(
         "the latency of operations: {depth} in flight at {latency} {gives} {} IOPS",
@@ -54,8 +54,9 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     Some(Symptom { sentence, ..symptom })
 }
 
-/// True if another event disturbed the window. The mean then does not describe a single operation.
-fn has_stalls_or_dips(input: &Input<'_>) -> bool {
+/// True if a stall, throttling, garbage collection or another user disturbed the window: the mean
+/// latency is then not that of a typical operation.
+fn is_disturbed(input: &Input<'_>) -> bool {
     super::stall::detect(input).is_some()
         || super::noisy::detect(input).is_some()
         || super::garbage_collection::detect(input).is_some()

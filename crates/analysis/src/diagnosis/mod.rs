@@ -134,7 +134,7 @@ fn note(rule: &str, what: String) -> DiagnosisNote {
 fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
         let verb = if to < from { "fell" } else { "rose" };
-        let what = format!(
+        let sentence = format!(
             "the rate {verb} from {} to {} IOPS after {at:.0} s, but these figures do not show why",
             three_digits(from),
             three_digits(to)
@@ -145,10 +145,10 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             }
             false => "warm up longer: a cache was filling, or the device was waking up",
         };
-        return Symptom::new(what).with_advice(help);
+        return Symptom::new(sentence).with_advice(help);
     }
     if let Some(comparison) = input.comparison() {
-        let what = format!(
+        let sentence = format!(
             "{:.1} times the depth changed the rate by {:+.0} % and multiplied the latency by {:.1}",
             comparison.depth,
             100.0 * (comparison.rate - 1.0),
@@ -156,24 +156,24 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
         );
         if !comparison.queue_grew {
             return Symptom::new(
-                what + ": the operations in flight did not grow with the depth, so the comparison shows no limit",
+                sentence + ": the operations in flight did not grow with the depth, so the comparison shows no limit",
             )
             .with_advice(
                 "use more workers, each with a smaller queue depth, or an asynchronous engine, until the whole depth is in flight",
             );
         }
-        return Symptom::new(what + ": the rate still grows, but much less than the depth")
+        return Symptom::new(sentence + ": the rate still grows, but much less than the depth")
             .with_advice("the knee is near this depth: find it with `fathom sweep`");
     }
     if let (Question::MissedLatency, Some(rate), Some(latency)) =
         (input.context.question, input.rate(), input.mean_latency())
     {
-        let what = format!(
+        let sentence = format!(
             "at {} IOPS, the storage took {} for each operation on average, and no known limit explains that",
             three_digits(rate),
             format_time(latency)
         );
-        return Symptom::new(what).with_advice(
+        return Symptom::new(sentence).with_advice(
             "find the load that this storage serves with a shorter latency: `fathom sweep --over depth=1..64`",
         );
     }

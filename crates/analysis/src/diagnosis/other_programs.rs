@@ -60,23 +60,23 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
 /// The missed seconds with this fault: start times, the count of all missed seconds as text, and
 /// their share of the missing operations.
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
-    let found = Attribution::new(input.observation, None)?;
+    let attribution = Attribution::new(input.observation, None)?;
     // The load caught up, or the storage is the main cause anyway.
-    if input.is_rate_met() && input.context.question == Question::Limit || found.storage_alone_fails(0.0) {
+    if input.is_rate_met() && input.context.question == Question::Limit || attribution.storage_alone_fails(0.0) {
         return None;
     }
     let min_share = match input.context.question {
         Question::Limit => MIN_DECISIVE_SHARE,
         Question::MissedRate | Question::MissedLatency => MIN_DISTURBING_SHARE,
     };
-    let share = found.share(fault);
-    if share <= min_share || found.main_other_fault() != Some(fault) {
+    let share = attribution.share(fault);
+    if share <= min_share || attribution.main_other_fault() != Some(fault) {
         return None;
     }
-    let seconds = found.missed.iter().filter(|missed| missed.fault == fault);
+    let seconds = attribution.missed.iter().filter(|missed| missed.fault == fault);
     Some((
         seconds.map(|missed| missed.at).collect(),
-        format!("{} missed", found.missed.len()),
+        format!("{} missed", attribution.missed.len()),
         share,
     ))
 }

@@ -35,9 +35,9 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     let exceeded = input.context.volumes.iter().flat_map(exceeded_limits);
     let (kind, limit, share, provider) = exceeded
-        .filter(|found| found.2 > MIN_EXCEEDED_SHARE)
+        .filter(|limit_use| limit_use.2 > MIN_EXCEEDED_SHARE)
         .max_by(|a, b| a.2.total_cmp(&b.2))?;
-    let what = match kind {
+    let layer_name = match kind {
         LayerKind::Machine => "instance",
         _ => "volume",
     };
@@ -45,17 +45,17 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         .bounds
         .iter()
         .find(|bound| bound.kind == kind && bound.is_reached());
-    let layer = reached_bound.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
+    let layer = reached_bound.map_or_else(|| format!("{layer_name} ({provider})"), |bound| bound.layer.clone());
     let percent = 100.0 * share.min(1.0);
     let evidence: Evidence = figure_vs(
-        &format!("time in which the {what}'s limit of {limit} was exceeded"),
+        &format!("time in which the {layer_name}'s limit of {limit} was exceeded"),
         percent,
         "%",
         100.0 * MIN_EXCEEDED_SHARE,
         "maximum of random bursts",
     );
     let sentence = format!(
-        "the limit of {limit} of the {what} was exceeded for {percent:.0} % of the time, according to \
+        "the limit of {limit} of the {layer_name} was exceeded for {percent:.0} % of the time, according to \
          {provider}'s own counters"
     );
     let help = match kind {

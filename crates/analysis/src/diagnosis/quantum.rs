@@ -32,8 +32,8 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     if input.interval_secs <= 0.0 || input.interval_secs > MAX_PERIOD_SECONDS / 2.0 {
         return None;
     }
-    let found = period(&input.interval_rates).filter(|found| found.correlation > MIN_AUTOCORRELATION)?;
-    let seconds = found.lag as f64 * input.interval_secs;
+    let cycle = period(&input.interval_rates).filter(|cycle| cycle.correlation > MIN_AUTOCORRELATION)?;
+    let seconds = cycle.lag as f64 * input.interval_secs;
     let latency = input.observation.total.latency.as_ref();
     let modes = latency
         .and_then(|latency| latency.histogram.as_ref())
@@ -64,7 +64,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         .with_evidence(figure("period", seconds, "s"))
         .with_evidence(figure_vs(
             "autocorrelation at the period",
-            found.correlation,
+            cycle.correlation,
             "",
             MIN_AUTOCORRELATION,
             "minimum for this answer",

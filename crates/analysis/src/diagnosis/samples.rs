@@ -33,7 +33,7 @@ pub(super) fn closed_loop(depth: u64, iops: f64) -> Observation {
 }
 
 /// The observation with a series of these rates, one per second.
-pub(super) fn with_series(mut observation: Observation, seconds: &[f64]) -> Observation {
+pub(super) fn with_series(mut observation: Observation, rates: &[f64]) -> Observation {
     let point = |(number, rate): (usize, &f64)| SeriesPoint {
         start_ns: Nanos::secs(number as u64),
         length_ns: Nanos::secs(1),
@@ -41,6 +41,6 @@ pub(super) fn with_series(mut observation: Observation, seconds: &[f64]) -> Obse
         bytes: [*rate as u64 * 8192, 0, 0],
         ..SeriesPoint::default()
     };
-    observation.series = seconds.iter().enumerate().map(point).collect();
+    observation.series = rates.iter().enumerate().map(point).collect();
     observation
 }

@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, latency_vs_alone};
+use super::symptom::{Symptom, latency_vs_unloaded};
 use crate::caps::concurrent_loads;
 use crate::figures::three_digits;
 
@@ -39,11 +39,11 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 .with_evidence(rate_evidence)
                 .with_evidence(latency_evidence)
         }
-        (None, Some(alone)) if input.is_closed_loop() && input.is_queue_full()? => {
+        (None, Some(unloaded_ns)) if input.is_closed_loop() && input.is_queue_full()? => {
             let latency = input.mean_latency()?;
-            (latency >= MIN_LATENCY_GROWTH * alone)
+            (latency >= MIN_LATENCY_GROWTH * unloaded_ns)
                 .then(Symptom::default)?
-                .with_evidence(latency_vs_alone(latency, alone))
+                .with_evidence(latency_vs_unloaded(latency, unloaded_ns))
         }
         (None, _) => return None,
     };

@@ -85,8 +85,8 @@ fn is_at_same_bytes(input: &Input<'_>, step: &StepDown) -> Option<bool> {
 /// Summary of the run at another rate: bytes before its step (all if none), all bytes, and whether
 /// it had a step.
 fn other_run_summary(input: &Input<'_>) -> Option<(f64, f64, bool)> {
-    let other = Input::new(input.context.other_rate?, &[], &super::Context::default()).bytes_at_step()?;
-    Some(other)
+    let other_input = Input::new(input.context.other_rate?, &[], &super::Context::default()).bytes_at_step()?;
+    Some(other_input)
 }
 
 fn bytes_before(input: &Input<'_>, step: &StepDown) -> Option<f64> {

@@ -62,19 +62,19 @@ pub(super) fn find_stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
         .as_ref()
         .and_then(|latency| latency.quantile(0.5));
     let shortest = (MIN_MEDIAN_LATENCIES * latency.unwrap_or(0.0) / 1e9).max(MIN_STALL_SECS);
-    let mut found = Vec::new();
+    let mut stalls = Vec::new();
     if usual_operations < MIN_EXPECTED_OPERATIONS {
-        return found;
+        return stalls;
     }
     let mut at = 0;
     for run in input.interval_rates.chunk_by(|a, b| (*a == 0.0) == (*b == 0.0)) {
         let length = run.len() as f64 * input.interval_secs;
         if run[0] == 0.0 && length >= shortest - 1e-9 {
-            found.push((at as f64 * input.interval_secs, length));
+            stalls.push((at as f64 * input.interval_secs, length));
         }
         at += run.len();
     }
-    found
+    stalls
 }
 
 /// True if the host issued most of the operations missing in the stall late or never. Then the host

@@ -51,14 +51,14 @@ pub(super) fn figure_vs(what: &str, value: f64, unit: &str, against: f64, which:
     }
 }
 
-/// Evidence that compares the mean latency with the latency at depth 1 (`alone`), both in
+/// Evidence that compares the mean latency with the latency at depth 1 (`unloaded`), both in
 /// nanoseconds.
-pub(super) fn latency_vs_alone(latency: f64, alone: f64) -> Evidence {
+pub(super) fn latency_vs_unloaded(latency: f64, unloaded: f64) -> Evidence {
     figure_vs(
         "mean latency",
         latency / 1e6,
         "ms",
-        alone / 1e6,
+        unloaded / 1e6,
         "one operation at a time",
     )
 }

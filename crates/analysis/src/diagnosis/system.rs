@@ -42,12 +42,12 @@ fn limit_ranges(environment: &Environment, samples: &[HostSample]) -> Vec<LimitR
                 .find(|limit| limit.device == low.device)
                 .cloned()
                 .unwrap_or_default();
-            for (known, joined, now) in [(low, u64::min as fn(u64, u64) -> u64, &now), (high, u64::max, &now)] {
-                let join = |known: Option<u64>, now: Option<u64>| Some(joined(known?, now?));
-                known.read_iops = join(known.read_iops, now.read_iops);
-                known.write_iops = join(known.write_iops, now.write_iops);
-                known.read_bytes = join(known.read_bytes, now.read_bytes);
-                known.write_bytes = join(known.write_bytes, now.write_bytes);
+            for (bound, joined, now) in [(low, u64::min as fn(u64, u64) -> u64, &now), (high, u64::max, &now)] {
+                let join = |bound: Option<u64>, now: Option<u64>| Some(joined(bound?, now?));
+                bound.read_iops = join(bound.read_iops, now.read_iops);
+                bound.write_iops = join(bound.write_iops, now.write_iops);
+                bound.read_bytes = join(bound.read_bytes, now.read_bytes);
+                bound.write_bytes = join(bound.write_bytes, now.write_bytes);
             }
         }
     }

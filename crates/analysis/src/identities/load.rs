@@ -82,12 +82,12 @@ impl QueueFill {
     }
 
     /// The operations in flight that fathom counted exactly, instead of rate × latency.
-    pub(crate) fn from_counts(found: &InFlight) -> QueueFill {
+    pub(crate) fn from_counts(in_flight: &InFlight) -> QueueFill {
         QueueFill {
-            in_flight: found.average,
-            depth: Some(found.depth),
-            share: Some(found.average / found.depth as f64),
-            tolerance: TOLERANCE + found.depth as f64 / found.operations.max(1) as f64,
+            in_flight: in_flight.average,
+            depth: Some(in_flight.depth),
+            share: Some(in_flight.average / in_flight.depth as f64),
+            tolerance: TOLERANCE + in_flight.depth as f64 / in_flight.operations.max(1) as f64,
         }
     }
 }
@@ -99,12 +99,15 @@ pub(super) const QUEUE_DEPTH: Rule = Rule {
 };
 
 fn check_queue_depth(load: &Observation) -> Option<Finding> {
-    let found = estimate_queue_fill(load)?;
-    let depth = found.depth?;
-    let what = format!("on average {:.2} of {depth} operations were in flight", found.in_flight);
-    match found.queue_deviation(0.0)? {
+    let queue_fill = estimate_queue_fill(load)?;
+    let depth = queue_fill.depth?;
+    let message = format!(
+        "on average {:.2} of {depth} operations were in flight",
+        queue_fill.in_flight
+    );
+    match queue_fill.queue_deviation(0.0)? {
         QueueDeviation::Beyond => {
-            let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, what).at(&*load.name);
+            let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, message).at(&*load.name);
             let why = "that is more than the queue depth: the rate, latency or depth in this report is wrong, or \
                        they come from different runs";
             return Some(
@@ -117,7 +120,7 @@ fn check_queue_depth(load: &Observation) -> Option<Finding> {
         QueueDeviation::Short if load.load.closed_loop != Some(true) => return None,
         QueueDeviation::Short => {}
     }
-    let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*load.name);
+    let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, message).at(&*load.name);
     let (why, help) = match load.load.direct {
         Some(false) => (
             "operations completed inside the system call: the operating system's cache served them",
@@ -152,11 +155,11 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
             _ => (counted - stated_in_flight).abs(),
         };
         if difference > allowed {
-            let what = format!(
+            let message = format!(
                 "rate × latency gives {counted:.2} operations in flight; the report states {stated_in_flight:.2}"
             );
             // Only a warning: tools count operations in flight differently.
-            let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, what).at(&*load.name);
+            let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, message).at(&*load.name);
             let finding = finding.why(
                 "by Little's law the two must be equal: rate, latency or queue depth may have been edited, mistyped \
                  or taken from another run",
@@ -173,7 +176,7 @@ pub(super) const RATE: Rule = Rule {
     names: &["RATE-NOT-KEPT"],
     about: "The measured rate, compared with the requested one.",
     detect: |load, _, findings| {
-        let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops) else {
+        let (Some(requested), Some(measured)) = (load.load.rate_iops, load.total.iops) else {
             return;
         };
         // Vdbench draws arrival times at random, so their number varies. Allow three standard
@@ -183,11 +186,11 @@ pub(super) const RATE: Rule = Rule {
             Some(arrivals) => 3.0 / arrivals.max(1.0).sqrt(),
             None => 0.0,
         };
-        if found < (MIN_RATE_SHARE - chance) * requested {
-            let share = 100.0 * found / requested;
-            let what =
-                format!("{requested:.0} operations per second were requested, {found:.0} ({share:.1} %) completed");
-            let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*load.name);
+        if measured < (MIN_RATE_SHARE - chance) * requested {
+            let share = 100.0 * measured / requested;
+            let message =
+                format!("{requested:.0} operations per second were requested, {measured:.0} ({share:.1} %) completed");
+            let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, message).at(&*load.name);
             let finding = finding.why(
                 "the target or the path to it is slower than the requested rate, or the queue depth was too small",
             );
@@ -203,18 +206,18 @@ pub(super) const MIX: Rule = Rule {
     names: &["MIX-DRIFT"],
     about: "The measured share of writes, compared with the requested one.",
     detect: |load, _, findings| {
-        let (Some(requested), Some(found)) = (load.load.read_percent, load.read_percent()) else {
+        let (Some(requested), Some(measured)) = (load.load.read_percent, load.read_percent()) else {
             return;
         };
-        let (requested, found) = (100.0 - requested, 100.0 - found);
+        let (requested, measured) = (100.0 - requested, 100.0 - measured);
         let share = requested / 100.0;
         // Allow three standard deviations, because each operation's direction is drawn at random.
         let by_rate = || Some(load.total.iops? * load.measured_ns?.as_secs());
         let operations = load.total.operations.map(|n| n as f64).or_else(by_rate);
         let chance = operations.map_or(0.0, |n| 300.0 * (share * (1.0 - share) / n.max(1.0)).sqrt());
-        if (found - requested).abs() > MAX_DRIFT_POINTS + chance {
-            let what = format!("{found:.1} % of the operations were writes, {requested:.1} % were requested");
-            let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
+        if (measured - requested).abs() > MAX_DRIFT_POINTS + chance {
+            let message = format!("{measured:.1} % of the operations were writes, {requested:.1} % were requested");
+            let finding = Finding::new("MIX-DRIFT", Severity::Warning, message).at(&*load.name);
             let finding = finding.why("the figures come from a different load than the one described");
             findings.push(finding.help(
                 "fio: with randrw, rate= or rate_iops= set each direction separately; DiskSpd: check -w; \
@@ -231,8 +234,8 @@ mod tests {
 
     #[test]
     fn only_a_queue_that_is_not_full_has_a_finding() {
-        let found = estimate_queue_fill(&sound()).expect("a complete load");
-        assert_eq!((found.in_flight, found.depth), (64.0, Some(64)));
+        let measured = estimate_queue_fill(&sound()).expect("a complete load");
+        assert_eq!((measured.in_flight, measured.depth), (64.0, Some(64)));
         let mut load = sound();
         load.load.depth = Some(63);
         assert!(rules(&load).contains(&"LITTLE-MISMATCH".to_owned()), "1.6 % too many");

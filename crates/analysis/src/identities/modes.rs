@@ -43,8 +43,8 @@ pub(crate) fn find_two_modes(load: &Observation) -> Option<Finding> {
     if described.is_empty() {
         return None;
     }
-    let what = format!("two modes: {}", described.join("; "));
-    let finding = Finding::new("TWO-MODES", Severity::Note, what).at(&*load.name);
+    let message = format!("two modes: {}", described.join("; "));
+    let finding = Finding::new("TWO-MODES", Severity::Note, message).at(&*load.name);
     Some(match change {
         Some(change) => finding
             .why(format!(

@@ -132,8 +132,8 @@ pub(super) const PERCENTILE_SUPPORT: Rule = Rule {
         if parts.is_empty() {
             return;
         }
-        let what = format!("too few operations for reliable percentiles: {}", parts.join(", "));
-        let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*load.name);
+        let message = format!("too few operations for reliable percentiles: {}", parts.join(", "));
+        let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, message).at(&*load.name);
         let finding =
             finding.why("fewer than ten operations are beyond each of them, so the next run will show other values");
         findings.push(finding.help("measure for longer, or judge lower percentiles"));

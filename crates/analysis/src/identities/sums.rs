@@ -24,11 +24,11 @@ pub(super) const OPERATIONS: Rule = Rule {
             };
             let expected = operations as f64 * block.0 as f64;
             if relative_difference(expected, bytes.0 as f64) > MAX_SHORT_SHARE {
-                let what = format!(
+                let message = format!(
                     "{operations} {name} of {block} are {expected:.0} bytes, but the report states {}",
                     bytes.0
                 );
-                findings.push(disagreement("BYTES-MISMATCH", what, load));
+                findings.push(disagreement("BYTES-MISMATCH", message, load));
             }
         }
     },
@@ -46,28 +46,28 @@ pub(super) const RATES: Rule = Rule {
             if let (Some(operations @ 1..), None, Some(_)) = (flow.operations, seconds, load.measured_ns)
                 && flow.iops.is_some_and(|iops| iops > 0.0)
             {
-                let what = format!("{operations} {name} in a time of 0 have no rate, but the report states one");
-                findings.push(disagreement("RATE-MISMATCH", what, load));
+                let message = format!("{operations} {name} in a time of 0 have no rate, but the report states one");
+                findings.push(disagreement("RATE-MISMATCH", message, load));
             }
             if let (Some(iops), Some(operations), Some(seconds)) = (flow.iops, flow.operations, seconds) {
                 let counted = operations as f64 / seconds;
                 let allowed = RATE_ROUNDING + TIME_ROUNDING_S / seconds;
                 if relative_difference(counted, iops) > allowed && (counted - iops).abs() > 0.01 {
-                    let what = format!(
+                    let message = format!(
                         "{operations} {name} in {seconds:.2} s are {counted:.2} per second, but the \
                         report states {iops:.2}"
                     );
-                    findings.push(disagreement("RATE-MISMATCH", what, load));
+                    findings.push(disagreement("RATE-MISMATCH", message, load));
                 }
             }
             if let (Some(iops), Some(block), Some(rate)) = (flow.iops, load.load.block, flow.bytes_per_sec) {
                 let (counted, stated) = (to_mib(iops * block.0 as f64), to_mib(rate));
                 if relative_difference(counted, stated) > RATE_ROUNDING && (counted - stated).abs() > 0.01 {
-                    let what = format!(
+                    let message = format!(
                         "{iops:.2} {name} of {block} per second are {counted:.2} MiB/s, but the \
                         report states {stated:.2}"
                     );
-                    findings.push(disagreement("THROUGHPUT-MISMATCH", what, load));
+                    findings.push(disagreement("THROUGHPUT-MISMATCH", message, load));
                 }
             }
         }
@@ -80,11 +80,11 @@ fn check_mean_size(load: &Observation) -> Option<Finding> {
     let (iops, size) = (load.total.iops?, load.stated.bytes_per_operation?);
     let (counted, stated) = (to_mib(iops * size), to_mib(load.total.bytes_per_sec?));
     (relative_difference(counted, stated) > RATE_ROUNDING && (counted - stated).abs() > 0.01).then(|| {
-        let what = format!(
+        let message = format!(
             "{iops:.2} operations per second of {size:.0} bytes on average are {counted:.2} MiB/s, \
             but the report states {stated:.2}"
         );
-        disagreement("THROUGHPUT-MISMATCH", what, load)
+        disagreement("THROUGHPUT-MISMATCH", message, load)
     })
 }
 

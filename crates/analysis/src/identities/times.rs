@@ -28,7 +28,7 @@ pub(super) const ORDER: Rule = Rule {
                 .windows(2)
                 .find(|pair| pair[1].1 < pair[0].1 * (1.0 - MAX_ROUNDING));
             let is_min_above_max = latency.min_ns.zip(latency.max_ns).is_some_and(|(min, max)| min > max);
-            let what = match (descending_pair, is_min_above_max) {
+            let message = match (descending_pair, is_min_above_max) {
                 (Some(pair), _) => format!(
                     "{name}: {} at {:.4} % and {} at {:.4} %",
                     to_nanos(pair[0].1),
@@ -39,7 +39,7 @@ pub(super) const ORDER: Rule = Rule {
                 (None, true) => format!("{name}: the minimum is above the maximum"),
                 (None, false) => continue,
             };
-            let finding = Finding::new("PCT-DISORDER", Severity::Error, what).at(&*load.name);
+            let finding = Finding::new("PCT-DISORDER", Severity::Error, message).at(&*load.name);
             let finding = finding.why("percentiles must ascend: a row was changed, mistyped or comes from another run");
             findings.push(finding.help("use the original report of the tool"));
         }
@@ -62,11 +62,11 @@ pub(super) const MEAN: Rule = Rule {
                 Some(high) => format!("from {} to {}", to_nanos(low), to_nanos(high)),
                 None => format!("at least {}", to_nanos(low)),
             };
-            let what = format!(
+            let message = format!(
                 "{name}: the mean is {}, but the percentiles permit only means of {permitted}",
                 to_nanos(mean)
             );
-            let finding = Finding::new("MEAN-IMPOSSIBLE", Severity::Error, what).at(&*load.name);
+            let finding = Finding::new("MEAN-IMPOSSIBLE", Severity::Error, message).at(&*load.name);
             let finding = finding.why("one of these figures was changed, mistyped or comes from another run");
             findings.push(finding.help("use the original report of the tool"));
         }
@@ -147,12 +147,12 @@ pub(super) const SPREAD: Rule = Rule {
         };
         let ratio = deviation / mean.max(1.0);
         if ratio > 1.0 {
-            let what = format!(
+            let message = format!(
                 "the standard deviation of the latency ({}) is {ratio:.2} times its mean ({})",
                 to_nanos(deviation),
                 to_nanos(mean)
             );
-            let finding = Finding::new("LATENCY-SPREAD", Severity::Note, what).at(&*load.name);
+            let finding = Finding::new("LATENCY-SPREAD", Severity::Note, message).at(&*load.name);
             let finding =
                 finding.why("a few operations take much longer than the others, and the mean describes neither");
             findings.push(finding.help("read the percentiles"));
@@ -174,11 +174,11 @@ pub(super) const LARGEST: Rule = Rule {
                 Some(_) => "response time",
                 None => "latency",
             };
-            let what = format!(
+            let message = format!(
                 "the largest {latency_kind} ({}) is one operation of {samples}",
                 to_nanos(max)
             );
-            let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, what).at(&*load.name);
+            let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, message).at(&*load.name);
             findings.push(finding.why("it grows with the length of a test and does not predict the next run"));
         }
     },

@@ -24,8 +24,8 @@ pub(super) const LENGTH: Rule = Rule {
             let wanted = if purpose.promise { PROMISE_LENGTH } else { MIN_LENGTH };
             if measured < wanted {
                 let suffix = if purpose.promise { " for a promise" } else { "" };
-                let what = format!("{measured} were measured; {} s are needed{suffix}", wanted.as_secs());
-                let finding = Finding::new("SHORT-RUN", Severity::Warning, what).at(&*load.name);
+                let message = format!("{measured} were measured; {} s are needed{suffix}", wanted.as_secs());
+                let finding = Finding::new("SHORT-RUN", Severity::Warning, message).at(&*load.name);
                 let finding =
                     finding.why("caches have not filled, burst credits have not run out, rare events are missing");
                 findings.push(finding.help(
@@ -53,8 +53,8 @@ pub(super) const CACHE: Rule = Rule {
     about: "Whether the operating system's cache was in use.",
     detect: |load, _, findings| {
         if load.load.direct == Some(false) {
-            let what = "the operating system's cache was in use";
-            let finding = Finding::new("BUFFERED", Severity::Warning, what).at(&*load.name);
+            let message = "the operating system's cache was in use";
+            let finding = Finding::new("BUFFERED", Severity::Warning, message).at(&*load.name);
             let finding = finding.why(
                 "reads may come from memory and writes may end there, so the figures are not those of the storage",
             );
@@ -71,11 +71,11 @@ pub(super) const SIZE: Rule = Rule {
         let files = load.load.targets.len().max(1) as u64;
         let total_size = size.0.saturating_mul(files);
         if total_size < MIN_TARGET_BYTES {
-            let what = match files {
+            let message = match files {
                 1 => format!("the file has only {size}"),
                 _ => format!("the {files} files have only {size} each"),
             };
-            let finding = Finding::new("SMALL-FILE", Severity::Note, what).at(&*load.name);
+            let finding = Finding::new("SMALL-FILE", Severity::Note, message).at(&*load.name);
             let why = "caches of controllers, arrays and hosts can hold the whole file, and a \
                 rotating disk needs only short seeks";
             findings.push(
@@ -101,7 +101,7 @@ pub(super) const PROCESSORS: Rule = Rule {
             return;
         };
         if kernel.len() > 2 && busiest.kernel > 3.0 * median && busiest.kernel > 0.05 {
-            let what = format!(
+            let message = format!(
                 "processor {} spent {:.2} % of its time in the kernel, the median processor {:.2} %",
                 busiest.cpu,
                 100.0 * busiest.kernel,
@@ -112,7 +112,7 @@ pub(super) const PROCESSORS: Rule = Rule {
             } else {
                 Severity::Note
             };
-            let finding = Finding::new("IRQ-SKEW", severity, what).at(&*load.name);
+            let finding = Finding::new("IRQ-SKEW", severity, message).at(&*load.name);
             let finding =
                 finding.why("interrupts of the device or the network go to this processor, so it saturates first");
             findings.push(finding.help("spread the interrupts over the processors (RSS, multiple queues)"));
@@ -124,8 +124,8 @@ pub(super) const PROCESSORS: Rule = Rule {
             .map(|core| core.cpu.to_string())
             .collect();
         if !full.is_empty() {
-            let what = format!("processors were busy all the time: {}", full.join(", "));
-            findings.push(busy_finding(what, load));
+            let message = format!("processors were busy all the time: {}", full.join(", "));
+            findings.push(busy_finding(message, load));
         }
     },
 };
@@ -133,8 +133,8 @@ pub(super) const PROCESSORS: Rule = Rule {
 /// The total of all processors, if the report does not list them.
 fn find_busy_processors(load: &Observation) -> Option<Finding> {
     let busy = load.stated.processors_busy.filter(|busy| *busy > BUSY_SHARE)?;
-    let what = format!("all processors together were {:.1} % busy", 100.0 * busy);
-    load.cores.is_empty().then(|| busy_finding(what, load))
+    let message = format!("all processors together were {:.1} % busy", 100.0 * busy);
+    load.cores.is_empty().then(|| busy_finding(message, load))
 }
 
 fn busy_finding(what: String, load: &Observation) -> Finding {

@@ -251,7 +251,7 @@ fn describe_limit_edge(
     let iops = point(at).map_or(0.0, |point| point.iops);
     // The measured value is within the limit, but its upper bound is not.
     let max_ns = limit.max_ns.0 as f64;
-    let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= max_ns));
+    let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|limited_ns| limited_ns <= max_ns));
     let missed = match uncertain_point.and_then(|point| point.limited_ns_high) {
         Some(high) => format!(
             "{} might miss it, because its {} could be as high as {}",
@@ -403,7 +403,7 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     );
     if index > 0 {
         let times = match format_number(bounds.times_alone(here)) {
-            one if one == "1" => "as".to_owned(),
+            factor if factor == "1" => "as".to_owned(),
             times => format!("{times} times that"),
         };
         let (latency, load_at_one) = (format_time(here.mean_ns), format_load(axis, bounds.alone_at));

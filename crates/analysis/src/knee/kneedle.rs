@@ -29,7 +29,7 @@ pub fn kneedle(curve: &[(f64, f64)]) -> Option<usize> {
         let until = maxima.get(number + 1).copied().unwrap_or(curve.len());
         difference[at + 1..until].iter().any(|after| *after < threshold)
     };
-    let knees = maxima.iter().enumerate().filter(|found| is_knee(*found));
+    let knees = maxima.iter().enumerate().filter(|candidate| is_knee(*candidate));
     knees
         .map(|(_, at)| *at)
         .max_by(|a, b| difference[*a].total_cmp(&difference[*b]))

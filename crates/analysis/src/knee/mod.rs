@@ -190,10 +190,10 @@ pub fn refinement(knee: &Knee) -> Vec<u64> {
             .filter(move |(low, high)| *low == at || *high == at)
             .filter_map(between)
     };
-    let mut found: Vec<u64> = edge_loads.into_iter().flatten().flat_map(midpoints_around).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
+    let mut midpoints: Vec<u64> = edge_loads.into_iter().flatten().flat_map(midpoints_around).collect();
+    midpoints.sort_unstable();
+    midpoints.dedup();
+    midpoints
 }
 
 #[cfg(test)]

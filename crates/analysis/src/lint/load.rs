@@ -36,8 +36,8 @@ pub(super) const RULES: &[Rule] = &[
                     is_repeated
                 });
                 if overlaps {
-                    let what = format!("{} threads read or write the same sequence", job.workers.len());
-                    findings.push(rule.finding(what, &job.name));
+                    let message = format!("{} threads read or write the same sequence", job.workers.len());
+                    findings.push(rule.finding(message, &job.name));
                 }
             }
         },
@@ -52,14 +52,14 @@ pub(super) const RULES: &[Rule] = &[
             for job in test.jobs() {
                 let deep = |worker: &&Worker| worker.slots() > 1 && is_synchronous(worker);
                 let capped = test.purpose.capped_depths.iter().find(|(name, _)| *name == job.name);
-                let found = match (job.workers.iter().find(deep), capped) {
+                let deep_worker = match (job.workers.iter().find(deep), capped) {
                     (Some(worker), _) => Some((worker, worker.slots())),
                     (None, Some((_, depth))) => job.workers.first().map(|worker| (worker, *depth)),
                     (None, None) => None,
                 };
-                if let Some((worker, depth)) = found {
-                    let what = format!("depth {depth} with the engine {}", worker.engine.kind.name());
-                    findings.push(rule.finding(what, &job.name));
+                if let Some((worker, depth)) = deep_worker {
+                    let message = format!("depth {depth} with the engine {}", worker.engine.kind.name());
+                    findings.push(rule.finding(message, &job.name));
                 }
             }
         },
@@ -215,11 +215,11 @@ pub(super) const RULES: &[Rule] = &[
                     queue_requests_total += u64::from(requests);
                 }
                 if queue_requests_total > 0 && depth > queue_requests_total {
-                    let what = format!(
+                    let message = format!(
                         "{depth} operations for a queue of {queue_requests_total} ({})",
                         join(&names)
                     );
-                    findings.push(rule.finding(what, &job.name));
+                    findings.push(rule.finding(message, &job.name));
                 }
             }
         },

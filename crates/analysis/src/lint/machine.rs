@@ -28,8 +28,8 @@ pub(super) const RULES: &[Rule] = &[
             for step in &test.plan.steps {
                 let threads: usize = step.jobs.iter().map(|job| job.workers.len()).sum();
                 if usable > 0 && threads > usable {
-                    let what = format!("{threads} threads on {}", count(usable as u64, "processor"));
-                    findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));
+                    let message = format!("{threads} threads on {}", count(usable as u64, "processor"));
+                    findings.push(rule.finding(message, step.jobs.first().map_or("", |job| &job.name)));
                 }
             }
         },
@@ -46,11 +46,11 @@ pub(super) const RULES: &[Rule] = &[
                 findings.push(rule.finding("the frequency governor is `powersave`", &cpu.model));
             }
             if let Some(state) = cpu.deepest_idle.as_ref().filter(|state| state.exit_ns > MAX_IDLE_EXIT) {
-                let what = format!(
+                let message = format!(
                     "processors may enter idle state {}, which takes {} to leave",
                     state.name, state.exit_ns
                 );
-                findings.push(rule.finding(what, &cpu.model));
+                findings.push(rule.finding(message, &cpu.model));
             }
         },
     },
@@ -127,11 +127,11 @@ pub(super) const RULES: &[Rule] = &[
                 let iops = device.operations.iter().sum::<u64>() as f64 / seconds;
                 if iops > max_iops {
                     let programs = name_programs(&before.programs, Bytes(device.bytes.iter().sum()));
-                    let what = format!(
+                    let message = format!(
                         "before the test, for {}, other programs did {iops:.0} operations per second on {}{programs}",
                         before.watched_ns, device.name
                     );
-                    findings.push(rule.finding(what, &device.name));
+                    findings.push(rule.finding(message, &device.name));
                 }
             }
         },
@@ -169,12 +169,12 @@ pub(super) const RULES: &[Rule] = &[
                         .chain(bytes.map(|bytes| Bytes(bytes).to_string()))
                         .collect();
                     if !allowed.is_empty() {
-                        let what = format!(
+                        let message = format!(
                             "{}s are limited to {} per second",
                             direction.word(),
                             allowed.join(" and ")
                         );
-                        findings.push(rule.finding(what, &format!("device {}", limit.device)));
+                        findings.push(rule.finding(message, &format!("device {}", limit.device)));
                     }
                 }
             }
@@ -190,12 +190,12 @@ pub(super) const RULES: &[Rule] = &[
         detect: |rule, test, findings| {
             for (_, facts) in test.known_targets() {
                 for device in &facts.devices {
-                    let complaints = device.health.as_ref().map(|health| (&health.source, &health.problems));
-                    for (source, complaint) in complaints
+                    let reported_problems = device.health.as_ref().map(|health| (&health.source, &health.problems));
+                    for (source, problem) in reported_problems
                         .into_iter()
                         .flat_map(|(source, list)| list.iter().map(move |c| (source, c)))
                     {
-                        findings.push(rule.finding(format!("{}: {complaint} ({source})", device.name), &facts.path));
+                        findings.push(rule.finding(format!("{}: {problem} ({source})", device.name), &facts.path));
                     }
                 }
             }
@@ -223,7 +223,7 @@ struct Demand {
 fn demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Direction) -> Demand {
     let lies_on_device = |id: &&TargetId| {
         let facts = test.environment.target(id.0);
-        facts.is_some_and(|facts| facts.devices.iter().any(|known| known.number == device))
+        facts.is_some_and(|facts| facts.devices.iter().any(|device_use| device_use.number == device))
     };
     let mut demand = Demand {
         iops: Some(0.0),
@@ -244,11 +244,11 @@ fn demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Directio
             Direction::Write => stream.mix.write_share(),
             Direction::Read | Direction::Trim => 100.0 - stream.mix.write_share(),
         };
-        let part = share / 100.0 * on_device as f64 / targets.len() as f64;
+        let device_share = share / 100.0 * on_device as f64 / targets.len() as f64;
         demand.iops = demand
             .iops
             .zip(target_rate(stream))
-            .map(|(sum, rate)| sum + rate * part);
+            .map(|(sum, rate)| sum + rate * device_share);
         demand.longest = demand.longest.max(stream.pattern.longest_in(direction));
     }
     demand

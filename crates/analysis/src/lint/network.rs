@@ -37,8 +37,8 @@ pub(super) const RULES: &[Rule] = &[
                     if let (true, Some(limit), Some(longest)) = (concerned, limit, longest)
                         && Bytes(limit) < longest
                     {
-                        let what = format!("{name}={limit} ({}) is less than the block of {longest}", Bytes(limit));
-                        findings.push(rule.finding(what, &facts.path));
+                        let message = format!("{name}={limit} ({}) is less than the block of {longest}", Bytes(limit));
+                        findings.push(rule.finding(message, &facts.path));
                     }
                 }
             }
@@ -55,11 +55,11 @@ pub(super) const RULES: &[Rule] = &[
         detect: |rule, test, findings| {
             for (_, facts, file_system) in nfs_targets(test) {
                 let names = ["sync", "noac", "soft"].into_iter();
-                let found: Vec<&str> = names
+                let mounts: Vec<&str> = names
                     .filter(|name| mount_option(&file_system.options, name).is_some())
                     .collect();
-                if !found.is_empty() {
-                    findings.push(rule.finding(format!("mounted with {}", found.join(",")), &facts.path));
+                if !mounts.is_empty() {
+                    findings.push(rule.finding(format!("mounted with {}", mounts.join(",")), &facts.path));
                 }
             }
         },

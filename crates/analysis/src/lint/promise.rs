@@ -42,12 +42,12 @@ pub(super) const RULES: &[Rule] = &[
             for step in &test.plan.steps {
                 let depth: u64 = step.jobs.iter().map(Job::depth).sum();
                 if depth < needed {
-                    let what = format!(
+                    let message = format!(
                         "the depth is {depth}, but {iops:.0} IOPS at {} need {} in flight",
                         format_time(latency),
                         count(needed, "operation")
                     );
-                    findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));
+                    findings.push(rule.finding(message, step.jobs.first().map_or("", |job| &job.name)));
                 }
             }
         },
@@ -70,13 +70,13 @@ pub(super) const RULES: &[Rule] = &[
                     let Some(limit) = layer.bytes_per_sec else { continue };
                     let reachable = limit.high / block as f64;
                     if reachable < promised {
-                        let what = format!(
+                        let message = format!(
                             "at {} {} is limited to {reachable:.0} IOPS by {:.0} MB/s, not {promised:.0}",
                             model::Bytes(block),
                             layer.name,
                             limit.high / 1e6
                         );
-                        findings.push(rule.finding(what, &job.name));
+                        findings.push(rule.finding(message, &job.name));
                     }
                 }
             }

@@ -67,8 +67,8 @@ pub(super) const RULES: &[Rule] = &[
                     .iter()
                     .find(|store| MEMORY_STORES.contains(&store.as_str()))
                 {
-                    let what = format!("{store} holds the data of its overlay or loop device");
-                    findings.push(rule.finding(what, &facts.path));
+                    let message = format!("{store} holds the data of its overlay or loop device");
+                    findings.push(rule.finding(message, &facts.path));
                 }
             }
         },
@@ -82,12 +82,12 @@ pub(super) const RULES: &[Rule] = &[
         detect: |rule, test, findings| {
             for space in spaces(test) {
                 if space.needed > space.available {
-                    let what = format!(
+                    let message = format!(
                         "the test creates {} of files, and {} are available",
                         Bytes(space.needed),
                         Bytes(space.available)
                     );
-                    findings.push(rule.finding(what, &space.mount_point));
+                    findings.push(rule.finding(message, &space.mount_point));
                 }
             }
         },
@@ -111,11 +111,11 @@ pub(super) const RULES: &[Rule] = &[
                         false if share > MAX_FILL_SHARE_OF_SMALL_TEST => Severity::Warning,
                         false => continue,
                     };
-                    let what = format!(
+                    let message = format!(
                         "{:.0} % of the file system will be in use, including reserved blocks",
                         100.0 * share
                     );
-                    findings.push(rule.finding_with_severity(severity, what, &space.mount_point));
+                    findings.push(rule.finding_with_severity(severity, message, &space.mount_point));
                 }
             }
         },
@@ -139,12 +139,12 @@ pub(super) const RULES: &[Rule] = &[
             let bytes: u64 = test.known_targets().map(written).sum();
             let seconds = bytes / LAYOUT_BYTES_PER_SEC;
             if seconds >= 60 {
-                let what = format!(
+                let message = format!(
                     "{} of files are written first, which takes {} min at 200 MB/s",
                     Bytes(bytes),
                     seconds.div_ceil(60)
                 );
-                findings.push(rule.finding(what, &test.plan.name));
+                findings.push(rule.finding(message, &test.plan.name));
             }
         },
     },
@@ -160,8 +160,8 @@ pub(super) const RULES: &[Rule] = &[
                 let used = space.size - space.available.min(space.size) + space.needed;
                 let share = used as f64 / space.size.max(1) as f64;
                 if space.size > 0 && share < EMPTY_BELOW {
-                    let what = format!("{:.1} % of the file system will be in use", 100.0 * share);
-                    findings.push(rule.finding(what, &space.mount_point));
+                    let message = format!("{:.1} % of the file system will be in use", 100.0 * share);
+                    findings.push(rule.finding(message, &space.mount_point));
                 }
             }
         },
@@ -229,8 +229,8 @@ pub(super) const RULES: &[Rule] = &[
                 let Some(size) = usage.size().filter(|size| buffered && size.0 < 2 * memory.0) else {
                     continue;
                 };
-                let what = format!("the file has {size} and the machine {memory} of memory");
-                findings.push(rule.finding(what, &usage.target.path));
+                let message = format!("the file has {size} and the machine {memory} of memory");
+                findings.push(rule.finding(message, &usage.target.path));
             }
         },
     },
@@ -274,18 +274,18 @@ pub(super) const RULES: &[Rule] = &[
                     continue;
                 }
                 if usage.is_rotational() {
-                    let what = format!("{size} is {} of {} ({})", percent(share, 1), device.name, device.size);
-                    findings.push(rule.finding(what, &facts.path));
+                    let message = format!("{size} is {} of {} ({})", percent(share, 1), device.name, device.size);
+                    findings.push(rule.finding(message, &facts.path));
                     continue;
                 }
                 // The media under a virtual disk are unknown.
-                let what = format!(
+                let message = format!(
                     "the file covers {} of the disk ({}, {}); results describe that region only",
                     percent(share, 2),
                     device.name,
                     device.size
                 );
-                let finding = rule.finding_with_severity(Severity::Note, what, &facts.path);
+                let finding = rule.finding_with_severity(Severity::Note, message, &facts.path);
                 findings.push(
                     finding.why("the host may store other regions of a virtual disk on other media, or not cache them"),
                 );
@@ -309,12 +309,12 @@ pub(super) const RULES: &[Rule] = &[
                     .iter()
                     .find(|device| model(device).contains("Elastic Block Store"));
                 if let Some(device) = ebs_volume {
-                    let what = format!(
+                    let message = format!(
                         "{} is {}; fathom cannot see whether it was restored from a snapshot",
                         device.name,
                         model(device)
                     );
-                    findings.push(rule.finding(what, &facts.path));
+                    findings.push(rule.finding(message, &facts.path));
                 }
             }
         },
@@ -332,7 +332,7 @@ pub(super) const RULES: &[Rule] = &[
             let boot = test.environment.host.boot_id.as_ref();
             for usage in test.targets().filter(TargetUse::reads) {
                 let warmed = test.purpose.warmed.get(usage.number).and_then(Option::as_ref);
-                let what = match warmed.map(|warmed| (warmed, warmed.boot.as_ref(), boot)) {
+                let message = match warmed.map(|warmed| (warmed, warmed.boot.as_ref(), boot)) {
                     None => Some("no warm-up of the cache is recorded".to_owned()),
                     Some((warmed, Some(then), Some(now))) if then == now => describe_cold_range(&usage, warmed),
                     Some((_, Some(_), Some(_))) => {
@@ -343,8 +343,8 @@ pub(super) const RULES: &[Rule] = &[
                             .to_owned(),
                     ),
                 };
-                if let Some(what) = what {
-                    findings.push(rule.finding(what, &usage.target.path));
+                if let Some(message) = message {
+                    findings.push(rule.finding(message, &usage.target.path));
                 }
             }
         },
@@ -365,15 +365,15 @@ pub(super) const RULES: &[Rule] = &[
                 else {
                     continue;
                 };
-                let found = rule.finding(
+                let finding = rule.finding(
                     format!("the volume belongs to {owner}, but this node is {host_name}"),
                     &facts.path,
                 );
                 findings.push(match &facts.cluster_volume {
-                Some(name) => found.help(format!(
+                Some(name) => finding.help(format!(
                     "run on {owner}, or move the volume: Move-ClusterSharedVolume -Name \"{name}\" -Node {host_name}"
                 )),
-                None => found,
+                None => finding,
             });
             }
         },

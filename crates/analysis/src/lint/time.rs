@@ -32,8 +32,8 @@ pub(super) const RULES: &[Rule] = &[
                     true => Severity::Warning,
                     false => Severity::Note,
                 };
-                let what = format!("the plan measures {word}{time}");
-                findings.push(rule.finding_with_severity(severity, what, &job.name));
+                let message = format!("the plan measures {word}{time}");
+                findings.push(rule.finding_with_severity(severity, message, &job.name));
             }
         },
     },
@@ -67,8 +67,8 @@ pub(super) const RULES: &[Rule] = &[
                     .after_ns
                     .filter(|_| !stop.repeat_until_time && (has_amount || has_count))
                 {
-                    let what = format!("the job may end before its time of {time}");
-                    findings.push(rule.finding(what, &job.name));
+                    let message = format!("the job may end before its time of {time}");
+                    findings.push(rule.finding(message, &job.name));
                 }
             }
         },
@@ -85,8 +85,8 @@ pub(super) const RULES: &[Rule] = &[
                 let Some(time) = job.stop.after_ns else { continue };
                 let total = job.phases.warm_up_ns + time;
                 if total <= burst {
-                    let what = format!("the test runs for {total}, and a burst from full credits lasts {burst}");
-                    findings.push(rule.finding(what, &job.name));
+                    let message = format!("the test runs for {total}, and a burst from full credits lasts {burst}");
+                    findings.push(rule.finding(message, &job.name));
                 }
             }
         },

@@ -56,8 +56,9 @@ pub struct Advice {
     pub bytes_per_sec: Option<f64>,
     /// The promised latency, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Unmet needs; if there are none, remarks about the entry.
-    pub remarks: Vec<String>,
+    /// Unmet needs; if there are none, notes about the entry.
+    #[serde(rename = "remarks")]
+    pub reasons: Vec<String>,
 }
 
 /// Judges every entry of the catalogue: those that satisfy the need come first, by name.
@@ -83,8 +84,8 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
         let max = Bytes(largest as u64);
         return advise_against(policy, format!("the largest disk is {max}"));
     }
-    let found = |size: f64| resolve_disk(policy, need, size);
-    let largest_disk = match found(largest) {
+    let resolve = |size: f64| resolve_disk(policy, need, size);
+    let largest_disk = match resolve(largest) {
         Ok(largest_disk) => largest_disk,
         Err(error) => return advise_against(policy, error.to_string()),
     };
@@ -96,7 +97,7 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     let gib = Bytes::gib(1).0 as f64;
     let (mut low, mut high) = ((smallest / gib).ceil() as u64, (largest / gib).floor() as u64);
     let satisfies =
-        |count: u64| found(count as f64 * gib).is_ok_and(|resolved| unmet_needs(&resolved, need).is_empty());
+        |count: u64| resolve(count as f64 * gib).is_ok_and(|resolved| unmet_needs(&resolved, need).is_empty());
     while low < high {
         let middle = low + (high - low) / 2;
         match satisfies(middle) {
@@ -104,8 +105,8 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
             false => low = middle + 1,
         }
     }
-    match found(high as f64 * gib) {
-        Ok(one) if unmet_needs(&one, need).is_empty() => build_advice(policy, &one, need),
+    match resolve(high as f64 * gib) {
+        Ok(resolved) if unmet_needs(&resolved, need).is_empty() => build_advice(policy, &resolved, need),
         _ => build_advice(policy, &largest_disk, need),
     }
 }
@@ -121,7 +122,7 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<ResolvedPolic
         })?;
         resolve(policy, &inputs, need)
     };
-    let has_input = |name: &str| policy.inputs().any(|(known, ..)| known == name);
+    let has_input = |name: &str| policy.inputs().any(|(input, ..)| input == name);
     // The throughput of the required IOPS at this block size.
     let required_throughput = need
         .iops
@@ -175,12 +176,12 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<ResolvedPolic
 }
 
 fn resolve(policy: &Policy, inputs: &Inputs, need: &Need) -> Result<ResolvedPolicy, PolicyError> {
-    let other = Overrides {
+    let overrides = Overrides {
         block: Some(need.block.unwrap_or(DEFAULT_BLOCK)),
         read_percent: need.read_percent,
         random: None,
     };
-    policy.resolve_with(inputs, &other)
+    policy.resolve_with(inputs, &overrides)
 }
 
 /// The machines that satisfy the need, those with the lowest IOPS first; if none does, the best one
@@ -209,7 +210,7 @@ fn advise_against(policy: &Policy, why: String) -> Advice {
         iops: None,
         bytes_per_sec: None,
         latency_ns: None,
-        remarks: vec![why],
+        reasons: vec![why],
     }
 }
 
@@ -235,8 +236,8 @@ fn build_advice(policy: &Policy, resolved: &ResolvedPolicy, need: &Need) -> Advi
         iops: resolved.reach.as_ref().map(|reach| reach.iops.low),
         bytes_per_sec: max_throughput(resolved),
         latency_ns: resolved.latency_ns,
-        remarks: match fits {
-            true => remarks(resolved, need),
+        reasons: match fits {
+            true => reasons(resolved, need),
             false => missing,
         },
     }
@@ -300,19 +301,19 @@ fn unmet_needs(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
 }
 
 /// Remarks about an entry that satisfies the need.
-fn remarks(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
-    let mut remarks = Vec::new();
+fn reasons(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
+    let mut reasons = Vec::new();
     for burst in &resolved.bursts {
         let lasts = Nanos((burst.lasts_secs() * 1e9) as u64);
         if burst.unit == BurstUnit::Iops {
-            remarks.push(format!("sustained; bursts to {:.0} IOPS for {lasts}", burst.ceiling));
+            reasons.push(format!("sustained; bursts to {:.0} IOPS for {lasts}", burst.ceiling));
         }
     }
     if need.size.is_some() && resolved.kind == PolicyKind::Whole && resolved.inputs.is_empty() {
         remarks.push("the catalogue lists no size".into());
     }
     if let (Some(_), None, PolicyKind::Machine) = (need.latency_ns, resolved.latency_ns, resolved.kind) {
-        remarks.push("the limits of a machine do not include latency".into());
+        reasons.push("the limits of a machine do not include latency".into());
     }
-    remarks
+    reasons
 }

@@ -56,8 +56,8 @@ impl TryFrom<String> for Date {
         let year = parts.next().filter(|year| year.len() == 4).ok_or_else(wrong)?;
         let mut number = |max: i8| match parts.next() {
             None => Ok(None),
-            Some(part) => match part.parse::<i8>() {
-                Ok(value) if part.len() == 2 && (1..=max).contains(&value) => Ok(Some(value)),
+            Some(text) => match text.parse::<i8>() {
+                Ok(value) if text.len() == 2 && (1..=max).contains(&value) => Ok(Some(value)),
                 _ => Err(wrong()),
             },
         };

@@ -250,11 +250,11 @@ impl Parser<'_> {
     }
 
     /// Consumes an operator that `known` accepts.
-    fn parse_operator(&mut self, known: impl Fn(char) -> Option<Operator>) -> Option<(Operator, usize)> {
+    fn parse_operator(&mut self, operator_of: impl Fn(char) -> Option<Operator>) -> Option<(Operator, usize)> {
         self.skip_blanks();
-        let found = known(self.peek()?)?;
+        let operator = operator_of(self.peek()?)?;
         self.at += 1;
-        Some((found, self.at - 1))
+        Some((operator, self.at - 1))
     }
 
     fn parse_sum(&mut self) -> Result<Node, ExpressionError> {
@@ -330,9 +330,9 @@ impl Parser<'_> {
             return Err(self.error(format!("parentheses are nested more than {MAX_DEPTH} deep")));
         }
         self.at += 1;
-        let found = read(self)?;
+        let expression = read(self)?;
         self.depth -= 1;
-        Ok(found)
+        Ok(expression)
     }
 
     fn expect_closing(&mut self, opened: usize) -> Result<(), ExpressionError> {
@@ -383,8 +383,8 @@ impl Parser<'_> {
             return Ok(1.0);
         }
         self.at += unit.chars().count();
-        let known = UNITS.iter().find(|(name, _)| *name == unit);
-        known.map(|(_, factor)| *factor).ok_or_else(|| {
+        let unit_entry = UNITS.iter().find(|(name, _)| *name == unit);
+        unit_entry.map(|(_, factor)| *factor).ok_or_else(|| {
             let names: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
             self.error_at(
                 start,
@@ -407,10 +407,13 @@ impl Parser<'_> {
             return Ok(Node::Name(name, start));
         }
         let Some(function) = function(&name) else {
-            let known: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
+            let function_names: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
             return Err(self.error_at(
                 start,
-                format!("unknown function `{name}`; known functions: {}", known.join(", ")),
+                format!(
+                    "unknown function `{name}`; known functions: {}",
+                    function_names.join(", ")
+                ),
             ));
         };
         let opened = self.at;
@@ -418,7 +421,7 @@ impl Parser<'_> {
         self.expect_closing(opened)?;
         let (min_args, max_args) = FUNCTIONS
             .iter()
-            .find(|(known, ..)| *known == name)
+            .find(|(function, ..)| *function == name)
             .map_or((1, usize::MAX), |(_, min_args, max_args)| (*min_args, *max_args));
         if arguments.len() < min_args || arguments.len() > max_args {
             let why = format!("`{name}` takes {min_args} values, not {}", arguments.len());

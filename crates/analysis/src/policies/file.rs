@@ -223,7 +223,7 @@ impl<'de> Deserialize<'de> for Range {
         let offset = written.span().start;
         let formula = |written: Written| written.parse(offset).map_err(serde::de::Error::custom);
         match written.into_inner() {
-            WrittenRange::Exact(one) => formula(one).map(Range::Exact),
+            WrittenRange::Exact(text) => formula(text).map(Range::Exact),
             WrittenRange::Between([low, high]) => Ok(Range::Between([formula(low)?, formula(high)?])),
         }
     }

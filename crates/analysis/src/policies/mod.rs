@@ -184,7 +184,7 @@ impl Catalogue {
     /// A sentence with the nearest name.
     pub fn find(&self, name: &str) -> Result<&Policy, String> {
         match &self.find_all(name)[..] {
-            [one] => Ok(one),
+            [policy] => Ok(policy),
             [] => Err(match (self.nearest(name), self.find_by_provider(name)[..].is_empty()) {
                 (Some(near), _) => format!("there is no policy `{name}`; did you mean `{near}`?"),
                 (None, true) => format!("there is no policy `{name}`"),
@@ -210,8 +210,8 @@ impl Catalogue {
 
     /// The entry with this id, otherwise all whose part after the slash is `name`.
     fn find_all(&self, name: &str) -> Vec<&Policy> {
-        if let Some(found) = self.entries().find(|policy| policy.id().eq_ignore_ascii_case(name)) {
-            return vec![found];
+        if let Some(policy) = self.entries().find(|policy| policy.id().eq_ignore_ascii_case(name)) {
+            return vec![policy];
         }
         let last = match name.split_at_checked(3) {
             Some((prefix, rest)) if FORMER_PREFIXES.contains(&&*prefix.to_ascii_lowercase()) => rest,
@@ -222,7 +222,7 @@ impl Catalogue {
                 .id()
                 .split('/')
                 .nth(1)
-                .is_some_and(|known| known.eq_ignore_ascii_case(last))
+                .is_some_and(|last_part| last_part.eq_ignore_ascii_case(last))
         };
         self.entries().filter(short).collect()
     }

@@ -241,7 +241,7 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Policy::resolve`].
-    pub fn resolve_with(&self, inputs: &Inputs, other: &Overrides) -> Result<ResolvedPolicy, PolicyError> {
+    pub fn resolve_with(&self, inputs: &Inputs, overrides: &Overrides) -> Result<ResolvedPolicy, PolicyError> {
         self.reject_unknown_inputs(inputs)?;
         let mut values = Values::new(self);
         let named = inputs.get("tier").map(|name| self.find_tier(name)).transpose()?;
@@ -253,7 +253,7 @@ impl Policy {
         if let Some(latency) = latency {
             values.insert("latency", latency);
         }
-        let mut workload = self.workload(other, &values)?;
+        let mut workload = self.workload(overrides, &values)?;
         let reached = reach(&layers, workload.block, workload.read_percent, 1);
         if let Some(reached) = &reached {
             values.insert("limits.iops", reached.iops.low);
@@ -323,23 +323,23 @@ impl Policy {
 
     fn reject_unknown_inputs(&self, inputs: &Inputs) -> Result<(), PolicyError> {
         let has_tiers = self.tiers().next().is_some();
-        let known = || {
+        let list_known = || {
             let names = self.file.input.iter().map(|input| input.name.clone());
             names
                 .chain(has_tiers.then(|| "tier".to_owned()))
                 .collect::<Vec<String>>()
         };
-        match inputs.keys().find(|name| !known().contains(name)) {
+        match inputs.keys().find(|name| !list_known().contains(name)) {
             Some(name) => Err(PolicyError::UnknownInput {
                 name: name.clone(),
-                known: known(),
+                known: list_known(),
             }),
             None => Ok(()),
         }
     }
 
     fn find_tier(&self, name: &str) -> Result<&Tier, PolicyError> {
-        let has_name = |tier: &&Tier| tier.name.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
+        let has_name = |tier: &&Tier| tier.name.as_ref().is_some_and(|label| label.eq_ignore_ascii_case(name));
         self.file.tier.iter().find(has_name).ok_or_else(|| PolicyError::NoTier {
             wanted: name.to_owned(),
             known: self.tiers().map(str::to_owned).collect(),
@@ -419,16 +419,16 @@ impl Policy {
             Some(tier) => tier,
             None => {
                 let size = values.known.get("size").copied();
-                let mut found = None;
+                let mut selected = None;
                 for tier in &self.file.tier {
                     let largest = values.evaluate_optional("tier", tier.size.as_ref())?;
                     if size.zip(largest).is_some_and(|(size, largest)| size <= largest) {
-                        found = Some(tier);
+                        selected = Some(tier);
                         break;
                     }
                 }
-                let known = || self.tiers().map(str::to_owned).collect();
-                found.ok_or_else(|| match size {
+                let list_known = || self.tiers().map(str::to_owned).collect();
+                selected.ok_or_else(|| match size {
                     None => PolicyError::Missing {
                         name: "tier".into(),
                         help: match self.file.tier.len() > MAX_LISTED_ROWS {
@@ -438,7 +438,7 @@ impl Policy {
                     },
                     Some(size) => PolicyError::NoTier {
                         wanted: Bytes(size as u64).to_string(),
-                        known: known(),
+                        known: list_known(),
                     },
                 })?
             }
@@ -519,7 +519,7 @@ impl Policy {
         }
     }
 
-    fn workload(&self, other: &Overrides, values: &Values<'_>) -> Result<Workload, PolicyError> {
+    fn workload(&self, overrides: &Overrides, values: &Values<'_>) -> Result<Workload, PolicyError> {
         let form = &self.file.workload;
         let evaluate_or = |name: &str, formula: Option<&Formula>, default: f64, bounds: Bounds| {
             let value = formula.map(|formula| values.evaluate_within(&bounds, "workload", name, formula));
@@ -538,9 +538,9 @@ impl Policy {
         let reads = evaluate_or("read_percent", form.read_percent.as_ref(), DEFAULT_READS, percent)?;
         let random = form.pattern.unwrap_or(PatternForm::Random) == PatternForm::Random;
         Ok(Workload {
-            block: other.block.unwrap_or(Bytes(block as u64)),
-            random: other.random.unwrap_or(random),
-            read_percent: other.read_percent.unwrap_or(reads),
+            block: overrides.block.unwrap_or(Bytes(block as u64)),
+            random: overrides.random.unwrap_or(random),
+            read_percent: overrides.read_percent.unwrap_or(reads),
             rate_iops: None,
             concurrency: None,
             duration_secs: evaluate_or("duration", form.duration.as_ref(), DEFAULT_DURATION, SECONDS)?,

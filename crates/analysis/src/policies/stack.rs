@@ -190,11 +190,11 @@ pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Limit
 /// # Errors
 /// A name that was not found, with the nearest names.
 pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Burst)>, String> {
-    let mut found = Vec::new();
+    let mut credits = Vec::new();
     if let Some(name) = wanted.machine.as_ref().filter(|_| !wanted.cached) {
         let resolved = resolve_machine(catalogue, name, &wanted.disks)?;
         let layer = resolved.layers.first().map_or(name, |layer| &layer.name);
-        found.extend(resolved.bursts.iter().map(|burst| (layer.clone(), *burst)));
+        credits.extend(resolved.bursts.iter().map(|burst| (layer.clone(), *burst)));
     }
     for text in &wanted.disks {
         let count = wanted.count.max(1);
@@ -210,17 +210,17 @@ pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Bur
             bucket: burst.bucket * f64::from(times),
             ..*burst
         };
-        found.extend(resolved.bursts.iter().map(|burst| (name.clone(), several(burst))));
+        credits.extend(resolved.bursts.iter().map(|burst| (name.clone(), several(burst))));
     }
-    Ok(found)
+    Ok(credits)
 }
 
 /// True if the catalogue has limits of this machine for these disks. Without disks, the limits may
 /// be for any disk.
 pub fn has_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> bool {
-    let mut found = machines(catalogue).filter(|(_, tier)| normalise_name(tier) == normalise_name(name));
+    let mut matching = machines(catalogue).filter(|(_, tier)| normalise_name(tier) == normalise_name(name));
     match disks.is_empty() {
-        true => found.any(|(policy, _)| policy.disks().is_empty()),
+        true => matching.any(|(policy, _)| policy.disks().is_empty()),
         false => resolve_machine(catalogue, name, disks).is_ok(),
     }
 }
@@ -243,10 +243,10 @@ fn machines(catalogue: &Catalogue) -> impl Iterator<Item = (&Policy, &str)> {
 /// Resolves a machine for the named disks; without disks, by the first entry that lists it.
 fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<ResolvedPolicy, String> {
     let wanted = normalise_name(name);
-    let found: Vec<(&Policy, &str)> = machines(catalogue)
+    let matching: Vec<(&Policy, &str)> = machines(catalogue)
         .filter(|(_, tier)| normalise_name(tier) == wanted)
         .collect();
-    if found.is_empty() {
+    if matching.is_empty() {
         return Err(format!(
             "unknown machine `{name}`; the nearest names are {}",
             nearest_machines(catalogue, name)
@@ -258,10 +258,10 @@ fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Resul
         .collect();
     let covers_disks = |policy: &Policy| {
         let disks = policy.disks();
-        named.is_empty() || disks.is_empty() || named.iter().all(|id| disks.iter().any(|known| known == id))
+        named.is_empty() || disks.is_empty() || named.iter().all(|id| disks.iter().any(|disk| disk == id))
     };
-    let Some((policy, tier)) = found.iter().find(|(policy, _)| covers_disks(policy)) else {
-        let known: Vec<&str> = found
+    let Some((policy, tier)) = matching.iter().find(|(policy, _)| covers_disks(policy)) else {
+        let machine_names: Vec<&str> = matching
             .iter()
             .flat_map(|(policy, _)| policy.disks())
             .map(String::as_str)
@@ -269,7 +269,7 @@ fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Resul
         return Err(format!(
             "the catalogue has no limits for {name} with {}; known disks: {}",
             named.join(" and "),
-            known.join(", ")
+            machine_names.join(", ")
         ));
     };
     let inputs = Inputs::from([("tier".to_owned(), (*tier).to_owned())]);
@@ -283,8 +283,8 @@ fn nearest_machines(catalogue: &Catalogue, name: &str) -> String {
     let is_series = |other: &Series| other.letters == wanted.letters;
     // The cloud of a bare series such as m8g is known only from machines of that series.
     let cloud = wanted.cloud.or_else(|| {
-        let mut known = machines(catalogue).map(|(_, tier)| Series::from_machine_name(tier));
-        known.find(is_series)?.cloud
+        let mut known_series = machines(catalogue).map(|(_, tier)| Series::from_machine_name(tier));
+        known_series.find(is_series)?.cloud
     });
     let key = |tier: &str| {
         let series = Series::from_machine_name(tier);
@@ -350,8 +350,8 @@ fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Op
         let tier = policy.tiers().find(|tier| tier.eq_ignore_ascii_case(name))?;
         Some((policy, Some(tier)))
     });
-    if let Some(found) = with_tier {
-        return Ok(found);
+    if let Some(disk) = with_tier {
+        return Ok(disk);
     }
     if !catalogue.find_all(name).is_empty() {
         return Ok((catalogue.find(name)?, None));

@@ -201,16 +201,16 @@ impl Case<'_> {
                 let operations: f64 = served_in[at..at + length].iter().sum();
                 let time: f64 = stretch.iter().map(|second| second.facts.length_ns.as_secs()).sum();
                 served += operations;
-                let found = slump.get_or_insert(Slump {
+                let current_slump = slump.get_or_insert(Slump {
                     at: stretch[0].facts.start_ns.as_secs(),
                     seconds: 0,
                     count: 0,
                     iops: 0.0,
                     missing: 0.0,
                 });
-                found.count += 1;
-                found.seconds += length;
-                found.missing += target * time - operations;
+                current_slump.count += 1;
+                current_slump.seconds += length;
+                current_slump.missing += target * time - operations;
             }
             at += length.max(1);
         }

@@ -102,10 +102,11 @@ impl Case<'_> {
                 Some(Doubt::new(Cause::Burst, credits))
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => {
-                let (promised, found) = (self.promised_iops()?, self.observation.total.iops?);
-                (found < promised * (1.0 - MAX_RATE_SHORTFALL)).then(|| {
-                    let why =
-                        format!("it was measured at {found:.0} operations per second, but {promised:.0} are promised");
+                let (promised, measured) = (self.promised_iops()?, self.observation.total.iops?);
+                (measured < promised * (1.0 - MAX_RATE_SHORTFALL)).then(|| {
+                    let why = format!(
+                        "it was measured at {measured:.0} operations per second, but {promised:.0} are promised"
+                    );
                     Doubt::new(Cause::Load, why)
                 })
             }
@@ -144,15 +145,15 @@ impl Case<'_> {
             return Some(doubt);
         }
         let limit_ns = self.promised_latency_secs().map(|secs| secs * 1e9);
-        let Some(found) = Attribution::new(self.observation, limit_ns) else {
+        let Some(attribution) = Attribution::new(self.observation, limit_ns) else {
             let generator = || Some(Doubt::new(Cause::Generator, self.describe_generator_limit(target)?));
             return self.doubt_other_limit().or_else(generator);
         };
-        if found.share(Fault::Storage) < MIN_STORAGE_SHARE
-            && !found.storage_alone_fails(clause.tolerance)
-            && let Some(fault) = found.main_other_fault()
+        if attribution.share(Fault::Storage) < MIN_STORAGE_SHARE
+            && !attribution.storage_alone_fails(clause.tolerance)
+            && let Some(fault) = attribution.main_other_fault()
         {
-            return Some(self.fault_doubt(&found, fault));
+            return Some(self.fault_doubt(&attribution, fault));
         }
         self.too_few_slots(target).map(Doubt::from)
     }
@@ -177,7 +178,7 @@ impl Case<'_> {
             .filter(|(_, share)| *share > MAX_DISTURBED_EXCESS)
             && !self.undisturbed_seconds_fail(clause)
         {
-            let found = match fault {
+            let circumstance = match fault {
                 Fault::Generator if !self.was_stopped() => "fathom itself was late".to_owned(),
                 _ => self.describe_seconds(attribution.as_ref(), fault),
             };
@@ -185,8 +186,8 @@ impl Case<'_> {
                 Metric::Quantile { .. } => "operations beyond the limit",
                 _ => "time beyond the limit",
             };
-            let why = format!("{:.0} % of the {excess} occurred{WHILE}{found}", 100.0 * share);
-            return Some(self.adjust_action_for_stops(Doubt::new(fault_cause(fault), why).with_shared(found)));
+            let why = format!("{:.0} % of the {excess} occurred{WHILE}{circumstance}", 100.0 * share);
+            return Some(self.adjust_action_for_stops(Doubt::new(fault_cause(fault), why).with_shared(circumstance)));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
@@ -201,11 +202,11 @@ impl Case<'_> {
         );
         let slots = self.observation.load.depth.unwrap_or(0);
         match attribution {
-            Some(found) if found.blocked_share() > MAX_BLOCKED_OPS => {
+            Some(attribution) if attribution.blocked_share() > MAX_BLOCKED_OPS => {
                 let why = format!(
                     "{:.1} % of the operations found all {slots} slots taken and waited up to {:.3} s for one; {within_limit}",
-                    100.0 * found.blocked_share(),
-                    found.blocked_secs_max
+                    100.0 * attribution.blocked_share(),
+                    attribution.blocked_secs_max
                 );
                 let needed = self
                     .promised_iops()
@@ -252,8 +253,8 @@ impl Case<'_> {
     /// Start and length of each stall of the storage. Stalls that overlap a second missed for
     /// another cause are omitted.
     pub(super) fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
-        let found = Attribution::new(self.observation, None);
-        let missed = found.iter().flat_map(|found| &found.missed);
+        let attribution = Attribution::new(self.observation, None);
+        let missed = attribution.iter().flat_map(|attribution| &attribution.missed);
         let other_seconds: Vec<f64> = missed
             .filter(|missed| missed.fault != Fault::Storage)
             .map(|missed| missed.at)
@@ -330,9 +331,9 @@ impl Case<'_> {
             let excess = interval.excess(clause);
             total += excess;
             if let Some(fault) = self.fault_in(clause, &interval, &backlogs)
-                && let Some(known) = by_fault.iter_mut().find(|(known_fault, _)| *known_fault == fault)
+                && let Some(entry) = by_fault.iter_mut().find(|(known_fault, _)| *known_fault == fault)
             {
-                known.1 += excess;
+                entry.1 += excess;
             }
         }
         let sum: f64 = by_fault.iter().map(|(_, excess)| excess).sum();
@@ -390,18 +391,20 @@ impl Case<'_> {
 
     /// Doubts a rate that other programs affected, because a longer test would not help.
     fn doubt_others(&self, clause: &Clause) -> Option<Doubt> {
-        let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
-        let fault = found.main_other_fault().filter(|fault| *fault != Fault::Generator)?;
-        (found.share(fault) > MAX_DISTURBED_EXCESS).then(|| Doubt {
+        let attribution = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
+        let fault = attribution
+            .main_other_fault()
+            .filter(|fault| *fault != Fault::Generator)?;
+        (attribution.share(fault) > MAX_DISTURBED_EXCESS).then(|| Doubt {
             cause: Cause::Others,
-            ..self.fault_doubt(&found, fault)
+            ..self.fault_doubt(&attribution, fault)
         })
     }
 
     /// A doubt that states the observation in the seconds of a fault.
-    fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
-        let observed = self.describe_seconds(Some(found), fault);
-        let (missed, of_fault) = (found.missed.len(), found.seconds(fault));
+    fn fault_doubt(&self, attribution: &Attribution, fault: Fault) -> Doubt {
+        let observed = self.describe_seconds(Some(attribution), fault);
+        let (missed, of_fault) = (attribution.missed.len(), attribution.seconds(fault));
         let relation = match of_fault == missed {
             true => String::new(),
             false => format!(", {of_fault} of them"),
@@ -427,8 +430,8 @@ impl Case<'_> {
 
     /// Describes the seconds that were missed because of a fault, or all seconds if there are none.
     /// Names the programs that the OTHER-LOAD check found.
-    fn describe_seconds(&self, found: Option<&Attribution>, fault: Fault) -> String {
-        let missed = found.iter().flat_map(|found| &found.missed);
+    fn describe_seconds(&self, attribution: Option<&Attribution>, fault: Fault) -> String {
+        let missed = attribution.iter().flat_map(|attribution| &attribution.missed);
         let of_fault: Vec<f64> = missed
             .filter(|missed| missed.fault == fault)
             .map(|missed| missed.at)

@@ -15,7 +15,7 @@ use crate::shifts::Shift;
 
 /// Probability of a wrong PASS over all clauses together.
 pub const ALPHA: f64 = 0.01;
-/// Probability of a wrong FAIL over all clauses together. It is lower, because a complaint to a
+/// Probability of a wrong FAIL over all clauses together. It is lower, because a problem to a
 /// provider must be justified.
 pub const ALPHA_FAIL: f64 = 0.001;
 /// A figure whose interval is wider than this share of the limit is not close to it.
@@ -32,13 +32,13 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
     let estimates: Vec<Result<Estimate, NoEstimate>> = clauses.iter().map(|clause| case.estimate(clause)).collect();
     let probabilities = |if_met: bool| {
         let pairs = clauses.iter().zip(&estimates);
-        let found = pairs.map(|(clause, estimate)| {
+        let probabilities_of_clauses = pairs.map(|(clause, estimate)| {
             estimate
                 .as_ref()
                 .ok()
                 .map(|estimate| probability(clause, estimate, if_met))
         });
-        adjust_by_holm(&found.collect::<Vec<_>>())
+        adjust_by_holm(&probabilities_of_clauses.collect::<Vec<_>>())
     };
     let (if_broken, if_met) = (probabilities(false), probabilities(true));
     let judged = clauses
@@ -302,7 +302,7 @@ impl Case<'_> {
             && let Some(depth_search) = self
                 .context
                 .depth_search
-                .filter(|found| is_rate(clause) && found.saturated)
+                .filter(|search| is_rate(clause) && search.saturated)
             && let Some((slots, _)) = depth_search.probes.last()
         {
             text += &format!(

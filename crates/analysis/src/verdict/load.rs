@@ -115,7 +115,7 @@ impl Case<'_> {
             None => differs(Cause::Load, "the length of the operations is unknown".into()),
         }
         match (load.random, wanted.random) {
-            (Some(found), wanted) if found == wanted => {}
+            (Some(measured), wanted) if measured == wanted => {}
             (Some(_), true) => differs(
                 Cause::Load,
                 "positions were sequential, but the promise is for random ones".into(),
@@ -135,11 +135,11 @@ impl Case<'_> {
         let is_issued = !self.observation.seconds.is_empty() && load.read_percent.is_some_and(is_promised);
         // Figures without directions have only the requested mix.
         match self.observation.read_percent().or(load.read_percent) {
-            Some(found) if is_promised(found) || is_issued => {}
-            Some(found) => differs(
+            Some(measured) if is_promised(measured) || is_issued => {}
+            Some(measured) => differs(
                 Cause::Mix,
                 format!(
-                    "{found:.1} % of the operations were reads, but the promise is for {} %",
+                    "{measured:.1} % of the operations were reads, but the promise is for {} %",
                     wanted.read_percent
                 ),
             ),
@@ -319,9 +319,12 @@ impl Case<'_> {
     }
 
     fn doubt_by_finding(&self, rules: &[&str]) -> Option<Doubt> {
-        let mut found = self.context.findings.iter();
-        let found = found.find(|finding| rules.contains(&finding.rule.as_str()))?;
-        Some(Doubt::new(Cause::Invalid, format!("{}: {}", found.rule, found.what)))
+        let mut findings = self.context.findings.iter();
+        let findings = findings.find(|finding| rules.contains(&finding.rule.as_str()))?;
+        Some(Doubt::new(
+            Cause::Invalid,
+            format!("{}: {}", findings.rule, findings.what),
+        ))
     }
 
     /// True if the load offered more than the promised rate. A closed loop without a rate always
@@ -364,8 +367,8 @@ impl Case<'_> {
     /// Notes for any outcome.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if let (Some(wanted), Some(found)) = (self.context.workload, self.observation.measured_ns)
-            && found.as_secs() < wanted.duration_secs * 0.999
+        if let (Some(wanted), Some(measured_ns)) = (self.context.workload, self.observation.measured_ns)
+            && measured_ns.as_secs() < wanted.duration_secs * 0.999
         {
             let examples = match is_simulated(self.observation) {
                 true => "",
@@ -373,7 +376,7 @@ impl Case<'_> {
             };
             notes.push(format!(
                 "measured for {:.0} s instead of the {:.0} s that a verdict needs: later effects are unknown{examples}",
-                found.as_secs(),
+                measured_ns.as_secs(),
                 wanted.duration_secs
             ));
         }

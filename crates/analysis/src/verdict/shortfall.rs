@@ -149,9 +149,9 @@ impl Case<'_> {
             .any(|finding| finding.rule == "OTHER-LOAD" && finding.what.contains(PROGRAMS));
         let is_of_others = |fault: Fault| matches!(fault, Fault::OtherIo | Fault::OtherCpu);
         let disturbance = match is_rate(clause) {
-            true => Attribution::new(self.observation, None).map(|found| {
+            true => Attribution::new(self.observation, None).map(|attribution| {
                 [Fault::OtherIo, Fault::OtherCpu]
-                    .map(|fault| found.share(fault))
+                    .map(|fault| attribution.share(fault))
                     .iter()
                     .sum()
             }),
@@ -219,8 +219,8 @@ mod tests {
     fn a_disturbed_failure_has_no_distance_and_names_the_programs() {
         let clauses = parse("p99<=1ms").unwrap();
         let observation = Observation::default();
-        let what = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7), fathom (pid 9)");
-        let findings = [Finding::new("OTHER-LOAD", Severity::Warning, what)];
+        let message = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7), fathom (pid 9)");
+        let findings = [Finding::new("OTHER-LOAD", Severity::Warning, message)];
         let judge = |findings: &[Finding]| {
             let context = Context {
                 findings,

@@ -533,14 +533,14 @@ fn advice_names_the_smallest_disk_and_the_unmet_needs_of_others() {
     // 300 MB/s are 286.1 MiB/s.
     assert_eq!(with, [("size", "500 GiB"), ("iops", "6000"), ("mbps", "287")]);
     let gp2 = advice_on("aws/gp2");
-    assert!(!gp2.fits && gp2.remarks[0].contains("262.1 MB/s"), "{gp2:?}");
+    assert!(!gp2.fits && gp2.reasons[0].contains("262.1 MB/s"), "{gp2:?}");
     let premium = advice_on("azure/premium");
     assert_eq!((premium.fits, premium.tier.as_deref()), (true, Some("P60")));
     assert!(
         advice_on("gcp/pd-ssd")
-            .remarks
+            .reasons
             .iter()
-            .any(|remark| remark.contains("no promised latency"))
+            .any(|reason| reason.contains("no promised latency"))
     );
     let machines: Vec<&str> = list
         .iter()
@@ -555,7 +555,7 @@ fn advice_names_the_smallest_disk_and_the_unmet_needs_of_others() {
     assert!(
         list[first_refusal..]
             .iter()
-            .all(|advice| !advice.fits && !advice.remarks.is_empty())
+            .all(|advice| !advice.fits && !advice.reasons.is_empty())
     );
 }
 

@@ -257,8 +257,8 @@ fn render_row(browse: &Browse, entry: &Entry) -> String {
         entry.targets.join(", "),
         iops,
         figure(|job| job.bytes_per_sec, mib),
-        figure(|job| job.p50_ns, numbers::time),
-        figure(|job| job.p99_ns, numbers::time),
+        figure(|job| job.p50_ns, numbers::format_time),
+        figure(|job| job.p99_ns, numbers::format_time),
         verdict.join(", "),
     ];
     let id = entry.id;

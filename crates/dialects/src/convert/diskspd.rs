@@ -18,7 +18,7 @@ use crate::diskspd::profile::{
     Cache, Distribution, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
     ThroughputUnit, TimeSpan,
 };
-use crate::diskspd::text::TextForm;
+use crate::diskspd::text::TextVersion;
 use crate::diskspd::{LowerEnv, lower, validate, xml};
 
 /// Duration in seconds for a job without a time limit: DiskSpd needs one.
@@ -33,23 +33,23 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
         Some(line) => (Form::CommandLine, format!("{line}\n")),
         None => (Form::Xml, xml::lines(&profile).join("\n") + "\n"),
     };
-    let mut found = match lower(&profile, NO_MACHINE) {
+    let mut differences = match lower(&profile, NO_MACHINE) {
         Ok(lowered) => compare::compare(plan, &lowered.plan, Dialect::Diskspd),
-        Err(complaints) => compare::Differences {
-            lost: complaints
+        Err(problems) => compare::Differences {
+            lost: problems
                 .into_iter()
-                .map(|complaint| refused_text(plan, &complaint.what))
+                .map(|problem| refused_text(plan, &problem.what))
                 .collect(),
             ..compare::Differences::default()
         },
     };
     let verdict = validate(&profile, form == Form::CommandLine, None);
     if verdict.refused {
-        found
+        differences
             .lost
             .extend(verdict.lines.iter().map(|line| refused_text(plan, line)));
     }
-    found
+    differences
         .differs
         .extend(super::fio::possible_directories(plan, "the target must be a file"));
     Conversion {
@@ -57,8 +57,8 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
         text,
         form,
         one_line: None,
-        lost: found.lost,
-        differs: found.differs,
+        lost: differences.lost,
+        differs: differences.differs,
     }
 }
 
@@ -95,7 +95,7 @@ fn newer_options(workers: &[&Worker]) -> Newer {
 const NO_MACHINE: LowerEnv<'_> = LowerEnv {
     cpus: &[],
     arguments: &[],
-    form: TextForm::V2_2,
+    form: TextVersion::V2_2,
     windows: cfg!(windows),
     memory: None,
     topology: &[],
@@ -120,8 +120,8 @@ fn choose_precreation(plan: &Plan, profile: Profile) -> Profile {
         lowered
             .is_ok_and(|lowered| lowered.plan.prepare_once == plan.prepare_once && lowered.plan.targets == plan.targets)
     };
-    let found = rules.into_iter().map(profile_with).find(reproduces_targets);
-    found.unwrap_or_else(|| profile_with(Precreate::UseMaxSize))
+    let matching_profile = rules.into_iter().map(profile_with).find(reproduces_targets);
+    matching_profile.unwrap_or_else(|| profile_with(Precreate::UseMaxSize))
 }
 
 /// The profile that is closest to the plan.
@@ -144,8 +144,8 @@ fn create_profile(plan: &Plan) -> Profile {
 /// A report setting of a time span, if the plan came from DiskSpd.
 fn setting<'a>(plan: &'a Plan, name: &str, number: usize) -> Option<&'a str> {
     let wanted = format!("{name}.{}", number + 1);
-    let found = plan.origin.presentation.other.iter().find(|(name, _)| *name == wanted);
-    found.map(|(_, value)| value.as_str())
+    let setting = plan.origin.presentation.other.iter().find(|(name, _)| *name == wanted);
+    setting.map(|(_, value)| value.as_str())
 }
 
 fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
@@ -241,8 +241,8 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     for (number, worker) in workers.iter().enumerate() {
         let mut mine: Vec<usize> = Vec::new();
         for (id, stream) in expand_targets(worker) {
-            let is_same_target = |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| {
-                *other == id && is_equal_except_start(known, &stream)
+            let is_same_target = |(other, pooled, _): &(TargetId, Stream, Vec<ThreadTarget>)| {
+                *other == id && is_equal_except_start(pooled, &stream)
             };
             // The expensive comparison comes last: each stream is compared with all others.
             let free = (0..all.len()).find(|at| is_same_target(&all[*at]) && !mine.contains(at));

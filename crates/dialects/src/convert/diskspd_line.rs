@@ -2,7 +2,7 @@
 
 use super::words::format_size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, ParseEnv, Processors, Reading, Version, read};
+use crate::diskspd::{EventRole, ParseEnv, ParseOutcome, Processors, Version, read};
 use model::plan::BypassIo;
 use model::shell_word;
 
@@ -29,8 +29,8 @@ pub(super) fn format_line(profile: &Profile) -> Option<String> {
     }
     words.extend(span.targets.iter().map(|target| target.path.clone()));
     let reread = match read("diskspd", &words[1..], &mut NullEnv) {
-        Reading::Run(request) | Reading::Print(request) => request.profile,
-        Reading::End(_) => return None,
+        ParseOutcome::Run(request) | ParseOutcome::Print(request) => request.profile,
+        ParseOutcome::End(_) => return None,
     };
     let is_same_profile = normalize(&reread) == normalize(profile);
     is_same_profile.then(|| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))

@@ -77,10 +77,10 @@ pub(super) fn weights(streams: &[Stream]) -> Vec<u32> {
         return weights;
     }
     let is_whole = |share: f64| is_near(share, share.round());
-    let fits = |scale: &&f64| amounts.iter().all(|part| is_whole(part / total * **scale));
+    let fits = |scale: &&f64| amounts.iter().all(|amount| is_whole(amount / total * **scale));
     let scale = SCALES.iter().find(fits).copied().unwrap_or(1e6);
     amounts
         .iter()
-        .map(|part| (part / total * scale).round() as u32)
+        .map(|amount| (amount / total * scale).round() as u32)
         .collect()
 }

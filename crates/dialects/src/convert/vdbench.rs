@@ -31,13 +31,13 @@ pub fn to_vdbench(plan: &Plan) -> Conversion {
         return without_writer(Dialect::Vdbench, "file systems (FSD, FWD)");
     }
     let text = text(plan);
-    let found = match parse(&text, plan.seed) {
+    let differences = match parse(&text, plan.seed) {
         Ok(got) => compare::compare(plan, &got, Dialect::Vdbench),
-        Err(complaint) => compare::Differences {
+        Err(problem) => compare::Differences {
             lost: vec![Lost {
                 job: None,
                 what: format!("{}: all of it", dialect_name(plan.origin.dialect)),
-                why: format!("Vdbench refuses it: {}", complaint.what),
+                why: format!("Vdbench refuses it: {}", problem.what),
             }],
             ..compare::Differences::default()
         },
@@ -47,8 +47,8 @@ pub fn to_vdbench(plan: &Plan) -> Conversion {
         text,
         form: Form::JobFile,
         one_line: None,
-        lost: found.lost,
-        differs: found.differs,
+        lost: differences.lost,
+        differs: differences.differs,
     }
 }
 
@@ -124,7 +124,7 @@ const SD: &[Row<Disk>] = &[
             .collect();
         match flags[..] {
             [] => None,
-            [one] => Some(one.to_owned()),
+            [value] => Some(value.to_owned()),
             _ => Some(format!("({})", flags.join(","))),
         }
     }),
@@ -171,7 +171,7 @@ const WD: &[Row<Load>] = &[
     ("xfersize", |load| {
         let sizes = &load.stream.pattern.sizes[direction(&load.stream)];
         Some(match sizes {
-            BlockSizes::Fixed { size: one } => size(one.0),
+            BlockSizes::Fixed { size: fixed } => size(fixed.0),
             BlockSizes::Range { low, high, .. } => format!("({},{},{})", size(low.0), size(high.0), size(low.0)),
             BlockSizes::Split { entries } => {
                 let described = entries
@@ -298,11 +298,11 @@ impl Lines {
                     skew: None,
                     share: share(stream) * group.workers.len() as f64,
                 };
-                let has_same_wd = |known: &&mut Load| {
-                    format_definition("wd", "", WD, *known) == format_definition("wd", "", WD, &load)
+                let has_same_wd = |listed: &&mut Load| {
+                    format_definition("wd", "", WD, *listed) == format_definition("wd", "", WD, &load)
                 };
                 match loads.iter_mut().find(has_same_wd) {
-                    Some(known) => known.share += load.share,
+                    Some(listed) => listed.share += load.share,
                     None => loads.push(load),
                 }
             }
@@ -340,7 +340,7 @@ fn group_disks(plan: &Plan, groups: &[WorkerGroup<'_>]) -> Vec<Disk> {
         for stream in &group.worker().streams {
             for id in stream.target.ids() {
                 let disk = new_disk(plan, stream, *id);
-                if !own.iter().any(|known| known.is_same_sd(&disk)) {
+                if !own.iter().any(|listed| listed.is_same_sd(&disk)) {
                     own.push(disk);
                 }
             }
@@ -348,8 +348,8 @@ fn group_disks(plan: &Plan, groups: &[WorkerGroup<'_>]) -> Vec<Disk> {
         let slots: u32 = group.workers.iter().map(|worker| worker.slots()).sum();
         let of_one = (slots / own.len().max(1) as u32).max(1);
         for disk in own {
-            match disks.iter_mut().find(|known| known.is_same_sd(&disk)) {
-                Some(known) => known.threads += of_one,
+            match disks.iter_mut().find(|listed| listed.is_same_sd(&disk)) {
+                Some(listed) => listed.threads += of_one,
                 None => disks.push(Disk {
                     threads: of_one,
                     ..disk
@@ -372,9 +372,9 @@ fn new_disk(plan: &Plan, stream: &Stream, id: TargetId) -> Disk {
 fn define<T>(lines: &mut Vec<String>, kind: &'static str, rows: &[Row<T>], definition: &T) -> String {
     let written = |name: &str| format_definition(kind, name, rows, definition);
     let name = |index: usize| format!("{kind}{}", index + 1);
-    let known = (0..lines.len()).find(|index| lines[*index] == written(&name(*index)));
-    let index = known.unwrap_or(lines.len());
-    if known.is_none() {
+    let defined = (0..lines.len()).find(|index| lines[*index] == written(&name(*index)));
+    let index = defined.unwrap_or(lines.len());
+    if defined.is_none() {
         lines.push(written(&name(index)));
     }
     name(index)
@@ -389,7 +389,7 @@ fn format_definition<T>(kind: &str, name: &str, rows: &[Row<T>], definition: &T)
 
 fn list(names: &[String]) -> String {
     match names {
-        [one] => one.clone(),
+        [item] => item.clone(),
         _ => format!("({})", names.join(",")),
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn mix(mix: &Mix) -> String {
 
 pub(super) fn format_sizes(sizes: &BlockSizes) -> String {
     match sizes {
-        BlockSizes::Fixed { size: one } => format_size(one.0),
+        BlockSizes::Fixed { size: fixed } => format_size(fixed.0),
         BlockSizes::Range { low, high, unaligned } => {
             let tail = if *unaligned { ", any number of bytes" } else { "" };
             format!("{}-{}{tail}", format_size(low.0), format_size(high.0))
@@ -288,12 +288,12 @@ pub(super) fn describe_content(content: &Content) -> String {
                 (set, false) => format!("{set} buffers"),
                 (set, true) => format!("{set} buffers shared by jobs"),
             };
-            let part = constant.as_ref().map(|part| {
+            let constant_part = constant.as_ref().map(|constant_part| {
                 let ConstantPart {
                     percent,
                     chunk,
                     pattern,
-                } = part.clone();
+                } = constant_part.clone();
                 let standalone = Content::Compressible {
                     percent,
                     chunk,
@@ -301,7 +301,7 @@ pub(super) fn describe_content(content: &Content) -> String {
                 };
                 format!(", {}", describe_content(&standalone))
             });
-            format!("{percent} % repeats of {source}{}", part.unwrap_or_default())
+            format!("{percent} % repeats of {source}{}", constant_part.unwrap_or_default())
         }
         Content::Source { size: of, file } => match file {
             None => format!("pieces of {} of random data", format_size(of.0)),

@@ -8,8 +8,8 @@ pub const VERSION: &str = "2.2.0";
 /// The date of that version.
 pub const VERSION_DATE: &str = "2024/6/3";
 
-/// The width of the column of forms.
-const FORM_WIDTH: usize = 30;
+/// Width of the first column, which holds the switches.
+const SWITCH_COLUMN_WIDTH: usize = 30;
 /// Width of a line.
 const LINE_WIDTH: usize = 110;
 
@@ -21,16 +21,16 @@ pub fn lines(program: &str) -> Vec<String> {
         format!("version {VERSION} ({VERSION_DATE})"),
         String::new(),
     ];
-    lines.extend(HEAD.lines().map(str::to_string));
+    lines.extend(INTRO.lines().map(str::to_string));
     for group in Group::ALL {
         lines.push(String::new());
         lines.push(format!("{}:", group.heading()));
         for switch in switches().filter(|switch| switch.group == *group) {
             for form in switch.forms {
-                entry(&mut lines, form);
+                push_form(&mut lines, form);
             }
             let explanation = format!("Default: {}. {}", switch.default, switch.detail);
-            wrap(&mut lines, String::new(), &explanation);
+            push_entry(&mut lines, String::new(), &explanation);
         }
     }
     lines.push(String::new());
@@ -38,13 +38,13 @@ pub fn lines(program: &str) -> Vec<String> {
     lines
 }
 
-const HEAD: &str =
+const INTRO: &str =
     "A switch and its value are one argument: -b4K, not -b 4K. Switches come before targets, in any order; if a switch
-is repeated the last one counts unless its entry says otherwise. Letters are case-sensitive.
+is repeated, the last one applies unless its entry says otherwise. Letters are case-sensitive.
 
 A target is a file or a device. In profiles, *<n> means target n of the command line.
 
-<size> is a number of bytes, or a number with K, M, G or T for powers of 1024, or with b for blocks of -b.";
+<size> is a number of bytes, or a number with K, M, G or T for powers of 1024, or with b for multiples of the block size (-b).";
 
 const EXAMPLES: &str = "Examples:
   Random reads of 4 KiB by 4 threads with 32 in flight each, bypassing the cache, for a minute, with latencies:
@@ -54,10 +54,10 @@ const EXAMPLES: &str = "Examples:
   Print the profile of a command line without running it:
     -Rpxml -b8K -r -w30 testfile.dat";
 
-fn entry(lines: &mut Vec<String>, form: &Form) {
+fn push_form(lines: &mut Vec<String>, form: &Form) {
     let mut text = form.help.to_string();
     if form.since > Version::V2_2 {
-        text.push_str(" From DiskSpd 2.3 on.");
+        text.push_str(" Since DiskSpd 2.3.");
     }
     let status = if cfg!(windows) { form.windows } else { form.linux };
     match status {
@@ -65,20 +65,20 @@ fn entry(lines: &mut Vec<String>, form: &Form) {
         Status::WithoutEffect(why) => text.push_str(&format!(" No effect here: {why}.")),
         Status::Refused(why) => text.push_str(&format!(" Refused here: {why}.")),
     }
-    wrap(lines, form.written(), &text);
+    push_entry(lines, form.usage(), &text);
 }
 
-/// Adds an entry: its head in the first column, or on its own line if too long, and its text
+/// Adds an entry: its label in the first column, or on its own line if too long, and its text
 /// wrapped in the second.
-fn wrap(lines: &mut Vec<String>, head: String, text: &str) {
-    let mut head = format!("  {head}");
-    if head.chars().count() >= FORM_WIDTH {
-        lines.push(std::mem::take(&mut head));
+fn push_entry(lines: &mut Vec<String>, label: String, text: &str) {
+    let mut label = format!("  {label}");
+    if label.chars().count() >= SWITCH_COLUMN_WIDTH {
+        lines.push(std::mem::take(&mut label));
     }
     let mut words = text.split_whitespace().peekable();
     while let Some(first) = words.next() {
-        let mut line = format!("{head:<FORM_WIDTH$}{first}");
-        head.clear();
+        let mut line = format!("{label:<SWITCH_COLUMN_WIDTH$}{first}");
+        label.clear();
         while let Some(word) = words.next_if(|word| line.chars().count() + 1 + word.chars().count() <= LINE_WIDTH) {
             line = line + " " + word;
         }

@@ -5,13 +5,13 @@ use super::newer::Version;
 use super::options::{self, Form};
 
 /// Hints for a refused command line.
-pub(super) fn for_refused_line(sorted: &[Argument<'_>], complaints: &[String], version: Version) -> Vec<String> {
-    let has_error = |text: &str| complaints.iter().any(|line| line.contains(text));
+pub(super) fn for_refused_line(sorted: &[Argument<'_>], problems: &[String], version: Version) -> Vec<String> {
+    let has_error = |text: &str| problems.iter().any(|line| line.contains(text));
     let mut hints = separated_values(sorted);
     for argument in sorted {
         let Argument::Switch(switch) = argument else { continue };
         hints.extend(newer(switch, version));
-        if has_error(&format!("'{}'", switch.typed)) && options::find(switch.letter).is_none() {
+        if has_error(&format!("'{}'", switch.typed)) && options::find_switch(switch.letter).is_none() {
             hints.extend(unknown(switch));
         }
         if has_error("at least one filename") {
@@ -41,7 +41,7 @@ pub(super) fn for_refused_line(sorted: &[Argument<'_>], complaints: &[String], v
 
 /// A hint for a switch of a later version.
 fn newer(switch: &TypedSwitch<'_>, version: Version) -> Option<String> {
-    let row = options::find(switch.letter)?;
+    let row = options::find_switch(switch.letter)?;
     let text = format!("{}{}", switch.letter, switch.value);
     let forms = |newer: bool| row.forms.iter().filter(move |form| (form.since > version) == newer);
     (forms(true).any(|form| form.matches(&text)) && !forms(false).any(|form| form.matches(&text))).then(|| {
@@ -150,7 +150,7 @@ fn separated_values(sorted: &[Argument<'_>]) -> Vec<String> {
         _ => None,
     });
     let separated = pairs.filter(|(switch, value)| {
-        let row = options::find(switch.letter);
+        let row = options::find_switch(switch.letter);
         switch.value.is_empty() && row.is_some_and(|row| row.needs_value()) && looks_like_value(value)
     });
     separated
@@ -194,7 +194,7 @@ fn unknown(switch: &TypedSwitch<'_>) -> Option<String> {
         true => letter.to_ascii_uppercase(),
         false => letter.to_ascii_lowercase(),
     };
-    let row = options::find(other_case).filter(|_| other_case != letter)?;
+    let row = options::find_switch(other_case).filter(|_| other_case != letter)?;
     let meaning = row.forms.first().map(|form: &Form| form.help).unwrap_or_default();
     Some(format!(
         "letters are case-sensitive; did you mean `-{other_case}{value}`: {meaning}"
@@ -206,7 +206,7 @@ fn path_after_switch(switch: &TypedSwitch<'_>) -> Option<String> {
     let TypedSwitch {
         letter, value, typed, ..
     } = *switch;
-    let row = options::find(letter).filter(|row| row.ignores_value())?;
+    let row = options::find_switch(letter).filter(|row| row.ignores_value())?;
     if typed.get(1..) == Some("help") {
         return Some("`-?` shows the help".into());
     }

@@ -23,7 +23,7 @@ use model::{Bytes, Nanos, PerDirection};
 
 use super::profile::{Cache, Distribution, FlushType, Precreate, Profile, Target, ThroughputUnit, TimeSpan};
 use super::refusals::{check_bounds, reject_impossible_values};
-use super::text::{self, TextForm};
+use super::text::{self, TextVersion};
 use super::{paths, xml};
 use crate::Diagnostic;
 
@@ -44,7 +44,7 @@ pub struct LowerEnv<'a> {
     /// The arguments of the command line, the program first.
     pub arguments: &'a [String],
     /// The format of text reports.
-    pub form: TextForm,
+    pub form: TextVersion,
     /// Paths are Windows paths.
     pub windows: bool,
     /// Bytes of memory that buffers may take; absent: unknown.
@@ -58,16 +58,16 @@ pub struct LowerEnv<'a> {
 /// # Errors
 /// A [`Diagnostic`] for each unsupported feature.
 pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>> {
-    let mut complaints = paths::check_paths(profile, env.windows);
-    complaints.extend(
+    let mut problems = paths::check_paths(profile, env.windows);
+    problems.extend(
         profile
             .time_spans
             .iter()
             .flat_map(|span| reject_impossible_values(span, env.windows)),
     );
-    complaints.extend(profile.time_spans.iter().find_map(|span| check_bounds(span, env)));
-    if !complaints.is_empty() {
-        return Err(complaints);
+    problems.extend(profile.time_spans.iter().find_map(|span| check_bounds(span, env)));
+    if !problems.is_empty() {
+        return Err(problems);
     }
     let mut lowering = Lowering {
         profile,
@@ -177,7 +177,7 @@ fn bucket_grids(profile: &Profile) -> Vec<Grid> {
 pub fn origin(profile: &Profile, env: LowerEnv<'_>) -> Origin {
     let mut other: Vec<(String, String)> = Vec::new();
     let mut push = |name: String, value: String| other.push((name, value));
-    if env.form == TextForm::V2_0 {
+    if env.form == TextVersion::V2_0 {
         push("diskspd_text".into(), "2.0".into());
     }
     if profile.verbose_stats {
@@ -213,7 +213,7 @@ pub fn origin(profile: &Profile, env: LowerEnv<'_>) -> Origin {
 
 /// The use of a target by a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct TargetUse {
     /// Index of the target in its time span.
     pub target: usize,
     /// The number of the thread, within its target or in the pool.
@@ -224,13 +224,13 @@ pub struct Use {
 
 /// The threads of a time span in DiskSpd's order: those of the first target, those of the second,
 /// …; or those of the pool.
-pub fn assign_threads(span: &TimeSpan) -> Vec<Vec<Use>> {
+pub fn assign_threads(span: &TimeSpan) -> Vec<Vec<TargetUse>> {
     let targets = || span.targets.iter().enumerate();
     if span.threads == 0 {
         let target_use = |(number, target): (usize, &Target)| {
             let weight = target.weight;
             let create_uses = move |relative| {
-                vec![Use {
+                vec![TargetUse {
                     target: number,
                     relative,
                     weight,
@@ -243,7 +243,7 @@ pub fn assign_threads(span: &TimeSpan) -> Vec<Vec<Use>> {
     let pool_targets = |thread: u32| {
         let chosen = targets().filter_map(|(number, target)| {
             let weight = weight_for(target, thread)?;
-            Some(Use {
+            Some(TargetUse {
                 target: number,
                 relative: thread,
                 weight,
@@ -332,12 +332,12 @@ impl Lowering<'_> {
             at_end: TargetCleanup::Keep,
         };
         let is_created_once = precreated.is_some() && entry.prepare != Prepare::Existing;
-        let is_same_target = |known: &PlanTarget| match precreated {
-            Some(_) => known.path == entry.path,
-            None => *known == entry,
+        let is_same_target = |target: &PlanTarget| match precreated {
+            Some(_) => target.path == entry.path,
+            None => *target == entry,
         };
-        let known = (0..self.targets.len() as u32).map(TargetId);
-        let mut unused = known.filter(|id| !used.contains(id));
+        let target_ids = (0..self.targets.len() as u32).map(TargetId);
+        let mut unused = target_ids.filter(|id| !used.contains(id));
         let id = unused
             .find(|id| is_same_target(&self.targets[id.0 as usize]))
             .unwrap_or_else(|| {
@@ -350,7 +350,7 @@ impl Lowering<'_> {
         id
     }
 
-    fn worker(&self, span: &TimeSpan, number: u32, uses: &[Use], ids: &[TargetId]) -> Worker {
+    fn worker(&self, span: &TimeSpan, number: u32, uses: &[TargetUse], ids: &[TargetId]) -> Worker {
         let common = span.threads > 0 && span.requests > 0;
         let streams = uses.iter().map(|target_use| Stream {
             target: StreamTarget::One {
@@ -441,7 +441,7 @@ fn weight_for(target: &Target, thread: u32) -> Option<u32> {
 }
 
 /// A mapped target is copied; a single request uses synchronous calls; everything else is queued.
-fn choose_engine(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> EngineKind {
+fn choose_engine(span: &TimeSpan, uses: &[TargetUse], requests: u32, windows: bool) -> EngineKind {
     let mapped = uses
         .iter()
         .all(|target_use| span.targets[target_use.target].memory_mapped);

@@ -24,9 +24,9 @@ mod validate;
 
 pub use help::{VERSION, VERSION_DATE, lines as help_lines};
 pub use line::{EventRole, Events, ParseEnv};
-pub use lower::{LowerEnv, Lowered, Use, assign_threads, lower, origin};
+pub use lower::{LowerEnv, Lowered, TargetUse, assign_threads, lower, origin};
 pub use newer::Version;
-pub use options::{Form, Group, Scope, Status, Switch, Value, find, switches};
+pub use options::{Form, Group, Scope, Status, Switch, Value, find_switch, switches};
 pub use profile::Profile;
-pub use read::{End, Reading, Request, read};
+pub use read::{ExitOutput, ParseOutcome, Request, read};
 pub use validate::{Processors, Validation, validate};

@@ -7,23 +7,23 @@ use crate::Diagnostic;
 
 /// The diagnostics for the paths of a profile, one for each path.
 pub(super) fn check_paths(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
-    let mut complaints: Vec<Diagnostic> = Vec::new();
+    let mut problems: Vec<Diagnostic> = Vec::new();
     if windows {
-        return complaints;
+        return problems;
     }
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
         let diagnostic = check_path(target);
-        complaints.extend(diagnostic.filter(|diagnostic| !complaints.contains(diagnostic)));
+        problems.extend(diagnostic.filter(|diagnostic| !problems.contains(diagnostic)));
     }
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     let sources = targets.filter_map(|target| target.source.as_ref()?.file.as_deref());
     for path in sources.filter(|path| equivalent_path(path).is_some()) {
         let diagnostic = not_a_path_here(path, &equivalent_path(path).unwrap_or_default());
-        if !complaints.contains(&diagnostic) {
-            complaints.push(diagnostic);
+        if !problems.contains(&diagnostic) {
+            problems.push(diagnostic);
         }
     }
-    complaints
+    problems
 }
 
 /// True for a physical drive (`#1`), a volume (`F:`) or another Windows device (`\\.\…`).
@@ -148,7 +148,7 @@ mod tests {
             ..Profile::default()
         };
         let diagnostic = check_paths(&profile, false);
-        let lines: Vec<&str> = diagnostic.iter().map(|complaint| complaint.what.as_str()).collect();
+        let lines: Vec<&str> = diagnostic.iter().map(|problem| problem.what.as_str()).collect();
         assert_eq!(
             lines,
             [
@@ -160,7 +160,7 @@ mod tests {
         assert!(
             diagnostic
                 .iter()
-                .all(|complaint| complaint.help.as_deref().is_some_and(|help| help.contains('/')))
+                .all(|problem| problem.help.as_deref().is_some_and(|help| help.contains('/')))
         );
         assert!(check_paths(&profile, true).is_empty());
     }

@@ -11,9 +11,9 @@ use super::{help, hints, templates, xml};
 
 /// The result of reading a command line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reading {
+pub enum ParseOutcome {
     /// The process ends.
-    End(End),
+    End(ExitOutput),
     /// Print the profile in its result format.
     Print(Request),
     /// Run the profile.
@@ -22,7 +22,7 @@ pub enum Reading {
 
 /// How the process ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct End {
+pub struct ExitOutput {
     /// Exit code.
     pub code: u8,
     /// Lines for stdout.
@@ -51,14 +51,14 @@ pub struct Request {
 }
 
 /// Reads a command line. `program` is how the program was called, for the help.
-pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Reading {
+pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> ParseOutcome {
     let sorted = arguments::sort(arguments, env.slash_is_a_switch());
     let notes = typographic_dashes(&sorted);
     if arguments.is_empty() {
-        return Reading::End(End {
+        return ParseOutcome::End(ExitOutput {
             code: 3,
             stdout: help::lines(program),
-            ..End::default()
+            ..ExitOutput::default()
         });
     }
     let paths: Vec<&str> = sorted.iter().filter_map(Argument::path).collect();
@@ -72,18 +72,18 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Read
                 notes: notes.into_iter().chain(hints::for_valid_line(&sorted)).collect(),
             };
             if line.overrides.print_only {
-                Reading::Print(request)
+                ParseOutcome::Print(request)
             } else {
-                Reading::Run(request)
+                ParseOutcome::Run(request)
             }
         }
         Err(halt) => {
-            let mut end = End {
+            let mut end = ExitOutput {
                 code: 3,
                 stdout: line.stdout,
                 stderr: line.stderr,
                 notes,
-                ..End::default()
+                ..ExitOutput::default()
             };
             match halt {
                 EarlyEnd::Invalid => end.hints = hints::for_refused_line(&sorted, &end.stderr, line.env.version()),
@@ -94,7 +94,7 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Read
                     end.stdout.extend(help::lines(program));
                 }
             }
-            Reading::End(end)
+            ParseOutcome::End(end)
         }
     }
 }
@@ -192,7 +192,7 @@ enum ProfileUse {
 fn read_composable_switches(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
     let mut kind = ProfileUse::Unknown;
     for switch in switches {
-        let switch_row = find(line, switch);
+        let switch_row = find_switch(line, switch);
         match switch_row {
             Some(row) if row.pass == Pass::Composable => (row.apply)(line, switch.value)?,
             Some(row) if switch.letter == 'X' => {
@@ -224,14 +224,14 @@ fn read_composable_switches(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -
 }
 
 /// The row of a switch, if the requested version has it.
-fn find(line: &Line<'_>, switch: &TypedSwitch<'_>) -> Option<&'static Switch> {
-    options::find(switch.letter).filter(|row| row.is_in(line.env.version()))
+fn find_switch(line: &Line<'_>, switch: &TypedSwitch<'_>) -> Option<&'static Switch> {
+    options::find_switch(switch.letter).filter(|row| row.is_in(line.env.version()))
 }
 
 /// Applies all other switches.
 fn apply_second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
     for switch in switches {
-        let Some(row) = find(line, switch) else {
+        let Some(row) = find_switch(line, switch) else {
             return Err(line.refuse(format!("ERROR: invalid option: '{}'", switch.typed)));
         };
         if row.pass != Pass::Second {

@@ -7,38 +7,38 @@ use crate::{Diagnostic, bounds};
 
 /// Rejects values that DiskSpd accepts, but then fails or hangs with.
 pub(super) fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
-    let mut complaints = Vec::new();
+    let mut problems = Vec::new();
     if span.newer.bypass.is_some() && !windows {
-        complaints.push(
+        problems.push(
             Diagnostic::new("ERROR: BypassIO (-Sy, -SY) exists only on Windows")
                 .help("bypass the cache with -Su or -Sh"),
         );
     }
     if span.newer.ring.is_some_and(|ring| ring.trailing_p) {
-        complaints.push(
+        problems.push(
             Diagnostic::new("ERROR: the meaning of p after the number of -u is not published")
                 .help("omit the p: -u<batch>"),
         );
     }
     if span.duration == 0 {
-        complaints.push(
+        problems.push(
             Diagnostic::new("ERROR: a measured duration of 0 seconds (-d0) measures nothing")
                 .help("set a duration, for example -d10"),
         );
     }
     if span.threads == 0 && span.targets.iter().any(|target| target.threads == 0) {
-        complaints.push(
+        problems.push(
             Diagnostic::new("ERROR: a target without threads (ThreadsPerFile 0) transfers nothing")
                 .help("set ThreadsPerFile of the target, or ThreadCount of the time span, to at least 1"),
         );
     }
     if span.targets.iter().any(|target| target.block == 0) {
-        complaints.push(
+        problems.push(
             Diagnostic::new("ERROR: a block size of 0 bytes (-b0) transfers nothing")
                 .help("set a block size, for example -b4K"),
         );
     }
-    complaints
+    problems
 }
 
 /// The first option that exceeds the bounds of threads or streams. Steps run one after another, so
@@ -46,10 +46,10 @@ pub(super) fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Di
 pub(super) fn check_bounds(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     let targets = span.targets.len() as u64;
     let check = |option, threads: u32, total| {
-        let complaint = bounds::WORKERS.check(option, threads, total);
-        complaint.map(|complaint| Diagnostic {
-            what: format!("ERROR: {}", complaint.what),
-            ..complaint
+        let problem = bounds::WORKERS.check(option, threads, total);
+        problem.map(|problem| Diagnostic {
+            what: format!("ERROR: {}", problem.what),
+            ..problem
         })
     };
     if span.threads > 0 {
@@ -129,10 +129,8 @@ mod tests {
             ..TimeSpan::default()
         };
         let refuses = |span: TimeSpan| {
-            let complaints = reject_impossible_values(&span, false);
-            complaints
-                .iter()
-                .any(|complaint| complaint.what.contains("without threads"))
+            let problems = reject_impossible_values(&span, false);
+            problems.iter().any(|problem| problem.what.contains("without threads"))
         };
         assert!(refuses(span(0, 0)));
         assert!(!refuses(span(0, 1)) && !refuses(span(2, 0)));

@@ -1,13 +1,13 @@
 //! Prints a profile as text: the output of `-Rptext`, and the head of every text report. A profile
-//! does not hold its command line: callers print it first. The lines follow DiskSpd 2.2; the
-//! older form is for scripts written for 2.0.17 to 2.0.20.
+//! does not hold its command line: callers print it first. The lines follow DiskSpd 2.2; `V2_0` is
+//! for scripts written for 2.0.17 to 2.0.20.
 
-use super::profile::lines_of_span;
+use super::profile::added_span_lines;
 use super::profile::{Cache, Distribution, FlushType, Processor, Profile, Range, Target, ThroughputUnit, TimeSpan};
 
 /// The version whose text is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TextForm {
+pub enum TextVersion {
     /// DiskSpd 2.2: sizes have units.
     #[default]
     V2_2,
@@ -17,10 +17,10 @@ pub enum TextForm {
 
 /// The lines between `Command Line` and `System information`: from `Experiment Flags` or
 /// `Input parameters:` to the empty line after the last time span.
-pub fn lines(profile: &Profile, form: TextForm) -> Vec<String> {
+pub fn lines(profile: &Profile, form: TextVersion) -> Vec<String> {
     let mut lines = Vec::new();
     let flags = profile.experiment_flags;
-    if form == TextForm::V2_2 && flags != 0 {
+    if form == TextVersion::V2_2 && flags != 0 {
         lines.push(format!("Experiment Flags: {flags:#x} ({flags})"));
         lines.push(String::new());
     }
@@ -46,7 +46,7 @@ pub fn lines(profile: &Profile, form: TextForm) -> Vec<String> {
 /// The lines of the ranges of a distribution, without indent: those below `IO Distribution:`, and
 /// for the effective distribution of a target those below `Effective IO Distributions`.
 pub fn range_lines(distribution: &Distribution) -> Vec<String> {
-    let shares: u64 = distribution
+    let total_share: u64 = distribution
         .ranges
         .iter()
         .map(|range| u64::from(range.io_percent))
@@ -55,8 +55,8 @@ pub fn range_lines(distribution: &Distribution) -> Vec<String> {
     let mut lines = Vec::new();
     for range in &distribution.ranges {
         let end = start.saturating_add(range.length);
-        let share = format_share(range, distribution.absolute, shares);
-        let place = if distribution.absolute {
+        let share = format_share(range, distribution.absolute, total_share);
+        let range_text = if distribution.absolute {
             let end = if range.length == 0 {
                 "      end".to_string()
             } else {
@@ -66,7 +66,7 @@ pub fn range_lines(distribution: &Distribution) -> Vec<String> {
         } else {
             format!("[{start:>2}% - {end:>3}%) of target")
         };
-        lines.push(format!("{share}% of IO => {place}"));
+        lines.push(format!("{share}% of IO => {range_text}"));
         start = end;
     }
     lines
@@ -74,16 +74,16 @@ pub fn range_lines(distribution: &Distribution) -> Vec<String> {
 
 /// A size with the largest unit that fits into it, with two decimals unless it is a multiple of
 /// that unit.
-pub fn size(bytes: u64) -> String {
+pub fn format_size(bytes: u64) -> String {
     let (figure, unit) = figure_and_unit(bytes);
     format!("{figure}{unit}")
 }
 
-/// In absolute distributions, ranges beyond the end of a target are dropped. The remaining shares
-/// are relative to their sum.
-fn format_share(range: &Range, absolute: bool, shares: u64) -> String {
-    if absolute && (1..100).contains(&shares) {
-        format!("    {:.1}", f64::from(range.io_percent) * 100.0 / shares as f64)
+/// Formats the share of a range. Absolute distributions drop ranges beyond the end of a target, so
+/// the remaining shares are scaled to 100 %.
+fn format_share(range: &Range, absolute: bool, total_share: u64) -> String {
+    if absolute && (1..100).contains(&total_share) {
+        format!("    {:.1}", f64::from(range.io_percent) * 100.0 / total_share as f64)
     } else {
         format!("   {:>3}", range.io_percent)
     }
@@ -106,7 +106,7 @@ fn figure_and_unit(bytes: u64) -> (String, &'static str) {
     }
 }
 
-fn time_span_lines(span: &TimeSpan, form: TextForm) -> Vec<String> {
+fn time_span_lines(span: &TimeSpan, form: TextVersion) -> Vec<String> {
     let mut lines = vec![
         format!("duration: {}s", span.duration),
         format!("warm up time: {}s", span.warm_up),
@@ -122,7 +122,7 @@ fn time_span_lines(span: &TimeSpan, form: TextForm) -> Vec<String> {
         lines.push(format!("gathering IOPS at intervals of {}ms", span.bucket_ms));
     }
     lines.push(format!("random seed: {}", span.seed));
-    if span.threads != 0 && form == TextForm::V2_2 {
+    if span.threads != 0 && form == TextVersion::V2_2 {
         lines.push(format!("thread pool with {} threads", span.threads));
         lines.push(format!(
             "number of outstanding I/O operations per thread: {}",
@@ -130,14 +130,14 @@ fn time_span_lines(span: &TimeSpan, form: TextForm) -> Vec<String> {
         ));
     }
     if !span.affinity.is_empty() {
-        let in_words = |processor: &Processor| format!("{}/{}", processor.group, processor.number);
-        let list: Vec<String> = span.affinity.iter().map(in_words).collect();
+        let group_and_number = |processor: &Processor| format!("{}/{}", processor.group, processor.number);
+        let list: Vec<String> = span.affinity.iter().map(group_and_number).collect();
         lines.push(format!(
             "advanced affinity round robin (group/core): {}",
             list.join(", ")
         ));
     }
-    lines.extend(lines_of_span(span));
+    lines.extend(added_span_lines(span));
     if span.random_write_data {
         lines.extend([
             "generating random data for each write IO".to_string(),
@@ -155,7 +155,7 @@ fn path_line(target: &Target) -> String {
     }
 }
 
-fn target_lines(target: &Target, span: &TimeSpan, form: TextForm) -> Vec<String> {
+fn target_lines(target: &Target, span: &TimeSpan, form: TextVersion) -> Vec<String> {
     let mut lines = vec![
         // Absent limits print as 0.
         format!("think time: {}ms", target.think_ms.unwrap_or(0)),
@@ -175,12 +175,15 @@ fn target_lines(target: &Target, span: &TimeSpan, form: TextForm) -> Vec<String>
             100u8.saturating_sub(writes)
         ),
     });
-    lines.push(format!("block size: {}", size_in(form, u64::from(target.block))));
+    lines.push(format!(
+        "block size: {}",
+        format_size_for(form, u64::from(target.block))
+    ));
     lines.push(pattern_line(target, form));
     lines.push(depth_line(target, span, form));
-    lines.extend(place_lines(target, form));
+    lines.extend(offset_and_hint_lines(target, form));
     lines.extend(thread_lines(target, span));
-    if form == TextForm::V2_2 {
+    if form == TextVersion::V2_2 {
         lines.extend(limit_lines(target));
     }
     lines
@@ -210,24 +213,24 @@ fn cache_lines(target: &Target) -> Vec<String> {
     lines
 }
 
-fn write_buffer_lines(target: &Target, form: TextForm) -> Vec<String> {
+fn write_buffer_lines(target: &Target, form: TextVersion) -> Vec<String> {
     let mut lines = Vec::new();
     if target.zero_buffers {
         lines.push("zeroing write buffers".to_string());
     }
     if let Some(source) = &target.source {
-        lines.push(format!("write buffer size: {}", size_in(form, source.size)));
+        lines.push(format!("write buffer size: {}", format_size_for(form, source.size)));
         match &source.file {
             Some(file) => lines.push(format!("write buffer source: '{file}'")),
-            None if form == TextForm::V2_0 => {}
+            None if form == TextVersion::V2_0 => {}
             None => lines.push("write buffer source: random fill".to_string()),
         }
     }
     lines
 }
 
-fn pattern_line(target: &Target, form: TextForm) -> String {
-    let step = size_in(form, target.step());
+fn pattern_line(target: &Target, form: TextVersion) -> String {
+    let step = format_size_for(form, target.step());
     match target.random_percent {
         0 if target.interlocked => format!("using interlocked sequential I/O (stride: {step})"),
         0 => format!("using sequential I/O (stride: {step})"),
@@ -239,33 +242,36 @@ fn pattern_line(target: &Target, form: TextForm) -> String {
 }
 
 /// The depth of a target, or its weight if the pool shares its requests.
-fn depth_line(target: &Target, span: &TimeSpan, form: TextForm) -> String {
-    let common = span.threads != 0 && span.requests != 0;
+fn depth_line(target: &Target, span: &TimeSpan, form: TextVersion) -> String {
+    let has_shared_pool = span.threads != 0 && span.requests != 0;
     match form {
-        TextForm::V2_0 => format!("number of outstanding I/O operations: {}", target.requests),
-        TextForm::V2_2 if common => format!("relative IO weight in thread pool: {}", target.weight),
-        TextForm::V2_2 => format!("number of outstanding I/O operations per thread: {}", target.requests),
+        TextVersion::V2_0 => format!("number of outstanding I/O operations: {}", target.requests),
+        TextVersion::V2_2 if has_shared_pool => format!("relative IO weight in thread pool: {}", target.weight),
+        TextVersion::V2_2 => format!("number of outstanding I/O operations per thread: {}", target.requests),
     }
 }
 
-fn place_lines(target: &Target, form: TextForm) -> Vec<String> {
+fn offset_and_hint_lines(target: &Target, form: TextVersion) -> Vec<String> {
     let mut lines = Vec::new();
     if target.base != 0 {
-        lines.push(format!("base file offset: {}", size_in(form, target.base)));
+        lines.push(format!("base file offset: {}", format_size_for(form, target.base)));
     }
     if target.end != 0 {
-        lines.push(format!("max file size: {}", size_in(form, target.end)));
+        lines.push(format!("max file size: {}", format_size_for(form, target.end)));
     }
-    if target.thread_stride != 0 || form == TextForm::V2_0 {
-        lines.push(format!("thread stride size: {}", size_in(form, target.thread_stride)));
+    if target.thread_stride != 0 || form == TextVersion::V2_0 {
+        lines.push(format!(
+            "thread stride size: {}",
+            format_size_for(form, target.thread_stride)
+        ));
     }
     let hints = [
         (target.sequential_scan, "using FILE_FLAG_SEQUENTIAL_SCAN hint"),
         (target.random_access, "using FILE_FLAG_RANDOM_ACCESS hint"),
         (target.temporary_file, "using FILE_ATTRIBUTE_TEMPORARY hint"),
     ];
-    let set = hints.into_iter().filter(|(is_set, _)| *is_set);
-    lines.extend(set.map(|(_, line)| line.to_string()));
+    let set_hints = hints.into_iter().filter(|(is_set, _)| *is_set);
+    lines.extend(set_hints.map(|(_, line)| line.to_string()));
     lines
 }
 
@@ -308,9 +314,9 @@ fn limit_lines(target: &Target) -> Vec<String> {
     lines
 }
 
-fn size_in(form: TextForm, bytes: u64) -> String {
+fn format_size_for(form: TextVersion, bytes: u64) -> String {
     match form {
-        TextForm::V2_2 => size(bytes),
-        TextForm::V2_0 => bytes.to_string(),
+        TextVersion::V2_2 => format_size(bytes),
+        TextVersion::V2_0 => bytes.to_string(),
     }
 }

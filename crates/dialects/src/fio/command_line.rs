@@ -2,7 +2,7 @@
 //! are read after all of them.
 
 use super::flags::{self, FLAGS, Flag, Parameter};
-use super::jobs::{End, Reading};
+use super::jobs::{ExitOutput, ParseOutcome};
 use super::profiles::{self, ChosenProfile, ProfileOption};
 use super::session::{Draft, ExitCode, Session, command_line};
 use super::table::{self, Kind, OptionError, ParseEnv, ParseResult, Row};
@@ -10,7 +10,7 @@ use super::unsupported_engines::{self, UnsupportedEngineOption, ValueKind};
 use super::{help, job_file, similar};
 
 /// Reads a command line. `program` is how the program was called, for messages.
-pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Reading {
+pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> ParseOutcome {
     let mut line = CommandLine {
         program,
         session: Session::new(env),
@@ -22,8 +22,8 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Read
     let outcome = line.read_arguments(arguments);
     let (read, action) = (line.session.read, line.session.action);
     match outcome {
-        Ok(()) => Reading::Run(read),
-        Err(ExitCode(code)) => Reading::End(End { code, read, action }),
+        Ok(()) => ParseOutcome::Run(read),
+        Err(ExitCode(code)) => ParseOutcome::End(ExitOutput { code, read, action }),
     }
 }
 
@@ -117,8 +117,8 @@ impl CommandLine<'_, '_> {
 
     /// Applies a flag or an option. Without `=`, its value is the next argument.
     fn apply_argument(&mut self, arg: &DashedArg<'_>, rest: &mut std::slice::Iter<'_, String>) -> Result<(), ExitCode> {
-        let (known, name) = self.resolve(arg)?;
-        let parameter = match known {
+        let (row, name) = self.resolve(arg)?;
+        let parameter = match row {
             Resolved::Flag(flag) => flag.parameter,
             Resolved::Option(row) if row.may_be_bare(false) => Parameter::Optional,
             Resolved::Unsupported(option) if option.kind == ValueKind::Switch => Parameter::Optional,
@@ -139,7 +139,7 @@ impl CommandLine<'_, '_> {
             }
             (_, value) => value,
         };
-        match known {
+        match row {
             Resolved::Flag(flag) => self.apply_flag(flag, value),
             Resolved::Option(row) if row.name == "profile" => self.choose_profile(value.unwrap_or_default()),
             Resolved::Option(row) => self.apply_option(row, value),

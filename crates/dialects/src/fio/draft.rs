@@ -21,7 +21,7 @@ pub(crate) struct Parts {
 
 /// A clone of a job.
 #[derive(Clone, Copy)]
-pub(super) struct Clone<'a> {
+pub(super) struct JobClone<'a> {
     pub(super) job: &'a Job,
     /// Number in the job, from 0.
     pub(super) index: u32,
@@ -34,25 +34,25 @@ pub(super) struct Clone<'a> {
 /// The options of a clone, and the parts that they fill in.
 pub(super) struct Draft<'a> {
     pub(super) options: &'a mut JobOptions,
-    pub(super) clone: Clone<'a>,
+    pub(super) clone: JobClone<'a>,
     pub(super) flags: &'a Flags,
     /// Options that the global sections set.
     pub(super) globals: &'a [(String, String)],
     pub(super) disk: &'a dyn Disk,
     pub(super) parts: Parts,
     /// Diagnostics for unsupported options.
-    pub(super) complaints: &'a mut Vec<Diagnostic>,
+    pub(super) errors: &'a mut Vec<Diagnostic>,
 }
 
 impl Draft<'_> {
     /// Adds a diagnostic, once.
-    pub(super) fn complain(&mut self, what: impl Into<String>) {
-        complain(self.complaints, what);
+    pub(super) fn push_error(&mut self, what: impl Into<String>) {
+        push_error(self.errors, what);
     }
 
     /// Adds the diagnostic that something is unsupported.
     pub(super) fn refuse(&mut self, what: impl std::fmt::Display) {
-        self.complain(format!("fio: {what} is not supported by this program"));
+        self.push_error(format!("fio: {what} is not supported by this program"));
     }
 
     /// Whether the job or a global section sets an option.
@@ -68,10 +68,10 @@ pub(super) fn is_option_set(job: &Job, globals: &[(String, String)], name: &str)
         .any(|(given_name, _)| given_name == name)
 }
 
-pub(super) fn complain(complaints: &mut Vec<Diagnostic>, what: impl Into<String>) {
+pub(super) fn push_error(errors: &mut Vec<Diagnostic>, what: impl Into<String>) {
     let diagnostic = Diagnostic::new(what.into());
-    if !complaints.contains(&diagnostic) {
-        complaints.push(diagnostic);
+    if !errors.contains(&diagnostic) {
+        errors.push(diagnostic);
     }
 }
 

@@ -9,9 +9,9 @@ with_defaults! {
     pub struct Flags {
         /// The file for all output, including errors.
         pub output: Option<String>,
-        /// Forms of the report.
+        /// Report formats.
         pub formats: Formats = Formats { normal: true, ..Formats::NONE },
-        /// Version of the terse form.
+        /// Version of the terse format.
         pub terse_version: u8 = 3,
         /// The name of the log of total bandwidth.
         pub bandwidth_log: Option<String>,
@@ -35,7 +35,7 @@ with_defaults! {
         pub warnings_fatal: bool,
         /// Where verify states and dumps go; the working directory if absent.
         pub aux_path: Option<String>,
-        /// The class of messages to trace.
+        /// Classes of debug messages to print.
         pub debug: Vec<String>,
         /// Merges traces, and runs nothing.
         pub merge_blktrace_only: bool,
@@ -106,9 +106,9 @@ pub enum Eta {
 }
 
 impl Flags {
-    /// `--debug` enables lines of this kind.
-    pub fn debugs(&self, kind: &str) -> bool {
-        self.debug.iter().any(|word| word == kind)
+    /// True if `--debug` enables messages of this class.
+    pub fn is_debug_enabled(&self, kind: &str) -> bool {
+        self.debug.iter().any(|class| class == kind)
     }
 }
 
@@ -120,7 +120,7 @@ impl Formats {
         json_plus: false,
     };
 
-    /// Whether JSON is the only form.
+    /// Whether JSON is the only format.
     pub fn is_json_only(&self) -> bool {
         (self.json || self.json_plus) && !self.normal && !self.terse
     }
@@ -152,12 +152,12 @@ impl Flag {
 
     /// How it is written, with a placeholder for its value: `--enghelp[=ENGINE[,OPTION]]`.
     pub fn usage(&self) -> String {
-        let value = self.placeholder;
-        let bare = value.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+        let placeholder = self.placeholder;
+        let bare = placeholder.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
         match self.parameter {
             Parameter::None => format!("--{}", self.name),
-            Parameter::Optional => format!("--{}[={}]", self.name, bare.unwrap_or(value)),
-            Parameter::Required => format!("--{}={value}", self.name),
+            Parameter::Optional => format!("--{}[={}]", self.name, bare.unwrap_or(placeholder)),
+            Parameter::Required => format!("--{}={placeholder}", self.name),
         }
     }
 }
@@ -201,7 +201,7 @@ fn refuse(line: impl Into<String>) -> Action {
     Action::Refuse(vec![line.into()])
 }
 
-/// A flag that is accepted and has no effect.
+/// Builds a flag that is accepted and has no effect until `apply` gives it one.
 const fn flag(name: &'static str, placeholder: &'static str) -> Flag {
     let parameter = match placeholder.as_bytes() {
         [] => Parameter::None,
@@ -234,7 +234,7 @@ macro_rules! set {
 }
 
 /// The classes of fio's `--debug`.
-const DEBUG_WORDS: &[&str] = &[
+const DEBUG_CLASSES: &[&str] = &[
     "process", "file", "io", "mem", "blktrace", "verify", "random", "parse", "diskutil", "job", "mutex", "profile",
     "time", "net", "rate", "compress", "steadystate", "helperthread", "zbd", "all",
 ];
@@ -266,7 +266,7 @@ pub const FLAGS: &[Flag] = &[
             Action::Continue
         }),
     flag("bandwidth-log", "[NAME]")
-        .help("Write logs of the total rate of all jobs, with names that begin with NAME or agg.")
+        .help("Log the total bandwidth of all jobs; file names begin with NAME (default: agg).")
         .apply(set!(flags, name => flags.bandwidth_log = Some(match name {
             "" => "agg".into(),
             name => name.to_string(),
@@ -279,12 +279,12 @@ pub const FLAGS: &[Flag] = &[
             _ => Eta::Auto,
         })),
     flag("eta-newline", "TIME")
-        .help("Interval of new status lines (default unit: seconds).")
-        .apply(|flags, text| time(text, &mut flags.eta_newline_us, "eta time")),
+        .help("Start a new status line at this interval (default unit: seconds).")
+        .apply(|flags, text| set_time(text, &mut flags.eta_newline_us, "eta time")),
     flag("eta-interval", "TIME")
         .help("Update interval of the status line, at least 250 ms (default unit: seconds).")
         .apply(|flags, text| {
-            let action = time(text, &mut flags.eta_interval_us, "eta interval time");
+            let action = set_time(text, &mut flags.eta_interval_us, "eta interval time");
             match flags.eta_interval_us {
                 0..250_000 => refuse("fio: eta interval time too small"),
                 _ => action,
@@ -293,7 +293,7 @@ pub const FLAGS: &[Flag] = &[
     flag("status-interval", "TIME")
         .help("Interval of cumulative reports (default unit: seconds).")
         .apply(|flags, text| {
-            let action = time(text, &mut flags.status_interval_us, "time");
+            let action = set_time(text, &mut flags.status_interval_us, "time");
             match action {
                 Action::Continue if flags.status_interval_us < 1000 => refuse("fio: status interval too small"),
                 action => action,
@@ -338,17 +338,17 @@ pub const FLAGS: &[Flag] = &[
     flag("debug", "LIST")
         .help(
             "Print debug output: random prints the seeds of each job; parse prints the threshold of \
-            steadystate. Other words print nothing.",
+            steadystate. Other classes are accepted and print nothing.",
         )
         .apply(|flags, list| {
             if list == "?" {
-                return Action::Print(format!("fio: dumping debug options:{}", DEBUG_WORDS.join(",")));
+                return Action::Print(format!("fio: dumping debug options:{}", DEBUG_CLASSES.join(",")));
             }
-            let (known, unknown) = list
+            let (classes, unknown) = list
                 .split(',')
                 .map(str::to_string)
-                .partition(|word| DEBUG_WORDS.contains(&word.as_str()));
-            flags.debug = known;
+                .partition(|word| DEBUG_CLASSES.contains(&word.as_str()));
+            flags.debug = classes;
             let lines = unknown
                 .iter()
                 .map(|word: &String| format!("fio: debug mask {word} not found"));
@@ -373,13 +373,13 @@ pub const FLAGS: &[Flag] = &[
         .apply(set!(flags, path => flags.trigger_file = Some(path.to_string()))),
     flag("trigger-timeout", "TIME")
         .help("End the jobs after this time (default unit: seconds).")
-        .apply(|flags, text| time(text, &mut flags.trigger_timeout_us, "time")),
+        .apply(|flags, text| set_time(text, &mut flags.trigger_timeout_us, "time")),
     flag("trigger", "COMMAND")
         .help("Run this command when a trigger ends the jobs; needs FATHOM_ALLOW_EXEC=1.")
         .apply(set!(flags, command => flags.trigger = Some(command.to_string()))),
     unsupported("trigger-remote", "COMMAND"),
     flag("latency-log", "NAME")
-        .help("Removed from fio; logs are options of a job.")
+        .help("Removed from fio; use the log options of a job.")
         .apply(|_, _| refuse("fio: --latency-log is deprecated. Use per-job latency log options.")),
     flag("merge-blktrace-only", "")
         .help("Merge the traces of merge_blktrace_file, then exit.")
@@ -400,14 +400,14 @@ pub const FLAGS: &[Flag] = &[
         .help("Print a log that log_store_compressed has compressed, then exit.")
         .apply(|_, path| Action::StandaloneAction(StandaloneAction::InflateLog(path.to_string()))),
     flag("server", "[ADDRESS]")
-        .help("Run jobs for `--client` of another fathom, on HOST,PORT; ip:, ip6:, sock:PATH; default port 8765.")
+        .help("Listen for fathom clients (--client) on HOST,PORT, ip:…, ip6:… or sock:PATH (default port: 8765).")
         .apply(set!(flags, address => flags.server = Some(address.to_string()))),
     flag("daemonize", "FILE")
         .help("With --server: run in the background, and write the process id to this file.")
         .apply(set!(flags, path => flags.daemonize = Some(path.to_string()))),
     flag("client", "HOST")
         .help("Run the following jobs on this host, or on the hosts in a file; may be repeated.")
-        .apply(|_, _| refuse("fio: --client runs jobs on other hosts, not on this one")),
+        .apply(|_, _| refuse("fio: --client is not supported here: it runs jobs on other hosts")),
     unsupported("remote-config", "FILE"),
 ];
 
@@ -432,12 +432,12 @@ fn add_formats(flags: &mut Flags, list: &str) -> Action {
     Action::Continue
 }
 
-fn time(text: &str, field: &mut u64, what: &str) -> Action {
+fn set_time(text: &str, field: &mut u64, name: &str) -> Action {
     match values::parse_number(text, Unit::Seconds, 1024) {
         Some(number) => {
             *field = number.raw;
             Action::Continue
         }
-        None => refuse(format!("fio: failed parsing {what} {text}")),
+        None => refuse(format!("fio: failed parsing {name} {text}")),
     }
 }

@@ -7,16 +7,16 @@ use crate::Location;
 
 /// The result of reading a command line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reading {
+pub enum ParseOutcome {
     /// The process ends.
-    End(End),
+    End(ExitOutput),
     /// The jobs run.
     Run(Jobs),
 }
 
 /// How the process ends.
 #[derive(Clone, Debug, PartialEq)]
-pub struct End {
+pub struct ExitOutput {
     /// Exit code.
     pub code: u8,
     /// The jobs read so far; `notices` must be printed to `flags.output`.

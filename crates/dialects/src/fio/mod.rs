@@ -32,7 +32,7 @@ pub use command_line::read;
 pub use disk::{Disk, PathFacts, PathKind, TraceFile};
 pub use flags::Flags;
 pub use help::VERSION;
-pub use jobs::{End, Job, Jobs, Reading};
+pub use jobs::{ExitOutput, Job, Jobs, ParseOutcome};
 pub use options::JobOptions;
 pub use plan::{LowerEnv, Lowered, Unusable, lower};
 pub use print::verify_method_name;

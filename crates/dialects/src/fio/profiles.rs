@@ -80,7 +80,7 @@ const ALTERNATIVES: &[(&str, &str)] = &[(
 
 /// The error line for an unknown profile.
 pub(super) fn refusal(name: &str) -> String {
-    match ALTERNATIVES.iter().find(|(known, _)| *known == name) {
+    match ALTERNATIVES.iter().find(|(profile, _)| *profile == name) {
         Some((_, instead)) => format!("fio: profile '{name}' is not supported by this program: {instead}"),
         None => format!("fio: profile '{name}' not found"),
     }

@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
             notices: &mut self.read.notices,
             readonly: self.read.flags.readonly,
             is_dry,
-            debugs_parsing: self.read.flags.debugs("parse"),
+            debugs_parsing: self.read.flags.is_debug_enabled("parse"),
         }
     }
 

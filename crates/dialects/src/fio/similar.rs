@@ -26,11 +26,11 @@ pub(super) fn similar_argument(typed: &str) -> Option<&'static str> {
 }
 
 /// The first of the closest names, if at most half of its characters differ.
-fn find_closest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+fn find_closest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let allowed = name.len().div_ceil(2);
     // The edit distance is at least the difference in length. This check matters because a
     // malformed name may be as long as its file.
-    let scored = known
+    let scored = names
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed)
         .map(|candidate| (edit_distance(name, candidate), candidate));
     let (edits, candidate) = scored.min_by_key(|(edits, _)| *edits)?;

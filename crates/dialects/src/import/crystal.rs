@@ -45,13 +45,13 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
             ..load
         }));
     }
-    let what = "CrystalDiskMark results cannot verify an SLA";
-    let finding = Finding::new("NOT-ADMISSIBLE", Severity::Warning, what);
+    let message = "CrystalDiskMark results cannot verify an SLA";
+    let finding = Finding::new("NOT-ADMISSIBLE", Severity::Warning, message);
     let why = "CrystalDiskMark cannot issue the load of an SLA: a mix of reads and writes, a fixed \
         rate, five minutes; without a rate limit, latency only reflects its queue depth";
     let help = "measure with `fathom verify`, which uses the profile of the SLA; see `fathom \
         explain anti-patterns crystaldiskmark`";
-    imported.remarks.push(finding.why(why).help(help));
+    imported.findings.push(finding.why(why).help(help));
     super::finish_import(imported, file)
 }
 
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(many.total.iops, Some(292_968.8));
         assert!(read.loads[2].directions.write.is_some());
         assert_eq!(read.loads[2].version.as_deref(), Some("8.0.4"));
-        assert_eq!(read.remarks[0].rule, "NOT-ADMISSIBLE");
+        assert_eq!(read.findings[0].rule, "NOT-ADMISSIBLE");
     }
 
     #[test]

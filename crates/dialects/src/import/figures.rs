@@ -1,6 +1,6 @@
 //! Reads figures that a user wrote down from a picture, a page or a data sheet: TOML with a table
-//! `[[load]]` per load, or CSV with a row per load and the same names as titles. No missing figure
-//! is computed.
+//! `[[load]]` per load, or CSV with a row per load and the same names as titles. Missing
+//! figures stay unknown, except those that `complete_directions` derives.
 
 use model::observation::{Concurrency, IoStats, Latency, Load, Observation};
 use model::{Direction, Nanos, PerDirection};
@@ -28,32 +28,32 @@ pub(super) fn is_report(text: &str) -> bool {
 }
 
 /// Every load has at least one of these keys.
-const RATES: [&str; 3] = ["iops", "mib_per_sec", "mb_per_sec"];
+const RATE_KEYS: [&str; 3] = ["iops", "mib_per_sec", "mb_per_sec"];
 
 fn has_rate(text: &str) -> bool {
     let Ok(document) = text.parse::<Table>() else {
         return has_rate_line(text);
     };
-    let rates = |table: &Table| RATES.iter().any(|key| table.contains_key(*key));
+    let has_rate_key = |table: &Table| RATE_KEYS.iter().any(|key| table.contains_key(*key));
     load_tables(&document).iter().any(|table| {
         let inner = ["read", "write"]
             .iter()
             .filter_map(|key| table.get(*key).and_then(Value::as_table));
-        rates(table) || inner.into_iter().any(rates)
+        has_rate_key(table) || inner.into_iter().any(has_rate_key)
     })
 }
 
 /// True if a line assigns a rate in TOML syntax, even if the document is malformed.
 fn has_rate_line(text: &str) -> bool {
     let keys = text.lines().filter_map(|line| line.split_once('='));
-    keys.map(|(key, _)| key.trim()).any(|key| RATES.contains(&key))
+    keys.map(|(key, _)| key.trim()).any(|key| RATE_KEYS.contains(&key))
 }
 
 /// The loads of a document: its `[[load]]` tables, or the whole document.
 fn load_tables(document: &Table) -> Vec<&Table> {
     match document.get("load") {
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_table).collect(),
-        Some(Value::Table(only)) => vec![only],
+        Some(Value::Table(table)) => vec![table],
         _ => vec![document],
     }
 }
@@ -67,8 +67,8 @@ fn parse_titles(text: &str) -> Option<(char, Vec<String>)> {
         .into_iter()
         .find(|separator| first.contains(*separator))?;
     let titles: Vec<String> = split_cells(first, separator);
-    let known = |wanted: &[&str]| titles.iter().any(|title| wanted.contains(&title.as_str()));
-    known(&RATES).then_some((separator, titles))
+    let has_title = |wanted: &[&str]| titles.iter().any(|title| wanted.contains(&title.as_str()));
+    has_title(&RATE_KEYS).then_some((separator, titles))
 }
 
 fn split_cells(line: &str, separator: char) -> Vec<String> {
@@ -84,19 +84,19 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     let mut reader = Reader {
         file,
         text,
-        complaints: Vec::new(),
+        errors: Vec::new(),
         imported: Imported::new(Form::Figures),
     };
     match text.parse::<Table>() {
         Ok(document) if parse_titles(text).is_none() || document.contains_key("load") => {
             reader.read_document(&document)
         }
-        Err(error) if parse_titles(text).is_none() => reader.complaints.push(toml_error(file, text, &error)),
+        Err(error) if parse_titles(text).is_none() => reader.errors.push(toml_error(file, text, &error)),
         _ => reader.read_rows(),
     }
-    match reader.complaints.is_empty() {
+    match reader.errors.is_empty() {
         true => super::finish_import(reader.imported, file),
-        false => Err(reader.complaints),
+        false => Err(reader.errors),
     }
 }
 
@@ -105,7 +105,7 @@ fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
     let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
     let index = before.matches('\n').count();
     let line = text.lines().nth(index).unwrap_or_default();
-    let complaint = Diagnostic::new(error.message().to_owned()).at(build_location(file, index + 1, line));
+    let diagnostic = Diagnostic::new(error.message().to_owned()).at(build_location(file, index + 1, line));
     // Users may write both `read = 70` and `[read]`: to TOML that is the same key twice.
     let is_direction = |key: &str| matches!(key, "read" | "write");
     let key = line
@@ -115,18 +115,18 @@ fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
         .next()
         .unwrap_or_default();
     match error.message().contains("duplicate key") && is_direction(key.trim()) {
-        true => complaint.help(format!(
-            "write `{0}` either as a percentage, or as a table of figures, from which the percentage follows",
+        true => diagnostic.help(format!(
+            "use `{0}` only once: as a percentage, or as a table of figures",
             key.trim()
         )),
-        false => complaint,
+        false => diagnostic,
     }
 }
 
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
-    complaints: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
     imported: Imported,
 }
 
@@ -139,9 +139,9 @@ impl Reader<'_> {
             .collect();
         for (index, table) in load_tables(document).into_iter().enumerate() {
             // Keys above the tables apply to all loads.
-            let mut parse_integer = common.clone();
-            parse_integer.extend(table.clone());
-            self.read_load(&parse_integer, index);
+            let mut merged_table = common.clone();
+            merged_table.extend(table.clone());
+            self.add_load(&merged_table, index);
         }
     }
 
@@ -154,17 +154,13 @@ impl Reader<'_> {
         for (row, (index, line)) in lines.skip(1).enumerate() {
             let cells = split_cells(line, separator);
             if cells.len() != titles.len() {
-                let what = format!(
-                    "the row has {} cells, but there are {} titles",
-                    cells.len(),
-                    titles.len()
-                );
-                self.complaints
-                    .push(Diagnostic::new(what).at(build_location(self.file, index + 1, line)));
+                let message = format!("the row has {} cells, but the header has {}", cells.len(), titles.len());
+                self.errors
+                    .push(Diagnostic::new(message).at(build_location(self.file, index + 1, line)));
                 continue;
             }
             let filled = titles.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
-            self.read_load(
+            self.add_load(
                 &filled
                     .map(|(title, cell)| (title.clone(), Value::String(cell)))
                     .collect(),
@@ -173,41 +169,41 @@ impl Reader<'_> {
         }
     }
 
-    fn read_load(&mut self, table: &Table, index: usize) {
+    fn add_load(&mut self, table: &Table, index: usize) {
         self.report_unknown_keys(table, &KEYS);
         for direction in ["read", "write"] {
             if let Some(inner) = table.get(direction).and_then(Value::as_table) {
                 self.report_unknown_keys(inner, &DIRECTION_KEYS);
             }
         }
-        let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
-        let command = text("command");
+        let string_value = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
+        let command = string_value("command");
         let command_load = match command.as_deref().map(diskspd::load_of_command) {
             Some(Ok(load)) => load,
-            Some(Err(unread)) => {
-                self.imported.remarks.push(*unread);
+            Some(Err(finding)) => {
+                self.imported.findings.push(*finding);
                 Load::default()
             }
             None => Load::default(),
         };
         self.imported.commands.extend(command);
-        self.imported.host = text("host").or(self.imported.host.take());
-        self.imported.started = text("date").or(self.imported.started.take());
-        self.imported.source = text("source").or(self.imported.source.take());
-        let load = self.load(table, command_load);
+        self.imported.host = string_value("host").or(self.imported.host.take());
+        self.imported.started = string_value("date").or(self.imported.started.take());
+        self.imported.source = string_value("source").or(self.imported.source.take());
+        let load = self.parse_load(table, command_load);
         let direction = |direction: Direction| table.get(direction.word()).and_then(Value::as_table).cloned();
-        let [read, write] =
-            [direction(Direction::Read), direction(Direction::Write)].map(|inner| inner.map(|inner| self.flow(&inner)));
+        let [read, write] = [direction(Direction::Read), direction(Direction::Write)]
+            .map(|inner| inner.map(|inner| self.parse_flow(&inner)));
         let observation = Observation {
-            tool: text("tool").unwrap_or_else(|| "figures".into()),
-            version: text("version"),
-            name: text("name").unwrap_or_else(|| format!("load {}", index + 1)),
-            measured_ns: self.value(table, "time", parse_time),
-            total: self.flow(table),
+            tool: string_value("tool").unwrap_or_else(|| "figures".into()),
+            version: string_value("version"),
+            name: string_value("name").unwrap_or_else(|| format!("load {}", index + 1)),
+            measured_ns: self.parse_value(table, "time", parse_time),
+            total: self.parse_flow(table),
             directions: PerDirection::new(read, write, None),
-            errors: self.value(table, "errors", super::numbers::parse_integer),
+            errors: self.parse_value(table, "errors", super::numbers::parse_integer),
             concurrency: self
-                .value(table, "group", super::numbers::parse_integer)
+                .parse_value(table, "group", super::numbers::parse_integer)
                 .map(|group| Concurrency {
                     group: u32::try_from(group).unwrap_or(u32::MAX),
                     ..Concurrency::default()
@@ -219,70 +215,80 @@ impl Reader<'_> {
     }
 
     /// Reports unknown keys: ignoring one would silently drop a figure.
-    fn report_unknown_keys(&mut self, table: &Table, known: &[&'static str]) {
-        let unknown = |key: &&String| !known.contains(&key.as_str()) && parse_quantile_key(key).is_none();
+    fn report_unknown_keys(&mut self, table: &Table, keys: &[&'static str]) {
+        let unknown = |key: &&String| !keys.contains(&key.as_str()) && parse_quantile_key(key).is_none();
         for key in table.keys().filter(unknown) {
-            let complaint = Diagnostic::new(format!("unknown key `{key}`")).at(self.location(key));
-            let near = nearest(key, known.iter().copied());
-            self.complaints.push(match near {
-                Some(near) => complaint.help(format!("did you mean `{near}`?")),
-                None => complaint.help(format!(
+            let diagnostic = Diagnostic::new(format!("unknown key `{key}`")).at(self.location(key));
+            let near = nearest(key, keys.iter().copied());
+            self.errors.push(match near {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic.help(format!(
                     "known keys: {}, and percentiles such as p99 or p99.9",
-                    known.join(", ")
+                    keys.join(", ")
                 )),
             });
         }
     }
 
-    fn load(&mut self, table: &Table, command: Load) -> Load {
+    fn parse_load(&mut self, table: &Table, command_load: Load) -> Load {
         let flag = |text: &str| text.parse::<bool>().ok();
         let targets: Vec<String> = match table.get("targets") {
             Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            Some(Value::String(one)) => vec![one.clone()],
-            _ => command.targets,
+            Some(Value::String(target)) => vec![target.clone()],
+            _ => command_load.targets,
         };
-        let rate_iops = self.value(table, "rate", parse_decimal).or(command.rate_iops);
+        let rate_iops = self
+            .parse_value(table, "rate", parse_decimal)
+            .or(command_load.rate_iops);
         let depth = self
-            .value(table, "depth", super::numbers::parse_integer)
-            .or(command.depth);
+            .parse_value(table, "depth", super::numbers::parse_integer)
+            .or(command_load.depth);
         Load {
             targets,
             workers: self
-                .value(table, "workers", |text| text.parse().ok())
-                .or(command.workers),
+                .parse_value(table, "workers", |text| text.parse().ok())
+                .or(command_load.workers),
             depth,
-            block: self.value(table, "block", |text| text.parse().ok()).or(command.block),
+            block: self
+                .parse_value(table, "block", |text| text.parse().ok())
+                .or(command_load.block),
             read_percent: match table.get("read") {
-                Some(Value::Table(_)) => command.read_percent,
+                Some(Value::Table(_)) => command_load.read_percent,
                 _ => self
-                    .value(table, "read", |text| {
+                    .parse_value(table, "read", |text| {
                         parse_decimal(text).filter(|percent| *percent <= 100.0)
                     })
-                    .or(command.read_percent),
+                    .or(command_load.read_percent),
             },
-            random: self.value(table, "random", flag).or(command.random),
+            random: self.parse_value(table, "random", flag).or(command_load.random),
             closed_loop: match rate_iops {
                 Some(_) => Some(false),
-                None => command.closed_loop,
+                None => command_load.closed_loop,
             },
             rate_iops,
-            direct: self.value(table, "direct", flag).or(command.direct),
-            warm_up_ns: self.value(table, "warm_up", parse_time).or(command.warm_up_ns),
-            size: self.value(table, "size", |text| text.parse().ok()).or(command.size),
+            direct: self.parse_value(table, "direct", flag).or(command_load.direct),
+            warm_up_ns: self
+                .parse_value(table, "warm_up", parse_time)
+                .or(command_load.warm_up_ns),
+            size: self
+                .parse_value(table, "size", |text| text.parse().ok())
+                .or(command_load.size),
             ..Load::default()
         }
     }
 
-    fn flow(&mut self, table: &Table) -> IoStats {
+    fn parse_flow(&mut self, table: &Table) -> IoStats {
         let mib = self
-            .value(table, "mib_per_sec", parse_decimal)
+            .parse_value(table, "mib_per_sec", parse_decimal)
             .map(|rate| rate * f64::from(1 << 20));
-        let mb = self.value(table, "mb_per_sec", parse_decimal).map(|rate| rate * 1e6);
-        let operations = self.value(table, "operations", super::numbers::parse_integer);
+        let mb = self
+            .parse_value(table, "mb_per_sec", parse_decimal)
+            .map(|rate| rate * 1e6);
+        let operations = self.parse_value(table, "operations", super::numbers::parse_integer);
         let mut quantiles = Vec::new();
         for key in table.keys() {
             if let Some(share) = parse_quantile_key(key)
-                && let Some(value) = self.value(table, key, parse_latency)
+                && let Some(value) = self.parse_value(table, key, parse_latency)
             {
                 quantiles.push((share, value));
             }
@@ -290,28 +296,28 @@ impl Reader<'_> {
         quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
         let latency = Latency {
             samples: operations,
-            mean_ns: self.value(table, "mean", parse_latency),
-            deviation_ns: self.value(table, "deviation", parse_latency),
-            min_ns: self.value(table, "min", parse_latency),
-            max_ns: self.value(table, "max", parse_latency),
+            mean_ns: self.parse_value(table, "mean", parse_latency),
+            deviation_ns: self.parse_value(table, "deviation", parse_latency),
+            min_ns: self.parse_value(table, "min", parse_latency),
+            max_ns: self.parse_value(table, "max", parse_latency),
             quantiles,
             histogram: None,
         };
-        let known = latency.mean_ns.is_some() || latency.max_ns.is_some() || !latency.quantiles.is_empty();
+        let has_latency = latency.mean_ns.is_some() || latency.max_ns.is_some() || !latency.quantiles.is_empty();
         IoStats {
             operations,
-            bytes: self.value(table, "bytes", |text| text.parse().ok()),
-            iops: self.value(table, "iops", parse_decimal),
+            bytes: self.parse_value(table, "bytes", |text| text.parse().ok()),
+            iops: self.parse_value(table, "iops", parse_decimal),
             bytes_per_sec: mib.or(mb),
-            iops_deviation: self.value(table, "iops_deviation", parse_decimal),
-            latency: known.then_some(latency),
+            iops_deviation: self.parse_value(table, "iops_deviation", parse_decimal),
+            latency: has_latency.then_some(latency),
             response: None,
             schedule_delay: None,
         }
     }
 
     /// Reads an optional value; reports it if it is unreadable.
-    fn value<T>(&mut self, table: &Table, key: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+    fn parse_value<T>(&mut self, table: &Table, key: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
         let text = match table.get(key)? {
             Value::String(text) => text.clone(),
             Value::Integer(number) => number.to_string(),
@@ -321,21 +327,21 @@ impl Reader<'_> {
         };
         let value = read(text.trim());
         if value.is_none() {
-            let complaint = Diagnostic::new(format!("cannot read `{key}`: {text}")).at(self.location(key));
-            self.complaints.push(complaint.help(expected(key)));
+            let diagnostic = Diagnostic::new(format!("cannot read `{key}`: {text}")).at(self.location(key));
+            self.errors.push(diagnostic.help(describe_expected_value(key)));
         }
         value
     }
 
     fn location(&self, key: &str) -> crate::Location {
         let mut lines = self.text.lines().enumerate();
-        let found = lines.find(|(_, line)| line.contains(key));
-        let (index, line) = found.unwrap_or((0, key));
+        let matching_line = lines.find(|(_, line)| line.contains(key));
+        let (index, line) = matching_line.unwrap_or((0, key));
         build_location(self.file, index + 1, line)
     }
 }
 
-fn expected(key: &str) -> &'static str {
+fn describe_expected_value(key: &str) -> &'static str {
     match key {
         "block" | "size" | "bytes" => "a size such as 4096, 4k or 1.5 GiB",
         "warm_up" | "time" => "a time such as 30s or 5 min",
@@ -343,7 +349,7 @@ fn expected(key: &str) -> &'static str {
         "random" | "direct" => "true or false",
         "read" => "the percentage of reads, from 0 to 100; or a table of figures of the reads",
         _ if parse_quantile_key(key).is_some() => "a latency with its unit, such as 1011.46us or 32.763 ms",
-        _ => "a number with a decimal point and without separators",
+        _ => "a number such as 1953.3, without thousands separators",
     }
 }
 
@@ -419,19 +425,19 @@ mod tests {
     fn a_command_line_that_diskspd_refuses_is_reported() {
         let check = |command: &str, hint: &str| {
             let read = read("x", &format!("command = '{command}'\niops = 5\n")).expect("sound");
-            let [unread] = &*read.remarks else {
-                panic!("{:?}", read.remarks)
+            let [finding] = &*read.findings else {
+                panic!("{:?}", read.findings)
             };
-            assert_eq!(unread.rule, "REPORT-UNREAD");
+            assert_eq!(finding.rule, "REPORT-UNREAD");
             assert!(
-                unread.help.as_deref().is_some_and(|help| help.contains(hint)),
-                "{unread:?}"
+                finding.help.as_deref().is_some_and(|help| help.contains(hint)),
+                "{finding:?}"
             );
         };
         check("diskspd -t2 -08 x.dat", "`-o8`");
         check(r"diskspd -t2 -D -L:\x\IO.dat", r"`-L C:\x\IO.dat`");
         let read = read("x", "command = 'diskspd -t2 -o8 \"F:\\my dir\\x.dat\"'\niops = 5\n").expect("sound");
-        assert_eq!((read.remarks.len(), read.loads[0].load.depth), (0, Some(16)));
+        assert_eq!((read.findings.len(), read.loads[0].load.depth), (0, Some(16)));
     }
 
     #[test]
@@ -444,16 +450,31 @@ mod tests {
     }
 
     #[test]
+    fn keys_above_the_tables_apply_to_every_load() {
+        let text = "tool = \"X\"\nblock = \"4k\"\n[[load]]\niops = 5\n[[load]]\niops = 6\nblock = \"8k\"\n";
+        let loads = read("x", text).expect("sound").loads;
+        let load = |index: usize| {
+            (
+                loads[index].tool.as_str(),
+                loads[index].load.block,
+                loads[index].total.iops,
+            )
+        };
+        assert_eq!(load(0), ("X", Some(Bytes::kib(4)), Some(5.0)));
+        assert_eq!(load(1), ("X", Some(Bytes::kib(8)), Some(6.0)));
+    }
+
+    #[test]
     fn every_mistake_is_reported_with_its_line() {
         let text = "iops = 5\nmean = 3\ndeph = 4\n[read]\niops = \"1,953\"\nblock = 4\n";
-        let complaints = read("x", text).expect_err("four mistakes");
-        let lines: Vec<usize> = complaints
+        let errors = read("x", text).expect_err("four mistakes");
+        let lines: Vec<usize> = errors
             .iter()
-            .filter_map(|complaint| Some(complaint.at.as_ref()?.line))
+            .filter_map(|error| Some(error.at.as_ref()?.line))
             .collect();
-        assert_eq!(complaints.len(), 4, "{complaints:?}");
-        assert!(lines.contains(&2) && lines.contains(&3), "{complaints:?}");
-        assert!(complaints[0].help.as_deref().is_some_and(|help| help.contains("depth")));
+        assert_eq!(errors.len(), 4, "{errors:?}");
+        assert!(lines.contains(&2) && lines.contains(&3), "{errors:?}");
+        assert!(errors[0].help.as_deref().is_some_and(|help| help.contains("depth")));
     }
 
     #[test]

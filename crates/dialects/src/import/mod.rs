@@ -96,7 +96,7 @@ pub struct Imported {
     /// same time.
     pub loads: Vec<Observation>,
     /// Findings about the report itself: missing parts, contradictions, typing errors.
-    pub remarks: Vec<Finding>,
+    pub findings: Vec<Finding>,
     /// Unreadable lines, which are skipped.
     pub unread: Vec<Diagnostic>,
 }
@@ -111,7 +111,7 @@ impl Imported {
             processors: None,
             source: None,
             loads: Vec::new(),
-            remarks: Vec::new(),
+            findings: Vec::new(),
             unread: Vec::new(),
         }
     }
@@ -222,43 +222,43 @@ fn finish_import(imported: Imported, file: &str) -> Result<Imported, Vec<Diagnos
     if !imported.loads.is_empty() {
         return Ok(imported);
     }
-    let mut complaints = imported.unread;
-    for remark in imported
-        .remarks
+    let mut problems = imported.unread;
+    for finding in imported
+        .findings
         .into_iter()
-        .filter(|remark| remark.severity > Severity::Note)
+        .filter(|finding| finding.severity > Severity::Note)
     {
-        let complaint = Diagnostic::new(remark.what);
-        complaints.push(match remark.help {
-            Some(help) => complaint.help(help),
-            None => complaint,
+        let problem = Diagnostic::new(finding.what);
+        problems.push(match finding.help {
+            Some(help) => problem.help(help),
+            None => problem,
         });
     }
-    if complaints.is_empty() {
-        let what = format!("{file} contains no readable result (form: {})", imported.form.name());
-        complaints.push(Diagnostic::new(what).help("run the test again: the run was interrupted or failed"));
+    if problems.is_empty() {
+        let message = format!("{file} contains no readable result (form: {})", imported.form.name());
+        problems.push(Diagnostic::new(message).help("run the test again: the run was interrupted or failed"));
     }
-    Err(complaints)
+    Err(problems)
 }
 
 fn unknown_form(file: &str, text: &str) -> Diagnostic {
     if let Some(foreign) = unsupported::recognise(text) {
-        let what = format!(
+        let message = format!(
             "{file} is {}, which fathom does not read: {}",
             foreign.name, foreign.why
         );
-        return Diagnostic::new(what).help(foreign.advice.replace("FILE", file));
+        return Diagnostic::new(message).help(foreign.advice.replace("FILE", file));
     }
     let place = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
-    let known: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
-    let what = format!("{file} contains no result that fathom knows");
+    let form_names: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
+    let message = format!("{file} contains no result that fathom knows");
     let help = format!(
         "fathom reads {}, and its own saved results; write down figures from a picture or a page as in docs/explain.md",
-        known.join(", ")
+        form_names.join(", ")
     );
-    let complaint = Diagnostic::new(what).help(help);
+    let problem = Diagnostic::new(message).help(help);
     match place {
-        Some((index, line)) => complaint.at(build_location(file, index + 1, line)),
+        Some((index, line)) => problem.at(build_location(file, index + 1, line)),
         None => Diagnostic::new(format!("{file} is empty")),
     }
 }

@@ -57,13 +57,13 @@ fn begins_line(text: &str, words: &str) -> bool {
 
 /// Recognises a description of a test, and names its kind.
 pub fn recognise_test(text: &str) -> Option<&'static str> {
-    let found = INPUTS.iter().find(|(_, matches, _)| matches(text));
-    found.map(|(name, ..)| *name)
+    let input = INPUTS.iter().find(|(_, matches, _)| matches(text));
+    input.map(|(name, ..)| *name)
 }
 
 /// Detects text that is not read.
 pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
-    let has = |part: &str| text.contains(part);
+    let has = |text_part: &str| text.contains(text_part);
     let unsupported = |name, why, help| {
         Some(UnsupportedForm {
             name,

@@ -35,7 +35,7 @@ pub struct Arguments {
 
 /// The action that a command line requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ParseOutcome {
     /// The text of `/?`.
     Help(String),
     /// A configuration to run.
@@ -123,11 +123,11 @@ const TWICE: [(Id, &str); 4] = [
 
 /// Parses the arguments after the program's name. On Windows every argument with a slash is a
 /// switch; elsewhere `/tmp/x.icf` is a path.
-pub fn read(program: &str, words: &[String], windows: bool) -> Reading {
+pub fn read(program: &str, words: &[String], windows: bool) -> ParseOutcome {
     match parse(words, windows) {
-        Ok(Some(arguments)) => Reading::Run(arguments),
-        Ok(None) => Reading::Help(help(program)),
-        Err(what) => Reading::Wrong(what, format!("`{program} /?` lists the switches")),
+        Ok(Some(arguments)) => ParseOutcome::Run(arguments),
+        Ok(None) => ParseOutcome::Help(help(program)),
+        Err(what) => ParseOutcome::Wrong(what, format!("`{program} /?` lists the switches")),
     }
 }
 
@@ -169,23 +169,23 @@ fn find_switch(word: &str, windows: bool) -> Result<Option<(&'static Switch, Opt
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (name, None),
         };
-        let found = SWITCHES
+        let matching_switch = SWITCHES
             .iter()
             .find(|switch| switch.name.len() > 1 && switch.name == name);
         let unknown = || format!("there is no option --{name}");
-        return Ok(Some((found.ok_or_else(unknown)?, value)));
+        return Ok(Some((matching_switch.ok_or_else(unknown)?, value)));
     }
     let is_path = word.starts_with('/') && word.len() > 2 && !windows;
     let Some(letter) = word.strip_prefix(['/', '-']).filter(|_| !is_path) else {
         return Ok(None);
     };
     if letter.chars().count() != 1 {
-        let what = "Exactly one letter must follow a switch character.  Switch characters are \"/\" and \"-\".";
-        return Err(what.into());
+        let message = "Exactly one letter must follow a switch character.  Switch characters are \"/\" and \"-\".";
+        return Err(message.into());
     }
-    let found = SWITCHES.iter().find(|switch| switch.name.eq_ignore_ascii_case(letter));
+    let matching_switch = SWITCHES.iter().find(|switch| switch.name.eq_ignore_ascii_case(letter));
     let unknown = || format!("there is no switch {word}");
-    Ok(Some((found.ok_or_else(unknown)?, None)))
+    Ok(Some((matching_switch.ok_or_else(unknown)?, None)))
 }
 
 fn set(arguments: &mut Arguments, id: Id, value: String) -> Result<(), String> {
@@ -211,8 +211,8 @@ fn set(arguments: &mut Arguments, id: Id, value: String) -> Result<(), String> {
             _ => return Err(format!("--size takes a number of bytes such as 10GiB, not {value}")),
         },
         Id::Layout => {
-            let found = Layout::ALL.iter().find(|(_, version)| *version == value);
-            let (layout, _) = found.ok_or_else(|| format!("--layout takes 1.1.0 or 2006.07.27, not {value}"))?;
+            let known_layout = Layout::ALL.iter().find(|(_, version)| *version == value);
+            let (layout, _) = known_layout.ok_or_else(|| format!("--layout takes 1.1.0 or 2006.07.27, not {value}"))?;
             arguments.layout = Some(*layout);
         }
     }
@@ -235,7 +235,7 @@ fn help(program: &str) -> String {
 mod tests {
     use super::*;
 
-    fn reading(line: &str) -> Reading {
+    fn reading(line: &str) -> ParseOutcome {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         read("iometer", &words, false)
     }
@@ -247,7 +247,7 @@ mod tests {
             "-C a.icf -R b.csv -t 20 /m 1 /p 1066",
             "a.icf b.csv 20",
         ] {
-            let Reading::Run(arguments) = reading(line) else {
+            let ParseOutcome::Run(arguments) = reading(line) else {
                 panic!("{line}");
             };
             assert_eq!(
@@ -255,7 +255,8 @@ mod tests {
                 ("a.icf", Some("b.csv"))
             );
         }
-        let Reading::Run(arguments) = reading("/tmp/a.icf b.csv --map D:=/mnt --target=/x --target E:=/y --size 1MiB")
+        let ParseOutcome::Run(arguments) =
+            reading("/tmp/a.icf b.csv --map D:=/mnt --target=/x --target E:=/y --size 1MiB")
         else {
             panic!("a path is not a switch");
         };
@@ -264,14 +265,14 @@ mod tests {
             [("D:".into(), "/mnt".into()), ("E:".into(), "/y".into())]
         );
         assert_eq!((arguments.targets.len(), arguments.size), (1, Some(Bytes::mib(1))));
-        assert!(matches!(reading(""), Reading::Help(_)));
-        assert!(matches!(reading("/?"), Reading::Help(_)));
+        assert!(matches!(reading(""), ParseOutcome::Help(_)));
+        assert!(matches!(reading("/?"), ParseOutcome::Help(_)));
     }
 
     #[test]
     fn messages_match_iometer() {
         let check = |line, expected: &str| match reading(line) {
-            Reading::Wrong(what, _) => assert_eq!(what, expected, "{line}"),
+            ParseOutcome::Wrong(what, _) => assert_eq!(what, expected, "{line}"),
             other => panic!("{line}: {other:?}"),
         };
         check(

@@ -19,7 +19,7 @@ use crate::{Diagnostic, bounds};
 
 /// I/O errors are counted, and the test continues.
 const COUNTED_ERRORS: [i32; 1] = [crate::native::IO_ERROR];
-/// Maximum number of parts that a complaint lists.
+/// Maximum number of parts that a problem lists.
 const MAX_NAMES: usize = 8;
 /// The first version whose layout differs.
 const V2006: &str = "2006.07.27";
@@ -49,9 +49,9 @@ pub fn lower(
     let mut config = config.clone();
     add_workers(&mut config, arguments, machine);
     assign_specs(&mut config);
-    let complaints = refuse(&config, arguments, machine);
-    if !complaints.is_empty() {
-        return Err(complaints);
+    let problems = refuse(&config, arguments, machine);
+    if !problems.is_empty() {
+        return Err(problems);
     }
     let finder = Finder {
         arguments,
@@ -72,7 +72,7 @@ pub fn lower(
     for (target, wanted) in lowering.targets.iter().zip(&lowering.wanted) {
         match lowering.finder.prepared(&target.path, *wanted) {
             Ok(target) => targets.push(target),
-            Err(complaint) => lowering.refused.push(complaint),
+            Err(problem) => lowering.refused.push(problem),
         }
     }
     if !lowering.refused.is_empty() {
@@ -177,14 +177,16 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
     refused
 }
 
-/// Workers and specifications that cannot be run: one complaint for each cause, listing them.
+/// Workers and specifications that cannot be run: one problem for each cause, listing them.
 fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
     let mut causes: Vec<(String, &str, Vec<String>)> = Vec::new();
-    let mut add =
-        |name: &str, cause: String, help: &'static str| match causes.iter_mut().find(|(known, ..)| *known == cause) {
-            Some((_, _, names)) => names.push(name.to_owned()),
-            None => causes.push((cause, help, vec![name.to_owned()])),
-        };
+    let mut add = |name: &str, cause: String, help: &'static str| match causes
+        .iter_mut()
+        .find(|(listed_cause, ..)| *listed_cause == cause)
+    {
+        Some((_, _, names)) => names.push(name.to_owned()),
+        None => causes.push((cause, help, vec![name.to_owned()])),
+    };
     for (manager, worker) in all_workers(config) {
         let name = format!("worker \"{}\" of manager \"{}\"", worker.name, manager.name);
         let Worker {
@@ -281,28 +283,29 @@ impl<'a> Lowering<'a> {
                         self.refuse_shared(&target, worker);
                         self.add_target(target, worker);
                     }
-                    Err(complaint) if self.refused.contains(&complaint) => {}
-                    Err(complaint) => self.refused.push(complaint),
+                    Err(problem) if self.refused.contains(&problem) => {}
+                    Err(problem) => self.refused.push(problem),
                 }
             }
         }
         if self.refused.is_empty() && workers.iter().all(|worker| worker.targets.is_empty()) {
-            let what = "cannot run this configuration: no worker has a target";
+            let message = "cannot run this configuration: no worker has a target";
             self.refused
-                .push(Diagnostic::new(what).help("name one with --target PATH"));
+                .push(Diagnostic::new(message).help("name one with --target PATH"));
         }
     }
 
     /// Refuses connection tests of a worker whose two targets are the same file, because that file
     /// would be opened and closed as one.
     fn refuse_shared(&mut self, target: &ResolvedTarget, worker: &Worker) {
-        let found = worker.targets.iter().filter_map(|name| self.finder.find(name).ok());
-        if worker.connection.is_some() && found.filter(|other_target| other_target.path == target.path).count() > 1 {
+        let targets = worker.targets.iter().filter_map(|name| self.finder.find(name).ok());
+        if worker.connection.is_some() && targets.filter(|other_target| other_target.path == target.path).count() > 1 {
             let (name, path) = (&worker.name, &target.path);
-            let what = format!("cannot test the connection rate of worker \"{name}\": two of its targets are {path}");
-            let complaint = Diagnostic::new(what).help("map each target to a separate file or device");
-            if !self.refused.contains(&complaint) {
-                self.refused.push(complaint);
+            let message =
+                format!("cannot test the connection rate of worker \"{name}\": two of its targets are {path}");
+            let problem = Diagnostic::new(message).help("map each target to a separate file or device");
+            if !self.refused.contains(&problem) {
+                self.refused.push(problem);
             }
         }
     }
@@ -313,8 +316,8 @@ impl<'a> Lowering<'a> {
             size => worker.starting_sector.saturating_add(size),
         };
         let wanted = sectors.saturating_mul(target.sector);
-        match self.targets.iter().position(|known| known.path == target.path) {
-            Some(known) => self.wanted[known] = self.wanted[known].max(wanted),
+        match self.targets.iter().position(|listed| listed.path == target.path) {
+            Some(index) => self.wanted[index] = self.wanted[index].max(wanted),
             None => {
                 self.targets.push(target);
                 self.wanted.push(wanted);
@@ -340,11 +343,11 @@ impl<'a> Lowering<'a> {
             tests += runs.len();
             let refusal = match tests > cycle::MAX_RUNS {
                 true => {
-                    let what = format!(
+                    let message = format!(
                         "cannot run this configuration: it has more than {} tests",
                         cycle::MAX_RUNS
                     );
-                    Some(Diagnostic::new(what).help("cycle in larger steps"))
+                    Some(Diagnostic::new(message).help("cycle in larger steps"))
                 }
                 false => runs
                     .iter()
@@ -363,9 +366,9 @@ impl<'a> Lowering<'a> {
             }
         }
         if steps.is_empty() && self.refused.is_empty() {
-            let what = "cannot run this configuration: every worker is idle in every test";
+            let message = "cannot run this configuration: every worker is idle in every test";
             self.refused
-                .push(Diagnostic::new(what).help("assign specifications to workers that have targets"));
+                .push(Diagnostic::new(message).help("assign specifications to workers that have targets"));
         }
         steps
     }
@@ -382,7 +385,7 @@ impl<'a> Lowering<'a> {
             let depth = u64::from(run.depth.unwrap_or(worker.outstanding));
             operations = depth.saturating_mul(*count as u64).saturating_add(operations);
         }
-        let what = match (*streams > bounds::STREAMS.max, operations > bounds::WORKER_OPERATIONS) {
+        let message = match (*streams > bounds::STREAMS.max, operations > bounds::WORKER_OPERATIONS) {
             (true, _) => format!("more than {} lines on targets", bounds::STREAMS.max),
             (_, true) => format!(
                 "{operations} outstanding I/Os; the limit is {}",
@@ -390,8 +393,8 @@ impl<'a> Lowering<'a> {
             ),
             _ => return None,
         };
-        let complaint = Diagnostic::new(format!("cannot run this configuration: it has {what}"));
-        Some(complaint.help("use fewer targets, lines or outstanding I/Os"))
+        let problem = Diagnostic::new(format!("cannot run this configuration: it has {message}"));
+        Some(problem.help("use fewer targets, lines or outstanding I/Os"))
     }
 
     fn count_targets_at(&self, worker: &Worker, index: usize) -> usize {
@@ -476,7 +479,7 @@ impl<'a> Lowering<'a> {
         let mut streams = Vec::new();
         for name in &worker.targets[..count] {
             let Ok(target) = self.finder.find(name) else { continue };
-            let Some(id) = self.targets.iter().position(|known| known.path == target.path) else {
+            let Some(id) = self.targets.iter().position(|listed| listed.path == target.path) else {
                 continue;
             };
             let shape = Shape {

@@ -16,7 +16,7 @@ mod streams;
 pub(crate) mod targets;
 mod write;
 
-pub use command_line::{Arguments, Reading};
+pub use command_line::{Arguments, ParseOutcome};
 pub use config::Config;
 pub(crate) use lower::worker_seed;
 pub use lower::{Lowered, lower};

@@ -38,7 +38,7 @@ pub struct Parsed {
 /// Reads a configuration file.
 ///
 /// # Errors
-/// Every complaint about it, in Iometer's wording if it has a message.
+/// Every problem about it, in Iometer's wording if it has a message.
 pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut reader = Reader {
@@ -61,22 +61,25 @@ pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     }
 }
 
-/// The complaints without duplicates, each with the lines where it applies.
+/// The problems without duplicates, each with the lines where it applies.
 fn merge_equal(refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut merged: Vec<(Diagnostic, Vec<String>)> = Vec::new();
-    for complaint in refused {
-        let line = complaint.at.as_ref().map(|location| location.line.to_string());
-        match merged.iter_mut().find(|(known, _)| known.what == complaint.what) {
+    for problem in refused {
+        let line = problem.at.as_ref().map(|location| location.line.to_string());
+        match merged
+            .iter_mut()
+            .find(|(merged_diagnostic, _)| merged_diagnostic.what == problem.what)
+        {
             Some((_, lines)) => lines.extend(line),
-            None => merged.push((complaint, Vec::new())),
+            None => merged.push((problem, Vec::new())),
         }
     }
-    let merge = |(complaint, lines): (Diagnostic, Vec<String>)| match &lines[..] {
-        [] => complaint,
+    let merge = |(problem, lines): (Diagnostic, Vec<String>)| match &lines[..] {
+        [] => problem,
         lines => {
-            let help = complaint.help.clone().unwrap_or_default();
+            let help = problem.help.clone().unwrap_or_default();
             let also = lines.join(", ");
-            complaint.help(format!("{help}; also line {also}"))
+            problem.help(format!("{help}; also line {also}"))
         }
     };
     merged.into_iter().map(merge).collect()
@@ -437,13 +440,13 @@ impl<'a> Reader<'a> {
         for worker in managers.iter_mut().flat_map(|manager| &mut manager.workers) {
             let name = &worker.name;
             worker.specs.retain(|wanted| {
-                let known = wanted == spec::IDLE || specs.iter().any(|spec| spec.name == *wanted);
-                if !known {
+                let is_known = wanted == spec::IDLE || specs.iter().any(|spec| spec.name == *wanted);
+                if !is_known {
                     warnings.push(format!(
                         "Error restoring access specification assignments for worker \"{name}\".  Access spec \"{wanted}\" doesn't exist.  Ignoring."
                     ));
                 }
-                known
+                is_known
             });
         }
     }

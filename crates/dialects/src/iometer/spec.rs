@@ -28,7 +28,7 @@ pub(super) fn read_name(reader: &mut Reader<'_>) {
     };
     let specs = &mut reader.parsed.config.specs;
     // An earlier one with the same name is replaced.
-    specs.retain(|known| known.name != spec.name);
+    specs.retain(|listed| listed.name != spec.name);
     specs.push(spec);
 }
 

@@ -142,7 +142,7 @@ fn block_sizes(lines: &[SpecLine], value: fn(&SpecLine) -> u32) -> Option<BlockS
     entries.iter_mut().for_each(|entry| entry.percent *= 100.0 / total);
     match &entries[..] {
         [] => None,
-        [one] => Some(BlockSizes::Fixed { size: one.size }),
+        [transfer] => Some(BlockSizes::Fixed { size: transfer.size }),
         _ => Some(BlockSizes::Split { entries }),
     }
 }

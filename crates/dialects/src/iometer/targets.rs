@@ -130,11 +130,11 @@ impl Finder<'_> {
             .machine
             .free_bytes(folder)
             .map(|free| format!(" ({} are free)", Bytes(free)));
-        let what = format!(
+        let message = format!(
             "cannot prepare {path}: its maximum size is 0, for which Iometer fills the file system{}; fathom fills none",
             free.unwrap_or_default()
         );
-        Err(Diagnostic::new(what)
+        Err(Diagnostic::new(message)
             .help("set the file size, for example --size 10GiB, or a maximum size in the configuration"))
     }
 }
@@ -179,9 +179,10 @@ pub(super) fn create_content(pattern: super::config::DataPattern, seed: u64) -> 
 }
 
 fn missing_target_error(name: &str) -> Diagnostic {
-    let what = format!("Error loading the ICF file.  A worker is assigned a target, \"{name}\", that isn't available.");
+    let message =
+        format!("Error loading the ICF file.  A worker is assigned a target, \"{name}\", that isn't available.");
     let short = drive_prefix(name).unwrap_or(name);
-    Diagnostic::new(what).help(format!("map it: `--map \"{short}=DIRECTORY\"`, a file or a device"))
+    Diagnostic::new(message).help(format!("map it: `--map \"{short}=DIRECTORY\"`, a file or a device"))
 }
 
 /// True if the left side of a map matches a target: its whole name, its drive, or its mount point.

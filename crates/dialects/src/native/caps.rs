@@ -41,10 +41,10 @@ pub fn parse_cap(text: &str) -> Result<LimitLayer, String> {
         name: name.to_owned(),
         ..LimitLayer::default()
     };
-    for part in figures.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (key, value) = part
+    for figure in figures.split(',').map(str::trim).filter(|figure| !figure.is_empty()) {
+        let (key, value) = figure
             .split_once('=')
-            .ok_or_else(|| format!("`{part}` is not written as KEY=VALUE"))?;
+            .ok_or_else(|| format!("`{figure}` is not written as KEY=VALUE"))?;
         let (key, value) = (key.trim(), value.trim());
         match key {
             "iops" => layer.iops = Some(Limit::exactly(parse_number(value, 1.0)?)),
@@ -103,8 +103,8 @@ pub fn parse_name(text: &str) -> Result<String, String> {
 /// Formats a limit in the syntax of [`parse_cap`].
 pub(crate) fn cap_text(layer: &LimitLayer) -> String {
     let word_of = |words: &[(&str, LayerKind)]| {
-        let found = words.iter().find(|(_, kind)| *kind == layer.kind);
-        found.map(|(word, _)| (*word).to_owned())
+        let entry = words.iter().find(|(_, kind)| *kind == layer.kind);
+        entry.map(|(word, _)| (*word).to_owned())
     };
     let mut parts = Vec::new();
     let mut add = |key: &str, value: Option<String>| parts.extend(value.map(|value| format!("{key}={value}")));

@@ -50,12 +50,12 @@ const TREE_KEYS: [&str; 5] = ["depth", "width", "files", "sizes", "prefill"];
 /// Reads `depth=2,width=10,files=100,sizes=16KiB,prefill=80`, in any order.
 pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
     let mut entries: Vec<(String, String)> = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        match (part.split_once('='), entries.last_mut()) {
+    for setting in text.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
+        match (setting.split_once('='), entries.last_mut()) {
             (Some((key, value)), _) => entries.push((key.trim().to_owned(), value.trim().to_owned())),
             // A list of sizes with shares has commas too.
-            (None, Some((key, value))) if key == "sizes" => *value += &format!(",{part}"),
-            (None, _) => return Err(format!("`{part}` is not written as KEY=VALUE")),
+            (None, Some((key, value))) if key == "sizes" => *value += &format!(",{setting}"),
+            (None, _) => return Err(format!("`{setting}` is not written as KEY=VALUE")),
         }
     }
     let count = |value: &str, min: u64, max: u64| values::parse_count(value, min, max).map(|count| count as u32);
@@ -80,11 +80,13 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
 /// Parses `stat/60, read/30, create+fsync/10`; a sequence has no shares.
 pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGroup>, String> {
     let mut groups = Vec::new();
-    for part in text.split(',').map(str::trim) {
-        let (names, share) = match part.split_once('/') {
-            Some(_) if in_sequence => return Err(format!("`{part}`: the operations of a sequence have no shares")),
+    for group_text in text.split(',').map(str::trim) {
+        let (names, share) = match group_text.split_once('/') {
+            Some(_) if in_sequence => {
+                return Err(format!("`{group_text}`: shares are not allowed in a sequence"));
+            }
             Some((names, share)) => (names, values::parse_count(share, 0, 1_000_000)? as u32),
-            None => (part, 1),
+            None => (group_text, 1),
         };
         let mut words = FileOperationKind::ALL.to_vec();
         words.retain(|(_, kind)| *kind != FileOperationKind::Close && !kind.needs_destination());
@@ -152,7 +154,7 @@ pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
     }
     let real = |name: &String| name != "null" && !name.starts_with("simulated:");
     match &spec.targets[..] {
-        _ if !spec.parts.is_empty() => Some("a job of kind `files` has no parts; use `mix`".into()),
+        _ if !spec.parts.is_empty() => Some("parts are not allowed in a job of kind `files`; use `mix`".into()),
         _ if !matches!(spec.part.sizes, BlockSizes::Fixed { .. }) => {
             Some("all blocks of a job on files have one size; set one `block`".into())
         }
@@ -174,14 +176,14 @@ pub(super) fn add_tree(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>,
         seed: plan.seed,
         ..FileTree::default()
     };
-    if let Some(position) = plan.targets.iter().position(|known| known.path == path) {
-        let TargetKind::Tree { tree: known } = &plan.targets[position].kind else {
+    if let Some(position) = plan.targets.iter().position(|listed| listed.path == path) {
+        let TargetKind::Tree { tree: existing_tree } = &plan.targets[position].kind else {
             return Err(format!(
                 "another job uses {path} as a different kind of target; use different directories"
             ));
         };
-        let prefill = files.prefill.unwrap_or(known.prefill);
-        if spec.written.contains("tree") && *known != (FileTree { prefill, ..tree }) {
+        let prefill = files.prefill.unwrap_or(existing_tree.prefill);
+        if spec.written.contains("tree") && *existing_tree != (FileTree { prefill, ..tree }) {
             return Err(format!(
                 "another job has a different tree in {path}; remove `tree` to use that one, or name another directory"
             ));

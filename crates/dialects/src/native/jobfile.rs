@@ -86,8 +86,8 @@ impl<'a> Reader<'a> {
             Ok(root) => Ok((reader, root)),
             Err(error) => {
                 let at = error.span().map(|span| reader.location(span.start));
-                let complaint = Diagnostic::new(format!("invalid TOML: {}", error.message()));
-                Err(vec![Diagnostic { at, ..complaint }])
+                let problem = Diagnostic::new(format!("invalid TOML: {}", error.message()));
+                Err(vec![Diagnostic { at, ..problem }])
             }
         }
     }
@@ -171,8 +171,8 @@ impl Reader<'_> {
                         self.simulated((name, device), &mut document);
                     }
                 }
-                (known @ ("name" | "seed" | "objective" | "preset" | "job" | "simulated"), _) => {
-                    let (what, help) = match known {
+                (key @ ("name" | "seed" | "objective" | "preset" | "job" | "simulated"), _) => {
+                    let (what, help) = match key {
                         "job" => ("jobs are tables of an array", "write `[[job]]` above each of them"),
                         "simulated" => ("simulated devices are tables", "write `[simulated.NAME]`"),
                         "name" => ("the name must be a text", "for example `name = \"nightly\"`"),
@@ -221,8 +221,8 @@ impl Reader<'_> {
                         format!("for example `{name} = 1`"),
                     ),
                 },
-                (known, _) if About::KEYS.contains(&known) => {
-                    self.add_fault(at, format!("`{known}` has the wrong type"), About::HELP);
+                (key, _) if About::KEYS.contains(&key) => {
+                    self.add_fault(at, format!("`{key}` has the wrong type"), About::HELP);
                 }
                 (other, _) => {
                     let help = match nearest(other, About::KEYS) {
@@ -261,8 +261,8 @@ impl Reader<'_> {
                         let text = value_texts(value.get_ref()).map(|texts| texts.join(","));
                         let text = format!("{}={}", key.get_ref(), text.unwrap_or_default());
                         let at = self.location(key.span().start);
-                        if let Err(complaint) = apply(job, "tree", &text, || at) {
-                            self.faults.push(complaint);
+                        if let Err(problem) = apply(job, "tree", &text, || at) {
+                            self.faults.push(problem);
                         }
                     }
                 }
@@ -333,8 +333,8 @@ impl Reader<'_> {
         }
         for text in texts {
             let at = key.span().start;
-            if let Err(complaint) = apply(job, name, &text, || self.location(at)) {
-                self.faults.push(complaint);
+            if let Err(problem) = apply(job, name, &text, || self.location(at)) {
+                self.faults.push(problem);
             }
         }
     }
@@ -394,7 +394,7 @@ mod tests {
     use super::*;
     use crate::native::lower;
 
-    fn complaints(text: &str) -> Vec<String> {
+    fn problems(text: &str) -> Vec<String> {
         match read_job_file("test.toml", text).and_then(|document| lower(&document)) {
             Ok(plan) => plan.check().err().map(|error| error.to_string()).into_iter().collect(),
             Err(faults) => faults.iter().map(ToString::to_string).collect(),
@@ -404,10 +404,10 @@ mod tests {
     #[test]
     fn a_block_must_fit_in_its_target() {
         let job = |size: &str| format!("[[job]]\nname = \"a\"\ntarget = \"f\"\nblock = \"128m\"\nsize = \"{size}\"\n");
-        let found = complaints(&job("64m"));
+        let found = problems(&job("64m"));
         assert_eq!(found.len(), 1);
         assert_contains(&found[0], "a block of 128 MiB does not fit in a size of 64 MiB");
-        assert_eq!(complaints(&job("128m")), Vec::<String>::new());
+        assert_eq!(problems(&job("128m")), Vec::<String>::new());
     }
 
     #[test]
@@ -482,7 +482,7 @@ mod tests {
     #[test]
     fn all_mistakes_are_reported_together_with_their_lines() {
         let text = "[[job]]\ntarget = \"null\"\nblok = \"4k\"\ndepth = 0\nread = 101\n[[jobb]]\n";
-        let found = complaints(text);
+        let found = problems(text);
         assert_eq!(found.len(), 4, "{found:#?}");
         let has = |part: &str| assert!(found.iter().any(|c| c.contains(part)), "{part} in {found:#?}");
         has("test.toml:3  blok = \"4k\"");
@@ -508,7 +508,7 @@ mod tests {
     #[test]
     fn mistakes_are_explained() {
         let check = |text: &str, part: &str| {
-            let joined = complaints(text).join("\n");
+            let joined = problems(text).join("\n");
             assert!(joined.contains(part), "`{part}` in:\n{joined}");
         };
         check("", "there is no job");
@@ -580,7 +580,7 @@ mod tests {
         ];
         assert_eq!(limits, expected);
         let check = |text: &str, part: &str| {
-            let joined = complaints(text).join("\n");
+            let joined = problems(text).join("\n");
             assert!(joined.contains(part), "`{part}` in:\n{joined}");
         };
         let job = |rest: &str| format!("[[job]]\ntarget = \"null\"\n{rest}");

@@ -238,10 +238,11 @@ fn add_targets(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<V
                 size: spec.size.unwrap_or(Bytes::gib(1)) + spec.offset,
             },
             (_, Some(device)) => {
-                let found = document.simulated.iter().find(|simulated| simulated.name == device);
-                let found = found.ok_or_else(|| format!("there is no simulated device `{device}` in this file"))?;
+                let simulated_device = document.simulated.iter().find(|simulated| simulated.name == device);
+                let simulated_device =
+                    simulated_device.ok_or_else(|| format!("there is no simulated device `{device}` in this file"))?;
                 TargetKind::Simulated {
-                    device: found.device.clone(),
+                    device: simulated_device.device.clone(),
                 }
             }
             _ => TargetKind::Path,
@@ -258,15 +259,15 @@ fn add_targets(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<V
             prepare: Prepare::Filled { size },
             at_end,
         };
-        let position = match plan.targets.iter().position(|known| known.path == *name) {
+        let position = match plan.targets.iter().position(|listed| listed.path == *name) {
             None => {
                 plan.targets.push(target);
                 plan.targets.len() - 1
             }
             Some(position) => {
                 // For two jobs on one target, the file is large enough for both.
-                if let Prepare::Filled { size: known } = &mut plan.targets[position].prepare {
-                    *known = (*known).max(size);
+                if let Prepare::Filled { size: existing_size } = &mut plan.targets[position].prepare {
+                    *existing_size = (*existing_size).max(size);
                 }
                 position
             }

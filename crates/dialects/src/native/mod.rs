@@ -46,10 +46,10 @@ pub fn apply(
     location: impl FnOnce() -> Location,
 ) -> Result<(), Diagnostic> {
     let Some(option) = find(name) else {
-        let complaint = Diagnostic::new(format!("unknown option `{name}`")).at(location());
+        let problem = Diagnostic::new(format!("unknown option `{name}`")).at(location());
         return Err(match nearest(name, options().map(|option| option.name)) {
-            Some(known) => complaint.help(format!("did you mean `{known}`?")),
-            None => complaint.help("`fathom run --help` lists them"),
+            Some(suggestion) => problem.help(format!("did you mean `{suggestion}`?")),
+            None => problem.help("`fathom run --help` lists them"),
         });
     };
     job.written.insert(option.name);
@@ -59,7 +59,7 @@ pub fn apply(
             0 => to_flag(option.example),
             _ => option.example.to_owned(),
         };
-        let complaint = Diagnostic::new(format!("`{name}`: {why}")).at(location);
-        complaint.help(format!("{} Example: {example}", option.help))
+        let problem = Diagnostic::new(format!("`{name}`: {why}")).at(location);
+        problem.help(format!("{} Example: {example}", option.help))
     })
 }

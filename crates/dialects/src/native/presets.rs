@@ -128,10 +128,10 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
     };
     let named_presets: Vec<&Preset> = presets.iter().filter(|preset| preset.about.id == id).collect();
     let Some(newest) = named_presets.iter().max_by_key(|preset| preset.about.version) else {
-        let complaint = Diagnostic::new(format!("unknown preset `{id}`"));
+        let problem = Diagnostic::new(format!("unknown preset `{id}`"));
         return Err(match nearest(id, presets.iter().map(|preset| &*preset.about.id)) {
-            Some(known) => complaint.help(format!("did you mean `{known}`? `fathom presets` lists them")),
-            None => complaint.help("`fathom presets` lists them"),
+            Some(suggestion) => problem.help(format!("did you mean `{suggestion}`? `fathom presets` lists them")),
+            None => problem.help("`fathom presets` lists them"),
         });
     };
     let Some(version) = version else {
@@ -141,8 +141,8 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
         .iter()
         .find(|preset| preset.about.version.to_string() == version);
     matching_version.map(|preset| (*preset).clone()).ok_or_else(|| {
-        let complaint = Diagnostic::new(format!("preset `{id}` has no version `{version}`"));
-        complaint.help(format!("did you mean `{}`?", newest.about.name()))
+        let problem = Diagnostic::new(format!("preset `{id}` has no version `{version}`"));
+        problem.help(format!("did you mean `{}`?", newest.about.name()))
     })
 }
 

@@ -70,11 +70,11 @@ impl Workload {
     /// The jobs of the workload. `file` is its job file, if it is based on one.
     ///
     /// # Errors
-    /// Every complaint about its options.
+    /// Every problem about its options.
     pub fn document(&self, suite: &Suite, file: Option<Document>) -> Result<Document, Vec<Diagnostic>> {
         let mut document = match (&self.base, file) {
             (Base::Preset(name), _) => presets::find(name)
-                .map_err(|complaint| vec![complaint.at(self.at.clone())])?
+                .map_err(|problem| vec![problem.at(self.at.clone())])?
                 .document(),
             (_, Some(document)) => document,
             (Base::Default | Base::File(_), None) => Document {
@@ -85,17 +85,17 @@ impl Workload {
         document.name = Some(self.name.clone());
         document.objective = self.objective.clone().or(document.objective);
         document.simulated.extend(suite.simulated.iter().cloned());
-        let mut complaints = Vec::new();
+        let mut problems = Vec::new();
         for job in &mut document.jobs {
             for (name, values, location) in &self.options {
                 if name == "target" {
                     job.targets.clear();
                 }
                 for value in values {
-                    if let Err(complaint) = apply(job, name, value, || location.clone())
-                        && !complaints.contains(&complaint)
+                    if let Err(problem) = apply(job, name, value, || location.clone())
+                        && !problems.contains(&problem)
                     {
-                        complaints.push(complaint);
+                        problems.push(problem);
                     }
                 }
             }
@@ -110,9 +110,9 @@ impl Workload {
                 .map(str::to_owned)
                 .collect();
         }
-        match complaints.is_empty() {
+        match problems.is_empty() {
             true => Ok(document),
-            false => Err(complaints),
+            false => Err(problems),
         }
     }
 
@@ -137,10 +137,10 @@ pub fn read_suite(file: &str, text: &str) -> Result<Suite, Vec<Diagnostic>> {
     let (mut reader, root) = Reader::new(file, text)?;
     let suite = suite(&mut reader, root.get_ref());
     if suite.workloads.is_empty() && reader.faults.is_empty() {
-        let complaint = Diagnostic::new(format!("{file} has no workload"));
+        let problem = Diagnostic::new(format!("{file} has no workload"));
         reader
             .faults
-            .push(complaint.help("write `[[workload]]`; `fathom suite --example` prints a suite"));
+            .push(problem.help("write `[[workload]]`; `fathom suite --example` prints a suite"));
     }
     match reader.faults.is_empty() {
         true => Ok(suite),
@@ -174,8 +174,8 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                             let entry =
                                 workload(reader, entry.span().start, table, &defaults, suite.workloads.len() + 1);
                             if suite.workloads.iter().any(|other| other.name == entry.name) {
-                                let what = format!("two workloads have the name `{}`", entry.name);
-                                reader.add_fault_at(entry.at.clone(), what, "use different names");
+                                let message = format!("two workloads have the name `{}`", entry.name);
+                                reader.add_fault_at(entry.at.clone(), message, "use different names");
                             }
                             suite.workloads.push(entry);
                         }
@@ -190,14 +190,14 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                 }
                 suite.simulated = document.simulated;
             }
-            (known, _) if TOP_KEYS.contains(&known) => {
-                let help = match known {
+            (key, _) if TOP_KEYS.contains(&key) => {
+                let help = match key {
                     "workload" => "write `[[workload]]` above each of them",
                     "defaults" => "write `[defaults]`",
                     "simulated" => "write `[simulated.NAME]`",
                     _ => "it is a text",
                 };
-                reader.add_fault(at, format!("`{known}` has the wrong type"), help);
+                reader.add_fault(at, format!("`{key}` has the wrong type"), help);
             }
             ("job", _) => {
                 let help = "this looks like a job file: run it with `fathom run`, or name it with `job = \"FILE.toml\"` in a workload";
@@ -250,10 +250,10 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
                     _ => Base::File(text.to_string()),
                 };
                 if let Base::Preset(name) = &workload.base
-                    && let Err(complaint) = presets::find(name)
+                    && let Err(problem) = presets::find(name)
                 {
                     let location = reader.location(at);
-                    reader.faults.push(complaint.at(location));
+                    reader.faults.push(problem.at(location));
                 }
             }
             ("objective", DeValue::String(text)) => match objective(text) {
@@ -262,15 +262,15 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
             },
             ("require", DeValue::String(text)) => workload.require = Some(text.to_string()),
             ("pace", DeValue::Boolean(pace)) => workload.pace = Some(*pace),
-            (known, _) if KEYS.contains(&known) => {
-                let help = match known {
+            (key, _) if KEYS.contains(&key) => {
+                let help = match key {
                     "pace" => {
                         "write `pace = true` (run at the required rate) or `pace = false` (keep the load unchanged)"
                     }
                     "require" => "a text: require = \"iops>=4000,p99<=3ms\"",
                     _ => "it is a text",
                 };
-                reader.add_fault(at, format!("`{known}` has the wrong type"), help);
+                reader.add_fault(at, format!("`{key}` has the wrong type"), help);
             }
             _ => workload.options.extend(read_option(reader, (key, value))),
         }
@@ -283,8 +283,8 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
     let name = key.get_ref().as_ref();
     let at = key.span().start;
     if find(name).is_none() {
-        let known = options().map(|read_option| read_option.name).chain(KEYS);
-        let help = match nearest(name, known) {
+        let keys = options().map(|read_option| read_option.name).chain(KEYS);
+        let help = match nearest(name, keys) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "valid keys: name, preset, job, objective, require, pace, and the options of `fathom run --help`"
                 .to_owned(),
@@ -299,8 +299,8 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
     };
     let location = reader.location(at);
     for text in &values {
-        if let Err(complaint) = apply(&mut JobSpec::default(), name, text, || location.clone()) {
-            reader.faults.push(complaint);
+        if let Err(problem) = apply(&mut JobSpec::default(), name, text, || location.clone()) {
+            reader.faults.push(problem);
         }
     }
     Some((name.to_owned(), values, location))
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use crate::native::lower;
 
-    fn complaints(text: &str) -> String {
+    fn problems(text: &str) -> String {
         let faults = read_suite("suite.toml", text).unwrap_err();
         faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
@@ -373,7 +373,7 @@ mod tests {
     fn all_mistakes_are_reported_together_with_their_lines() {
         let text = "nmae = \"x\"\n[defaults]\nblok = \"4k\"\n[[workload]]\npreset = \"olpt\"\njob = \"x.toml\"\nrequire = 3\npace = \"yes\"\n\
                     depth = 0\nreqire = \"iops>=3\"\n[[workload]]\nname = \"a\"\n[[workload]]\nname = \"a\"\n";
-        let found = complaints(text);
+        let found = problems(text);
         for part in [
             "did you mean `name`?",
             "suite.toml:3  blok",
@@ -388,10 +388,10 @@ mod tests {
         ] {
             assert!(found.contains(part), "`{part}` in:\n{found}");
         }
-        assert!(complaints("").contains("has no workload"));
-        assert!(complaints("x = [").contains("invalid TOML"));
-        assert!(complaints("[[job]]\ndepth = 3").contains("looks like a job file"));
-        assert!(complaints("depth = 3").contains("belongs under `[[workload]]`"));
-        assert!(complaints("workload = 3").contains("write `[[workload]]`"));
+        assert!(problems("").contains("has no workload"));
+        assert!(problems("x = [").contains("invalid TOML"));
+        assert!(problems("[[job]]\ndepth = 3").contains("looks like a job file"));
+        assert!(problems("depth = 3").contains("belongs under `[[workload]]`"));
+        assert!(problems("workload = 3").contains("write `[[workload]]`"));
     }
 }

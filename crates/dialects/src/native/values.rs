@@ -82,17 +82,17 @@ pub(super) fn parse_flag(text: &str) -> Result<bool, String> {
 
 /// One of a few words.
 pub(super) fn parse_keyword<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
-    let found = words.iter().find(|(word, _)| *word == text.trim());
-    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    found
+    let entry = words.iter().find(|(word, _)| *word == text.trim());
+    let known_words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    entry
         .map(|(_, value)| *value)
-        .ok_or_else(|| unknown_word_error(text, &known))
+        .ok_or_else(|| unknown_word_error(text, &known_words))
 }
 
 /// The error for a word that is not one of `known`.
-pub(super) fn unknown_word_error(text: &str, known: &[&str]) -> String {
-    let list = known.join(", ");
-    match nearest(text, known.iter().copied()) {
+pub(super) fn unknown_word_error(text: &str, known_words: &[&str]) -> String {
+    let list = known_words.join(", ");
+    match nearest(text, known_words.iter().copied()) {
         Some(near) => format!("`{text}` is not one of {list}; did you mean `{near}`?"),
         None => format!("`{text}` is not one of {list}"),
     }
@@ -188,10 +188,10 @@ pub(super) fn parse_access(text: &str) -> Result<Access, String> {
             }));
         }
         other => {
-            let known = [
+            let known_words = [
                 "random", "sequential", "random-once", "zipf", "pareto", "normal", "hot", "mixed",
             ];
-            return Err(unknown_word_error(other, &known));
+            return Err(unknown_word_error(other, &known_words));
         }
     };
     Ok(Access::Random { placement })
@@ -222,8 +222,10 @@ fn parse_hot_area(text: &str) -> Result<Placement, String> {
 pub(super) fn parse_block_sizes(text: &str) -> Result<BlockSizes, String> {
     if text.contains('/') {
         let mut entries = Vec::new();
-        for part in text.split(',') {
-            let (length, share) = part.split_once('/').ok_or_else(|| format!("`{part}` has no share"))?;
+        for size_share in text.split(',') {
+            let (length, share) = size_share
+                .split_once('/')
+                .ok_or_else(|| format!("`{size_share}` has no share"))?;
             entries.push(SizeShare::new(parse_block(length)?, parse_percent(share)?));
         }
         let sum: f64 = entries.iter().map(|entry| entry.percent).sum();
@@ -278,8 +280,8 @@ pub(super) fn parse_content(text: &str) -> Result<Content, String> {
 /// `0,2-5`.
 pub(super) fn parse_cpus(text: &str) -> Result<Vec<u32>, String> {
     let mut list = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
+    for range in text.split(',').map(str::trim).filter(|range| !range.is_empty()) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last) = (parse_count(first, 0, 4095)?, parse_count(last, 0, 4095)?);
         if first > last {
             return Err(format!("{first} is larger than {last}: write the smaller one first"));

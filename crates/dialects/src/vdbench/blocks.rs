@@ -60,7 +60,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
             continue;
         }
         let Some(row) = item.row(present) else {
-            let what = match present {
+            let message = match present {
                 Section::Host => format!("HostParms.ReadParms(): invalid keyword: {}", item.keyword),
                 _ => format!("Unknown keyword: {}", item.keyword),
             };
@@ -71,7 +71,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
                     .filter(|row| row.section == present)
                     .map(|row| row.name),
             );
-            let error = Diagnostic::new(what).at(item.at);
+            let error = Diagnostic::new(message).at(item.at);
             return Err(match name {
                 Some(name) => error.help(format!("did you mean `{name}`?")),
                 None => error,
@@ -80,14 +80,14 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
         let block = blocks.last_mut().expect("the general block always exists");
         if row.section == Section::Rd
             && row.canonical_name == "wd"
-            && block.params.iter().any(|(known, _)| known.canonical_name == "wd")
+            && block.params.iter().any(|(row, _)| row.canonical_name == "wd")
         {
             let name = &block.name;
-            let what = format!(
+            let message = format!(
                 "rd={name}: the 'wd=' parameter may be specified only once per RD, but you may specify it as follows: \
                  'rd={name},wd=(w1,w2,w3)', etc."
             );
-            return Err(Diagnostic::new(what).at(item.at));
+            return Err(Diagnostic::new(message).at(item.at));
         }
         // Numbers are checked here, even if they are not used. Those that depend on the host are
         // not known yet.
@@ -113,12 +113,12 @@ pub(super) fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
             _ => None,
         };
         if let Some(why) = refusal {
-            let what = format!("`{}={value}` is not supported: {why}", row.name);
+            let message = format!("`{}={value}` is not supported: {why}", row.name);
             let help = match row.name {
                 "data_errors" => "set the number of errors that ends a run, such as `data_errors=50`".to_owned(),
                 name => format!("remove `{name}=`"),
             };
-            refusals.push(Diagnostic::new(what).at(item.at.clone()).help(help));
+            refusals.push(Diagnostic::new(message).at(item.at.clone()).help(help));
         }
     }
 }
@@ -130,8 +130,8 @@ impl Block {
 
     /// The last item of a parameter, which takes effect.
     pub(super) fn item(&self, field: &str) -> Option<&Item> {
-        let found = self.params.iter().rev().find(|(row, _)| row.canonical_name == field);
-        found.map(|(_, item)| item)
+        let parameter = self.params.iter().rev().find(|(row, _)| row.canonical_name == field);
+        parameter.map(|(_, item)| item)
     }
 
     pub(super) fn expanded_values(&self, field: &str) -> Vec<String> {
@@ -145,8 +145,8 @@ impl Block {
         match item.numbers(row.name)? {
             Some(numbers) => Ok(numbers),
             None => {
-                let what = format!("Invalid contents for '{}=': {}", row.name, item.single_value());
-                Err(Diagnostic::new(what).at(item.at.clone()).help("specify a number"))
+                let message = format!("Invalid contents for '{}=': {}", row.name, item.single_value());
+                Err(Diagnostic::new(message).at(item.at.clone()).help("specify a number"))
             }
         }
     }
@@ -171,7 +171,7 @@ impl Block {
     pub(super) fn part(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
         Ok(match self.numbers(field)?[..] {
             [] => None,
-            [one] => Some(one),
+            [value] => Some(value),
             [total, parts, ..] => Some((total / parts.max(1.0)).floor()),
         })
     }

@@ -120,10 +120,10 @@ fn read_option(
     temporary: &str,
 ) -> Result<(), Diagnostic> {
     let parse_seconds = |name: &str| {
-        let what = format!("Invalid execution parameter: '{word}'");
+        let message = format!("Invalid execution parameter: '{word}'");
         value
             .parse::<u64>()
-            .map_err(|_| Diagnostic::new(what).help(format!("specify {name} as a whole number of seconds")))
+            .map_err(|_| Diagnostic::new(message).help(format!("specify {name} as a whole number of seconds")))
     };
     let refuse = |what: &str, help: &str| Err(Diagnostic::new(what.to_owned()).help(help.to_owned()));
     match letter {
@@ -214,8 +214,8 @@ fn self_test(command: &mut Command, word: &str, value: &str, temporary: &str) ->
         "1" => (",openflags=o_sync", "rdpct=50", "100"),
         "2" => ("", "rdpct=0", "max"),
         _ => {
-            let what = format!("the built-in test {word} is not supported");
-            return Err(Diagnostic::new(what).help("`-t`, `-t1`, `-t2` and `-td` test raw workloads, `-tf` files"));
+            let message = format!("the built-in test {word} is not supported");
+            return Err(Diagnostic::new(message).help("`-t`, `-t1`, `-t2` and `-td` test raw workloads, `-tf` files"));
         }
     };
     let text = format!(

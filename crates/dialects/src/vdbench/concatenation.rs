@@ -8,7 +8,8 @@ use model::plan::{Extent, FileService, Job, Region, Step, Stop, Stream, StreamTa
 
 use super::definitions::{Sd, Wd};
 use super::lower::{
-    JobPart, Lowering, create_worker, end_on_failure, has_free_shares, mixed_seed, share_by_counting, unsupported_run,
+    JobLabel, Lowering, create_worker, derive_seed, end_on_failure, has_unenforced_shares, share_by_counting,
+    unsupported_run,
 };
 use super::runs::Run;
 use super::streams::{Piece, access, mix, range_bytes, sizes, stream, too_small};
@@ -22,8 +23,8 @@ impl Lowering<'_> {
         let is_ending = |wd: &Wd| wd.seekpct < 0;
         let ends = run.workloads.iter().any(|(wd, _)| is_ending(wd));
         if ends && !run.workloads.iter().all(|(wd, _)| is_ending(wd)) {
-            let what = "`seekpct=eof` together with other work on concatenated SDs";
-            return Err(unsupported_run(run, what, "move it to a separate run"));
+            let message = "`seekpct=eof` together with other work on concatenated SDs";
+            return Err(unsupported_run(run, message, "move it to a separate run"));
         }
         let all: Vec<usize> = (0..run.workloads.len()).collect();
         let groups: Vec<&[usize]> = match run.has_threads_loop {
@@ -39,8 +40,8 @@ impl Lowering<'_> {
                 .iter()
                 .any(|index| (run.workloads[*index].0.seekpct <= 0) != is_sequential)
             {
-                let what = "`threads=` of the RD for random and sequential WDs on concatenated SDs";
-                return Err(unsupported_run(run, what, "set `threads=` in each WD"));
+                let message = "`threads=` of the RD for random and sequential WDs on concatenated SDs";
+                return Err(unsupported_run(run, message, "set `threads=` in each WD"));
             }
             let threads = match run.has_threads_loop {
                 true => run.sds[0].threads,
@@ -49,27 +50,27 @@ impl Lowering<'_> {
             let (mut streams, mut workloads) = (Vec::new(), Vec::new());
             for index in group {
                 let (wd, share) = &run.workloads[*index];
-                let found = self.concatenated_streams(run, wd, *share, *index as u64)?;
-                workloads.extend(found.iter().map(|_| *index));
-                streams.extend(found);
+                let streams_of_workload = self.concatenated_streams(run, wd, *share, *index as u64)?;
+                workloads.extend(streams_of_workload.iter().map(|_| *index));
+                streams.extend(streams_of_workload);
             }
             streams.iter_mut().for_each(|stream| stream.depth = threads);
-            let seed = mixed_seed(self.seed, self.steps.len() as u64 * 4096 + number);
+            let seed = derive_seed(self.seed, self.steps.len() as u64 * 4096 + number);
             jobs.push(Job {
                 name: first.name.clone(),
                 phases: run.phases(run.ends_with_data()),
                 stop: Stop {
                     passes: is_sequential.then_some(1),
                     repeat_until_time: is_sequential && !ends,
-                    ..self.stop(run, count)?
+                    ..self.build_stop(run, count)?
                 },
                 workers: vec![create_worker(streams, threads, seed)],
                 ..Job::default()
             });
-            self.parts.push(JobPart::default());
+            self.job_labels.push(JobLabel::default());
             self.workload_of.push(vec![workloads]);
         }
-        if has_free_shares(run) && jobs.len() > 1 {
+        if has_unenforced_shares(run) && jobs.len() > 1 {
             let workers = jobs.iter_mut().flat_map(|job| &mut job.workers);
             workers.for_each(|worker| share_by_counting(worker, None));
         }
@@ -81,26 +82,26 @@ impl Lowering<'_> {
     /// Refuses an SD that cannot be a part of a long one.
     fn check_concatenated(&self, run: &Run, sd: &Sd) -> Result<(), Diagnostic> {
         if sd.offset > 0 || sd.align > 0 || sd.range.is_some() {
-            let what = format!(
+            let message = format!(
                 "`offset=`, `align=` or `range=` of sd={} with `concatenatesds=yes`",
                 sd.name
             );
             return Err(unsupported_run(
                 run,
-                &what,
+                &message,
                 "leave it out; the WD can have a `range=` of the whole",
             ));
         }
         let general = &self.parameters.general;
         if self.parameters.validation.is_some() || general.format == Some(true) {
-            let what = "data validation or `formatsds=yes` with `concatenatesds=yes`";
-            return Err(unsupported_run(run, what, "leave one of them out"));
+            let message = "data validation or `formatsds=yes` with `concatenatesds=yes`";
+            return Err(unsupported_run(run, message, "leave one of them out"));
         }
-        let size = self.size(sd)?;
+        let size = self.sd_size(sd)?;
         match self.env.read_size(&sd.lun) {
             Some(present) if present < size => {
-                let what = "File creation or expansion not supported for SD concatenation";
-                Err(Diagnostic::new(what).help(format!("create {} with {size} bytes before", sd.lun)))
+                let message = "File creation or expansion not supported for SD concatenation";
+                Err(Diagnostic::new(message).help(format!("create {} with {size} bytes before", sd.lun)))
             }
             _ => Ok(()),
         }
@@ -126,16 +127,16 @@ impl Lowering<'_> {
             ),
         ];
         if let Some((_, what)) = unsupported.iter().find(|(is_set, _)| *is_set) {
-            let what = format!("{what} of wd={} with `concatenatesds=yes`", wd.name);
+            let message = format!("{what} of wd={} with `concatenatesds=yes`", wd.name);
             return Err(unsupported_run(
                 run,
-                &what,
+                &message,
                 "leave it out, or use SDs without concatenation",
             ));
         }
         let mut parts = Vec::new();
         for sd in run.sds.iter().filter(|sd| wd.sds.contains(&sd.name)) {
-            let size = self.size(sd)?;
+            let size = self.sd_size(sd)?;
             parts.push((sd, size, self.prepare_target(sd, size, None)));
         }
         match wd.seekpct {
@@ -153,7 +154,11 @@ impl Lowering<'_> {
         parts: &[(&Sd, u64, TargetId)],
     ) -> Result<Vec<Stream>, Diagnostic> {
         let total: u64 = parts.iter().map(|(_, size, _)| size).sum();
-        let block = parts.iter().map(|(sd, ..)| self.largest(sd, wd)).max().unwrap_or(512);
+        let block = parts
+            .iter()
+            .map(|(sd, ..)| self.max_transfer_size(sd, wd))
+            .max()
+            .unwrap_or(512);
         let (low, high) = range_bytes(wd.range.unwrap_or((0.0, 100.0)), total);
         if high as u64 > total {
             return Err(unsupported_run(
@@ -179,11 +184,11 @@ impl Lowering<'_> {
             return Err(too_small(&format!("wd={}", wd.name), block));
         }
         let mut streams = Vec::new();
-        for (sd, target, from, part) in regions {
+        for (sd, target, from, region_share) in regions {
             for (of_sizes, sizes, align) in sizes(run, sd, wd, true)? {
                 let piece = Piece {
-                    share: of_sizes * part as f64 / length as f64,
-                    region: (from, part),
+                    share: of_sizes * region_share as f64 / length as f64,
+                    region: (from, region_share),
                     mix: mix(f64::from(wd.rdpct)),
                     access: access(run, wd)?,
                     sizes,
@@ -206,21 +211,21 @@ impl Lowering<'_> {
         let is_whole =
             |(sd, size, _): &(&Sd, u64, TargetId)| self.env.read_size(&sd.lun).is_none_or(|present| present == *size);
         if let Some((sd, ..)) = parts.iter().find(|part| !is_whole(part)) {
-            let what = format!(
+            let message = format!(
                 "sequential work on concatenated SDs with a `size=` below that of {}",
                 sd.lun
             );
             return Err(unsupported_run(
                 run,
-                &what,
+                &message,
                 &format!("leave `size=` out in sd={}", sd.name),
             ));
         }
         let (sd, total) = (parts[0].0, parts.iter().map(|(_, size, _)| size).sum());
         let has_same_flags = parts.iter().all(|(part, ..)| part.flags == sd.flags);
         if run.flags.is_empty() && wd.flags.is_empty() && !has_same_flags {
-            let what = "sequential work on concatenated SDs with different `openflags=`";
-            return Err(unsupported_run(run, what, "set `openflags=` in the WD or RD"));
+            let message = "sequential work on concatenated SDs with different `openflags=`";
+            return Err(unsupported_run(run, message, "set `openflags=` in the WD or RD"));
         }
         // Sequential work has one entry.
         let (_, block_sizes, align) = sizes(run, sd, wd, false)?.remove(0);
@@ -249,10 +254,10 @@ impl Lowering<'_> {
 }
 
 fn missing_threads(wd: &Wd) -> Diagnostic {
-    let what = format!(
+    let message = format!(
         "wd={}: for SD concatenation each WD must request a threads= value, unless overridden by the RD threads= or \
          forthreads= parameter",
         wd.name
     );
-    Diagnostic::new(what).help(format!("set `threads=` in wd={}", wd.name))
+    Diagnostic::new(message).help(format!("set `threads=` in wd={}", wd.name))
 }

@@ -100,13 +100,13 @@ pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> O
     };
     // The sets of all SDs add to the data of each SD; otherwise the first transfers of
     // an SD are its sets.
-    let part = if dedup.across {
+    let unit_share = if dedup.across {
         surplus + sets / transfers
     } else {
         surplus
     };
     Some(Content::Duplicated {
-        percent: (100.0 * part).round().min(99.0) as u8,
+        percent: (100.0 * unit_share).round().min(99.0) as u8,
         working_set: sets.round().max(1.0) as u64,
         shared_working_set: dedup.across,
         constant: (percent > 0).then(|| ConstantPart {

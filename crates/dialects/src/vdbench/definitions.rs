@@ -305,8 +305,8 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
     let general = &parameters.general;
     let is_other = general.compratio > 1.0 || general.dedup.is_some() || parameters.rds.iter().any(varies);
     if general.pattern.is_some() && (is_other || parameters.validation.is_some()) {
-        let what = "`pattern=` together with `compratio=`, `dedupratio=` or data validation is not supported";
-        return Err(Diagnostic::new(what).help("remove one of them"));
+        let message = "`pattern=` together with `compratio=`, `dedupratio=` or data validation is not supported";
+        return Err(Diagnostic::new(message).help("remove one of them"));
     }
     if parameters.rds.is_empty() {
         return Err(
@@ -420,9 +420,9 @@ fn parse_sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnosti
             .count()
     };
     if count("host") > 1 && count("lun") > 1 {
-        let what = format!("sd={}: a `lun=` for each `host=` is not supported", block.name);
+        let message = format!("sd={}: a `lun=` for each `host=` is not supported", block.name);
         let help = "define a separate SD for each host";
-        parameters.refusals.push(block.error(what).help(help));
+        parameters.refusals.push(block.error(message).help(help));
     }
     for number in block.counted()? {
         let sd = Sd {
@@ -572,20 +572,20 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         .expanded_values("distribution")
         .first()
         .map_or("exponential".into(), |word| word.to_ascii_lowercase());
-    let known = ["exponential", "uniform", "deterministic", "variable", "spike"];
-    let Some(distribution) = known
+    let names = ["exponential", "uniform", "deterministic", "variable", "spike"];
+    let Some(distribution) = names
         .iter()
-        .find(|known| distribution.len() >= 2 && known.starts_with(&distribution))
+        .find(|name| distribution.len() >= 2 && name.starts_with(&distribution))
     else {
         return Err(block.error(format!("Unknown keyword value: {distribution}")));
     };
     let base = match &block.expanded_values("distribution")[..] {
         [] | [_] => "exponential".to_owned(),
-        [_, base] if ["variable", "spike"].contains(distribution) && known[..3].contains(&&**base) => base.clone(),
+        [_, base] if ["variable", "spike"].contains(distribution) && names[..3].contains(&&**base) => base.clone(),
         _ => {
-            let what = "'distribution=' with these words is not supported".to_owned();
+            let message = "'distribution=' with these words is not supported".to_owned();
             return Err(block
-                .error(what)
+                .error(message)
                 .help("use one word, or a pair such as `(variable,uniform)`"));
         }
     };
@@ -639,18 +639,18 @@ fn parse_loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnosti
                 false => item.numbers(row.name)?.unwrap_or_default(),
             };
             if values.is_empty() {
-                let what = format!(
+                let message = format!(
                     "For_loop(): 'rd={},{}=' or …: the list of NUMERIC values is empty. ",
                     block.name, row.name
                 );
-                return Err(Diagnostic::new(what).at(item.at.clone()));
+                return Err(Diagnostic::new(message).at(item.at.clone()));
             }
             let field = if is_of_operations {
                 "operation"
             } else {
                 row.canonical_name
             };
-            loops.retain(|(known, _)| *known != field);
+            loops.retain(|(looped_field, _)| *looped_field != field);
             loops.push((field, values));
         }
     }

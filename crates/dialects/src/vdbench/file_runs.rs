@@ -18,7 +18,9 @@ use model::{Bytes, Nanos};
 use super::definitions::{Parameters, Rd, Transfer};
 use super::file_refusals::refuse_files;
 use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation};
-use super::lower::{JobPart, Lowering, end_on_failure, flow_id, host_names, mixed_seed, path_on, unsupported_run};
+use super::lower::{
+    JobLabel, Lowering, derive_seed, end_on_failure, escape_path, flow_id, host_names, unsupported_run,
+};
 use super::runs::{Run, RunRate};
 use super::streams::{file_stream, gcd};
 use super::workloads::{find_named, matches_name};
@@ -204,7 +206,7 @@ impl FileRun {
     }
 
     /// True if two hosts have the same operations, so that each can enforce the shares alone.
-    fn has_same_shares(&self, one: Option<usize>, other: Option<usize>) -> bool {
+    fn has_same_shares(&self, first: Option<usize>, second: Option<usize>) -> bool {
         let shares_on = |rank: Option<usize>| {
             let mut shares = BTreeMap::new();
             for load in self.loads().into_iter().filter(|load| load.rank == rank) {
@@ -212,7 +214,7 @@ impl FileRun {
             }
             shares
         };
-        shares_on(one) == shares_on(other)
+        shares_on(first) == shares_on(second)
     }
 
     /// True if the run may have nothing left to do before its time is over.
@@ -446,7 +448,7 @@ impl FileLoad<'_> {
             random: fwd.is_random && makes.is_none(),
             write_percent,
             count: fwd.stopafter.filter(|blocks| *blocks > 0.0).map(|blocks| blocks as u64),
-            percent: fwd.stopafter.filter(|part| *part < 0.0).map_or(100.0, |part| -part),
+            percent: fwd.stopafter.filter(|share| *share < 0.0).map_or(100.0, |share| -share),
         };
         let written = match (makes, fwd.rdpct, self.name()) {
             (Some(_), _, "create") => Some(100),
@@ -489,7 +491,7 @@ impl Lowering<'_> {
         };
         let mut jobs = Vec::new();
         // The same files for all FWDs of a run, and others for the next run.
-        let seed_of_files = mixed_seed(self.seed, self.steps.len() as u64);
+        let seed_of_files = derive_seed(self.seed, self.steps.len() as u64);
         for (index, load) in files.loads().iter().enumerate() {
             let target = self.tree_target(run, (load.fsd, load.rank), files.makes)?;
             let work = FileWork {
@@ -503,7 +505,7 @@ impl Lowering<'_> {
                 on_close: load.has_flag(run, &["fsync"]),
                 ..SyncRule::default()
             };
-            let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + index) as u64);
+            let seed = derive_seed(self.seed, (self.steps.len() * 4096 + index) as u64);
             let worker = |thread: u32| {
                 let share = load.share / f64::from(threads);
                 Worker {
@@ -513,7 +515,7 @@ impl Lowering<'_> {
                     },
                     depth: DepthScope::PerStream,
                     draws: GeneratorChoice::Native {
-                        seed: mixed_seed(seed, u64::from(thread)),
+                        seed: derive_seed(seed, u64::from(thread)),
                     },
                     streams: vec![Stream {
                         flow,
@@ -546,8 +548,8 @@ impl Lowering<'_> {
                 ..Job::default()
             });
             self.workload_of.push((0..threads).map(|_| vec![load.number]).collect());
-            self.parts.push(JobPart {
-                items: vec![load.fsd.name.clone(), load.fwd.name.clone()],
+            self.job_labels.push(JobLabel {
+                report_files: vec![load.fsd.name.clone(), load.fwd.name.clone()],
                 rank: load.rank,
             });
         }
@@ -564,18 +566,18 @@ impl Lowering<'_> {
         let operation = load.name();
         let named = load.fwd.target.as_ref();
         let Some(to) = files.fsds.iter().find(|fsd| Some(&fsd.name) == named) else {
-            let what = format!("`operation={operation}` without `target=`");
+            let message = format!("`operation={operation}` without `target=`");
             return Err(unsupported_run(
                 run,
-                &what,
+                &message,
                 &format!("set `target=` in fwd={}", load.fwd.name),
             ));
         };
         if to.anchor == load.fsd.anchor || to.tree() != load.fsd.tree() || to.ranks != load.fsd.ranks {
-            let what = format!("`operation={operation}` from fsd={} to fsd={}", load.fsd.name, to.name);
+            let message = format!("`operation={operation}` from fsd={} to fsd={}", load.fsd.name, to.name);
             let help = "use separate anchors, the same host, and the same `depth=`, `width=`, `files=`, \
                         `sizes=` and `totalsize=`";
-            return Err(unsupported_run(run, &what, help));
+            return Err(unsupported_run(run, &message, help));
         }
         self.tree_target(run, (to, load.rank), None).map(Some)
     }
@@ -596,19 +598,19 @@ impl Lowering<'_> {
             }),
             ..fsd.tree()
         };
-        let path = path_on(rank, &fsd.anchor);
+        let path = escape_path(rank, &fsd.anchor);
         if let Some(number) = self.known_target(rank, &path) {
-            let is_same = |known: &FileTree| {
+            let is_same = |existing: &FileTree| {
                 FileTree {
                     kept: None,
-                    ..known.clone()
+                    ..existing.clone()
                 } == FileTree {
                     kept: None,
                     ..tree.clone()
                 }
             };
             return match &self.targets[number].kind {
-                TargetKind::Tree { tree: known } if is_same(known) => Ok(TargetId(number as u32)),
+                TargetKind::Tree { tree: existing } if is_same(existing) => Ok(TargetId(number as u32)),
                 _ => Err(unsupported_run(
                     run,
                     &format!("two trees in {}", fsd.anchor),
@@ -617,10 +619,10 @@ impl Lowering<'_> {
             };
         }
         if tree.file_count() == 0 || tree.file_count() > FileTree::MAX_FILES {
-            let what = format!("a tree of {} files (fsd={})", tree.file_count(), fsd.name);
+            let message = format!("a tree of {} files (fsd={})", tree.file_count(), fsd.name);
             return Err(unsupported_run(
                 run,
-                &what,
+                &message,
                 &format!("it can have 1 to {}", FileTree::MAX_FILES),
             ));
         }

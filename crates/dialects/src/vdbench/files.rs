@@ -131,7 +131,7 @@ pub const OPERATIONS: &[(&str, FileOperationKind)] = &[
 
 /// The row of an operation.
 pub(super) fn find_operation(name: &str) -> Option<usize> {
-    OPERATIONS.iter().position(|(known, _)| *known == name)
+    OPERATIONS.iter().position(|(operation, _)| *operation == name)
 }
 
 const FORMATS: &[&str] = &[
@@ -161,8 +161,8 @@ pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
         let inner = anchors.iter().find(|inner| is_inside(&outer.1, &inner.1))?;
         Some((outer, inner))
     }) {
-        let what = "Directory (anchor) names used in fsd parameters may not be parents or children of each other: ";
-        return Err(Diagnostic::new(what).help(format!("separate fsd={} and fsd={}", outer.0, inner.0)));
+        let message = "Directory (anchor) names used in fsd parameters may not be parents or children of each other: ";
+        return Err(Diagnostic::new(message).help(format!("separate fsd={} and fsd={}", outer.0, inner.0)));
     }
     for fwd in blocks_in(Section::Fwd).filter(|fwd| fwd.name != "format") {
         if find_operation(&fwd.name).is_some() {
@@ -172,7 +172,10 @@ pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
     }
     for rd in blocks_in(Section::Rd) {
         for word in rd.expanded_values("format") {
-            if !FORMATS.iter().any(|known| word.len() >= 2 && known.starts_with(&word)) {
+            if !FORMATS
+                .iter()
+                .any(|format| word.len() >= 2 && format.starts_with(&word))
+            {
                 return Err(rd.error(format!("Invalid contents of 'format=' parameter: {word}")));
             }
         }
@@ -319,7 +322,7 @@ pub(super) fn parse_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
             .map(|word| word.to_ascii_lowercase())
             .collect()
     };
-    let is_abbreviation = |word: &str, known: &str| word.len() >= 3 && known.starts_with(word);
+    let is_abbreviation = |word: &str, full_word: &str| word.len() >= 3 && full_word.starts_with(word);
     let mut refusal = None;
     let fileio = |order: &str, how: &str| matches!(&words("fileio")[..], [first, second] if is_abbreviation(first, order) && second == how);
     let (shares_files, deletes_first) = (fileio("random", "shared"), fileio("sequential", "delete"));
@@ -334,11 +337,11 @@ pub(super) fn parse_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
             return Ok(true);
         }
         let first = words.first().map_or("sequential", String::as_str);
-        let known =
+        let is_known =
             is_abbreviation(first, "sequential") || is_abbreviation(first, "random") || once && field == "fileselect";
         if words.len() > 1 {
             refusal.get_or_insert(format!("`{field}=({})`", words.join(",")));
-        } else if !known {
+        } else if !is_known {
             return Err(block.error(format!("Invalid contents for '{field}=': {first}")));
         }
         Ok(is_abbreviation(first, "random"))
@@ -413,8 +416,8 @@ pub(super) fn format_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
 /// The numbers of these operations.
 pub(super) fn parse_operations(block: &Block, words: &[String]) -> Result<Vec<usize>, Diagnostic> {
     let number = |word: &String| {
-        let found = find_operation(word);
-        found.ok_or_else(|| block.error(format!("Unknown operation: {word}")))
+        let operation = find_operation(word);
+        operation.ok_or_else(|| block.error(format!("Unknown operation: {word}")))
     };
     words.iter().map(number).collect()
 }
@@ -422,10 +425,10 @@ pub(super) fn parse_operations(block: &Block, words: &[String]) -> Result<Vec<us
 /// `format=`, or the command line's replacement for it.
 pub(super) fn format_words(block: &Block, forced: Option<&String>) -> Result<FormatWords, Diagnostic> {
     let words = forced.map_or_else(|| block.expanded_values("format"), |word| vec![word.clone()]);
-    let has = |known: &str| {
+    let has = |format: &str| {
         words
             .iter()
-            .any(|word| word.len() >= 2 && known.starts_with(word.as_str()))
+            .any(|word| word.len() >= 2 && format.starts_with(word.as_str()))
     };
     if has("no") || words.is_empty() {
         return Ok(FormatWords::default());
@@ -434,8 +437,8 @@ pub(super) fn format_words(block: &Block, forced: Option<&String>) -> Result<For
         return Err(block.error("'format=yes' and 'format=complete' are mutually exclusive.".into()));
     }
     if has("limited") && !has("only") {
-        let what = "'format=limited' can only be used with 'format=only'";
-        return Err(block.error(what.into()).help("use `format=(yes,limited,only)`"));
+        let message = "'format=limited' can only be used with 'format=only'";
+        return Err(block.error(message.into()).help("use `format=(yes,limited,only)`"));
     }
     let loops = block
         .params

@@ -93,8 +93,10 @@ pub(super) fn parse_selected_labels(block: &Block, parameters: &Parameters) -> R
         .iter()
         .find(|wanted| !labels.iter().any(|label| is_wanted(wanted, label)))
     {
-        let what = format!("Could not find hd={missing}, which {} names", block.name);
-        return Err(block.error(what).help(format!("the hosts are {}", labels.join(", "))));
+        let message = format!("Could not find hd={missing}, which {} names", block.name);
+        return Err(block
+            .error(message)
+            .help(format!("the hosts are {}", labels.join(", "))));
     }
     let is_selected = |label: &String| wanted.is_empty() || wanted.iter().any(|wanted| is_wanted(wanted, label));
     Ok(labels.into_iter().filter(is_selected).collect())
@@ -220,8 +222,8 @@ impl Parameters {
         )]);
         let uses_fleet = self.uses_fleet();
         for (_, what, help) in refused.filter(|(is_set, ..)| *is_set && uses_fleet) {
-            let what = format!("{what} is not supported on other hosts");
-            self.refusals.push(Diagnostic::new(what).help(help));
+            let message = format!("{what} is not supported on other hosts");
+            self.refusals.push(Diagnostic::new(message).help(help));
         }
     }
 
@@ -235,13 +237,13 @@ impl Parameters {
         };
         let count = |wd: &&Wd| places.iter().filter(|rank| self.runs_on(wd, sd, **rank)).count();
         if let Some(wd) = wds_on_sd().find(|wd| count(wd) == 0) {
-            let what = format!(
+            let message = format!(
                 "Could not find sd={} for wd={},host={}",
                 sd.name,
                 wd.name,
                 wd.hosts.join(",")
             );
-            return Err(Diagnostic::new(what).help(format!("rd={}: use a `host=` that both share", run.name)));
+            return Err(Diagnostic::new(message).help(format!("rd={}: use a `host=` that both share", run.name)));
         }
         let is_ordered = |wd: &&Wd| wd.stride.is_some() || wd.streams.is_some();
         if let Some(wd) = wds_on_sd().find(|wd| count(wd) > 1 && is_ordered(wd)) {

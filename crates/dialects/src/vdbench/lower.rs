@@ -16,7 +16,7 @@ use super::VdbenchEnv;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
-use super::streams::{Piece, WHOLE, access, hits, mix, range_bytes, sizes, stream, too_small};
+use super::streams::{Piece, WHOLE, access, mix, range_bytes, sizes, split_hit_area, stream, too_small};
 use super::tree_formats::with_tree_formats;
 use crate::Diagnostic;
 
@@ -28,18 +28,19 @@ pub struct Lowered {
     /// For each job, worker and stream: the number of its workload in the run.
     pub workload_of: Vec<Vec<Vec<usize>>>,
     /// For each job: its place in reports.
-    pub parts: Vec<JobPart>,
+    pub job_labels: Vec<JobLabel>,
     /// Total size of all SDs in bytes.
     pub lun_bytes: u64,
-    /// Bytes after which it ends with the next interval (`maxdata=`). The plan has no such limit.
+    /// Number of bytes (`maxdata=`) after which the run ends, one interval later. The plan does not
+    /// contain this limit.
     pub max_bytes: Option<u64>,
 }
 
 /// The place of a job in reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct JobPart {
+pub struct JobLabel {
     /// Its SD, or its FSD and FWD.
-    pub items: Vec<String>,
+    pub report_files: Vec<String>,
     /// Its host; `None` is this process.
     pub rank: Option<usize>,
 }
@@ -50,7 +51,7 @@ pub struct JobPart {
 /// The unsupported setting.
 pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering::new(parameters, env, seed);
-    lowering.step(run)?;
+    lowering.lower_step(run)?;
     let max_bytes = lowering.byte_limit(run)?;
     let mut lowered = lowering.finish(&run.name);
     if max_bytes.is_some() {
@@ -60,8 +61,8 @@ pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64
     Ok(Lowered { max_bytes, ..lowered })
 }
 
-/// Lowers all runs, for other commands, to a step for each. Rates that depend on measured ones are
-/// left out, with a sentence for each.
+/// Lowers each run to a step, for commands other than the drop-in. Omits rates that depend on
+/// measured rates, and returns a sentence for each omission.
 ///
 /// # Errors
 /// The unsupported setting.
@@ -72,22 +73,22 @@ pub fn lower_all(
     seed: u64,
 ) -> Result<(Plan, Vec<String>), Diagnostic> {
     let mut lowering = Lowering::new(parameters, env, seed);
-    let mut left_out = Vec::new();
+    let mut omissions = Vec::new();
     for run in &with_tree_formats(runs, parameters) {
         match run.rate {
             RunRate::OfLast(percent) => {
-                left_out.push(format!("rd={}: {percent} % of the last observed rate", run.name));
+                omissions.push(format!("rd={}: {percent} % of the last observed rate", run.name));
                 continue;
             }
-            RunRate::Curve => left_out.push(format!(
-                "rd={}: points of `iorate=curve`, whose rates follow from its first run",
+            RunRate::Curve => omissions.push(format!(
+                "rd={}: points of `iorate=curve`: their rates depend on the result of its first run",
                 run.name
             )),
             RunRate::Max | RunRate::Number(_) | RunRate::Variable => {}
         }
-        lowering.step(run)?;
+        lowering.lower_step(run)?;
     }
-    Ok((lowering.finish("vdbench").plan, left_out))
+    Ok((lowering.finish("vdbench").plan, omissions))
 }
 
 pub(super) fn grids(interval: u64) -> Vec<Grid> {
@@ -98,7 +99,7 @@ pub(super) fn grids(interval: u64) -> Vec<Grid> {
     vec![grid(1, GridScope::Job), grid(interval, GridScope::Stream)]
 }
 
-pub(super) fn rules() -> TargetRules {
+pub(super) fn target_rules() -> TargetRules {
     TargetRules {
         consent: Consent::Implied,
         checks_growth: true,
@@ -113,7 +114,7 @@ pub(super) fn origin() -> Origin {
     }
 }
 
-pub(super) fn mixed_seed(seed: u64, number: u64) -> u64 {
+pub(super) fn derive_seed(seed: u64, number: u64) -> u64 {
     seed.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
@@ -146,10 +147,10 @@ pub(super) struct Lowering<'a> {
     pub(super) steps: Vec<Step>,
     /// The host of each target.
     target_ranks: Vec<Option<usize>>,
-    /// SDs that count in `lun_bytes`, which hosts may share.
-    sized: Vec<String>,
+    /// SDs already counted in `lun_bytes`: several hosts may use the same SD.
+    counted_sds: Vec<String>,
     pub(super) workload_of: Vec<Vec<Vec<usize>>>,
-    pub(super) parts: Vec<JobPart>,
+    pub(super) job_labels: Vec<JobLabel>,
     interval: u64,
     pub(super) lun_bytes: u64,
 }
@@ -163,9 +164,9 @@ impl<'a> Lowering<'a> {
             targets: Vec::new(),
             steps: Vec::new(),
             target_ranks: Vec::new(),
-            sized: Vec::new(),
+            counted_sds: Vec::new(),
             workload_of: Vec::new(),
-            parts: Vec::new(),
+            job_labels: Vec::new(),
             interval: 1,
             lun_bytes: 0,
         }
@@ -178,7 +179,7 @@ impl<'a> Lowering<'a> {
             targets: self.targets,
             steps: self.steps,
             grids: grids(self.interval),
-            target_rules: rules(),
+            target_rules: target_rules(),
             origin: origin(),
             ..Plan::default()
         };
@@ -186,7 +187,7 @@ impl<'a> Lowering<'a> {
         Lowered {
             plan,
             workload_of: self.workload_of,
-            parts: self.parts,
+            job_labels: self.job_labels,
             lun_bytes: self.lun_bytes,
             max_bytes: None,
         }
@@ -197,42 +198,44 @@ impl<'a> Lowering<'a> {
         let sds = run
             .sds
             .iter()
-            .filter_map(|sd| self.size(sd).ok().filter(|size| *size < WHOLE));
+            .filter_map(|sd| self.sd_size(sd).ok().filter(|size| *size < WHOLE));
         run.byte_limit(run.files.is_none().then(|| sds.sum()))
     }
 
-    fn step(&mut self, run: &Run) -> Result<(), Diagnostic> {
+    fn lower_step(&mut self, run: &Run) -> Result<(), Diagnostic> {
         self.interval = run.interval;
-        refuse(run)?;
+        check_supported(run)?;
         if let Some(files) = &run.files {
             return self.file_step(run, files);
         }
         if self.parameters.general.concatenates {
             return self.concatenated_step(run);
         }
-        let mut parts: Vec<(Sd, Option<usize>)> = Vec::new();
+        let mut sds_of_hosts: Vec<(Sd, Option<usize>)> = Vec::new();
         for sd in &run.sds {
             let places = self.parameters.places(run, sd);
             self.parameters.check_places(run, sd, &places)?;
             let part_for_host = |(number, rank): (usize, &Option<usize>)| (sd.part(number, places.len()), *rank);
-            parts.extend(places.iter().enumerate().map(part_for_host));
+            sds_of_hosts.extend(places.iter().enumerate().map(part_for_host));
         }
         // A workload has a generator for each of its SDs on each of its hosts.
         let generators = |(wd, _): &(Wd, f64)| {
-            let on = { parts.iter() }.filter(|(sd, rank)| self.parameters.runs_on(wd, sd, *rank));
-            on.count()
+            let parts_with_workload =
+                { sds_of_hosts.iter() }.filter(|(sd, rank)| self.parameters.runs_on(wd, sd, *rank));
+            parts_with_workload.count()
         };
         let generators: Vec<usize> = run.workloads.iter().map(generators).collect();
-        let count = parts.len() as u64;
+        let part_count = sds_of_hosts.len() as u64;
         let mut jobs = Vec::new();
-        for (number, (sd, rank)) in parts.iter().enumerate() {
-            let (mut workers, workloads) = self.workers(run, (sd, *rank), number, &generators)?;
+        for (number, (sd, rank)) in sds_of_hosts.iter().enumerate() {
+            let (mut workers, workloads) = self.lower_workers(run, (sd, *rank), number, &generators)?;
             self.parameters.validate(&sd.name, &mut workers, false);
-            let workers_all = workers.len() as u64;
-            let on_sd = { run.workloads.iter() }.filter(|(wd, _)| self.parameters.runs_on(wd, sd, *rank));
-            let ends = on_sd.clone().count() > 0 && on_sd.clone().all(|(wd, _)| wd.seekpct < 0);
-            self.parts.push(JobPart {
-                items: vec![sd.name.clone()],
+            let worker_count = workers.len() as u64;
+            let workloads_on_sd = { run.workloads.iter() }.filter(|(wd, _)| self.parameters.runs_on(wd, sd, *rank));
+            let ends_at_eof =
+                workloads_on_sd.clone().count() > 0 && workloads_on_sd.clone().all(|(wd, _)| wd.seekpct < 0);
+            self.job_labels.push(JobLabel {
+                report_files: vec![sd.name.clone()],
                 rank: *rank,
             });
             jobs.push(Job {
@@ -240,28 +243,28 @@ impl<'a> Lowering<'a> {
                 name: sd.name.clone(),
                 phases: run.phases(run.ends_with_data()),
                 stop: Stop {
-                    passes: ends.then_some(1),
-                    ..self.stop(run, count * workers_all)?
+                    passes: ends_at_eof.then_some(1),
+                    ..self.build_stop(run, part_count * worker_count)?
                 },
                 workers,
                 ..Job::default()
             });
             self.workload_of.push(workloads);
         }
-        let ends = |job: &Job| job.stop.passes.is_some();
-        let has_several_hosts = parts.iter().any(|(_, rank)| *rank != parts[0].1);
-        if has_several_hosts && jobs.iter().any(ends) && !jobs.iter().all(ends) {
+        let ends_at_eof = |job: &Job| job.stop.passes.is_some();
+        let has_several_hosts = sds_of_hosts.iter().any(|(_, rank)| *rank != sds_of_hosts[0].1);
+        if has_several_hosts && jobs.iter().any(ends_at_eof) && !jobs.iter().all(ends_at_eof) {
             return Err(unsupported_run(
                 run,
                 "`seekpct=eof` together with other work on several hosts",
                 "move it to a separate run",
             ));
         }
-        if jobs.iter().any(|job| !ends(job)) {
-            let ending: Vec<usize> = (0..jobs.len()).filter(|job| ends(&jobs[*job])).collect();
-            if let [single] = ending[..] {
+        if jobs.iter().any(|job| !ends_at_eof(job)) {
+            let eof_jobs: Vec<usize> = (0..jobs.len()).filter(|job| ends_at_eof(&jobs[*job])).collect();
+            if let [single] = eof_jobs[..] {
                 jobs[single].ends_with.jobs = (0..jobs.len() as u32).filter(|job| *job != single as u32).collect();
-            } else if !ending.is_empty() {
+            } else if !eof_jobs.is_empty() {
                 return Err(unsupported_run(
                     run,
                     "several SDs with `seekpct=eof` together with others",
@@ -269,8 +272,8 @@ impl<'a> Lowering<'a> {
                 ));
             }
         }
-        if has_free_shares(run) {
-            self.share_over_sds(run, &mut jobs, &parts)?;
+        if has_unenforced_shares(run) {
+            self.enforce_shares(run, &mut jobs, &sds_of_hosts)?;
         }
         end_on_failure(&mut jobs);
         self.steps.push(Step { jobs, prepare: None });
@@ -278,22 +281,30 @@ impl<'a> Lowering<'a> {
     }
 
     /// Enforces the shares of workloads under `iorate=max` too: on one SD by weights, over several
-    /// by counting operations together. Each host counts alone, so all need the same workloads.
-    fn share_over_sds(&self, run: &Run, jobs: &mut [Job], parts: &[(Sd, Option<usize>)]) -> Result<(), Diagnostic> {
-        let on_host = |rank: Option<usize>| parts.iter().filter(move |(_, of)| *of == rank);
+    /// by counting operations together. Each host counts separately, so all hosts need the same
+    /// workloads.
+    fn enforce_shares(
+        &self,
+        run: &Run,
+        jobs: &mut [Job],
+        sds_of_hosts: &[(Sd, Option<usize>)],
+    ) -> Result<(), Diagnostic> {
+        let on_host = |rank: Option<usize>| sds_of_hosts.iter().filter(move |(_, part_rank)| *part_rank == rank);
         let generators = |wd: &Wd, rank: Option<usize>| {
-            let on = on_host(rank).filter(|(sd, _)| self.parameters.runs_on(wd, sd, rank));
-            on.count()
+            let parts_with_workload = on_host(rank).filter(|(sd, _)| self.parameters.runs_on(wd, sd, rank));
+            parts_with_workload.count()
         };
-        let is_same = |wd: &Wd| { parts.iter() }.all(|(_, rank)| generators(wd, *rank) == generators(wd, parts[0].1));
-        if !run.workloads.iter().all(|(wd, _)| is_same(wd)) {
+        let has_same_generators = |wd: &Wd| {
+            { sds_of_hosts.iter() }.all(|(_, rank)| generators(wd, *rank) == generators(wd, sds_of_hosts[0].1))
+        };
+        if !run.workloads.iter().all(|(wd, _)| has_same_generators(wd)) {
             return Err(unsupported_run(
                 run,
                 "`skew=` under `iorate=max` on hosts with different workloads",
-                "set a rate for the run, or use every WD on every host, with as many SDs",
+                "set a rate for the run, or use every WD on every host, on the same number of SDs",
             ));
         }
-        for (job, (_, rank)) in jobs.iter_mut().zip(parts) {
+        for (job, (_, rank)) in jobs.iter_mut().zip(sds_of_hosts) {
             for worker in job.workers.iter_mut().filter(|_| on_host(*rank).count() > 1) {
                 share_by_counting(worker, *rank);
             }
@@ -301,15 +312,15 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    pub(super) fn stop(&self, run: &Run, workers: u64) -> Result<Stop, Diagnostic> {
+    pub(super) fn build_stop(&self, run: &Run, workers: u64) -> Result<Stop, Diagnostic> {
         let elapsed = run.elapsed.unwrap_or(0);
         let measured = match (run.ends_with_data(), run.warmup) {
             (true, warmup) => elapsed + warmup,
             (false, 0) => elapsed - run.interval,
             (false, _) => elapsed,
         };
-        let ending = run.workloads.iter().filter(|(wd, _)| wd.seekpct < 0).count();
-        if ending > 0 && ending < run.workloads.len() {
+        let eof_workload_count = run.workloads.iter().filter(|(wd, _)| wd.seekpct < 0).count();
+        if eof_workload_count > 0 && eof_workload_count < run.workloads.len() {
             let separate = run.sds.iter().all(|sd| {
                 let workloads_on_sd = || run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
                 workloads_on_sd().all(|(wd, _)| wd.seekpct < 0) || workloads_on_sd().all(|(wd, _)| wd.seekpct >= 0)
@@ -331,7 +342,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The size of an SD; [`WHOLE`] if only another host can tell.
-    pub(super) fn size(&self, sd: &Sd) -> Result<u64, Diagnostic> {
+    pub(super) fn sd_size(&self, sd: &Sd) -> Result<u64, Diagnostic> {
         let mut hosts = self.parameters.hosts.iter();
         if sd.size.is_none() && hosts.any(|host| !host.is_local && sd.hosts.contains(&host.label)) {
             return Ok(WHOLE);
@@ -343,20 +354,20 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The number of an SD's target. A file that is too short is laid out, unless an earlier step
-    /// has done so.
+    /// Returns the number of an SD's target, and adds the target if it is new. A file that is too
+    /// short is laid out, unless an earlier step has done so.
     pub(super) fn prepare_target(&mut self, sd: &Sd, size: u64, rank: Option<usize>) -> TargetId {
-        let path = path_on(rank, &sd.lun);
-        if let Some(known) = self.known_target(rank, &path) {
-            return TargetId(known as u32);
+        let path = escape_path(rank, &sd.lun);
+        if let Some(target) = self.known_target(rank, &path) {
+            return TargetId(target as u32);
         }
         let is_file = !sd.lun.starts_with("/dev/");
         // Each host of a fleet examines its own files.
         let is_short = rank.is_some() || self.env.read_size(&sd.lun).unwrap_or(0) < size;
         let general = &self.parameters.general;
         let block = general.format_block.unwrap_or(131_072).max(512);
-        if !self.sized.contains(&sd.name) && size < WHOLE {
-            self.sized.push(sd.name.clone());
+        if !self.counted_sds.contains(&sd.name) && size < WHOLE {
+            self.counted_sds.push(sd.name.clone());
             self.lun_bytes = self.lun_bytes.saturating_add(size);
         }
         let target = Target {
@@ -383,8 +394,8 @@ impl<'a> Lowering<'a> {
 
     /// The number of a target of a host, if it has one with this path.
     pub(super) fn known_target(&self, rank: Option<usize>, path: &str) -> Option<usize> {
-        let mut known = self.targets.iter().zip(&self.target_ranks);
-        known.position(|(target, target_rank)| target.path == path && *target_rank == rank)
+        let mut targets = self.targets.iter().zip(&self.target_ranks);
+        targets.position(|(target, target_rank)| target.path == path && *target_rank == rank)
     }
 
     pub(super) fn add_target(&mut self, rank: Option<usize>, target: Target) -> TargetId {
@@ -394,18 +405,18 @@ impl<'a> Lowering<'a> {
     }
 
     /// The workers of an SD on a host.
-    fn workers(
+    fn lower_workers(
         &mut self,
         run: &Run,
         (sd, rank): (&Sd, Option<usize>),
         number: usize,
         generators: &[usize],
     ) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
-        let size = self.size(sd)?;
+        let size = self.sd_size(sd)?;
         let target = self.prepare_target(sd, size, rank);
-        let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + number) as u64);
+        let seed = derive_seed(self.seed, (self.steps.len() * 4096 + number) as u64);
         let workloads = run.workloads.iter().enumerate();
-        let on_sd: Vec<(usize, Wd, f64)> = workloads
+        let workloads_on_sd: Vec<(usize, Wd, f64)> = workloads
             .filter(|(_, (wd, _))| self.parameters.runs_on(wd, sd, rank))
             .map(|(index, (wd, share))| {
                 let count = generators[index] as f64;
@@ -413,11 +424,11 @@ impl<'a> Lowering<'a> {
                 (index, Wd { rate, ..wd.clone() }, share / count)
             })
             .collect();
-        if let Some((index, wd, _)) = on_sd.iter().find(|(_, wd, _)| wd.streams.is_some()) {
-            return self.streams(run, sd, wd, *index, target, seed);
+        if let Some((index, wd, _)) = workloads_on_sd.iter().find(|(_, wd, _)| wd.streams.is_some()) {
+            return self.build_stream_workers(run, sd, wd, *index, target, seed);
         }
         let (mut streams, mut workloads) = (Vec::new(), Vec::new());
-        for (index, wd, share) in &on_sd {
+        for (index, wd, share) in &workloads_on_sd {
             for piece in self.pieces(run, sd, wd)? {
                 streams.push(stream(
                     run,
@@ -436,7 +447,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// A worker for each of a workload's `streams=`, with its part of the SD and of the threads.
-    fn streams(
+    fn build_stream_workers(
         &self,
         run: &Run,
         sd: &Sd,
@@ -457,11 +468,11 @@ impl<'a> Lowering<'a> {
             return Err(Diagnostic::new("Use of the streams= parameter requires iorate=max"));
         }
         if !sd.threads.is_multiple_of(streams) {
-            let what = format!(
+            let message = format!(
                 "'threads={}' must be a multiple of the amount of streams={streams}",
                 sd.threads
             );
-            return Err(Diagnostic::new(what));
+            return Err(Diagnostic::new(message));
         }
         let Transfer::One(block) = wd.xfersize else {
             return Err(unsupported_run(
@@ -470,9 +481,9 @@ impl<'a> Lowering<'a> {
                 "set `xfersize=` to a single size",
             ));
         };
-        let (low, high) = self.region(sd, wd)?[0];
-        let part = (high - low) / u64::from(streams) / block * block;
-        if part < block {
+        let (low, high) = self.regions(sd, wd)?[0];
+        let stream_bytes = (high - low) / u64::from(streams) / block * block;
+        if stream_bytes < block {
             return Err(too_small(
                 &format!("each of the streams={streams} of sd={}", sd.name),
                 block,
@@ -481,7 +492,7 @@ impl<'a> Lowering<'a> {
         let workers = (0..streams).map(|number| {
             let piece = Piece {
                 share: 1.0,
-                region: (low + part * u64::from(number), part),
+                region: (low + stream_bytes * u64::from(number), stream_bytes),
                 mix: mix(f64::from(wd.rdpct)),
                 access: Access::Sequential(Sequential {
                     advance: Advance::Length { skip: 0 },
@@ -493,19 +504,19 @@ impl<'a> Lowering<'a> {
             let depth = sd.threads / streams;
             let mut stream = stream(run, sd, wd, target, 100.0, 0, piece);
             stream.depth = depth;
-            create_worker(vec![stream], depth, mixed_seed(seed, u64::from(number)))
+            create_worker(vec![stream], depth, derive_seed(seed, u64::from(number)))
         });
         Ok((workers.collect(), vec![vec![index]; streams as usize]))
     }
 
-    /// The largest transfer on an SD in the whole file.
-    pub(super) fn largest(&self, sd: &Sd, wd: &Wd) -> u64 {
-        let max_transfer_size = |transfer: &Transfer| match transfer {
+    /// The largest transfer size that any workload or loop of the parameter file uses on an SD.
+    pub(super) fn max_transfer_size(&self, sd: &Sd, wd: &Wd) -> u64 {
+        let max_of_transfer = |transfer: &Transfer| match transfer {
             Transfer::One(size) => *size,
             Transfer::Shares(shares) => shares.iter().map(|(size, _)| *size).max().unwrap_or(512),
             Transfer::Steps(_, max, _) => *max,
         };
-        let others = self.parameters.wds.iter().filter(|other| other.sds.contains(&sd.name));
+        let wds_on_sd = self.parameters.wds.iter().filter(|wd| wd.sds.contains(&sd.name));
         let loops = self
             .parameters
             .rds
@@ -513,9 +524,9 @@ impl<'a> Lowering<'a> {
             .flat_map(|rd| &rd.loops)
             .filter(|(field, _)| *field == "xfersize");
         let loops = loops.flat_map(|(_, values)| values).map(|value| *value as u64);
-        others
-            .map(|wd| max_transfer_size(&wd.xfersize))
-            .chain([max_transfer_size(&wd.xfersize)])
+        wds_on_sd
+            .map(|wd| max_of_transfer(&wd.xfersize))
+            .chain([max_of_transfer(&wd.xfersize)])
             .chain(loops)
             .max()
             .unwrap_or(4096)
@@ -523,10 +534,10 @@ impl<'a> Lowering<'a> {
     }
 
     /// Byte ranges of an SD that a workload uses: two if the range wraps around.
-    fn region(&self, sd: &Sd, wd: &Wd) -> Result<Vec<(u64, u64)>, Diagnostic> {
-        let size = self.size(sd)?;
-        let block = self.largest(sd, wd);
-        let down = |bytes: u64| bytes / block * block;
+    fn regions(&self, sd: &Sd, wd: &Wd) -> Result<Vec<(u64, u64)>, Diagnostic> {
+        let size = self.sd_size(sd)?;
+        let block = self.max_transfer_size(sd, wd);
+        let round_down = |bytes: u64| bytes / block * block;
         // The first block of a device contains its label.
         let start = if sd.lun.starts_with("/dev/") { block } else { 0 };
         let range = wd.range.or(sd.range);
@@ -544,18 +555,18 @@ impl<'a> Lowering<'a> {
         }
         let range = range.unwrap_or((0.0, 100.0));
         let (low, high) = range_bytes(range, size);
-        let (low, high) = (down(low.max(0.0) as u64).max(start), high as u64);
+        let (low, high) = (round_down(low.max(0.0) as u64).max(start), high as u64);
         let end = size.saturating_sub(sd.offset);
-        let mut parts = vec![(low, down(high.min(size)).min(end))];
+        let mut ranges = vec![(low, round_down(high.min(size)).min(end))];
         if range.1 <= 200.0 && high > size {
-            parts.push((start, down(high - size).min(end)));
+            ranges.push((start, round_down(high - size).min(end)));
         }
-        let length: u64 = parts.iter().map(|(low, high)| high.saturating_sub(*low)).sum();
+        let length: u64 = ranges.iter().map(|(low, high)| high.saturating_sub(*low)).sum();
         if length < 2 * block {
             return Err(too_small(&format!("sd={}", sd.name), block));
         }
-        parts.retain(|(low, high)| high > low);
-        Ok(parts
+        ranges.retain(|(low, high)| high > low);
+        Ok(ranges
             .into_iter()
             .map(|(low, high)| (low + sd.offset, high + sd.offset))
             .collect())
@@ -564,7 +575,7 @@ impl<'a> Lowering<'a> {
     /// The streams of a workload on an SD.
     fn pieces(&self, run: &Run, sd: &Sd, wd: &Wd) -> Result<Vec<Piece>, Diagnostic> {
         let mut pieces = Vec::new();
-        let regions = self.region(sd, wd)?;
+        let regions = self.regions(sd, wd)?;
         let access = access(run, wd)?;
         let is_random = wd.seekpct == 100 && wd.stride.is_none();
         if regions.len() > 1 && (!is_random || wd.poisson.is_some()) {
@@ -576,11 +587,11 @@ impl<'a> Lowering<'a> {
         }
         let total: u64 = regions.iter().map(|(low, high)| high - low).sum();
         for (low, high) in regions {
-            let part = (high - low) as f64 / total as f64;
-            for (share, reads, low, high) in hits(run, sd, wd, low, high)? {
-                for (of_sizes, sizes, align) in sizes(run, sd, wd, is_random)? {
+            let region_share = (high - low) as f64 / total as f64;
+            for (share, reads, low, high) in split_hit_area(run, sd, wd, low, high)? {
+                for (size_share, sizes, align) in sizes(run, sd, wd, is_random)? {
                     pieces.push(Piece {
-                        share: part * share * of_sizes,
+                        share: region_share * share * size_share,
                         region: (low, high - low),
                         mix: mix(reads),
                         access: access.clone(),
@@ -595,8 +606,9 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The path of a target in a plan. A fleet replaces the `%h` and `%r` of names.
-pub(super) fn path_on(rank: Option<usize>, path: &str) -> String {
+/// The path of a target in a plan. In a fleet, a plan replaces `%h` and `%r` in paths, so `%` is
+/// escaped.
+pub(super) fn escape_path(rank: Option<usize>, path: &str) -> String {
     match rank {
         Some(_) => path.replace('%', "%%"),
         None => path.to_owned(),
@@ -622,7 +634,7 @@ pub(super) fn end_on_failure(jobs: &mut [Job]) {
 }
 
 /// True if a run has shares of workloads, and no rates that enforce them.
-pub(super) fn has_free_shares(run: &Run) -> bool {
+pub(super) fn has_unenforced_shares(run: &Run) -> bool {
     let has_rates = run.workloads.iter().any(|(wd, _)| wd.rate.is_some());
     run.controlled && !has_rates && !matches!(run.rate, RunRate::Number(_) | RunRate::Variable)
 }
@@ -632,8 +644,8 @@ pub(super) fn flow_id(rank: Option<usize>) -> i64 {
     rank.map_or(1, |rank| rank as i64 + 1)
 }
 
-/// Makes a worker count its operations together with the others of its host. Its streams divide its
-/// share by their weights.
+/// Makes all workers of a host count their operations together. The streams of a worker divide the
+/// worker's share by their weights.
 pub(super) fn share_by_counting(worker: &mut Worker, rank: Option<usize>) {
     let weight = worker.streams.iter().map(|stream| stream.weight).sum();
     let (id, pause_ns) = (flow_id(rank), Nanos(0));
@@ -654,26 +666,26 @@ fn unsupported_priorities(run: &Run) -> Option<&'static str> {
             .then_some("`priority=` where no WD has `iorate=`"),
         Some(_) if run.rate != RunRate::Max => Some("`iorate=` of a WD in a run with a rate other than `max`"),
         Some(_) if unpaced().count() > 1 => Some("several WDs without `iorate=` together with one that has it"),
-        Some(_) if unpaced().any(|wd| wds().any(|other| other.priority > wd.priority)) => {
-            Some("a WD without `iorate=` that comes before others by its `priority=`")
+        Some(_) if unpaced().any(|wd| wds().any(|prioritized| prioritized.priority > wd.priority)) => {
+            Some("a WD without `iorate=` whose `priority=` precedes that of another WD")
         }
         Some(_) => None,
     }
 }
 
-fn refuse(run: &Run) -> Result<(), Diagnostic> {
-    if let Some(priorities) = unsupported_priorities(run) {
+fn check_supported(run: &Run) -> Result<(), Diagnostic> {
+    if let Some(reason) = unsupported_priorities(run) {
         return Err(unsupported_run(
             run,
-            priorities,
+            reason,
             "set a rate in the RD, and shares (`skew=`) in its WDs",
         ));
     }
     if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) {
-        let what = "transfers that are not multiples of `dedupunit=`";
+        let message = "transfers that are not multiples of `dedupunit=`";
         return Err(unsupported_run(
             run,
-            what,
+            message,
             "set `dedupunit=` to a size that divides them",
         ));
     }

@@ -35,7 +35,7 @@ pub use definitions::{General, Parameters, Rd, Sd, Transfer, Wd, read_parameters
 pub use file_runs::{FileLoad, FileRun};
 pub use files::{Fsd, Fwd, OPERATIONS, TreeFormat};
 pub use hosts::Host;
-pub use lower::{JobPart, Lowered, lower, lower_all};
+pub use lower::{JobLabel, Lowered, lower, lower_all};
 pub use rows::ROWS;
 pub use runs::{MaxData, Run, RunRate, expand, rate_of_point};
 pub use scan::CopiedLines;

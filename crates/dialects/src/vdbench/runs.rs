@@ -118,17 +118,17 @@ pub struct MaxData {
 }
 
 pub(super) fn parse_max_data(block: &Block) -> Result<Option<MaxData>, Diagnostic> {
-    let mut found = None;
+    let mut max_data = None;
     for name in ["maxdata", "maxdataread", "maxdatawritten"] {
         let Some(bytes) = block.number(name)? else { continue };
-        if let Some(MaxData { name: other, .. }) = found.replace(MaxData { name, bytes }) {
+        if let Some(MaxData { name: other_name, .. }) = max_data.replace(MaxData { name, bytes }) {
             return Err(block.error(format!(
-                "rd={}: not supported: `{name}=` together with `{other}=`",
+                "rd={}: not supported: `{name}=` together with `{other_name}=`",
                 block.name
             )));
         }
     }
-    Ok(found)
+    Ok(max_data)
 }
 
 /// The rate of a run.
@@ -188,16 +188,16 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
 
 /// The workloads of an RD, in order.
 fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
-    let found = find_named(&rd.wds, &parameters.wds, |wd| &wd.name)
+    let wds = find_named(&rd.wds, &parameters.wds, |wd| &wd.name)
         .map_err(|wanted| format!("Could not find WD={wanted} for RD={}", rd.name))?;
-    match found.is_empty() && rd.fwds.is_empty() {
+    match wds.is_empty() && rd.fwds.is_empty() {
         true if rd.sds.is_empty() => Err(format!("No wd= or fwd= specified for rd={}", rd.name)),
         // Without a workload, the latest defaults are one.
         true => Ok(vec![Wd {
             name: "default".into(),
             ..parameters.default_wd.clone()
         }]),
-        false => Ok(found),
+        false => Ok(wds),
     }
 }
 
@@ -211,7 +211,7 @@ fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Para
                 .filter(|sd| matches_name(wanted, &sd.name))
                 .peekable();
             let is_missing = found.peek().is_none();
-            names.extend(found.map(|sd| sd.name.clone()));
+            names.extend(matching_sds.map(|sd| sd.name.clone()));
             if is_missing {
                 return Err(format!("Could not find sd={wanted} for rd={}", rd.name));
             }

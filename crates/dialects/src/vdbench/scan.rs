@@ -131,8 +131,8 @@ fn with_includes(
         let in_folder = folder
             .filter(|_| !path.contains('/'))
             .and_then(|path| Some((env.read_file(&path).ok()?, path)));
-        let found = in_folder.or_else(|| Some((env.read_file(path).ok()?, path.to_owned())));
-        let Some((text, name)) = found else {
+        let included = in_folder.or_else(|| Some((env.read_file(path).ok()?, path.to_owned())));
+        let Some((text, name)) = included else {
             return Err(Diagnostic::new(format!("include={path} file not found")).at(line.at));
         };
         copies.push(copy);
@@ -142,11 +142,11 @@ fn with_includes(
                 continue;
             };
             if include_path(&inner.text).is_some() {
-                let what = format!(
+                let message = format!(
                     "Using the 'include=' parameter recusrively is not allowed: {}",
                     inner.text
                 );
-                return Err(Diagnostic::new(what).at(inner.at));
+                return Err(Diagnostic::new(message).at(inner.at));
             }
             let is_end = is_end(&inner);
             lines.push(inner);
@@ -210,8 +210,8 @@ fn expand_parameters(
         .filter(|word| text.contains("=\"") || text.contains("=(\"") || word.ends_with("host"))
         .fold(text.clone(), |text, word| text.replace(word, ""));
     if rest.contains(['$', '!']) {
-        let what = format!("Unknown variable substitution request in parameter file: {}", line.text);
-        return Err(Diagnostic::new(what).at(line.at));
+        let message = format!("Unknown variable substitution request in parameter file: {}", line.text);
+        return Err(Diagnostic::new(message).at(line.at));
     }
     let mut quoted = false;
     let end = text.char_indices().find(|(_, c)| {
@@ -249,12 +249,12 @@ fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
             continue;
         }
         let Some((keyword, value)) = text.split_once('=') else {
-            let what = format!("Expecting 'keyword=' in parameter: {text}");
-            return Err(Diagnostic::new(what).at(line.at.clone()));
+            let message = format!("Expecting 'keyword=' in parameter: {text}");
+            return Err(Diagnostic::new(message).at(line.at.clone()));
         };
         if keyword.chars().count() < 2 {
-            let what = format!("Keyword must contain a minimum of 2 characters: {text}");
-            return Err(Diagnostic::new(what).at(line.at.clone()));
+            let message = format!("Keyword must contain a minimum of 2 characters: {text}");
+            return Err(Diagnostic::new(message).at(line.at.clone()));
         }
         items.push(Item {
             keyword: keyword.to_ascii_lowercase(),
@@ -268,22 +268,22 @@ fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
 /// Splits a text where `at` says so, outside of quotes; each piece has the character before it.
 fn split_pieces(text: &str, at: impl Fn(char, usize) -> bool) -> Vec<(&str, Option<char>)> {
     let (mut quoted, mut depth, mut from, mut before) = (false, 0usize, 0, None);
-    let mut found = Vec::new();
+    let mut pieces = Vec::new();
     for (index, c) in text.char_indices() {
         quoted ^= c == '"';
         match c {
             '(' if !quoted => depth += 1,
             ')' if !quoted => depth = depth.saturating_sub(1),
             _ if !quoted && at(c, depth) => {
-                found.push((&text[from..index], before));
+                pieces.push((&text[from..index], before));
                 from = index + c.len_utf8();
                 before = Some(c);
             }
             _ => {}
         }
     }
-    found.push((&text[from..], before));
-    found
+    pieces.push((&text[from..], before));
+    pieces
 }
 
 fn split_atoms(value: &str) -> Vec<Value> {
@@ -333,8 +333,8 @@ impl Item {
             .enumerate()
             .find(|(index, value)| number(value).is_none() && !is_step(*index))
         {
-            let what = format!("Mix of alpha and numeric values not allowed: ({name}) {}", text.text);
-            return Err(Diagnostic::new(what).at(self.at.clone()));
+            let message = format!("Mix of alpha and numeric values not allowed: ({name}) {}", text.text);
+            return Err(Diagnostic::new(message).at(self.at.clone()));
         }
         let Some(place) = self.values.iter().position(|value| value.ends_range) else {
             return Ok(Some(self.values.iter().filter_map(number).collect()));
@@ -345,10 +345,10 @@ impl Item {
                 .and_then(|(first, last)| values::expand_range(first, last, &step.text)),
             _ => None,
         };
-        let what = format!("Invalid range of values for '{name}='");
+        let message = format!("Invalid range of values for '{name}='");
         let help = "write (FIRST-LAST,STEP), or (FIRST-LAST,d) to double or halve";
         all.map(Some)
-            .ok_or_else(|| Diagnostic::new(what).at(self.at.clone()).help(help))
+            .ok_or_else(|| Diagnostic::new(message).at(self.at.clone()).help(help))
     }
 
     /// The values as words, ranges of names resolved.

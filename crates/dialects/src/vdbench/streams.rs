@@ -89,7 +89,7 @@ pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
 /// An exponential that falls from the start of the region to its end, in steps of one percent.
 fn falling_ranges(midpoint: f64) -> Ranges {
     const STEPS: u32 = 100;
-    let below = |part: f64| (1.0 - (-midpoint * part).exp()) / (1.0 - (-midpoint).exp());
+    let below = |fraction: f64| (1.0 - (-midpoint * fraction).exp()) / (1.0 - (-midpoint).exp());
     let steps = (0..STEPS).map(|step| {
         let (from, to) = (
             f64::from(step) / f64::from(STEPS),
@@ -105,7 +105,13 @@ fn falling_ranges(midpoint: f64) -> Ranges {
 }
 
 /// Share, percent of reads and region of hits and misses.
-pub(super) fn hits(run: &Run, sd: &Sd, wd: &Wd, low: u64, high: u64) -> Result<Vec<(f64, f64, u64, u64)>, Diagnostic> {
+pub(super) fn split_hit_area(
+    run: &Run,
+    sd: &Sd,
+    wd: &Wd,
+    low: u64,
+    high: u64,
+) -> Result<Vec<(f64, f64, u64, u64)>, Diagnostic> {
     let (reads, (of_reads, of_writes)) = (f64::from(wd.rdpct), wd.hits);
     if of_reads == 0.0 && of_writes == 0.0 {
         return Ok(vec![(1.0, reads, low, high)]);
@@ -114,15 +120,15 @@ pub(super) fn hits(run: &Run, sd: &Sd, wd: &Wd, low: u64, high: u64) -> Result<V
         let help = format!("rd={}: make `hitarea=` smaller than what sd={} uses", run.name, sd.name);
         return Err(Diagnostic::new("Negative seek range. ").help(help));
     }
-    let part = |of_reads: f64, of_writes: f64, low: u64, high: u64| {
+    let build_part = |of_reads: f64, of_writes: f64, low: u64, high: u64| {
         let (reads, writes) = (reads * of_reads / 1e4, (100.0 - reads) * of_writes / 1e4);
         let share = reads + writes;
         (share, if share > 0.0 { 100.0 * reads / share } else { 0.0 }, low, high)
     };
     let border = low + sd.hitarea;
     Ok(vec![
-        part(of_reads, of_writes, low, border),
-        part(100.0 - of_reads, 100.0 - of_writes, border, high),
+        build_part(of_reads, of_writes, low, border),
+        build_part(100.0 - of_reads, 100.0 - of_writes, border, high),
     ])
 }
 
@@ -146,12 +152,12 @@ pub(super) fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<
         }
         Transfer::Steps(min, max, align) => {
             if sd.align != *align {
-                let what = format!(
+                let message = format!(
                     "The 'sd={},lun={},align=xxx' parameter must be set to the same alignment value used in \
                      'xfersize=(min,max,align)' ({align})",
                     sd.name, sd.lun
                 );
-                return Err(Diagnostic::new(what));
+                return Err(Diagnostic::new(message));
             }
             let count = (max - min) / align.max(&512) + 1;
             if count > MAX_SIZES {

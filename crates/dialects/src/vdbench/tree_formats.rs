@@ -32,7 +32,7 @@ fn clean(runs: &[Run], format: &Fwd) -> Option<Run> {
     {
         if !fsds
             .iter()
-            .any(|known| (&known.name, &known.ranks) == (&fsd.name, &fsd.ranks))
+            .any(|formatted| (&formatted.name, &formatted.ranks) == (&fsd.name, &fsd.ranks))
         {
             fsds.push(fsd.clone());
         }

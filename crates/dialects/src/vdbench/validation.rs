@@ -122,15 +122,15 @@ impl Validation {
                 None => error,
             };
             for (number, word) in words.iter().enumerate() {
-                let known = table.iter().find(|(name, _)| name == word);
-                let letters = match known {
+                let entry = table.iter().find(|(name, _)| name == word);
+                let letters = match entry {
                     Some((_, letter)) => letter.to_string(),
                     None if number == 0 && word == "yes" => String::new(),
                     None => {
-                        let what = format!("Invalid contents for '{field}=': {word}");
+                        let message = format!("Invalid contents for '{field}=': {word}");
                         let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
                         let help = format!("it takes yes, no, {}", names.join(", "));
-                        return Err(locate(Diagnostic::new(what).help(help)));
+                        return Err(locate(Diagnostic::new(message).help(help)));
                     }
                 };
                 let shown = format!("{field}={word}");
@@ -193,12 +193,12 @@ impl Validation {
                 continue;
             };
             if let Some((name, lun)) = duplicate {
-                let what = format!("one lun in two SDs, sd={} and sd={name}", sd.name);
+                let message = format!("one lun in two SDs, sd={} and sd={name}", sd.name);
                 let help = match lun == sd.lun {
                     true => "let the workloads use one SD".to_owned(),
                     false => format!("let the workloads use one SD: {} and {lun} are the same file", sd.lun),
                 };
-                return Err(refusal(&what, &help));
+                return Err(refusal(&message, &help));
             }
             if sd.offset != 0 {
                 return Err(refusal("`offset=`", "use `range=`"));
@@ -226,8 +226,8 @@ impl Validation {
         (directory, length): (&Path, u64),
     ) -> Result<(), Diagnostic> {
         if name.contains(['/', '\\', '\0']) {
-            let what = format!("an {kind} called `{name}`: its map is a file of that name");
-            return Err(refusal(&what, "use another name"));
+            let message = format!("an {kind} called `{name}`: its map is a file of that name");
+            return Err(refusal(&message, "use another name"));
         }
         let extension = if self.journal.is_some() { "jnl" } else { "map" };
         let directory = match journal {
@@ -251,8 +251,8 @@ impl Validation {
         for load in files.loads() {
             let operation = OPERATIONS[load.operation];
             if operation.1.needs_destination() && load.fwd.rdpct.is_none() {
-                let what = format!("`operation={}`: its data has the stamps of the first tree", operation.0);
-                return Err(refusal(&what, "leave it out, or run it without validation"));
+                let message = format!("`operation={}`: its data has the stamps of the first tree", operation.0);
+                return Err(refusal(&message, "leave it out, or run it without validation"));
             }
             if load.fwd.shares_files {
                 return Err(refusal(
@@ -263,13 +263,13 @@ impl Validation {
         }
         for fsd in &files.fsds {
             if parameters.sds.iter().any(|sd| sd.name == fsd.name) {
-                let what = format!("an SD and an FSD that are both called `{}`", fsd.name);
-                return Err(refusal(&what, "rename one of them"));
+                let message = format!("an SD and an FSD that are both called `{}`", fsd.name);
+                return Err(refusal(&message, "rename one of them"));
             }
             let is_other = |other: &&Fsd| other.name != fsd.name && env.is_same_file(&other.anchor, &fsd.anchor);
             if let Some(other) = parameters.fsds.iter().find(is_other) {
-                let what = format!("one anchor in two FSDs, fsd={} and fsd={}", fsd.name, other.name);
-                return Err(refusal(&what, "let the workloads use one FSD"));
+                let message = format!("one anchor in two FSDs, fsd={} and fsd={}", fsd.name, other.name);
+                return Err(refusal(&message, "let the workloads use one FSD"));
             }
             // Runs with and without a format need the same key blocks.
             let uses_tree = |fwd: &&Fwd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));

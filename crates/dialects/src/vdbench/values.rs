@@ -88,8 +88,8 @@ pub fn name_range(first: &str, last: &str) -> Option<Vec<String>> {
         let at = text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         Some((text[..at].to_owned(), text[at..].parse::<u32>().ok()?, text.len() - at))
     };
-    let ((stem, from, width), (other, to, _)) = (split(first)?, split(last)?);
-    let fits = stem == other && from < to && to - from < 100_000;
+    let ((stem, from, width), (last_stem, to, _)) = (split(first)?, split(last)?);
+    let fits = stem == last_stem && from < to && to - from < 100_000;
     let pad = if first[stem.len()..].starts_with('0') { width } else { 0 };
     fits.then(|| (from..=to).map(|number| format!("{stem}{number:0pad$}")).collect())
 }

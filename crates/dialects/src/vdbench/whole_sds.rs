@@ -14,7 +14,7 @@ use super::VdbenchEnv;
 use super::commands::Commands;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
-use super::lower::{JobPart, Lowered, create_worker, end_on_failure, grids, mixed_seed, origin, rules};
+use super::lower::{JobLabel, Lowered, create_worker, derive_seed, end_on_failure, grids, origin, target_rules};
 use super::runs::{Run, RunRate};
 use super::streams::gcd;
 
@@ -38,24 +38,24 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
         return Vec::new();
     }
     let recreates_all = parameters.general.format == Some(true);
-    let mut found: Vec<Format> = Vec::new();
+    let mut formats: Vec<Format> = Vec::new();
     for sd in runs.iter().flat_map(|run| &run.sds) {
         let present = env.read_size(&sd.lun);
         let wanted = sd.size.or(present).unwrap_or(0);
         let is_short = present.unwrap_or(0) < wanted;
-        let known = found.iter().any(|other| env.is_same_file(&other.sd.lun, &sd.lun));
-        if !known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || recreates_all) {
+        let is_known = formats.iter().any(|other| env.is_same_file(&other.sd.lun, &sd.lun));
+        if !is_known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || recreates_all) {
             let sd = Sd {
                 size: Some(wanted),
                 ..sd.clone()
             };
-            found.push(Format {
+            formats.push(Format {
                 sd,
                 present: if recreates_all { 0 } else { present.unwrap_or(0) },
             });
         }
     }
-    found
+    formats
 }
 
 /// One pass over an SD.
@@ -96,7 +96,11 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
             depth: pass.depth,
             ..Stream::default()
         };
-        let mut workers = vec![create_worker(vec![stream], pass.depth, mixed_seed(seed, number as u64))];
+        let mut workers = vec![create_worker(
+            vec![stream],
+            pass.depth,
+            derive_seed(seed, number as u64),
+        )];
         let reads = !pass.mix.includes(Direction::Write);
         parameters.validate(&pass.sd.name, &mut workers, reads);
         Job {
@@ -118,25 +122,25 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
         at_end: TargetCleanup::Keep,
     };
     let workload_of = jobs.iter().map(|_| vec![vec![0]]).collect();
-    let part = |pass: &WholeSd| JobPart {
-        items: vec![pass.sd.name.clone()],
+    let build_label = |pass: &WholeSd| JobLabel {
+        report_files: vec![pass.sd.name.clone()],
         rank: None,
     };
-    let parts = passes.iter().map(part).collect();
+    let job_labels = passes.iter().map(build_label).collect();
     let mut plan = Plan {
         name: name.into(),
         seed,
         targets: passes.iter().map(target).collect(),
         steps: vec![Step { jobs, prepare: None }],
         grids: grids(1),
-        target_rules: rules(),
+        target_rules: target_rules(),
         origin: origin(),
         ..Plan::default()
     };
     write_pattern(&mut plan, general.pattern.as_ref());
     Lowered {
         workload_of,
-        parts,
+        job_labels,
         lun_bytes: passes.iter().filter_map(|pass| pass.sd.size).sum(),
         plan,
         max_bytes: None,

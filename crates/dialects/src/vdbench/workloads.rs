@@ -24,19 +24,19 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
     let has_host = |sd: &&Sd| sd.hosts.iter().any(|host| hosts.contains(host));
     let mut sds = BTreeSet::new();
     for wanted in block.expanded_values("sd") {
-        let found = parameters.sds.iter().filter(|sd| matches_name(&wanted, &sd.name));
-        let found: Vec<String> = found.filter(has_host).map(|sd| sd.name.clone()).collect();
-        if found.is_empty() {
+        let matching_sds = parameters.sds.iter().filter(|sd| matches_name(&wanted, &sd.name));
+        let matching_sds: Vec<String> = matching_sds.filter(has_host).map(|sd| sd.name.clone()).collect();
+        if matching_sds.is_empty() {
             return Err(block.error(format!(
                 "Could not find sd={wanted} for wd={},host={}",
                 block.name,
                 hosts.join(",")
             )));
         }
-        if let Some(twice) = found.iter().find(|name| sds.contains(*name)) {
+        if let Some(twice) = matching_sds.iter().find(|name| sds.contains(*name)) {
             return Err(block.error(format!("SD={twice} is requested more than once in wd={}", block.name)));
         }
-        sds.extend(found);
+        sds.extend(matching_sds);
     }
     let rdpct = match block.item("wrpct") {
         Some(_) => 100.0 - parse_percent(block, "wrpct", 0.0)?,
@@ -53,9 +53,9 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
     }
     let threads = block.item("threads").map(|_| parse_threads(block, 1.0)).transpose()?;
     if threads.is_some() && !parameters.general.concatenates {
-        let what =
+        let message =
             "Workload Definition (WD) level thread= parameter may only be used together with 'concatenatesds=yes'";
-        return Err(block.error(what.into()));
+        return Err(block.error(message.into()));
     }
     let (seekpct, poisson) = seek(block)?;
     let hotband = parse_range(block, "hotband")?;
@@ -209,16 +209,16 @@ pub(super) fn find_named<'a, T: Clone>(
     definitions: &[T],
     name: impl Fn(&T) -> &str,
 ) -> Result<Vec<T>, &'a str> {
-    let mut found = Vec::new();
+    let mut matches = Vec::new();
     for wanted in wanted {
-        let before = found.len();
+        let before = matches.len();
         let named = definitions
             .iter()
             .filter(|definition| matches_name(wanted, name(definition)));
-        found.extend(named.cloned());
-        if found.len() == before {
+        matches.extend(named.cloned());
+        if matches.len() == before {
             return Err(wanted);
         }
     }
-    Ok(found)
+    Ok(matches)
 }

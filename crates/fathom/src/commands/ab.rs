@@ -235,8 +235,8 @@ fn run_alternately(
         let before = on_hosts.then(|| session.replace_fleet(hosts[side].take()));
         session.prepare_shared_files(&mut shared_files, &mut plan)?;
         let (letter, turn_count) = (turn.side.letter(), turns.len());
-        let what = words::describe_operations(&plan.steps[0].jobs[0]);
-        screen.print(&format!("[{}/{turn_count}] {letter}: {what}", number + 1));
+        let load = words::describe_operations(&plan.steps[0].jobs[0]);
+        screen.print(&format!("[{}/{turn_count}] {letter}: {load}", number + 1));
         screen.begin(&plan, Some(format!("run {} of {turn_count}, {letter}", number + 1)));
         let outcome = session.execution(plan, permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
@@ -266,7 +266,7 @@ fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::
     outputs.finish(&Contents {
         text: format_text(report, study),
         json: report,
-        others: &[(study_outputs::Form::Csv, &|| format_csv(report))],
+        other_forms: &[(study_outputs::Form::Csv, &|| format_csv(report))],
         page: Some(&|| pages::ab(report, study)),
         study: Some(study),
     })
@@ -274,8 +274,8 @@ fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::
 
 /// Formats one CSV line per figure; none with fewer than two complete pairs.
 fn format_csv(report: &Report) -> String {
-    let rows = report.found.iter().flat_map(|found| {
-        found.changes.iter().map(|change| {
+    let rows = report.found.iter().flat_map(|comparison| {
+        comparison.changes.iter().map(|change| {
             let in_column = |value: f64| change.figure.in_column(value).to_string();
             vec![
                 change.figure.column(),
@@ -285,7 +285,7 @@ fn format_csv(report: &Report) -> String {
                 csv_number(change.low),
                 csv_number(change.high),
                 change.word.word().to_owned(),
-                found.pairs.to_string(),
+                comparison.pairs.to_string(),
             ]
         })
     });
@@ -348,9 +348,9 @@ fn split_words(line: &str) -> Option<Vec<String>> {
     while let Some(character) = characters.next() {
         match (quote, character) {
             (Some(open), close) if open == close => quote = None,
-            (Some('\''), other) => word.push(other),
+            (Some('\''), letter) => word.push(letter),
             (_, '\\') => word.push(characters.next()?),
-            (Some(_), other) => word.push(other),
+            (Some(_), letter) => word.push(letter),
             (None, open @ ('\'' | '"')) => (quote, begun) = (Some(open), true),
             (None, space) if space.is_whitespace() => {
                 if begun || !word.is_empty() {
@@ -358,7 +358,7 @@ fn split_words(line: &str) -> Option<Vec<String>> {
                 }
                 begun = false;
             }
-            (None, other) => word.push(other),
+            (None, letter) => word.push(letter),
         }
     }
     if begun || !word.is_empty() {
@@ -395,8 +395,8 @@ fn format_text(report: &Report, study: &model::study::Study) -> String {
     if let Some(length) = length {
         text += &format!("{} alternating runs of {}\n", study.runs.len(), duration(length));
     }
-    if let Some(found) = &report.found {
-        text += &format_changes(&found.changes);
+    if let Some(comparison) = &report.found {
+        text += &format_changes(&comparison.changes);
     }
     text += "\nWhat this means\n";
     for sentence in &report.sentences {

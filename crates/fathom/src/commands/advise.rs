@@ -42,7 +42,7 @@ pub struct Args {
     /// Block size of the operations [default: 4KiB]
     #[arg(long, value_name = "SIZE", help_heading = NEEDS_HEADING)]
     block: Option<String>,
-    /// Percent of the operations that read
+    /// Percentage of reads
     #[arg(long, value_name = "PERCENT", help_heading = NEEDS_HEADING)]
     read: Option<String>,
     /// Take the needs from this saved result, or report of another tool
@@ -60,11 +60,11 @@ pub struct Args {
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let catalogue = load_catalogue(&args.catalogue, None)?;
     let need = parse_need(args)?;
-    let list = advise(&catalogue, &need);
+    let advice_list = advise(&catalogue, &need);
     if args.json {
-        return screen::put_json(&json!({ "need": need, "advice": list }));
+        return screen::put_json(&json!({ "need": need, "advice": advice_list }));
     }
-    screen::put(&format_text(&need, &list))
+    screen::put(&format_text(&need, &advice_list))
 }
 
 fn parse_need(args: &Args) -> Result<Need, Faults> {
@@ -80,8 +80,9 @@ fn parse_need(args: &Args) -> Result<Need, Faults> {
         },
     };
     need.size = parse_size("size", &args.size)?;
-    let asks = need.iops.is_some() || need.bytes_per_sec.is_some() || need.latency_ns.is_some() || need.size.is_some();
-    match asks {
+    let has_need =
+        need.iops.is_some() || need.bytes_per_sec.is_some() || need.latency_ns.is_some() || need.size.is_some();
+    match has_need {
         true => Ok(need),
         false => Err(Faults::usage(
             Fault::new("no requirement specified").help("specify one: fathom advise --iops 6000 --latency 2ms"),
@@ -94,7 +95,7 @@ fn parse_clause(name: &str, text: &Option<String>, start: &str) -> Result<Option
     let Some(text) = text else { return Ok(None) };
     match requirement::parse(&format!("{start}{text}")) {
         Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
-        Err(errors) => Err(fault(
+        Err(errors) => Err(flag_error(
             name,
             text,
             errors.first().map_or("", |error| &error.why),
@@ -103,24 +104,24 @@ fn parse_clause(name: &str, text: &Option<String>, start: &str) -> Result<Option
     }
 }
 
-fn fault(name: &str, text: &str, why: &str, help: &str) -> Faults {
+fn flag_error(name: &str, text: &str, why: &str, help: &str) -> Faults {
     Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
 }
 
 fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
-    let read = |text: &String| {
+    let parse = |text: &String| {
         let parsed = text.parse::<Bytes>();
-        parsed.map_err(|error| fault(name, text, &error.to_string(), "for example 500GiB"))
+        parsed.map_err(|error| flag_error(name, text, &error.to_string(), "for example 500GiB"))
     };
-    text.as_ref().map(read).transpose()
+    text.as_ref().map(parse).transpose()
 }
 
 fn parse_percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
-    let read = |text: &String| {
+    let parse = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
         value.ok_or_else(|| {
-            fault(
+            flag_error(
                 "read",
                 text,
                 &format!("`{text}` is not a percentage from 0 to 100"),
@@ -128,14 +129,14 @@ fn parse_percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
             )
         })
     };
-    text.as_ref().map(read).transpose()
+    text.as_ref().map(parse).transpose()
 }
 
 /// Takes the needs from the first load of a result.
 fn need_from_result(file: &str) -> Result<Need, Faults> {
     let Some(observation) = results::read(file)?.loads.into_iter().next() else {
         return Err(Faults::usage(
-            Fault::new(format!("{file} has measured nothing")).help("name a result with figures"),
+            Fault::new(format!("{file} has measured nothing")).help("specify a result with figures"),
         ));
     };
     let total = &observation.total;
@@ -149,10 +150,10 @@ fn need_from_result(file: &str) -> Result<Need, Faults> {
     })
 }
 
-/// Maximum machines shown of an entry.
+/// Maximum number of machines to show per catalogue entry.
 const MAX_MACHINES: usize = 4;
 
-fn format_text(need: &Need, list: &[Advice]) -> String {
+fn format_text(need: &Need, advice_list: &[Advice]) -> String {
     let mut needs: Vec<String> = Vec::new();
     needs.extend(need.iops.map(|iops| {
         format!(
@@ -172,51 +173,51 @@ fn format_text(need: &Need, list: &[Advice]) -> String {
     for (fits, machines, heading) in [
         (true, false, "Enough, by the catalogue"),
         (true, true, "Machines that allow enough"),
-        (false, false, "Not enough"),
+        (false, false, "Does not meet the requirement"),
         (false, true, "Machines that do not allow enough"),
     ] {
-        let part = list
+        let part = advice_list
             .iter()
             .filter(|advice| advice.fits == fits && is_machine(advice) == machines);
         let part: Vec<&Advice> = part.collect();
-        if part.is_empty() {
+        if matching.is_empty() {
             continue;
         }
         text += &format!("\n{heading}\n");
-        for policy in part.chunk_by(|a, b| a.policy == b.policy) {
-            for advice in policy.iter().take(MAX_MACHINES) {
+        for policy_advice in matching.chunk_by(|a, b| a.policy == b.policy) {
+            for advice in policy_advice.iter().take(MAX_MACHINES) {
                 text += &format_advice(advice);
             }
-            if let Some(rest) = policy.len().checked_sub(MAX_MACHINES + 1) {
-                let name = &policy[0].policy;
+            if let Some(rest) = policy_advice.len().checked_sub(MAX_MACHINES + 1) {
+                let name = &policy_advice[0].policy;
                 let more = pluralize(rest as u64 + 1, "more machine");
                 text += &format!("  {name:<34} {more}; all with --json\n");
             }
         }
     }
-    let next = list.iter().find(|advice| advice.fits && !is_machine(advice));
-    if let Some(next) = next {
-        let tier = next.tier.iter().map(|tier| ("tier", tier));
-        let inputs = { next.inputs.iter() }.map(|(name, value)| (name.as_str(), value));
+    let suggested_disk = advice_list.iter().find(|advice| advice.fits && !is_machine(advice));
+    if let Some(suggested_disk) = suggested_disk {
+        let tier = suggested_disk.tier.iter().map(|tier| ("tier", tier));
+        let inputs = { suggested_disk.inputs.iter() }.map(|(name, value)| (name.as_str(), value));
         // A tier implies its size.
         let flags = tier
             .chain(inputs)
-            .filter(|(name, _)| *name != "size" || next.tier.is_none());
+            .filter(|(name, _)| *name != "size" || suggested_disk.tier.is_none());
         let flags: String = flags
             .map(|(name, value)| format!(" --{name} {}", value.replace(' ', "")))
             .collect();
         text += &format!(
-            "\nTest all that this disk promises: fathom verify --policy {}{flags} TARGET\n",
-            next.policy
+            "\nTest everything that this disk promises: fathom verify --policy {}{flags} TARGET\n",
+            suggested_disk.policy
         );
         text += &verify_command(need);
     }
     text
 }
 
-/// Builds the command that tests the needed rate; the disk may promise more.
+/// Builds the command that tests only the needed rate: the disk may promise more.
 fn verify_command(need: &Need) -> String {
-    // At the block size of the operations, a rate of bytes would be another rate of operations.
+    // With a fixed block size, a throughput would require a second, different IOPS.
     let throughput = need.bytes_per_sec.filter(|_| need.iops.is_none());
     let clauses = [
         need.iops.map(|iops| format!("iops>={iops}")),
@@ -245,13 +246,13 @@ fn format_advice(advice: &Advice) -> String {
     let mut parts: Vec<String> = Vec::new();
     if advice.fits {
         parts.extend(advice.inputs.iter().map(|(name, value)| format!("{name} {value}")));
-        let allows = [
+        let limits = [
             advice.iops.map(|iops| format!("{} IOPS", Metric::Iops.show(iops))),
             advice.bytes_per_sec.map(|bytes| Metric::Throughput.show(bytes)),
         ];
-        let allows: Vec<String> = allows.into_iter().flatten().collect();
-        parts.push(format!("allows {}", allows.join(", ")));
+        let limits: Vec<String> = limits.into_iter().flatten().collect();
+        parts.push(format!("allows {}", limits.join(", ")));
     }
-    parts.extend(advice.remarks.iter().cloned());
+    parts.extend(advice.reasons.iter().cloned());
     format!("  {name:<34} {}\n", parts.join("; "))
 }

@@ -119,19 +119,19 @@ fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Resul
             Exit::Refused,
         ));
     }
-    let found = results::read(file)?;
+    let loaded = results::read(file)?;
     let baseline = Baseline {
         format_version: FORMAT_VERSION,
         kind: "baseline".into(),
         name: name.to_owned(),
-        file: found.source.file,
-        form: found.source.form,
-        source: found.source.origin,
+        file: loaded.source.file,
+        form: loaded.source.form,
+        source: loaded.source.origin,
         kept_unix_s: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |time| time.as_secs()),
-        fingerprint: found.fingerprint,
-        loads: found.loads,
+        fingerprint: loaded.fingerprint,
+        loads: loaded.loads,
     };
     store.put(name, &baseline)?;
     let loads = numbers::pluralize(baseline.loads.len() as u64, "load");
@@ -144,11 +144,11 @@ fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Resul
 
 fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
     if !store.path(name).exists() {
-        let known = store.names()?;
-        let help = if known.is_empty() {
+        let names = store.names()?;
+        let help = if names.is_empty() {
             "no baselines yet: `fathom baseline import FILE --name NAME`".into()
         } else {
-            format!("baselines: {}", known.join(", "))
+            format!("baselines: {}", names.join(", "))
         };
         return Err(Faults::usage(
             Fault::new(format!("no baseline is named `{name}`")).help(help),
@@ -158,13 +158,13 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
     if baseline.format_version == FORMAT_VERSION && baseline.kind == "baseline" {
         return Ok(baseline);
     }
-    let what = format!(
+    let message = format!(
         "{} has format {}, but this version reads format {FORMAT_VERSION}",
         store.path(name).display(),
         baseline.format_version
     );
     Err(Faults::one(
-        Fault::new(what).help("use the version of fathom that wrote it"),
+        Fault::new(message).help("use the version of fathom that wrote it"),
         Exit::Refused,
     ))
 }
@@ -229,8 +229,12 @@ fn show(store: &DocumentStore, name: &str, json: bool) -> Result<Exit, Faults> {
                 flow.bytes_per_sec
                     .map(|rate| numbers::throughput(rate / f64::from(1 << 20)))
             ),
-            cell(waited.and_then(|latency| latency.mean_ns).map(numbers::time)),
-            cell(waited.and_then(|latency| latency.quantile(0.99)).map(numbers::time)),
+            cell(waited.and_then(|latency| latency.mean_ns).map(numbers::format_time)),
+            cell(
+                waited
+                    .and_then(|latency| latency.quantile(0.99))
+                    .map(numbers::format_time)
+            ),
         );
     }
     screen::put(&text)
@@ -246,8 +250,8 @@ fn remove(store: &DocumentStore, name: &str) -> Result<Exit, Faults> {
 
 fn compare_with_baseline(store: &DocumentStore, name: &str, file: &str, json: bool) -> Result<Exit, Faults> {
     let baseline = get(store, name)?;
-    let found = results::read(file)?;
-    let comparison = compare(&baseline, &found.fingerprint, &found.loads);
+    let loaded = results::read(file)?;
+    let comparison = compare(&baseline, &loaded.fingerprint, &loaded.loads);
     if json {
         return screen::put_json(&comparison);
     }
@@ -295,7 +299,7 @@ fn format_figure(row: &FigureComparison, is_judged: bool) -> String {
     let show = |value: f64| match row.figure.rsplit(' ').next() {
         Some("IOPS") => numbers::rate(value),
         Some("bytes/s") => format!("{} MiB/s", numbers::throughput(value / f64::from(1 << 20))),
-        _ => numbers::time(value),
+        _ => numbers::format_time(value),
     };
     let percent = 100.0 * (row.ratio - 1.0);
     // Even two runs of the same load can differ by this much.

@@ -234,19 +234,19 @@ fn two_values_fault(names: &str) -> Faults {
 }
 
 fn calculate_little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result<Answer, Faults> {
-    let found = calc::solve_littles_law(iops, latency, depth);
-    let found = found.ok_or_else(|| two_values_fault("--iops, --latency and --depth"))?;
-    let latency = Nanos((found.latency_sec * 1e9).round() as u64);
+    let solution = calc::solve_littles_law(iops, latency, depth);
+    let solution = solution.ok_or_else(|| two_values_fault("--iops, --latency and --depth"))?;
+    let latency = Nanos((solution.latency_sec * 1e9).round() as u64);
     let text = format!(
         "{} operations per second x {latency} = {:.2} in flight on average\n{}",
-        rate(found.iops),
-        found.in_flight,
+        rate(solution.iops),
+        solution.in_flight,
         wrap_paragraph(&format!(
             "To guarantee both, allow a queue depth of {} (a quarter more), because the number in flight varies.",
-            found.depth_with_headroom
+            solution.depth_with_headroom
         )),
     );
-    Ok(new_answer(text, &found))
+    Ok(new_answer(text, &solution))
 }
 
 /// Formats bytes in both kinds of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
@@ -259,27 +259,27 @@ fn format_both_units(bytes: f64, per: &str) -> String {
 }
 
 fn calculate_bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Option<f64>) -> Result<Answer, Faults> {
-    let found = calc::bandwidth(iops, block.map(|block| block.bytes), throughput);
-    let found = found.ok_or_else(|| two_values_fault("--iops, --block and --throughput"))?;
+    let solution = calc::bandwidth(iops, block.map(|block| block.bytes), throughput);
+    let solution = solution.ok_or_else(|| two_values_fault("--iops, --block and --throughput"))?;
     let mut text = format!(
         "{} operations per second x {} bytes ({}) = {}\n",
-        rate(found.iops),
-        found.block_bytes.round(),
-        Bytes(found.block_bytes.round() as u64),
-        format_both_units(found.bytes_per_sec, "/s")
+        rate(solution.iops),
+        solution.block_bytes.round(),
+        Bytes(solution.block_bytes.round() as u64),
+        format_both_units(solution.bytes_per_sec, "/s")
     );
     if let Some(binary) = block.and_then(|block| block.binary)
-        && let Some(other) = calc::bandwidth(iops, Some(binary), throughput)
+        && let Some(binary_solution) = calc::bandwidth(iops, Some(binary), throughput)
     {
         text += &wrap_paragraph(&format!(
             "If blocks of {} were meant ({} bytes): {} operations per second, {}.",
             Bytes(binary as u64),
             binary,
-            rate(other.iops),
-            format_both_units(other.bytes_per_sec, "/s")
+            rate(binary_solution.iops),
+            format_both_units(binary_solution.bytes_per_sec, "/s")
         ));
     }
-    Ok(new_answer(text, &found))
+    Ok(new_answer(text, &solution))
 }
 
 fn calculate_percentiles(args: &PercentileArgs) -> Result<Answer, Faults> {
@@ -309,16 +309,16 @@ fn calculate_percentiles(args: &PercentileArgs) -> Result<Answer, Faults> {
     );
     let mut rows = Vec::new();
     for (name, share, _) in shown {
-        let found = calc::samples(share, args.iops)
+        let sample_count = calc::samples(share, args.iops)
             .ok_or_else(|| Faults::usage(Fault::new("a rate must be above 0").at("--iops")))?;
         text += &format!(
             "  {name:<10}{:>18}{:>16}{:>16}{:>16}\n",
-            rate(found.interval_exists as f64),
-            rate(found.weak as f64),
-            rate(found.good as f64),
-            format_clock(found.good_after_sec)
+            rate(sample_count.interval_exists as f64),
+            rate(sample_count.weak as f64),
+            rate(sample_count.good as f64),
+            format_clock(sample_count.good_after_sec)
         );
-        rows.push(found);
+        rows.push(sample_count);
     }
     text += &wrap_paragraph(
         "With 100 operations beyond it a percentile is reliable; with 10 it is uncertain, so read it with its \
@@ -344,15 +344,15 @@ fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Resu
             fault.help("write bytes with their unit, such as 1TiB, 40MiB/s, 250MiB/s"),
         ));
     }
-    let found = calc::burst(capacity.value, refill.value, ceiling.value);
-    let found = found.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
+    let solution = calc::burst(capacity.value, refill.value, ceiling.value);
+    let solution = solution.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
     let clock = |sec: f64| format!("{} ({sec:.0} s)", format_clock(sec));
-    let text = match found.lasts_sec {
+    let text = match solution.lasts_sec {
         None => wrap_paragraph(
             "The burst never ends: the refill is as fast as the ceiling, so any test measures the sustained rate.",
         ),
         Some(sec) => {
-            let refills = found.refills_sec.map(|sec| format!("after {}", clock(sec)));
+            let refills = solution.refills_sec.map(|sec| format!("after {}", clock(sec)));
             format!(
                 "A full bucket lasts {} at the ceiling.\nAn empty one is full again {} without load.\n{}",
                 clock(sec),
@@ -364,35 +364,35 @@ fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Resu
             )
         }
     };
-    Ok(new_answer(text, &found))
+    Ok(new_answer(text, &solution))
 }
 
 fn calculate_crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
-    let found = calc::crossover(throughput, iops);
-    let found = found.ok_or_else(|| two_values_fault("--iops and --throughput"))?;
+    let solution = calc::crossover(throughput, iops);
+    let solution = solution.ok_or_else(|| two_values_fault("--iops and --throughput"))?;
     let text = format!(
         "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations reach the IOPS limit first, larger ones the \
          throughput limit.\n",
-        found / 1024.0,
-        found
+        solution / 1024.0,
+        solution
     );
     Ok(Answer {
         text,
-        json: json!({ "block_bytes": found }),
+        json: json!({ "block_bytes": solution }),
     })
 }
 
 fn analyse_curve(points: &[Point]) -> Answer {
-    let found = knee::analyse(points, Axis::InFlight, None);
+    let curve = knee::analyse(points, Axis::InFlight, None);
     let mut text = format!(
         "  {:>9}{:>12}{:>12}{:>16}\n",
         "in flight", "IOPS", "latency", "times alone"
     );
-    for point in &found.points {
-        let times = found
+    for point in &curve.points {
+        let times = curve
             .bounds
             .map_or("-".to_owned(), |bounds| format!("{:.1}", bounds.times_alone(point)));
-        let latency = numbers::time(point.mean_ns);
+        let latency = numbers::format_time(point.mean_ns);
         text += &format!(
             "  {:>9}{:>12}{:>12}{times:>16}\n",
             point.load,
@@ -401,7 +401,7 @@ fn analyse_curve(points: &[Point]) -> Answer {
         );
     }
     text += "\n";
-    text += &wrap_paragraph(&found.advice.sentence);
-    text += &describe_analyses(&found, Axis::InFlight, false);
-    new_answer(text, &found)
+    text += &wrap_paragraph(&curve.advice.sentence);
+    text += &describe_analyses(&curve, Axis::InFlight, false);
+    new_answer(text, &curve)
 }

@@ -439,7 +439,7 @@ fn build_part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
             line: 0,
             text: format!("{name} = {value}"),
         };
-        native::apply(&mut scratch, name, value, location).map_err(|complaint| Faults::from(vec![complaint]))?;
+        native::apply(&mut scratch, name, value, location).map_err(|problem| Faults::from(vec![problem]))?;
     }
     Ok(scratch.part)
 }

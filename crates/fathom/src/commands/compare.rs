@@ -107,7 +107,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text: format_text(&comparison),
         json: &comparison,
-        others: &[
+        other_forms: &[
             (Form::Csv, &|| format_csv(&comparison)),
             (Form::Markdown, &|| format_markdown(&comparison)),
         ],
@@ -161,12 +161,12 @@ fn build_page(comparison: &Comparison) -> Page {
 
 /// Reads the measured loads of a file of any tool.
 fn read_side(file: &str) -> Result<Side, Faults> {
-    if let Some(found) = results::read_foreign(file)? {
+    if let Some(loaded) = results::read_foreign(file)? {
         let measured = |observation: Observation| MeasuredLoad {
             facts: compare::facts_of_observation(&observation),
             observation,
         };
-        let source = found.source;
+        let source = loaded.source;
         let started = source.started.as_deref().map(local_time);
         let head = Head {
             started: started.clone().unwrap_or_default(),
@@ -176,25 +176,25 @@ fn read_side(file: &str) -> Result<Side, Faults> {
                 .collect(),
             ..Head::default()
         };
-        return build_side(file, head, found.loads.into_iter().map(measured).collect());
+        return build_side(file, head, loaded.loads.into_iter().map(measured).collect());
     }
     let results = match results::load_saved(file)? {
         Saved::Run(results) => *results,
         Saved::Study(study) => {
-            let what = format!("{file} holds a study of {} runs, not a single result", study.runs.len());
+            let message = format!("{file} holds a study of {} runs, not a single result", study.runs.len());
             let help = match study.question {
                 Question::Sweep { .. } => "show it again with `fathom sweep --from`",
                 Question::Ab { .. } => "show it again with `fathom ab --from`",
                 Question::Suite { .. } => "save each run that you want to compare: `fathom run --save`",
             };
-            return Err(Faults::usage(Fault::new(what).help(help)));
+            return Err(Faults::usage(Fault::new(message).help(help)));
         }
     };
     let places = results
         .steps
         .iter()
         .enumerate()
-        .flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
+        .flat_map(|(step, step_results)| (0..step_results.jobs.len()).map(move |job| (step, job)));
     let jobs: Vec<MeasuredLoad> = places
         .filter_map(|(step, job)| read_load(&results, step, job))
         .collect();
@@ -288,7 +288,7 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
     };
     ComparedJob {
         job: first.name.clone(),
-        differences: compare::differences(&facts),
+        differences: compare::list_differences(&facts),
         facts,
         sentences,
         changes,
@@ -299,9 +299,9 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
 
 /// Why none of these results is better, according to their facts.
 fn find_obstacle(facts: &[Vec<Fact>]) -> Option<Judgement> {
-    match compare::changes_load(&compare::differences(facts)) {
+    match compare::changes_load(&compare::list_differences(facts)) {
         true => Some(Judgement::DifferentLoad),
-        false if facts.iter().any(|side| compare::is_doubtful(side)) => Some(Judgement::Doubtful),
+        false if facts.iter().any(|side| compare::has_invalidating_findings(side)) => Some(Judgement::Doubtful),
         false => None,
     }
 }

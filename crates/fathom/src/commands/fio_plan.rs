@@ -24,8 +24,8 @@ fn extract_faults(printed: &str) -> Faults {
     let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
     // These lines name a source file of fio, or only repeat that a job has a fault.
     let lines = lines.filter(|line| !line.starts_with("fio: file:") && !line.ends_with(" dropped"));
-    let (complaints, why): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("fio: "));
-    let mut list: Vec<Fault> = complaints.into_iter().map(Fault::new).collect();
+    let (problems, why): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("fio: "));
+    let mut list: Vec<Fault> = problems.into_iter().map(Fault::new).collect();
     if list.is_empty() {
         list.push(Fault::new("fio does not accept this command line or job file"));
     }

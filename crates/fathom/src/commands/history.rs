@@ -268,7 +268,7 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text,
         json: &list,
-        others: &[(Form::Csv, &|| format_csv(&list.entries))],
+        other_forms: &[(Form::Csv, &|| format_csv(&list.entries))],
         page: None,
         study: None,
     })?;
@@ -396,8 +396,8 @@ fn format_table(entries: &[Entry], width: usize) -> String {
                 |rate| numbers::throughput(rate / f64::from(1 << 20)),
             ),
         ),
-        column("p50", true, None, &figure(|job| job.p50_ns, numbers::time)),
-        column("p99", true, None, &figure(|job| job.p99_ns, numbers::time)),
+        column("p50", true, None, &figure(|job| job.p50_ns, numbers::format_time)),
+        column("p99", true, None, &figure(|job| job.p99_ns, numbers::format_time)),
         column("result", false, None, &|entry| format_verdict(entry)),
     ]);
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));

@@ -112,10 +112,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         before: watch.and_then(|time| preflight::watch(session, &plan, time, false)),
         ..survey_environment(&plan)
     };
-    let mut found = source.findings;
-    let unmapped: Vec<String> = found.iter().filter_map(|finding| finding.at.clone()).collect();
-    found.extend(list_refusals(&plan, &unmapped));
-    found.extend(lint::filter_silenced(
+    let mut findings = source.findings;
+    let unmapped: Vec<String> = findings.iter().filter_map(|finding| finding.at.clone()).collect();
+    findings.extend(list_refusals(&plan, &unmapped));
+    findings.extend(lint::filter_silenced(
         lint::lint(&Test {
             plan: &plan,
             environment: &environment,
@@ -124,22 +124,22 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         &silenced,
     ));
     if args.json {
-        screen::put_json(&found)?;
+        screen::put_json(&findings)?;
     } else {
         outputs.finish(&Contents {
-            text: format_findings(&found),
-            json: &found,
-            others: &[
+            text: format_findings(&findings),
+            json: &findings,
+            other_forms: &[
                 (Form::Sarif, &|| {
-                    sarif::document(&found, find_checked_file(&args.source.source))
+                    sarif::document(&findings, find_checked_file(&args.source.source))
                 }),
-                (Form::Junit, &|| junit::document(&junit_suite(&found, args.strict))),
+                (Form::Junit, &|| junit::document(&junit_suite(&findings, args.strict))),
             ],
             page: None,
             study: None,
         })?;
     }
-    let gravest = found.iter().map(|finding| finding.severity).max();
+    let gravest = findings.iter().map(|finding| finding.severity).max();
     Ok(match gravest {
         Some(Severity::Error) => Exit::Refused,
         Some(Severity::Warning) if args.strict => Exit::Failed,
@@ -155,7 +155,7 @@ fn find_checked_file(words: &[String]) -> Option<&str> {
 
 /// Builds a JUnit suite with a case for each finding. Findings that do not fail the command are
 /// skipped cases.
-fn junit_suite(found: &[Finding], is_strict: bool) -> Suite {
+fn junit_suite(findings: &[Finding], is_strict: bool) -> Suite {
     let case = |finding: &Finding| Case {
         name: std::iter::once(&*finding.rule)
             .chain(finding.at.as_deref())
@@ -173,7 +173,7 @@ fn junit_suite(found: &[Finding], is_strict: bool) -> Suite {
             .collect::<Vec<_>>()
             .join("; "),
     };
-    let none = found.is_empty().then(|| Case {
+    let none = findings.is_empty().then(|| Case {
         name: "lint".into(),
         outcome: CaseOutcome::Passed,
         message: "No findings.".into(),
@@ -181,20 +181,20 @@ fn junit_suite(found: &[Finding], is_strict: bool) -> Suite {
     Suite {
         name: "fathom lint".into(),
         started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S").to_string(),
-        cases: found.iter().map(case).chain(none).collect(),
-        output: format_findings(found),
+        cases: findings.iter().map(case).chain(none).collect(),
+        output: format_findings(findings),
         ..Suite::default()
     }
 }
 
 /// Formats the findings and the number of each severity.
-pub(super) fn format_findings(found: &[Finding]) -> String {
-    if found.is_empty() {
+pub(super) fn format_findings(findings: &[Finding]) -> String {
+    if findings.is_empty() {
         return "No findings.\n".into();
     }
     let mut bytes = Vec::new();
-    formats::findings(found, &mut bytes).expect("writing to memory does not fail");
-    let count = |severity: Severity| found.iter().filter(|finding| finding.severity == severity).count();
+    formats::findings(findings, &mut bytes).expect("writing to memory does not fail");
+    let count = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note].map(count);
     let some = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let sums = format!(
@@ -209,7 +209,7 @@ pub(super) fn format_findings(found: &[Finding]) -> String {
 /// Reads the purpose from the flags, and from the limits that the source itself names.
 fn read_purpose(args: &Args, mut known: KnownLimits, plan: &Plan) -> Result<Purpose, Faults> {
     let named = args.intent.as_deref();
-    let intent = named.and_then(|name| Intent::NAMED.iter().find(|(known, _)| *known == name));
+    let intent = named.and_then(|name| Intent::NAMED.iter().find(|(intent_name, _)| *intent_name == name));
     let stated = limits::from_named(&args.limits, &args.catalogue)?;
     known.layers.extend(stated.layers);
     known.bursts.extend(stated.bursts);
@@ -302,14 +302,16 @@ fn survey_environment(plan: &Plan) -> Environment {
 }
 
 /// Converts refusals of the guard or of the targets to findings, except those of `known` targets.
-fn list_refusals(plan: &Plan, known: &[String]) -> Vec<Finding> {
+fn list_refusals(plan: &Plan, known_paths: &[String]) -> Vec<Finding> {
     let permissions = permissions::from_env();
     let judged = match ::run::targets::judge(plan, &permissions) {
         Ok(judged) => judged,
         Err(errors) => {
             // Another rule covers directories.
             let is_covered = |error: &&TargetError| {
-                matches!(error, TargetError::Directory(_)) || is_created_anchor(plan, error) || is_about(known, error)
+                matches!(error, TargetError::Directory(_))
+                    || is_created_anchor(plan, error)
+                    || is_about(known_paths, error)
             };
             let others = errors.iter().filter(|error| !is_covered(error));
             let finding = |error: &TargetError| {
@@ -342,12 +344,12 @@ fn list_refusals(plan: &Plan, known: &[String]) -> Vec<Finding> {
 }
 
 /// True if a missing target, or one without room, is among `known`.
-fn is_about(known: &[String], error: &TargetError) -> bool {
+fn is_about(known_paths: &[String], error: &TargetError) -> bool {
     match error {
         TargetError::NoParent(path)
         | TargetError::NoSize(path)
         | TargetError::Missing { path, .. }
-        | TargetError::WouldFillFileSystem { path, .. } => known.contains(path),
+        | TargetError::WouldFillFileSystem { path, .. } => known_paths.contains(path),
         _ => false,
     }
 }

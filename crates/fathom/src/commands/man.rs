@@ -27,8 +27,8 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let page = match &args.of {
         None => command,
         Some(name) => {
-            let found = command.find_subcommand(name).expect("clap knows the names");
-            found.clone().name(format!("fathom-{name}"))
+            let subcommand = command.find_subcommand(name).expect("clap knows the names");
+            subcommand.clone().name(format!("fathom-{name}"))
         }
     };
     let mut bytes = Vec::new();

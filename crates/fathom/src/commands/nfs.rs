@@ -97,17 +97,17 @@ fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
         mounts = nearest.into_iter().collect();
     }
     if mounts.is_empty() {
-        let what = match place {
+        let message = match place {
             Some(place) => format!("{place} is not on an NFS mount"),
             None => "no NFS file system is mounted here".into(),
         };
         let file_system = place.and_then(|place| probe::file_system(&System::live(), Path::new(place)));
         let help = match file_system {
-            Some(found) if matches!(&*found.kind, "cifs" | "smb3") => SMB_HELP.to_owned(),
+            Some(mounted) if matches!(&*mounted.kind, "cifs" | "smb3") => SMB_HELP.to_owned(),
             Some(_) => MOUNTS_HELP.to_owned(),
             None => format!("{MOUNTS_HELP}; {SMB_HELP}"),
         };
-        return Err(Faults::usage(Fault::new(what).help(help)));
+        return Err(Faults::usage(Fault::new(message).help(help)));
     }
     Ok(mounts)
 }
@@ -133,9 +133,9 @@ fn subtract_readings(before: &[NetworkMount], after: &[NetworkMount], length: Op
         let difference = before.and_then(|before| mount.since(before));
         difference.map_or_else(
             || mount.clone(),
-            |found| NetworkMount {
-                covers_ns: length.unwrap_or(found.covers_ns),
-                ..found
+            |earlier| NetworkMount {
+                covers_ns: length.unwrap_or(earlier.covers_ns),
+                ..earlier
             },
         )
     };

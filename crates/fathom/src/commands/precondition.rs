@@ -11,7 +11,7 @@ use model::block_size::BlockSizes;
 use model::plan::{Control, DividedSettings, Pacing, Plan};
 use model::results::Results;
 use model::{Bytes, Nanos};
-use report::numbers::{duration, rate, throughput, time};
+use report::numbers::{duration, format_time, rate, throughput};
 use report::words;
 use study::precondition::{
     Cell, DEPTH, FILL_BLOCK, FILL_DEPTH, FILL_PASSES, MAX_ROUNDS, NextRun, Procedure, ProcedureSettings, ROUND_TIME,
@@ -145,7 +145,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let written = outputs.finish(&Contents {
         text: format_text(&report),
         json: &report,
-        others: &[(Form::Csv, &|| format_csv(&report))],
+        other_forms: &[(Form::Csv, &|| format_csv(&report))],
         page: Some(&|| pages::rounds(&report)),
         study: None,
     });
@@ -237,13 +237,13 @@ fn describe_run(next: NextRun) -> String {
 
 /// Loads the document with the load of a round.
 fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
-    let what = &args.what;
-    let is_file = what.ends_with(".toml");
-    let mut document = run::load_document(is_file.then_some(what))?;
+    let message = &args.what;
+    let is_file = message.ends_with(".toml");
+    let mut document = run::load_document(is_file.then_some(message))?;
     document.arguments.clone_from(&session.process.arguments);
     if !is_file {
         let job = &mut document.jobs[0];
-        job.targets = vec![what.clone()];
+        job.targets = vec![message.clone()];
         (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
     args.test.apply(&mut document, args.measure.seed)?;
@@ -254,7 +254,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
             "there are {} targets, but each run preconditions one",
             job.targets.len()
         ));
-        return Err(Faults::usage(fault.at(what).help("run the command once for each")));
+        return Err(Faults::usage(fault.at(message).help("run the command once for each")));
     };
     let ends = |control: &Control| {
         matches!(
@@ -264,11 +264,11 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     };
     if job.on_files {
         let fault = Fault::new("only block jobs can precondition, but this job works on files");
-        return Err(Faults::usage(fault.at(what).help("remove `kind = \"files\"`")));
+        return Err(Faults::usage(fault.at(message).help("remove `kind = \"files\"`")));
     }
     if job.operations.is_some() || job.bytes.is_some() || job.passes.is_some() || job.control.iter().any(ends) {
         let fault = Fault::new("the job sets its own end, but precondition sets the round length");
-        return Err(Faults::usage(fault.at(what).help(
+        return Err(Faults::usage(fault.at(message).help(
             "remove operations, bytes, passes, until-… and latency-target; set the length with --round",
         )));
     }
@@ -444,11 +444,11 @@ impl PreconditionRunner<'_> {
 
     fn introduction(&self, next: NextRun, plan: &Plan) -> String {
         let settings = &self.plans.settings;
-        let what = words::describe_operations(&plan.steps[0].jobs[0]);
+        let load = words::describe_operations(&plan.steps[0].jobs[0]);
         match next {
-            NextRun::Fill => format!("filling, {} times: {what}", settings.passes),
+            NextRun::Fill => format!("filling, {} times: {load}", settings.passes),
             NextRun::Round { number, cell: None } => {
-                format!("[{number}/{}] {} of {what}", settings.rounds, duration(settings.round))
+                format!("[{number}/{}] {} of {load}", settings.rounds, duration(settings.round))
             }
             NextRun::Round {
                 number,
@@ -537,7 +537,7 @@ fn format_text(report: &Report) -> String {
             round.number,
             rate(round.tracked),
             throughput(bytes / f64::from(1 << 20)),
-            time(mean)
+            format_time(mean)
         );
         text += &match &round.window {
             None => format!("{:>14}{:>12}{:>12}{:>12}  -\n", "-", "-", "-", "-"),
@@ -585,8 +585,8 @@ fn format_cells(report: &Report) -> String {
                 read_percent: *read,
                 block: size,
             };
-            let found = round.measured.iter().find(|cell| cell.cell == Some(wanted));
-            text += &format!("{:>11}", found.map_or("-".into(), |cell| rate(cell.iops)));
+            let measured_cell = round.measured.iter().find(|cell| cell.cell == Some(wanted));
+            text += &format!("{:>11}", measured_cell.map_or("-".into(), |cell| rate(cell.iops)));
         }
         text += "\n";
     }

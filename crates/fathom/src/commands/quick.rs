@@ -64,14 +64,14 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     });
     let size = size
         .transpose()
-        .map_err(|complaint| Faults::from(vec![complaint]))?
+        .map_err(|problem| Faults::from(vec![problem]))?
         .flatten();
     if size.is_some_and(|size| size < quick::SEQUENTIAL_BLOCK) {
-        let what = format!(
+        let message = format!(
             "--size must be at least {}, the largest block that quick uses",
             quick::SEQUENTIAL_BLOCK
         );
-        return Err(vec![dialects::Diagnostic::new(what)].into());
+        return Err(vec![dialects::Diagnostic::new(message)].into());
     }
     let path = args.path.clone();
     let (profile, measured) = match args.cdm {

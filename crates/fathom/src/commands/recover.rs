@@ -31,11 +31,11 @@ pub struct Args {
 /// Merges the parts and reports them.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let fault = |why: String| Faults::one(Fault::new(why).at(args.folder.display().to_string()), Exit::Refused);
-    let mut found = read_journal(&args.folder).map_err(fault)?;
+    let mut records = read_journal(&args.folder).map_err(fault)?;
     // Takes the latest of several runs, whose names start with the time.
-    let latest = found.iter().map(|(_, kept)| kept.run.clone()).max();
-    found.retain(|(_, kept)| Some(&kept.run) == latest.as_ref());
-    let mut results = recover(found.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;
+    let latest = records.iter().map(|(_, kept)| kept.run.clone()).max();
+    records.retain(|(_, kept)| Some(&kept.run) == latest.as_ref());
+    let mut results = recover(records.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;
     let checked = analysis::check(&results);
     results.findings.extend(checked);
     let outputs = args.output.outputs(&results.plan)?;

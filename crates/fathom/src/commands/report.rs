@@ -70,7 +70,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let logs = find_logs(files)?;
     let (page, exit) = match files {
         _ if !logs.files.is_empty() => (build_logs_page(args, &logs)?, Exit::Done),
-        [one] => build_result_page(session, args, one)?,
+        [file] => build_result_page(session, args, file)?,
         many => (
             compare::build_page_of_files(many, parse_margin(&args.margin)?, args.force)?,
             Exit::Done,
@@ -160,13 +160,13 @@ fn build_logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     let read: Vec<LogFile> = logs.files.iter().map(read).collect::<Result<_, Faults>>()?;
     let title = match &args.file[..] {
         // A relative path such as `.` means nothing to other readers.
-        [one] if Path::new(one).file_name().is_none() => {
-            std::path::absolute(one).map_or_else(|_| one.clone(), |path| path.display().to_string())
+        [folder] if Path::new(folder).file_name().is_none() => {
+            std::path::absolute(folder).map_or_else(|_| folder.clone(), |path| path.display().to_string())
         }
-        [one] => one.clone(),
+        [folder] => folder.clone(),
         many => format!("{} and {} more", many[0], many.len() - 1),
     };
-    Ok(fio_logs::page(&title, &read, &logs.others))
+    Ok(fio_logs::build_page(&title, &read, &logs.others))
 }
 
 /// Chooses the path of the page; `None` is standard output.
@@ -175,8 +175,8 @@ fn choose_output_path(args: &Args) -> Option<PathBuf> {
         Some("-") => None,
         Some(file) => Some(PathBuf::from(file)),
         None => Some(match &args.file[..] {
-            [one] if one != "-" => {
-                let name = Path::new(one)
+            [file] if file != "-" => {
+                let name = Path::new(file)
                     .file_stem()
                     .map(|name| name.to_string_lossy().into_owned());
                 PathBuf::from(format!("{}.html", name.unwrap_or_else(|| "report".into())))
@@ -188,10 +188,10 @@ fn choose_output_path(args: &Args) -> Option<PathBuf> {
 }
 
 fn build_result_page(session: &Session, args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
-    if let Some(found) = results::read_foreign(file)? {
+    if let Some(loaded) = results::read_foreign(file)? {
         let context = explain::read_context(&args.promise)?;
         let promised = pages::describe_promise(&context.clauses);
-        let explanation = explain::explain(found, &context, &args.promise.storage()?)?;
+        let explanation = explain::explain(loaded, &context, &args.promise.storage()?)?;
         let exit = explain::exit_code(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));
     }
@@ -212,13 +212,13 @@ fn build_run_page(session: &Session, args: &Args, mut results: Results) -> Resul
     args.promise.storage()?.apply_to_results(&mut results.plan)?;
     limits::refuse_unused(&context.layers, &limits::list_jobs(&results.plan))?;
     if !context.layers.is_empty() || !results.plan.limits.is_empty() {
-        let known = study::diagnosis::KnownLimits {
+        let known_limits = study::diagnosis::KnownLimits {
             layers: context.layers.clone(),
             bursts: context.credits.clone(),
             ..Default::default()
         };
-        results.diagnoses = study::diagnosis::diagnoses(&results, &known);
-        results.shared_limits = study::diagnosis::limit_tables(&results, &known);
+        results.diagnoses = study::diagnosis::diagnoses(&results, &known_limits);
+        results.shared_limits = study::diagnosis::limit_tables(&results, &known_limits);
     }
     if context.clauses.is_empty() {
         let exit = Exit::from_results(&results, false);

@@ -29,7 +29,7 @@ pub struct Loaded {
     /// Origin of the file.
     pub source: Source,
     /// Findings about the input.
-    pub remarks: Vec<Finding>,
+    pub findings: Vec<Finding>,
     /// The measured loads.
     pub loads: Vec<Observation>,
     /// Limits that the test names.
@@ -65,8 +65,10 @@ fn import_report(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
     let decoded = import::decode(bytes);
     let mut imported = import::read(&shown, &decoded.text).map_err(unreadable_faults)?;
     if decoded.encoding != "UTF-8" {
-        let what = format!("the text is encoded as {}", decoded.encoding);
-        imported.remarks.push(Finding::new("ENCODING", Severity::Note, what));
+        let message = format!("the text is encoded as {}", decoded.encoding);
+        imported
+            .findings
+            .push(Finding::new("ENCODING", Severity::Note, message));
     }
     Ok(from_import(shown, imported))
 }
@@ -114,8 +116,8 @@ fn display_name(file: &str) -> String {
 }
 
 /// Reports invalid text as an unreadable input, not as a wrong command line.
-fn unreadable_faults(complaints: Vec<dialects::Diagnostic>) -> Faults {
-    Faults::from(complaints).with(Exit::Refused)
+fn unreadable_faults(problems: Vec<dialects::Diagnostic>) -> Faults {
+    Faults::from(problems).with(Exit::Refused)
 }
 
 fn from_results(file: &str, results: &Results) -> Loaded {
@@ -127,7 +129,10 @@ fn from_results(file: &str, results: &Results) -> Loaded {
         }
     };
     put("tool", format!("{} {}", results.tool.name, results.tool.version));
-    put(compare::DOUBTS, compare::describe_doubts(&results.findings));
+    put(
+        compare::INVALIDATING_FINDINGS,
+        compare::format_invalidating_findings(&results.findings),
+    );
     if let Some(host) = host {
         put("host", host.host.name.clone());
         put("kernel", host.host.kernel.clone());
@@ -148,7 +153,7 @@ fn from_results(file: &str, results: &Results) -> Loaded {
             commands: vec![results.plan.origin.arguments.join(" ")],
             origin: None,
         },
-        remarks: results.findings.clone(),
+        findings: results.findings.clone(),
         loads: Observation::all(results),
         limits: results.plan.limits.clone(),
         fingerprint,
@@ -185,12 +190,12 @@ fn from_import(file: String, imported: Imported) -> Loaded {
     );
     put("host", imported.host.clone());
     put("processors", imported.processors.map(|count| count.to_string()));
-    let unread = imported.unread.iter().map(|complaint| {
-        let at = complaint
+    let unread = imported.unread.iter().map(|problem| {
+        let at = problem
             .at
             .as_ref()
             .map(|place| format!("{}:{}", place.file, place.line));
-        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, complaint.what.clone());
+        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, problem.what.clone());
         let finding = finding.why("the row is omitted");
         match at {
             Some(at) => finding.at(at),
@@ -208,7 +213,7 @@ fn from_import(file: String, imported: Imported) -> Loaded {
             commands: imported.commands,
             origin: imported.source,
         },
-        remarks: unread.chain(imported.remarks).collect(),
+        findings: unread.chain(imported.findings).collect(),
         loads: imported.loads,
         limits: Vec::new(),
         fingerprint,

@@ -119,7 +119,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .then(|| limits::from_args_and_machine(&args.limits, metadata, quiet, &plan))
         .transpose()?;
     Storage::from_host_cache(args.limits.host_cache).apply_to_plan(&mut plan);
-    let named = diagnosed.iter().flat_map(|known| &known.layers);
+    let named = diagnosed.iter().flat_map(|diagnoses| &diagnoses.layers);
     limits::refuse_unused(
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
         &limits::list_jobs(&plan),
@@ -155,12 +155,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     });
     drop(screen);
     let mut results = results?;
-    if let Some(known) = diagnosed {
-        results.diagnoses = study::diagnosis::diagnoses(&results, &known);
-        results.shared_limits = study::diagnosis::limit_tables(&results, &known);
+    if let Some(diagnoses) = diagnosed {
+        results.diagnoses = study::diagnosis::diagnoses(&results, &diagnoses);
+        results.shared_limits = study::diagnosis::limit_tables(&results, &diagnoses);
         results
             .findings
-            .extend(study::diagnosis::detect_cache_hits(&results, &known));
+            .extend(study::diagnosis::detect_cache_hits(&results, &diagnoses));
     }
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());
@@ -244,9 +244,9 @@ pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document,
              `fathom presets NAME --toml` prints",
         )));
     }
-    let preset = presets::find(name).map_err(|complaint| {
+    let preset = presets::find(name).map_err(|problem| {
         let location = Location::on_command_line(format!("--preset {name}"));
-        Faults::from(vec![complaint.at(location)])
+        Faults::from(vec![problem.at(location)])
     })?;
     Ok(preset.document())
 }
@@ -416,7 +416,7 @@ pub(super) fn apply_options(
     seed: Option<u64>,
 ) -> Result<(), Faults> {
     document.seed = seed.or(document.seed);
-    let mut complaints = Vec::new();
+    let mut problems = Vec::new();
     for job in &mut document.jobs {
         for (option, values) in options {
             if option.name == "target" {
@@ -429,18 +429,18 @@ pub(super) fn apply_options(
                         _ => format!("--{} {value}", option.name),
                     })
                 };
-                if let Err(complaint) = native::apply(job, option.name, value, location)
-                    && !complaints.contains(&complaint)
+                if let Err(problem) = native::apply(job, option.name, value, location)
+                    && !problems.contains(&problem)
                 {
-                    complaints.push(complaint);
+                    problems.push(problem);
                 }
             }
         }
     }
-    if complaints.is_empty() {
+    if problems.is_empty() {
         Ok(())
     } else {
-        Err(complaints.into())
+        Err(problems.into())
     }
 }
 

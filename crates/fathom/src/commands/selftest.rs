@@ -72,7 +72,7 @@ fn parse_length(text: &str) -> Result<Nanos, Faults> {
         line: 0,
         text: format!("--time {text}"),
     };
-    native::apply(&mut job, "time", text, location).map_err(|complaint| Faults::from(vec![complaint]))?;
+    native::apply(&mut job, "time", text, location).map_err(|problem| Faults::from(vec![problem]))?;
     Ok(job.time.unwrap_or(Nanos::secs(1)))
 }
 

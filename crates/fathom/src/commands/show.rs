@@ -49,14 +49,14 @@ impl ShowArgs {
         Outputs::new(&self.spec, self.charts, self.save.clone(), None)?.open(plan)
     }
 
-    fn study_outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
+    fn study_outputs(&self, formats: &[Form]) -> Result<StudyOutputs, Faults> {
         if self.charts.charts {
             let fault = Fault::new("cannot draw charts in text: this is a study, not a run").at("--charts");
             return Err(Faults::usage(
                 fault.help("--report FILE.html writes a page with charts"),
             ));
         }
-        StudyOutputs::new(&self.spec, self.save.clone(), known)
+        StudyOutputs::new(&self.spec, self.save.clone(), formats)
     }
 }
 
@@ -74,13 +74,13 @@ pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
             fault.help("--out json has all figures, --out csv every interval"),
         ));
     }
-    let found = match results::load_saved(file)? {
-        Saved::Run(found) => found,
+    let results = match results::load_saved(file)? {
+        Saved::Run(results) => results,
         Saved::Study(study) => return show_study(file, &study, args),
     };
-    let outputs = args.outputs(&found.plan)?;
-    outputs.finish(&found, None)?;
-    Ok(Exit::from_results(&found, false))
+    let outputs = args.outputs(&results.plan)?;
+    outputs.finish(&results, None)?;
+    Ok(Exit::from_results(&results, false))
 }
 
 fn show_study(file: &str, study: &Study, args: &ShowArgs) -> Result<Exit, Faults> {

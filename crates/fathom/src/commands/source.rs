@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{self, EventRole, ParseEnv, Processors, Reading, Request, xml};
+use dialects::diskspd::text::TextVersion;
+use dialects::diskspd::{self, EventRole, ParseEnv, ParseOutcome, Processors, Request, xml};
 use dialects::{iometer, native};
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
@@ -177,14 +177,14 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
     }
     let mut env = ReadOnlyEnv(LocalEnv::default());
     let request = match diskspd::read("diskspd", line, &mut env) {
-        Reading::Run(request) | Reading::Print(request) => request,
-        Reading::End(end) if end.stderr.is_empty() => {
+        ParseOutcome::Run(request) | ParseOutcome::Print(request) => request,
+        ParseOutcome::End(end) if end.stderr.is_empty() => {
             let fault = Fault::new("the DiskSpd command line names no target");
             return Err(Faults::usage(
                 fault.help("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"),
             ));
         }
-        Reading::End(end) => return Err(dialect_faults(&end.stderr, &[end.notes, end.hints].concat())),
+        ParseOutcome::End(end) => return Err(dialect_faults(&end.stderr, &[end.notes, end.hints].concat())),
     };
     let Request {
         profile,
@@ -222,7 +222,7 @@ fn lower_profile(profile: &diskspd::Profile) -> Result<Source, Faults> {
     let env = diskspd::LowerEnv {
         cpus: &cpus,
         arguments: &[],
-        form: TextForm::V2_2,
+        form: TextVersion::V2_2,
         windows: cfg!(windows),
         ..diskspd::LowerEnv::default()
     };

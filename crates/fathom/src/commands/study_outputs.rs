@@ -32,8 +32,8 @@ pub struct StudyArgs {
 
 impl StudyArgs {
     /// Parses the destinations of the reports. The command has the `known` formats.
-    pub fn outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
-        StudyOutputs::new(&self.output, self.save.clone(), known)
+    pub fn outputs(&self, formats: &[Form]) -> Result<StudyOutputs, Faults> {
+        StudyOutputs::new(&self.output, self.save.clone(), formats)
     }
 
     /// Records the study in the history.
@@ -103,7 +103,7 @@ pub struct Contents<'a, T: Serialize> {
     /// For programs.
     pub json: &'a T,
     /// The command's other formats, as passed to [`StudyOutputs::new`].
-    pub others: &'a [(Form, &'a dyn Fn() -> String)],
+    pub other_forms: &'a [(Form, &'a dyn Fn() -> String)],
     /// The page for browsers, rendered only on request; absent if the study has none.
     pub page: Option<&'a dyn Fn() -> Page>,
     /// The study that `--save` stores; absent if there is nothing new.
@@ -115,16 +115,16 @@ impl StudyOutputs {
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
-    pub fn new(spec: &OutputSpec, save: Option<PathBuf>, known: &[Form]) -> Result<StudyOutputs, Faults> {
+    pub fn new(spec: &OutputSpec, save: Option<PathBuf>, formats: &[Form]) -> Result<StudyOutputs, Faults> {
         let mut list = Vec::new();
         for output in spec.forms() {
             let (name, file) = output
                 .split_once('=')
                 .map_or((output, None), |(name, file)| (name, Some(file)));
-            let form = known.iter().find(|form| form.name() == name).ok_or_else(|| {
-                let names: Vec<&str> = known.iter().map(|form| form.name()).collect();
-                let fault =
-                    Fault::new(format!("this command has no output format `{name}`")).at(format!("--out {output}"));
+            let form = formats.iter().find(|form| form.name() == name).ok_or_else(|| {
+                let names: Vec<&str> = formats.iter().map(|form| form.name()).collect();
+                let fault = Fault::new(format!("this command does not support the output format `{name}`"))
+                    .at(format!("--out {output}"));
                 Faults::usage(fault.help(format!("formats: {}", names.join(", "))))
             })?;
             if file == Some("") {
@@ -195,8 +195,8 @@ impl StudyOutputs {
                 Form::Json => screen::json_text(contents.json),
                 Form::Html => contents.page.map(|page| html::file(&page())).unwrap_or_default(),
                 Form::Csv | Form::Markdown | Form::Sarif | Form::Junit => {
-                    let other = contents.others.iter().find(|(other, _)| other == form);
-                    other.map(|(_, write)| write()).unwrap_or_default()
+                    let other_form = contents.other_forms.iter().find(|(other, _)| other == form);
+                    other_form.map(|(_, write)| write()).unwrap_or_default()
                 }
             };
             let (outcome, path): (io::Result<()>, &Path) = match file {

@@ -66,8 +66,8 @@ fn describe_kind(listing: &Listing) -> String {
             if device.rotational && device.kind == "disk" {
                 words.push("rotational".into());
             }
-            if let Contents::Known(found) = &listing.contents {
-                words.extend(found.iter().map(|signature| format!("holds {signature}")));
+            if let Contents::Known(contents) = &listing.contents {
+                words.extend(contents.iter().map(|signature| format!("holds {signature}")));
             }
             words.retain(|word| !word.is_empty());
             words.join(", ")
@@ -109,7 +109,7 @@ fn to_json(listing: &Listing) -> Value {
         ListingKind::FileSystem(file_system) => json!({ "file_system": file_system }),
     };
     let contents = match &listing.contents {
-        Contents::Known(found) => found.iter().map(ToString::to_string).collect(),
+        Contents::Known(known_contents) => known_contents.iter().map(ToString::to_string).collect(),
         Contents::Unknown { why } => vec![format!("unknown: {why}")],
     };
     let mut value = json!({

@@ -199,7 +199,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text: format_text(&trends),
         json: &trends,
-        others: &[(Form::Csv, &|| format_csv(&trends))],
+        other_forms: &[(Form::Csv, &|| format_csv(&trends))],
         page: Some(&|| build_page(&trends)),
         study: None,
     })?;
@@ -343,7 +343,7 @@ fn format_table(test: &TestTrend) -> String {
         let changed = test
             .figures
             .iter()
-            .filter(|figure| figure.changes.iter().any(|change| change.after == run.entry));
+            .filter(|figure| figure.changes.iter().any(|change| change.entry_after == run.entry));
         let names: Vec<&str> = changed.map(|figure| &*figure.name).collect();
         if !names.is_empty() {
             text += &format!("  {:->7}  {} changed\n", "", names.join(", "));

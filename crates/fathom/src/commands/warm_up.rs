@@ -207,25 +207,25 @@ fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
         ("offset", args.offset.as_deref()),
         ("time", args.time.as_deref()),
     ];
-    let mut complaints = Vec::new();
+    let mut problems = Vec::new();
     for (name, value) in settings {
         let Some(value) = value else { continue };
         let location = || Location::on_command_line(format!("--{name} {value}"));
-        complaints.extend(native::apply(&mut job, name, value, location).err());
+        problems.extend(native::apply(&mut job, name, value, location).err());
     }
-    if !complaints.is_empty() {
-        return Err(complaints.into());
+    if !problems.is_empty() {
+        return Err(problems.into());
     }
     job.depth = Some(DEPTH);
     let from = job.offset.0;
     let to = job.size.map_or(facts.size.0, |size| from.saturating_add(size.0));
     if from >= to || to > facts.size.0 {
-        let what = format!(
+        let message = format!(
             "{path} has {} ({} bytes), but the range to read is bytes {from} to {to}",
             facts.size, facts.size.0
         );
         return Err(Faults::one(
-            Fault::new(what).help("remove --size and --offset to read all of it"),
+            Fault::new(message).help("remove --size and --offset to read all of it"),
             Exit::Refused,
         ));
     }
@@ -312,8 +312,8 @@ fn identify(path: &Path) -> Option<String> {
                 Some(sequence) => format!("{}:{} {sequence}", number.major, number.minor),
                 None => format!("{}:{}", number.major, number.minor),
             };
-            let known = probe::serial(&system, number).unwrap_or_else(numbers);
-            Some(format!("device {known}"))
+            let device_id = probe::serial(&system, number).unwrap_or_else(numbers);
+            Some(format!("device {device_id}"))
         }
         Identity::File { .. } => {
             let file = engine::sys::file::open_without_waiting(path).ok()?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use archive::history::EntryKind;
-use dialects::iometer::{self, Arguments, Lowered, Machine, Parsed, PathFacts, Reading};
+use dialects::iometer::{self, Arguments, Lowered, Machine, ParseOutcome, Parsed, PathFacts};
 use model::results::Results;
 use report::formats::iometer as reports;
 
@@ -84,14 +84,14 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
 }
 
 /// Appends the results to the file, and returns the exit code.
-fn append_results(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> {
-    let is_recorded = record_results(found, EntryKind::Iometer);
-    print_findings(found);
+fn append_results(results: &Results, path: &str, file: &mut File) -> Result<u8, Faults> {
+    let is_recorded = record_results(results, EntryKind::Iometer);
+    print_findings(results);
     let mut bytes = Vec::new();
-    reports::write(found, &mut bytes)
+    reports::write(results, &mut bytes)
         .and_then(|()| file.write_all(&bytes))
         .map_err(|error| cannot_write(path, &error))?;
-    let workers = found
+    let workers = results
         .steps
         .iter()
         .flat_map(|step| &step.jobs)
@@ -101,16 +101,16 @@ fn append_results(found: &Results, path: &str, file: &mut File) -> Result<u8, Fa
         .map(|failure| format!("error: {}: {}", failure.location, failure.what))
         .collect();
     print_stderr(&failures);
-    let failed = !failures.is_empty() || found.interrupted || !is_recorded;
+    let failed = !failures.is_empty() || results.interrupted || !is_recorded;
     Ok(if failed { FAILED } else { 0 })
 }
 
 /// Parses a command line. The inner error is the text of a requested help.
 fn parse_arguments(program: &str, words: &[String]) -> Result<Result<Arguments, String>, Faults> {
     match iometer::command_line::read(program, words, cfg!(windows)) {
-        Reading::Run(arguments) => Ok(Ok(arguments)),
-        Reading::Help(text) => Ok(Err(text)),
-        Reading::Wrong(what, help) => Err(Faults::usage(Fault::new(what).help(help))),
+        ParseOutcome::Run(arguments) => Ok(Ok(arguments)),
+        ParseOutcome::Help(text) => Ok(Err(text)),
+        ParseOutcome::Wrong(what, help) => Err(Faults::usage(Fault::new(what).help(help))),
     }
 }
 

@@ -235,7 +235,7 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
         let is_input = read.any(|input| is_same_file(path, input));
         let mut targets = plan.targets.iter().filter(|target| target.kind == TargetKind::Path);
         let other = all[..number].iter().find(|(_, other)| is_same_file(path, other));
-        let what = match (is_input, other) {
+        let conflict = match (is_input, other) {
             (true, _) => "also an input".to_owned(),
             _ if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test".into(),
             (false, Some((other, _))) => format!("also the file of {other}"),
@@ -244,7 +244,7 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
                 None => continue,
             },
         };
-        return Err(format!("cannot write {role} to {}: it is {what}", path.display()));
+        return Err(format!("cannot write {role} to {}: it is {conflict}", path.display()));
     }
     Ok(())
 }

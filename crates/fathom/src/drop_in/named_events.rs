@@ -40,7 +40,7 @@ impl NamedEvent {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                     made => made?,
                 },
-                found => found?,
+                opened => opened?,
             };
             if file.try_lock().is_ok() {
                 // The event is new, or left over from a killed process.
@@ -109,7 +109,7 @@ fn mark(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match open_own(&mark_path(path)) {
             // The owner has just closed the event.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            found => found.map(drop),
+            opened => opened.map(drop),
         },
         made => made.map(drop),
     }

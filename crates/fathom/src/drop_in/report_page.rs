@@ -25,11 +25,11 @@ static NAMED: OnceLock<PathBuf> = OnceLock::new();
 /// The name of the file is missing.
 pub fn take_option(arguments: &mut Vec<String>) -> Result<(), Fault> {
     let value = |word: &str| word.strip_prefix(OPTION).map(str::to_owned);
-    let found = arguments.iter().enumerate().find_map(|(at, word)| {
+    let option = arguments.iter().enumerate().find_map(|(at, word)| {
         let rest = value(word).filter(|rest| rest.is_empty() || rest.starts_with('='))?;
         Some((at, rest))
     });
-    let Some((at, rest)) = found else { return Ok(()) };
+    let Some((at, rest)) = option else { return Ok(()) };
     arguments.remove(at);
     let path = match rest.strip_prefix('=') {
         Some(path) => path.to_owned(),

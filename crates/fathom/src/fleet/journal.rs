@@ -54,7 +54,7 @@ impl Journal for JournalFolder {
 /// # Errors
 /// A sentence about the first file that cannot be read.
 pub fn read(folder: &Path) -> Result<Vec<(PathBuf, JournalEntry)>, String> {
-    let mut found = Vec::new();
+    let mut records = Vec::new();
     let entries = |folder: &Path| -> Result<Vec<PathBuf>, String> {
         let read = fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
         let mut paths: Vec<PathBuf> = read.flatten().map(|entry| entry.path()).collect();
@@ -77,7 +77,7 @@ pub fn read(folder: &Path) -> Result<Vec<(PathBuf, JournalEntry)>, String> {
             .map_err(|error| error.to_string())
             .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
         let entry = entry.map_err(|why| format!("{} is not a journal entry: {why}", path.display()))?;
-        found.push((path, entry));
+        records.push((path, entry));
     }
-    Ok(found)
+    Ok(records)
 }

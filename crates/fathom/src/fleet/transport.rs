@@ -126,8 +126,8 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = with_stop_signals_unblocked(|| command.spawn()).map_err(|error| {
-        let what = format!("cannot start `{}`: {error}", command.get_program().to_string_lossy());
-        host_fault(host, what, START_HELP)
+        let message = format!("cannot start `{}`: {error}", command.get_program().to_string_lossy());
+        host_fault(host, message, START_HELP)
     })?;
     match (child.stdout.take(), child.stdin.take()) {
         (Some(reader), Some(writer)) => Ok((
@@ -163,12 +163,12 @@ fn host_fault(host: &str, what: String, help: &str) -> Faults {
 pub fn read_token() -> Result<String, Faults> {
     let token = std::env::var("FATHOM_TOKEN").unwrap_or_default();
     if token.len() < MIN_TOKEN_LENGTH {
-        let what = match token.is_empty() {
+        let message = match token.is_empty() {
             true => "connections over TCP need a token on both sides".to_owned(),
             false => format!("the token in FATHOM_TOKEN is shorter than {MIN_TOKEN_LENGTH} letters"),
         };
         let help = "set FATHOM_TOKEN to the same random text on all hosts, for example from `openssl rand -hex 16`";
-        return Err(Faults::usage(Fault::new(what).help(help)));
+        return Err(Faults::usage(Fault::new(message).help(help)));
     }
     Ok(token)
 }
@@ -184,10 +184,10 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
         )));
     };
     let addresses = rest.to_socket_addrs().map_err(|error| {
-        let what = format!("cannot resolve this name: {error}");
+        let message = format!("cannot resolve this name: {error}");
         host_fault(
             host,
-            what,
+            message,
             "check the spelling, or use the address: tcp://192.0.2.1:7745",
         )
     })?;
@@ -284,8 +284,8 @@ impl ExpectedAgents<'_> {
                 return Err(faults);
             }
             if begun.elapsed() > ARRIVAL_TIMEOUT && streams.len() < self.count {
-                let what = format!("{} of {} agents connected", streams.len(), self.count);
-                return Err(host_fault(self.requested_by, what, self.help));
+                let message = format!("{} of {} agents connected", streams.len(), self.count);
+                return Err(host_fault(self.requested_by, message, self.help));
             }
         }
         Ok(streams)

@@ -13,14 +13,14 @@ use report::html::run::{
     KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane_chart,
     requirement_from_result, shared_limits_section,
 };
-use report::numbers::{duration, local_time, rate, rough, throughput, time};
+use report::numbers::{duration, format_rough, format_time, local_time, rate, throughput};
 use study::explain::{DISCLAIMER, ExplainedLoad, Explanation};
 
 /// Quantiles of sources with a whole distribution.
 const SHOWN_QUANTILES: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
 /// Builds the page of a result of another tool. `promised` describes the promise that judges it.
-pub fn page(explanation: &Explanation, promised: &str) -> Page {
+pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     let source = &explanation.source;
     let several = explanation.loads.len() > 1;
     let judged = explanation.loads.iter();
@@ -49,7 +49,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         .loads
         .iter()
         .enumerate()
-        .map(|(number, load)| section(number, load, several))
+        .map(|(number, load)| build_section(number, load, several))
         .collect();
     sections.extend(explanation.shared_limits.iter().map(shared_limits_section));
     let points: Vec<PlanePoint> = explanation
@@ -77,7 +77,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         lead: (!is_judged)
             .then(|| assess(explanation))
             .into_iter()
-            .chain(explanation.loads.iter().take(4).map(|load| lead(load, several)))
+            .chain(explanation.loads.iter().take(4).map(|load| build_lead(load, several)))
             .chain(is_judged.then(|| advise_next_step(explanation, &verdict)))
             .collect(),
         verdict,
@@ -87,7 +87,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
             explanation
                 .loads
                 .iter()
-                .flat_map(|load| tiles(&load.observation))
+                .flat_map(|load| build_tiles(&load.observation))
                 .collect()
         },
         findings,
@@ -113,7 +113,12 @@ fn assess(explanation: &Explanation) -> Lead {
         _ => None,
     };
     let comparison = only.and_then(super::compare_with_typical).unwrap_or_default();
-    let limits = only.and_then(|seen| Some(requirement_from_result(seen.total.iops?, find_quantiles(seen, 0.99))));
+    let limits = only.and_then(|observation| {
+        Some(requirement_from_result(
+            observation.total.iops?,
+            find_quantiles(observation, 0.99),
+        ))
+    });
     let file = shell_word(&explanation.source.file);
     let judge = |limits: &str| format!("fathom report {file} --require {limits} -o page.html");
     let advice = match limits {
@@ -133,13 +138,13 @@ fn assess(explanation: &Explanation) -> Lead {
 }
 
 /// Finds a quantile, with its name in requirements: of all operations, or else of each direction.
-fn find_quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
+fn find_quantiles(observation: &Observation, share: f64) -> Vec<(String, f64)> {
     let name = format!("p{}", (share * 1e8).round() / 1e6);
     let value = |flow: &IoStats| flow.user_latency()?.quantile(share);
-    match value(&seen.total) {
+    match value(&observation.total) {
         Some(value) => vec![(name, value)],
         None => {
-            let flows = seen.directions.iter();
+            let flows = observation.directions.iter();
             let flows = flows.filter_map(|(direction, flow)| Some((direction, value(flow.as_ref()?)?)));
             flows
                 .map(|(direction, value)| (format!("{}.{name}", direction.word()), value))
@@ -164,8 +169,8 @@ fn join_requirement(explanation: &Explanation) -> String {
 fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     let require = join_requirement(explanation);
     let measure = match &explanation.loads[..] {
-        [only] => load_arguments(&only.observation).map(|load| {
-            let note = overwrite_note(&only.observation);
+        [only] => format_load_arguments(&only.observation).map(|load| {
+            let note = describe_overwrite_permission(&only.observation);
             format!("`fathom verify {load} --require {require}`{note}")
         }),
         _ => None,
@@ -195,8 +200,8 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
 }
 
 /// Formats target, block size and mix of a load as arguments.
-fn load_arguments(seen: &Observation) -> Option<String> {
-    let load = &seen.load;
+fn format_load_arguments(observation: &Observation) -> Option<String> {
+    let load = &observation.load;
     let [target] = &load.targets[..] else { return None };
     let block = load.block?.to_string().replace(' ', "");
     let order = if load.random? { "" } else { " --sequential" };
@@ -208,8 +213,8 @@ fn load_arguments(seen: &Observation) -> Option<String> {
 }
 
 /// Names the permission that a command needs to write to a target of another tool.
-fn overwrite_note(seen: &Observation) -> String {
-    match (&seen.load.targets[..], seen.load.read_percent) {
+fn describe_overwrite_permission(observation: &Observation) -> String {
+    match (&observation.load.targets[..], observation.load.read_percent) {
         ([target], Some(reads)) if reads < 100.0 => format!(
             ", with `--allow-overwrite {0}` if {0} is a file whose data may be lost",
             shell_word(target)
@@ -230,13 +235,13 @@ fn describe_load(explanation: &Explanation) -> Option<String> {
     };
     let depth = load.depth.map_or_else(String::new, |depth| format!(", QD {depth}"));
     let target = match &load.targets[..] {
-        [one] => format!(" — {one}"),
+        [description] => format!(" — {description}"),
         _ => String::new(),
     };
     Some(format!("{} {order} {mix}{depth}{target}", load.block?))
 }
 
-fn lead(load: &ExplainedLoad, several: bool) -> Lead {
+fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
     Lead {
         topic: match several {
             true => format!("What limits {}", load.observation.name),
@@ -245,11 +250,11 @@ fn lead(load: &ExplainedLoad, several: bool) -> Lead {
         sentence: format_sentence(&load.diagnosis.sentence),
         advice: {
             // `verify` has another name for the order.
-            let words = load_arguments(&load.observation);
+            let words = format_load_arguments(&load.observation);
             let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
             let depth = load.observation.load.depth;
             let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
-            let note = overwrite_note(&load.observation);
+            let note = describe_overwrite_permission(&load.observation);
             let advice = load.diagnosis.advice.iter();
             let run = words
                 .as_ref()
@@ -265,22 +270,24 @@ fn lead(load: &ExplainedLoad, several: bool) -> Lead {
     }
 }
 
-fn tiles(seen: &Observation) -> Vec<Tile> {
-    let total = &seen.total;
+fn build_tiles(observation: &Observation) -> Vec<Tile> {
+    let total = &observation.total;
     let tile = |name: &str, value: String, note: String| Tile {
         name: name.into(),
         value,
         note,
     };
     let mut tiles = Vec::new();
-    tiles.extend(
-        total
-            .iops
-            .map(|iops| tile("Operations per second", format!("{} IOPS", rough(iops)), String::new())),
-    );
+    tiles.extend(total.iops.map(|iops| {
+        tile(
+            "Operations per second",
+            format!("{} IOPS", format_rough(iops)),
+            String::new(),
+        )
+    }));
     tiles.extend(total.bytes_per_sec.map(|bytes| {
-        let mib = format!("{} MiB/s", rough(bytes / f64::from(1 << 20)));
-        tile("Throughput", format!("{} MB/s", rough(bytes / 1e6)), mib)
+        let mib = format!("{} MiB/s", format_rough(bytes / f64::from(1 << 20)));
+        tile("Throughput", format!("{} MB/s", format_rough(bytes / 1e6)), mib)
     }));
     let latency = total.user_latency();
     let in_flight = analysis::identities::estimate_queue_fill(seen).map(|found| {
@@ -290,23 +297,23 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
     tiles.extend(
         latency
             .and_then(|latency| latency.mean_ns)
-            .map(|mean| tile("Mean latency", time(mean), in_flight.unwrap_or_default())),
+            .map(|mean| tile("Mean latency", format_time(mean), in_flight.unwrap_or_default())),
     );
     // With separate figures for reads and writes, shows the slower ones.
-    let p99 = find_quantiles(seen, 0.99);
+    let p99 = find_quantiles(observation, 0.99);
     let slowest = p99.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     tiles.extend(slowest.map(|(name, value)| {
         let note = match name.strip_suffix(".p99") {
             Some(direction) if p99.len() > 1 => format!("{direction}s, the slower ones"),
             _ => String::new(),
         };
-        tile("99 % took no longer than", time(*value), note)
+        tile("99 % took no longer than", format_time(*value), note)
     }));
     tiles
 }
 
-fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
-    let seen = &load.observation;
+fn build_section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
+    let observation = &load.observation;
     let id = |chart: &str| {
         if several {
             format!("l{number}-{chart}")
@@ -315,7 +322,7 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
         }
     };
     let mut blocks: Vec<Block> = load.sentences.iter().cloned().map(Block::Text).collect();
-    blocks.push(Block::Table(figures(seen)));
+    blocks.push(Block::Table(build_figures_table(observation)));
     if !load.limits.is_empty() {
         let rows = load.limits.iter().map(|limit| {
             vec![
@@ -332,15 +339,15 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
     }
     blocks.extend(io_path_of_report(seen, &load.diagnosis).map(Block::Path));
     for chart in [
-        over_time(&id("iops"), seen),
-        percentiles(&id("percentiles"), seen),
-        cores(&id("cores"), seen),
+        build_rate_chart(&id("iops"), observation),
+        build_percentile_chart(&id("percentiles"), observation),
+        build_core_chart(&id("cores"), observation),
     ] {
         blocks.extend(Block::chart_block(chart));
     }
     Section {
         title: if several {
-            seen.name.clone()
+            observation.name.clone()
         } else {
             "Measurements".into()
         },
@@ -350,14 +357,14 @@ fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
     }
 }
 
-fn figures(seen: &Observation) -> Table {
-    let mut columns: Vec<(String, &IoStats)> = seen
+fn build_figures_table(observation: &Observation) -> Table {
+    let mut columns: Vec<(String, &IoStats)> = observation
         .directions
         .iter()
         .filter_map(|(direction, flow)| Some((format!("{}s", direction.word()), flow.as_ref()?)))
         .collect();
     if columns.len() != 1 {
-        columns.push(("all".into(), &seen.total));
+        columns.push(("all".into(), &observation.total));
     }
     type Value = fn(&IoStats) -> Option<String>;
     let rows: [(&str, Value); 9] = [
@@ -369,11 +376,13 @@ fn figures(seen: &Observation) -> Table {
         ("MiB/s (2^20)", |flow| {
             flow.bytes_per_sec.map(|bytes| throughput(bytes / f64::from(1 << 20)))
         }),
-        ("mean", |flow| flow.user_latency()?.mean_ns.map(time)),
-        ("median", |flow| flow.user_latency()?.quantile(0.5).map(time)),
-        ("p99", |flow| flow.user_latency()?.quantile(0.99).map(time)),
-        ("p99.9", |flow| flow.user_latency()?.quantile(0.999).map(time)),
-        ("slowest (one operation)", |flow| flow.user_latency()?.max_ns.map(time)),
+        ("mean", |flow| flow.user_latency()?.mean_ns.map(format_time)),
+        ("median", |flow| flow.user_latency()?.quantile(0.5).map(format_time)),
+        ("p99", |flow| flow.user_latency()?.quantile(0.99).map(format_time)),
+        ("p99.9", |flow| flow.user_latency()?.quantile(0.999).map(format_time)),
+        ("slowest (one operation)", |flow| {
+            flow.user_latency()?.max_ns.map(format_time)
+        }),
     ];
     let row = |(name, value): (&str, Value)| {
         let values = columns
@@ -390,9 +399,12 @@ fn figures(seen: &Observation) -> Table {
     }
 }
 
-fn over_time(id: &str, seen: &Observation) -> Option<Chart> {
-    let points = seen.series.iter().map(|point| (point.start_ns.as_secs(), point.iops()));
-    (seen.series.len() > 1).then(|| Chart {
+fn build_rate_chart(id: &str, observation: &Observation) -> Option<Chart> {
+    let points = observation
+        .series
+        .iter()
+        .map(|point| (point.start_ns.as_secs(), point.iops()));
+    (observation.series.len() > 1).then(|| Chart {
         id: id.into(),
         title: "Operations per second over time".into(),
         about: "The report's interval series.".into(),
@@ -403,19 +415,19 @@ fn over_time(id: &str, seen: &Observation) -> Option<Chart> {
     })
 }
 
-fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
-    let flows = seen
+fn build_percentile_chart(id: &str, observation: &Observation) -> Option<Chart> {
+    let flows = observation
         .directions
         .iter()
         .filter_map(|(direction, flow)| Some((format!("{}s", direction.word()), flow.as_ref()?)));
-    let mut found: Vec<(String, Vec<(f64, f64)>)> = flows
+    let mut curves: Vec<(String, Vec<(f64, f64)>)> = flows
         .map(|(name, flow)| (name, list_quantiles(flow)))
         .filter(|(_, points)| points.len() > 1)
         .collect();
-    if found.is_empty() {
-        found = vec![("all".into(), list_quantiles(&seen.total))];
+    if curves.is_empty() {
+        curves = vec![("all".into(), list_quantiles(&observation.total))];
     }
-    let slowest = found
+    let slowest = curves
         .iter()
         .flat_map(|(_, points)| points)
         .map(|point| point.1)
@@ -434,7 +446,7 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
         line.words = words.collect();
         line
     };
-    let furthest = found.iter().flat_map(|(_, points)| points.iter().filter(shown));
+    let furthest = curves.iter().flat_map(|(_, points)| points.iter().filter(shown));
     let furthest = furthest.map(|(share, _)| nines(*share)).fold(0.0, f64::max);
     let chart = Chart {
         id: id.into(),
@@ -444,7 +456,7 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
             .into(),
         x: percentile_axis(furthest),
         y: Axis::log("latency", unit),
-        series: found.iter().map(line).collect(),
+        series: curves.iter().map(line).collect(),
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)
@@ -470,20 +482,20 @@ fn list_quantiles(flow: &IoStats) -> Vec<(f64, f64)> {
     }
 }
 
-fn cores(id: &str, seen: &Observation) -> Option<Chart> {
+fn build_core_chart(id: &str, observation: &Observation) -> Option<Chart> {
     type Part = fn(&model::observation::CoreShare) -> f64;
     let parts: [(&str, Part, Tone); 2] = [
         ("programs", |core| core.user, Tone::Read),
         ("kernel", |core| core.kernel, Tone::Write),
     ];
     let cpu_time_series = |(words, part, tone): (&str, Part, Tone)| {
-        let bars = seen
+        let bars = observation
             .cores
             .iter()
             .map(|core| (format!("CPU {}", core.cpu), Some(100.0 * part(core))));
         Series::over_names(words, Form::Stack, bars).tone(tone)
     };
-    (!seen.cores.is_empty()).then(|| Chart {
+    (!observation.cores.is_empty()).then(|| Chart {
         id: id.into(),
         title: "Processors".into(),
         about: "The report's utilisation of each processor.".into(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dialects::import::logs::{Log, LogKind, LogLines, LogName};
+use dialects::import::logs::{DirectionLog, Log, LogKind, LogName};
 use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::stats::{Support, support};
@@ -11,7 +11,7 @@ use model::{Direction, PerDirection};
 use report::html::chart::{Axis, Chart, Form, Series, Tone, X, time_unit};
 use report::html::page::{Block, Page, Section, Table, Tile, Verdict};
 use report::html::run::percentile_curve;
-use report::numbers::{count, rate, throughput, time};
+use report::numbers::{count, format_time, rate, throughput};
 
 /// A log with its file.
 #[derive(Debug)]
@@ -84,10 +84,10 @@ fn mean_over_windows(points: &[(f64, Option<f64>)]) -> Option<f64> {
 }
 
 /// Builds the page. `others` are files of a directory that are not logs.
-pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
+pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     let first = logs
         .iter()
-        .filter_map(|log| log.log.times_ms)
+        .filter_map(|log| log.log.time_range_ms)
         .map(|times| times.0)
         .min();
     let origin = first.filter(|first| *first >= EPOCH_MS);
@@ -98,7 +98,7 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     let mut about = vec![format!("{} log files of fio", logs.len())];
     let last = logs
         .iter()
-        .filter_map(|log| log.log.times_ms)
+        .filter_map(|log| log.log.time_range_ms)
         .map(|times| times.1)
         .max();
     about.extend(last.map(|last| {
@@ -132,9 +132,10 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     };
     for (number, (job, files)) in jobs.iter().enumerate() {
         let prefix = if several { format!("l{number}-") } else { String::new() };
-        page.sections.push(section(&prefix, job, files, origin.unwrap_or(0)));
+        page.sections
+            .push(build_section(&prefix, job, files, origin.unwrap_or(0)));
         if !several {
-            page.tiles = tiles(files, origin.unwrap_or(0));
+            page.tiles = build_tiles(files, origin.unwrap_or(0));
         }
     }
     if !several {
@@ -143,25 +144,25 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
             page.promote_charts(&["latency"]);
         }
     }
-    page.sections.push(sources(logs));
+    page.sections.push(build_files_section(logs));
     page
 }
 
 /// Lists lines and files that are not shown.
 fn list_unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
-    let lines = logs.iter().filter(|log| log.log.unread > 0).map(|log| {
-        let what = format!(
+    let lines = logs.iter().filter(|log| log.log.unreadable_lines > 0).map(|log| {
+        let message = format!(
             "{} of {} lines could not be read",
-            log.log.unread,
-            log.log.unread + log.log.lines
+            log.log.unreadable_lines,
+            log.log.unreadable_lines + log.log.readable_lines
         );
-        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, what).why("they are omitted");
-        let place = log.log.first_unread.as_ref().and_then(|first| first.at.as_ref());
+        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, message).why("they are omitted");
+        let place = log.log.first_unreadable.as_ref().and_then(|first| first.at.as_ref());
         finding.at(place.map_or_else(|| log.file.clone(), |place| format!("{}:{}", place.file, place.line)))
     });
     let empty = logs
         .iter()
-        .filter(|log| log.log.lines + log.log.unread == 0)
+        .filter(|log| log.log.readable_lines + log.log.unreadable_lines == 0)
         .map(|log| Finding::new("REPORT-UNREAD", Severity::Note, "the log is empty").at(&*log.file));
     let files = (!others.is_empty()).then(|| {
         let named = others[..others.len().min(MAX_NAMED)].join(", ");
@@ -169,9 +170,9 @@ fn list_unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        let what = format!("not read, because their names are not log names: {named}{omitted}");
+        let message = format!("not read, because their names are not log names: {named}{omitted}");
         let help = "print a compressed log (.fz) with `fio --inflate-log=FILE`";
-        let finding = Finding::new("REPORT-UNREAD", Severity::Note, what);
+        let finding = Finding::new("REPORT-UNREAD", Severity::Note, message);
         match others.iter().any(|file| file.ends_with(".fz")) {
             true => finding.help(help),
             false => finding,
@@ -180,12 +181,12 @@ fn list_unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
     lines.chain(empty).chain(files).collect()
 }
 
-fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section {
+fn build_section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section {
     let mut rows = Vec::new();
     let mut blocks = Vec::new();
     for (kind, title, _) in OVER_TIME {
-        let curves = curves(files, kind, origin);
-        rows.extend(curves.iter().filter_map(|curve| row(kind, curve)));
+        let curves = collect_curves(files, kind, origin);
+        rows.extend(curves.iter().filter_map(|curve| build_row(kind, curve)));
         let parts = curves.chunks(MAX_CURVES).count();
         for (number, some) in curves.chunks(MAX_CURVES).enumerate() {
             let (id, title) = match parts {
@@ -195,7 +196,7 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
                     format!("{title} ({} of {parts})", number + 1),
                 ),
             };
-            blocks.extend(Block::chart_block(Some(over_time(id, title, kind, some))));
+            blocks.extend(Block::chart_block(Some(build_time_chart(id, title, kind, some))));
         }
     }
     let table = Table {
@@ -208,7 +209,7 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
     if !table.rows.is_empty() {
         blocks.insert(0, Block::Table(table));
     }
-    blocks.extend(Block::chart_block(percentiles(prefix, files)));
+    blocks.extend(Block::chart_block(build_percentile_chart(prefix, files)));
     Section {
         title: job.into(),
         blocks,
@@ -227,11 +228,11 @@ fn chart_id(kind: LogKind) -> &'static str {
     }
 }
 
-fn row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
+fn build_row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
     let words = |value: f64| match kind {
         LogKind::Bandwidth => format!("{} MB/s", throughput(value / 1e6)),
         LogKind::Iops => format!("{} IOPS", rate(value)),
-        LogKind::Latency | LogKind::Submission | LogKind::Completion | LogKind::Histogram => time(value),
+        LogKind::Latency | LogKind::Submission | LogKind::Completion | LogKind::Histogram => format_time(value),
     };
     let mean = curve.mean()?;
     Some(vec![
@@ -244,7 +245,7 @@ fn row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
     ])
 }
 
-fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
+fn collect_curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
     let mut curves = Vec::new();
     for file in files.iter().filter(|file| file.name.kind == kind) {
         for (direction, lines) in file.log.directions.iter() {
@@ -307,7 +308,7 @@ fn points_of_averages(samples: &[dialects::import::logs::Sample], kind: LogKind,
 
 /// Computes the rate or mean latency of operations by interval. The last interval of a log is
 /// incomplete, so it has no rate.
-fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) -> Option<Points> {
+fn points_of_intervals(lines: &DirectionLog, log: &Log, kind: LogKind, origin: u64) -> Option<Points> {
     let (first, last) = (
         *lines.intervals.first_key_value()?.0,
         *lines.intervals.last_key_value()?.0,
@@ -316,15 +317,15 @@ fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) 
     let end = directions
         .filter_map(|(_, lines)| lines.intervals.keys().next_back().copied())
         .max()?;
-    let (begin_ms, seconds) = (log.times_ms?.0, log.interval_ms as f64 / 1e3);
+    let (begin_ms, seconds) = (log.time_range_ms?.0, log.interval_ms as f64 / 1e3);
     let intervals_per_point = ((last - first + 1) as usize).div_ceil(MAX_POINTS).max(1) as u64;
     let is_rate = matches!(kind, LogKind::Bandwidth | LogKind::Iops);
     let point = |from: u64| {
-        let found = lines
+        let intervals = lines
             .intervals
             .range(from..from + intervals_per_point)
             .map(|(_, interval)| interval);
-        let (operations, bytes, sum) = found.fold((0, 0, 0.0), |sums: (u64, u64, f64), interval| {
+        let (operations, bytes, sum) = intervals.fold((0, 0, 0.0), |sums: (u64, u64, f64), interval| {
             (
                 sums.0 + interval.operations,
                 sums.1 + interval.bytes,
@@ -349,12 +350,12 @@ fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) 
         .map(point)
         .collect();
     let length = report::numbers::duration(model::Nanos(log.interval_ms * intervals_per_point * 1_000_000));
-    let what = if is_rate {
+    let quantity = if is_rate {
         "operations of"
     } else {
         "mean of the operations of"
     };
-    Some((points, format!("{what} {length}")))
+    Some((points, format!("{quantity} {length}")))
 }
 
 fn direction_tone(direction: Direction) -> Tone {
@@ -365,7 +366,7 @@ fn direction_tone(direction: Direction) -> Tone {
     }
 }
 
-fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Chart {
+fn build_time_chart(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Chart {
     let slowest = curves.iter().flat_map(Curve::values).fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
     let (y, factor) = match kind {
@@ -417,32 +418,35 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
 }
 
 /// Merges the latencies of all workers: of the histogram logs, or else of single operations.
-fn latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogram>, Vec<&'a Log>)> {
+fn merge_latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogram>, Vec<&'a Log>)> {
     [LogKind::Histogram, LogKind::Completion, LogKind::Latency]
         .into_iter()
         .find_map(|kind| {
             let logs = files.iter().filter(|file| file.name.kind == kind).map(|file| &file.log);
             let mut sum: PerDirection<Histogram> = PerDirection::default();
             for (direction, lines) in logs.clone().flat_map(|log| log.directions.iter()) {
-                lines.latencies.iter().for_each(|found| sum[direction].merge(found));
+                lines
+                    .latencies
+                    .iter()
+                    .for_each(|histogram| sum[direction].merge(histogram));
             }
-            let any = sum.iter().any(|(_, found)| !found.is_empty());
+            let any = sum.iter().any(|(_, histogram)| !histogram.is_empty());
             any.then(|| (kind, sum, logs.collect()))
         })
 }
 
-fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
-    let (kind, sum, logs) = latencies(files)?;
-    let found: Vec<(String, Tone, &Histogram)> = sum
+fn build_percentile_chart(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
+    let (kind, sum, logs) = merge_latencies(files)?;
+    let histograms: Vec<(String, Tone, &Histogram)> = sum
         .iter()
-        .filter(|(_, found)| !found.is_empty())
-        .map(|(direction, found)| (format!("{}s", direction.word()), direction_tone(direction), found))
+        .filter(|(_, histogram)| !histogram.is_empty())
+        .map(|(direction, histogram)| (format!("{}s", direction.word()), direction_tone(direction), histogram))
         .collect();
     let title = match kind {
         LogKind::Latency => "Latency by percentile",
         _ => "Completion latency by percentile",
     };
-    let mut chart = percentile_curve(format!("{prefix}percentiles"), title.into(), &found)?;
+    let mut chart = percentile_curve(format!("{prefix}percentiles"), title.into(), &histograms)?;
     let width = logs.iter().filter_map(|log| log.bin_width).fold(0.0, f64::max);
     if kind == LogKind::Histogram {
         chart.about += &format!(
@@ -455,14 +459,14 @@ fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
 }
 
 /// Builds the tiles of the figures that the logs allow.
-fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
+fn build_tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
         // Without a log of the rate, the lines of single operations in another log are counted.
         let kinds = [kind, LogKind::Latency, LogKind::Completion];
         let files_of_kind = |kind: LogKind| files.iter().filter(move |file| file.name.kind == kind);
         let source = kinds.into_iter().find(|kind| files_of_kind(*kind).next().is_some())?;
         let logs: Vec<&Log> = files_of_kind(source).map(|file| &file.log).collect();
-        let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.times_ms).collect();
+        let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.time_range_ms).collect();
         let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
         let length = ends.iter().map(|at| at.1 - at.0).max()?;
         let are_concurrent = end.saturating_sub(start) as f64 >= OVERLAP * length as f64;
@@ -497,22 +501,24 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     tiles.extend(sum(LogKind::Bandwidth, "Throughput", &|bytes| {
         format!("{} MB/s", throughput(bytes / 1e6))
     }));
-    let Some((kind, by_direction, _)) = latencies(files) else {
+    let Some((kind, by_direction, _)) = merge_latencies(files) else {
         return tiles;
     };
     let mut histogram = Histogram::new();
-    by_direction.iter().for_each(|(_, found)| histogram.merge(found));
+    by_direction
+        .iter()
+        .for_each(|(_, direction_histogram)| histogram.merge(direction_histogram));
     for (share, name) in [(0.5, "Half took no longer than"), (0.99, "99 % took no longer than")] {
         if support(share, histogram.n()) != Support::None {
-            let what = if kind == LogKind::Latency {
+            let quantity = if kind == LogKind::Latency {
                 "latency"
             } else {
                 "completion latency"
             };
             tiles.push(Tile {
                 name: name.into(),
-                value: time(histogram.quantile(share) as f64),
-                note: format!("{what} of {} operations", count(histogram.n())),
+                value: format_time(histogram.quantile(share) as f64),
+                note: format!("{quantity} of {} operations", count(histogram.n())),
             });
         }
     }
@@ -520,22 +526,30 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
 }
 
 /// Builds the section about the files of the page and what is missing from them.
-fn sources(logs: &[LogFile]) -> Section {
+fn build_files_section(logs: &[LogFile]) -> Section {
     let row = |file: &LogFile| {
         let worker = file
             .name
             .worker
             .map_or_else(|| "all".to_owned(), |worker| worker.to_string());
-        vec![file.file.clone(), file.name.job.clone(), worker, count(file.log.lines)]
+        vec![
+            file.file.clone(),
+            file.name.job.clone(),
+            worker,
+            count(file.log.readable_lines),
+        ]
     };
-    let has = |kind: LogKind| logs.iter().any(|log| log.name.kind == kind && log.log.lines > 0);
+    let has = |kind: LogKind| {
+        logs.iter()
+            .any(|log| log.name.kind == kind && log.log.readable_lines > 0)
+    };
     let mut lacks: Vec<String> = OVER_TIME
         .iter()
         .filter(|(kind, ..)| !has(*kind))
         .map(|(_, title, option)| format!("{title}: no log of it ({option})."))
         .collect();
     let all: Vec<&LogFile> = logs.iter().collect();
-    if latencies(&all).is_none() {
+    if merge_latencies(&all).is_none() {
         lacks.push(
             "Percentiles: averages do not contain them. Use write_hist_log, or write_lat_log \
             without log_avg_msec."

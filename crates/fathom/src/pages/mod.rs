@@ -20,21 +20,21 @@ use model::results::Results;
 use model::study::{Question, Study};
 use report::html::page::{self, Download, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
-use report::numbers::rough;
+use report::numbers::format_rough;
 use serde::Serialize;
 use study::diagnosis::KnownLimits;
 use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven};
 
 use crate::judged::Judged;
 
-pub use explained::page as explained;
-pub use rounds::page as rounds;
+pub use explained::build_page as explained;
+pub use rounds::build_page as rounds;
 pub use sides::{Sides, ab, caveats, changes_table, compared, headline, next, ranking_table, warnings};
-pub use sweep::{csv as sweep_csv, page as sweep};
-pub use trend::{Test, page as trend, sentences as trend_sentences};
+pub use sweep::{build_page as sweep, csv as sweep_csv};
+pub use trend::{Test, build_page as trend, sentences as trend_sentences};
 
 /// The file `<name>.json` with the data of a page.
-fn all_figures<T: Serialize>(name: &str, document: &T) -> Download {
+fn figures_download<T: Serialize>(name: &str, document: &T) -> Download {
     Download {
         file: format!("{name}.json"),
         words: "All figures (JSON)".into(),
@@ -45,11 +45,11 @@ fn all_figures<T: Serialize>(name: &str, document: &T) -> Download {
 
 /// Builds the page of a run. `verdict` is the default if nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {
-    let seen = Observation::from_results(results, 0, 0);
+    let observation = Observation::from_results(results, 0, 0);
     let context = PageContext {
         verdict,
-        comparison: seen.as_ref().and_then(compare_with_typical).unwrap_or_default(),
-        other_programs: seen.and_then(|seen| name_other_programs(&seen, &results.findings)),
+        comparison: observation.as_ref().and_then(compare_with_typical).unwrap_or_default(),
+        other_programs: observation.and_then(|observation| name_other_programs(&observation, &results.findings)),
         diagnoses: diagnoses(results),
         changes: changes(results),
     };
@@ -62,13 +62,13 @@ const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);
 const MAX_SLOW_IN_FLIGHT: f64 = 4.0;
 
 /// Compares the typical latency with that of cloud disks (from the catalogue) and of hard disks.
-fn compare_with_typical(seen: &Observation) -> Option<String> {
-    let load = &seen.load;
+fn compare_with_typical(observation: &Observation) -> Option<String> {
+    let load = &observation.load;
     let is_small = load.block.is_some_and(|block| block <= MAX_TYPICAL_BLOCK);
     if load.random != Some(true) || load.direct != Some(true) || !is_small {
         return None;
     }
-    let latency = seen.total.user_latency()?;
+    let latency = observation.total.user_latency()?;
     // A few stalls dominate a mean.
     let (name, typical) = match latency.quantile(0.5) {
         Some(median) => ("median", median),
@@ -83,14 +83,14 @@ fn compare_with_typical(seen: &Observation) -> Option<String> {
     let cloud = 1e9 * policies::DEFAULT_LATENCY_SECS;
     let word = match typical {
         typical if typical <= cloud => "fast",
-        _ if seen.total.iops? * typical / 1e9 > MAX_SLOW_IN_FLIGHT => return None,
+        _ if observation.total.iops? * typical / 1e9 > MAX_SLOW_IN_FLIGHT => return None,
         typical if typical <= rotating => "slow for flash storage",
         _ => "slow",
     };
     Some(format!(
         "The typical operation took {} ({name}), which is {word}: cloud disks take about {:.0} ms, hard disks about \
          {:.0} ms.",
-        report::numbers::time(typical),
+        report::numbers::format_time(typical),
         cloud / 1e6,
         rotating / 1e6
     ))
@@ -100,7 +100,7 @@ fn compare_with_typical(seen: &Observation) -> Option<String> {
 pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     let worst = judged.outcome();
     match judged.verdicts().find(|verdict| verdict.outcome == worst) {
-        Some(found) => verdict(&describe_promise(clauses), found, None),
+        Some(worst_of_job) => verdict(&describe_promise(clauses), worst_of_job, None),
         None => page::Verdict {
             word: worst.word().into(),
             tone: Tone::Unsure,
@@ -119,20 +119,22 @@ fn diagnoses(results: &Results) -> Vec<JobDiagnosis> {
 }
 
 fn changes(results: &Results) -> Vec<Change> {
-    let mut found = Vec::new();
+    let mut changes = Vec::new();
     for (step, results_of_step) in results.steps.iter().enumerate() {
         for job in 0..results_of_step.jobs.len() {
-            let seen = Observation::from_results(results, step, job);
-            let moments = seen.map(|seen| analysis::level_changes(&seen)).unwrap_or_default();
-            found.extend(moments.into_iter().map(|moment| Change {
+            let observation = Observation::from_results(results, step, job);
+            let moments = observation
+                .map(|observation| analysis::level_changes(&observation))
+                .unwrap_or_default();
+            changes.extend(moments.into_iter().map(|moment| Change {
                 step,
                 job,
                 at_secs: moment.at_secs,
-                words: format!("{} to {} IOPS", rough(moment.from), rough(moment.to)),
+                words: format!("{} to {} IOPS", format_rough(moment.from), format_rough(moment.to)),
             }));
         }
     }
-    found
+    changes
 }
 
 /// Returns the mark of simulated storage if the study ran on it.
@@ -145,7 +147,7 @@ fn simulation(study: &Study) -> Option<&'static str> {
 
 /// Groups the warnings of several runs: each rule once, as its first run has it, with its runs.
 fn group_warnings<'a, T: Clone>(runs: impl IntoIterator<Item = (T, &'a [Finding])>) -> Vec<(Finding, Vec<T>)> {
-    let mut found: Vec<(Finding, Vec<T>)> = Vec::new();
+    let mut groups: Vec<(Finding, Vec<T>)> = Vec::new();
     for (run, findings) in runs {
         let mut known_here: Vec<&str> = Vec::new();
         for warning in findings.iter().filter(|finding| finding.severity >= Severity::Warning) {
@@ -153,13 +155,13 @@ fn group_warnings<'a, T: Clone>(runs: impl IntoIterator<Item = (T, &'a [Finding]
                 continue;
             }
             known_here.push(&warning.rule);
-            match found.iter_mut().find(|(known, _)| known.rule == warning.rule) {
+            match groups.iter_mut().find(|(grouped, _)| grouped.rule == warning.rule) {
                 Some((_, others)) => others.push(run.clone()),
-                None => found.push((warning.clone(), vec![run.clone()])),
+                None => groups.push((warning.clone(), vec![run.clone()])),
             }
         }
     }
-    found
+    groups
 }
 
 /// Merges the warnings of several named runs: each rule once, with the names.
@@ -190,7 +192,7 @@ pub fn study(study: &Study, margin: f64) -> Option<Page> {
             let report = study::ab::Report::from_study(study, margin)?;
             Some(ab(&report, study))
         }
-        Question::Suite { workloads } => Some(suite::page(study, workloads)),
+        Question::Suite { workloads } => Some(suite::build_page(study, workloads)),
     }
 }
 
@@ -240,13 +242,13 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
             .collect(),
         untested: untested.map(|untested| (untested.name.to_owned(), untested.option.clone())),
         judged_by: None,
-        clauses: clauses(verdict),
+        clauses: describe_clauses(verdict),
         notes: {
             let shared = verdict.describe().shared;
             let shared = shared.iter().map(|shared| report::diagnosis::format_sentence(shared));
             shared.chain(reasons).chain(notes).collect()
         },
-        options: advised_options(&verdict.clauses),
+        options: collect_advised_options(&verdict.clauses),
     }
 }
 
@@ -297,7 +299,10 @@ fn describe_miss(verdict: &ClauseVerdict) -> String {
         }
         (Shortfall::Queued | Shortfall::Disturbed, _) => clause.to_string(),
         (_, Metric::Availability) => format!("{clause} (met {} of the time)", Metric::Availability.show(value)),
-        _ if ratio >= 2.0 => format!("{clause} by a factor of {}", rough(ratio).trim_end_matches(".00")),
+        _ if ratio >= 2.0 => format!(
+            "{clause} by a factor of {}",
+            format_rough(ratio).trim_end_matches(".00")
+        ),
         _ => {
             let percent = 100.0 * (value / target - 1.0).abs();
             format!("{clause} by {percent:.*} %", usize::from(percent < 10.0))
@@ -311,14 +316,14 @@ const MIN_REPEATED_SECS: f64 = 60.0;
 const MIN_REPEATED_TIME: &str = "60s";
 
 /// Collects the options that the clauses advise, with their values; of several times the longest.
-fn advised_options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
+fn collect_advised_options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     let number = |value: &str| {
         value
             .trim_end_matches(char::is_alphabetic)
             .parse::<f64>()
             .unwrap_or(0.0)
     };
-    let mut found: Vec<(String, String)> = Vec::new();
+    let mut options: Vec<(String, String)> = Vec::new();
     for action in clauses.iter().filter_map(|clause| clause.action.as_deref()) {
         let words: Vec<&str> = action.split_whitespace().collect();
         for pair in words.windows(2) {
@@ -329,14 +334,14 @@ fn advised_options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
             if name == "--time" && value.ends_with('s') && number(value) < MIN_REPEATED_SECS {
                 value = MIN_REPEATED_TIME;
             }
-            match found.iter_mut().find(|(known, _)| known == name) {
-                Some((_, known)) if number(known) < number(value) => *known = value.to_owned(),
+            match options.iter_mut().find(|(listed_name, _)| listed_name == name) {
+                Some((_, listed_value)) if number(listed_value) < number(value) => *listed_value = value.to_owned(),
                 Some(_) => {}
-                None => found.push((name.to_owned(), value.to_owned())),
+                None => options.push((name.to_owned(), value.to_owned())),
             }
         }
     }
-    found
+    options
 }
 
 /// Returns the start of the sentence about a verdict.
@@ -359,7 +364,7 @@ fn tone(outcome: Outcome) -> Tone {
 }
 
 /// Describes the clauses of a verdict, each with figures and reason.
-fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
+fn describe_clauses(verdict: &Verdict) -> Vec<page::Clause> {
     let words = verdict.describe().clauses;
     let clauses_with_words = verdict.clauses.iter().zip(words);
     // The next step contains the advice.

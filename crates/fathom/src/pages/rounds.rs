@@ -1,15 +1,16 @@
 //! The page of a preconditioning: its rounds, and whether it reached steady state.
 
+use model::stats::SniaWindow;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone};
 use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
-use report::numbers::{rough, time};
-use study::precondition::Report;
+use report::numbers::{format_rough, format_time};
+use study::precondition::{Report, WINDOW_ROUNDS};
 
-use super::all_figures;
+use super::figures_download;
 
 /// Builds the page of a preconditioning.
-pub fn page(report: &Report) -> Page {
-    let verdict = match report.steady {
+pub fn build_page(report: &Report) -> Page {
+    let (word, tone, sentence) = match report.steady {
         true => (
             "STEADY",
             page::Tone::Good,
@@ -27,10 +28,10 @@ pub fn page(report: &Report) -> Page {
             rows.push(vec![
                 round.number.to_string(),
                 measured.cell.map_or_else(|| "the load".to_owned(), |cell| cell.name()),
-                rough(measured.iops),
-                rough(measured.bytes_per_sec / 1e6),
-                time(measured.mean_ns),
-                measured.p999_ns.map_or("-".into(), time),
+                format_rough(measured.iops),
+                format_rough(measured.bytes_per_sec / 1e6),
+                format_time(measured.mean_ns),
+                measured.p999_ns.map_or("-".into(), format_time),
             ]);
         }
     }
@@ -41,9 +42,9 @@ pub fn page(report: &Report) -> Page {
             format!("{} rounds of {}", report.rounds.len(), report.settings.round),
         ],
         verdict: Verdict {
-            word: verdict.0.into(),
-            tone: verdict.1,
-            sentence: verdict.2.into(),
+            word: word.into(),
+            tone,
+            sentence: sentence.into(),
             notes: report.left_out.clone(),
             ..Verdict::default()
         },
@@ -54,7 +55,7 @@ pub fn page(report: &Report) -> Page {
         }],
         sections: vec![Section {
             title: "Rounds".into(),
-            blocks: Block::chart_block(Some(chart(report)))
+            blocks: Block::chart_block(Some(build_chart(report)))
                 .into_iter()
                 .chain([Block::Table(Table {
                     caption: "Every round".into(),
@@ -66,15 +67,26 @@ pub fn page(report: &Report) -> Page {
                 .collect(),
             ..Section::default()
         }],
-        downloads: vec![all_figures("rounds", report)],
+        downloads: vec![figures_download("rounds", report)],
         provenance: format!("fathom {}, {}", env!("CARGO_PKG_VERSION"), report.target),
         ..Page::default()
     }
 }
 
+/// Describes the chart with the limits of the rule that judges the rounds.
+fn describe_rule() -> String {
+    format!(
+        "The rate of each round. The state is steady if the rates of {WINDOW_ROUNDS} consecutive rounds differ by at \
+         most {:.0} % of their mean, and the line fitted through them changes by at most {:.0} % of their mean (SNIA \
+         Solid State Storage Performance Test Specification).",
+        100.0 * SniaWindow::RANGE,
+        100.0 * SniaWindow::EXCURSION
+    )
+}
+
 /// Builds the steady-state plot of the specification: the rounds, the window, its mean, the lines
 /// at ±10 %, and its slope.
-fn chart(report: &Report) -> Chart {
+fn build_chart(report: &Report) -> Chart {
     let tracked = report
         .rounds
         .iter()
@@ -87,14 +99,14 @@ fn chart(report: &Report) -> Chart {
         let level_line =
             |name: &str, at: f64, tone: Tone| Series::new(name, Form::Guide, [(first, at), (last, at)]).tone(tone);
         series.push(level_line("mean of the window", figures.average, Tone::Read));
-        series.push(level_line("110 % of it", 1.1 * figures.average, Tone::Limit));
-        series.push(level_line("90 % of it", 0.9 * figures.average, Tone::Limit));
-        let line = |round: f64| figures.average + figures.slope * (round - (first + last) / 2.0);
+        series.push(level_line("mean + 10 %", 1.1 * figures.average, Tone::Limit));
+        series.push(level_line("mean - 10 %", 0.9 * figures.average, Tone::Limit));
+        let fitted_rate = |round: f64| figures.average + figures.slope * (round - (first + last) / 2.0);
         series.push(
             Series::new(
                 "slope of the window",
                 Form::Guide,
-                [(first, line(first)), (last, line(last))],
+                [(first, fitted_rate(first)), (last, fitted_rate(last))],
             )
             .tone(Tone::Write),
         );
@@ -109,14 +121,31 @@ fn chart(report: &Report) -> Chart {
     Chart {
         id: "rounds".into(),
         title: "Steady state".into(),
-        about: "The rate of each round. The state is steady if the rates of five consecutive rounds \
-            are within 20 % of their mean, and their fitted line changes by at most 10 % of it \
-            (SNIA Solid State Storage Performance Test Specification)."
-            .into(),
+        about: describe_rule(),
         x: Axis::linear("round", ""),
         y: Axis::from_zero("IOPS", "IOPS"),
         series,
         marks,
         ..Chart::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::stats::snia_window;
+    use model::testing::assert_contains;
+
+    /// Rounds that are all within 20 % of their mean may differ by 40 % of it.
+    #[test]
+    fn the_chart_states_the_range_and_not_a_distance_from_the_mean() {
+        assert_contains(
+            &describe_rule(),
+            "5 consecutive rounds differ by at most 20 % of their mean, and the line fitted through them changes by \
+             at most 10 %",
+        );
+        let range_met = |rounds: &[f64]| snia_window(rounds).unwrap().keeps_range();
+        assert!(!range_met(&[85.0, 115.0, 100.0, 115.0, 85.0]));
+        assert!(range_met(&[91.0, 109.0, 100.0, 109.0, 91.0]));
     }
 }

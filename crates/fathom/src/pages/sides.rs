@@ -10,7 +10,7 @@ use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
 use report::html::run::{Head, add_options};
 use serde::Serialize;
 
-use super::all_figures;
+use super::figures_download;
 use facts::{differences_block, shared_facts};
 
 pub use ab::ab;
@@ -109,7 +109,7 @@ fn build_change_charts(
             0 => format!("{prefix}effects"),
             _ => format!("{prefix}effects-{number}"),
         };
-        let mut chart = effects(id, &names[0], &names[number + 1], to, margin);
+        let mut chart = build_effect_chart(id, &names[0], &names[number + 1], to, margin);
         let place = order.iter().position(|index| *index == number + 1);
         chart.series[0].looks = vec![Look::Series(place.unwrap_or(0)); to.len()];
         let table = Block::Table(changes_table(&names[0], &names[number + 1], to));
@@ -159,7 +159,7 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usi
 }
 
 /// Builds a chart of the change of each figure, with its interval.
-fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Chart {
+fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Chart {
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     let mut series = Series::over_names(
         format!("{name} against {from}"),
@@ -225,13 +225,13 @@ fn has_different_loads(ranking: &[RankedResult]) -> bool {
 }
 
 /// The file of the first result of a ranking, with which the others are compared.
-fn baseline<'a>(files: &'a [String], ranking: &[RankedResult]) -> &'a str {
+fn baseline_file<'a>(files: &'a [String], ranking: &[RankedResult]) -> &'a str {
     ranking.first().map_or("", |first| short_name(files, first.index))
 }
 
 /// The changes that a verdict counts: those of the deciding figure, the median and the p99.
-fn counted_changes<'a>(one: &'a RankedResult, changes: &'a [Change]) -> impl Iterator<Item = &'a Change> {
-    let decisive = one.to_best.as_ref();
+fn counted_changes<'a>(result: &'a RankedResult, changes: &'a [Change]) -> impl Iterator<Item = &'a Change> {
+    let decisive = result.to_best.as_ref();
     let is_counted = move |change: &&Change| {
         [Figure::Quantile(0.5), Figure::Quantile(0.99)].contains(&change.figure)
             && decisive.is_none_or(|decisive| decisive.figure != change.figure)
@@ -240,8 +240,8 @@ fn counted_changes<'a>(one: &'a RankedResult, changes: &'a [Change]) -> impl Ite
 }
 
 /// Judges a result by the counted changes; `None` if it is better in some and worse in others.
-fn judge_result(one: &RankedResult, changes: &[Change]) -> Option<Judgement> {
-    let has = |wanted: Judgement| counted_changes(one, changes).any(|change| change.word == wanted);
+fn judge_result(result: &RankedResult, changes: &[Change]) -> Option<Judgement> {
+    let has = |wanted: Judgement| counted_changes(result, changes).any(|change| change.word == wanted);
     match (has(Judgement::Better), has(Judgement::Worse)) {
         _ if has(Judgement::DifferentLoad) => Some(Judgement::DifferentLoad),
         _ if has(Judgement::Doubtful) => Some(Judgement::Doubtful),
@@ -254,9 +254,9 @@ fn judge_result(one: &RankedResult, changes: &[Change]) -> Option<Judgement> {
 }
 
 /// Describes the verdict on a result: `worse in IOPS and p99`.
-fn describe_result(one: &RankedResult, changes: &[Change]) -> String {
+fn describe_result(result: &RankedResult, changes: &[Change]) -> String {
     let in_figures = |wanted: Judgement| {
-        let changed = counted_changes(one, changes).filter(|change| change.word == wanted);
+        let changed = counted_changes(result, changes).filter(|change| change.word == wanted);
         let names: Vec<String> = changed.map(|change| change.figure.name()).collect();
         let (last, others) = names.split_last()?;
         Some(match others {
@@ -267,7 +267,7 @@ fn describe_result(one: &RankedResult, changes: &[Change]) -> String {
     let parts = [Judgement::Better, Judgement::Worse].map(in_figures);
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     match parts.is_empty() {
-        true => judge_result(one, changes).map_or("", Judgement::word).to_owned(),
+        true => judge_result(result, changes).map_or("", Judgement::word).to_owned(),
         false => parts.join("; "),
     }
 }
@@ -281,8 +281,8 @@ pub fn ranking_table(
     ranking: &[RankedResult],
     from_best: &[Vec<Change>],
 ) -> Table {
-    let with_interval = |one: &RankedResult| {
-        let decisive = &one.figures[0];
+    let with_interval = |ranked: &RankedResult| {
+        let decisive = &ranked.figures[0];
         let ends = decisive.interval.map(|(low, high)| {
             let words = [low, high].map(|end| decisive.figure.format_value(end));
             match words[0] == words[1] {
@@ -308,8 +308,8 @@ pub fn ranking_table(
     };
     let row = |(place, result): (usize, &RankedResult)| {
         let others = figures.iter().skip(1).map(|figure| {
-            let found = result.figures.iter().find(|shown| shown.figure == *figure);
-            found.map_or("-".to_owned(), |shown| figure.format_value(shown.value))
+            let ranked_figure = result.figures.iter().find(|shown| shown.figure == *figure);
+            ranked_figure.map_or("-".to_owned(), |shown| figure.format_value(shown.value))
         });
         let (change, word) = match (
             &result.to_best,
@@ -327,7 +327,7 @@ pub fn ranking_table(
         arrange(format!("{}. {}", place + 1, files[result.index]), word, cells, last)
     };
     let decisive = figures.iter().take(1).map(|figure| format!("{} (95 %)", figure.name()));
-    let against = format!("against {} (95 %)", baseline(files, ranking));
+    let against = format!("against {} (95 %)", baseline_file(files, ranking));
     let titles = decisive
         .chain(figures.iter().skip(1).map(|figure| figure.name()))
         .chain([against]);
@@ -340,7 +340,7 @@ pub fn ranking_table(
 }
 
 /// Builds a chart of the deciding figure, with a row and interval for each result.
-fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f64) -> Option<Chart> {
+fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f64) -> Option<Chart> {
     let best = ranking.first()?.figures.first()?;
     let (unit, scale, title) = match best.figure {
         Figure::Iops => ("IOPS", 1.0, "IOPS".to_owned()),
@@ -382,7 +382,7 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
         about: format!(
             "Each point is a result, with its 95 % interval from the variation within the run, and its change from \
              {} with the interval of that change. {INTERVAL_RULE}",
-            baseline(files, ranking)
+            baseline_file(files, ranking)
         ),
         x: Axis::names("result"),
         y: Axis::linear(&title, unit),
@@ -391,7 +391,7 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
             across: Across::Y,
             at: best.value / scale * (1.0 - margin),
             to: Some(best.value / scale * (1.0 + margin)),
-            words: format!("counts as the same as {}", baseline(files, ranking)),
+            words: format!("counts as the same as {}", baseline_file(files, ranking)),
             tone: Tone::Other,
         }],
         ..Chart::default()
@@ -424,7 +424,7 @@ fn job_sections(files: &[String], prefix: &str, job: &Sides<'_>, margin: f64) ->
     // Several results are compared with the best, two in the order of the command line.
     let (names, changes, order): (Vec<String>, Vec<&[Change]>, Vec<usize>) = match is_ranked {
         true => (
-            job.ranking.iter().map(|one| files[one.index].clone()).collect(),
+            job.ranking.iter().map(|result| files[result.index].clone()).collect(),
             job.from_best.iter().map(Vec::as_slice).collect(),
             (0..job.ranking.len()).collect(),
         ),
@@ -434,7 +434,7 @@ fn job_sections(files: &[String], prefix: &str, job: &Sides<'_>, margin: f64) ->
             job.ranking.iter().map(|result| result.index).collect(),
         ),
     };
-    let mut blocks: Vec<Block> = Block::chart_block(intervals(prefix, files, job.ranking, margin))
+    let mut blocks: Vec<Block> = Block::chart_block(build_interval_chart(prefix, files, job.ranking, margin))
         .into_iter()
         .chain(Block::chart_block(latencies(prefix, &names, &changes, &order)))
         .collect();
@@ -455,7 +455,7 @@ fn job_sections(files: &[String], prefix: &str, job: &Sides<'_>, margin: f64) ->
     });
     if is_ranked {
         sections.push(Section {
-            title: format!("Each figure against {}", baseline(files, job.ranking)),
+            title: format!("Each figure against {}", baseline_file(files, job.ranking)),
             folded: true,
             blocks: pairs,
             ..Section::default()
@@ -476,11 +476,11 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         };
         sections.extend(job_sections(files, &prefix, job, margin));
     }
-    sections.extend(commands(files, heads));
+    sections.extend(build_commands_section(files, heads));
     let verdict = match jobs {
         [only] => Verdict {
             notes: caveats(only.ranking),
-            ..weaken(judge(files, only), heads)
+            ..weaken_verdict(judge(files, only), heads)
         },
         _ => Verdict::default(),
     };
@@ -508,7 +508,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         lead: lead.chain([next(files, heads, jobs)]).collect(),
         findings: warnings(files, heads),
         sections,
-        downloads: vec![all_figures("comparison", document)],
+        downloads: vec![figures_download("comparison", document)],
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };
@@ -558,7 +558,7 @@ fn short_name(files: &[String], index: usize) -> &str {
 
 /// Weakens a verdict about single runs, which do not show the variation from run to run. If other
 /// programs disturbed one, they may be the cause of a difference.
-fn weaken(verdict: Verdict, heads: &[Head]) -> Verdict {
+fn weaken_verdict(verdict: Verdict, heads: &[Head]) -> Verdict {
     if [SAME, UNPROVEN, DOUBTFUL].contains(&&*verdict.word) {
         return verdict;
     }
@@ -679,7 +679,7 @@ fn judge_ranking(files: &[String], best: &RankedResult, others: &[RankedResult],
 }
 
 /// Builds the section with the command line of each result.
-fn commands(files: &[String], heads: &[Head]) -> Option<Section> {
+fn build_commands_section(files: &[String], heads: &[Head]) -> Option<Section> {
     let with_command = files.iter().zip(heads).filter(|(_, head)| !head.arguments.is_empty());
     let code = with_command.map(|(file, head)| Block::Code {
         title: file.clone(),

@@ -15,7 +15,7 @@ use report::html::run::{
     Head, KEEP_AND_REPEAT, complete_advice, describe_region, locate_commands, provenance, repeat_command,
     repeat_section, run_command,
 };
-use report::numbers::{group_thousands, rough, time};
+use report::numbers::{format_rough, format_time, group_thousands};
 use study::suite::{describe_times, is_short, measured_time, worst};
 use study::verify::FULL_TIME_SECS;
 
@@ -55,7 +55,7 @@ impl JudgedWorkload<'_> {
 }
 
 /// Builds the page of a suite. Judges the measurements by the requirements again.
-pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
+pub fn build_page(study: &Study, required: &[WorkloadRequirement]) -> Page {
     let workloads: Vec<JudgedWorkload<'_>> = required
         .iter()
         .map(|requirement| judge_workload(study, requirement))
@@ -64,25 +64,25 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
     let first = study.runs.first().map(|run| &run.results);
     let mut page = Page {
         title: page::mark_title(super::simulation(study), &study.name),
-        about: about(study, &workloads),
+        about: describe_suite(study, &workloads),
         findings: super::merge_warnings(
             workloads
                 .iter()
                 .map(|workload| (workload.requirement.workload.as_str(), workload.findings())),
         ),
-        verdict: verdict(&workloads, overall),
-        lead: limits(&workloads)
+        verdict: build_verdict(&workloads, overall),
+        lead: describe_limits(&workloads)
             .into_iter()
             .chain(advise_next_step(study, &workloads, overall))
             .collect(),
-        charts: [against_limits(&workloads), latencies(&workloads)]
+        charts: [build_limit_chart(&workloads), build_latency_chart(&workloads)]
             .into_iter()
             .flatten()
             .collect(),
-        sections: std::iter::once(figures(&workloads))
+        sections: std::iter::once(build_figures_section(&workloads))
             .chain(first.and_then(repeat_section))
             .collect(),
-        downloads: downloads(study, &workloads),
+        downloads: list_downloads(study, &workloads),
         provenance: first.map_or_else(String::new, |results| {
             provenance(&Summary {
                 name: study.name.clone(),
@@ -98,7 +98,7 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
 }
 
 /// The data of all runs, and the verdict of each workload.
-fn downloads(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<page::Download> {
+fn list_downloads(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<page::Download> {
     let name = report::html::to_identifier(&study.name);
     let summaries: Vec<Summary> = study
         .runs
@@ -107,13 +107,13 @@ fn downloads(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<page::Downl
         .collect();
     let verdicts: Vec<(&str, &Option<Verdict>)> = workloads
         .iter()
-        .map(|one| (one.requirement.workload.as_str(), &one.verdict))
+        .map(|verdict| (verdict.requirement.workload.as_str(), &verdict.verdict))
         .collect();
     vec![
-        super::all_figures(&name, &summaries),
+        super::figures_download(&name, &summaries),
         page::Download {
             words: "Every verdict (JSON)".into(),
-            ..super::all_figures(&format!("{name}-verdicts"), &verdicts)
+            ..super::figures_download(&format!("{name}-verdicts"), &verdicts)
         },
     ]
 }
@@ -126,7 +126,7 @@ fn judge_workload<'a>(study: &'a Study, requirement: &'a WorkloadRequirement) ->
     };
     let run = study.runs.iter().rfind(is_of_workload);
     let clauses = analysis::requirement::parse(&requirement.required).unwrap_or_default();
-    let verdict = run.and_then(|run| judged::judge(&run.results, &clauses).only());
+    let verdict = run.and_then(|run| judged::judge(&run.results, &clauses).into_only_verdict());
     JudgedWorkload {
         requirement,
         run,
@@ -134,7 +134,7 @@ fn judge_workload<'a>(study: &'a Study, requirement: &'a WorkloadRequirement) ->
     }
 }
 
-fn about(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<String> {
+fn describe_suite(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<String> {
     let head = study.runs.first().map(|run| Head::from_results(&run.results));
     // The load is that of the first workload only.
     let loads: Vec<String> = workloads.iter().filter_map(JudgedWorkload::load).collect();
@@ -165,7 +165,7 @@ impl JudgedWorkload<'_> {
     }
 }
 
-fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict {
+fn build_verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict {
     let deciding: Vec<&JudgedWorkload<'_>> = workloads
         .iter()
         .filter(|workload| workload.outcome() == overall)
@@ -215,7 +215,7 @@ fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict 
         headline,
         tone: super::tone(overall),
         sentence,
-        clauses: workloads.iter().map(clause).collect(),
+        clauses: workloads.iter().map(build_clause).collect(),
         notes: describe_times(&times)
             .map(|times| format!("Scope of this verdict: {times}{}.", describe_used_region(workloads)))
             .into_iter()
@@ -231,7 +231,7 @@ fn describe_used_region(workloads: &[JudgedWorkload<'_>]) -> String {
 }
 
 /// Describes a workload in a line: its outcome and the reasons.
-fn clause(workload: &JudgedWorkload<'_>) -> Clause {
+fn build_clause(workload: &JudgedWorkload<'_>) -> Clause {
     let sentence = match &workload.verdict {
         None => "Nothing was measured, so there is nothing to judge.".into(),
         Some(verdict) => {
@@ -266,15 +266,15 @@ fn clause(workload: &JudgedWorkload<'_>) -> Clause {
 /// Describes for how long a workload was measured, and how much of the I/O was not its own.
 fn describe_measurement(workload: &JudgedWorkload<'_>) -> Option<String> {
     let measured = report::numbers::duration_with_unit(workload.measured()?);
-    let other = workload.findings().iter().find(|finding| finding.rule == "OTHER-LOAD");
+    let other_load = workload.findings().iter().find(|finding| finding.rule == "OTHER-LOAD");
     // The programs follow a semicolon; the findings name them.
-    let share = other.and_then(|other| other.what.split(';').next());
-    let other = share.map_or_else(String::new, |share| format!("; {share}"));
-    Some(format!("Measured for {measured}{other}."))
+    let share = other_load.and_then(|other_load| other_load.what.split(';').next());
+    let other_load_note = share.map_or_else(String::new, |share| format!("; {share}"));
+    Some(format!("Measured for {measured}{other_load_note}."))
 }
 
 /// Describes what limits the workloads that do not pass.
-fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
+fn describe_limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
     let failed = workloads.iter().filter(|workload| {
         workload
             .verdict
@@ -284,10 +284,10 @@ fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
     failed
         .filter_map(|workload| {
             let results = &workload.run?.results;
-            let found = super::diagnoses(results).into_iter().next()?;
-            let advice = found.diagnosis.advice.iter();
+            let diagnosis = super::diagnoses(results).into_iter().next()?;
+            let advice = diagnosis.diagnosis.advice.iter();
             let unexplained = describe_unexplained(workload).filter(|_| {
-                let layer = found.diagnosis.layer.as_deref();
+                let layer = diagnosis.diagnosis.layer.as_deref();
                 layer == Some(REQUESTED_RATE)
             });
             Some(Lead {
@@ -295,7 +295,8 @@ fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
                     Some(_) => format!("What is known about '{}'", workload.requirement.workload),
                     None => format!("What limits '{}'", workload.requirement.workload),
                 },
-                sentence: unexplained.unwrap_or_else(|| report::diagnosis::format_sentence(&found.diagnosis.sentence)),
+                sentence: unexplained
+                    .unwrap_or_else(|| report::diagnosis::format_sentence(&diagnosis.diagnosis.sentence)),
                 advice: advice.map(|advice| complete_advice(advice, results)).collect(),
             })
         })
@@ -311,7 +312,7 @@ fn describe_unexplained(workload: &JudgedWorkload<'_>) -> Option<String> {
         .filter(|clause| clause.outcome != Outcome::Pass);
     let slow: Vec<String> = missed
         .filter_map(|judged| {
-            let value = time(judged.value?);
+            let value = format_time(judged.value?);
             match judged.clause.metric {
                 Metric::Mean => Some(format!("the mean latency was {value}")),
                 Metric::Quantile { share } => {
@@ -334,7 +335,7 @@ fn describe_unexplained(workload: &JudgedWorkload<'_>) -> Option<String> {
 fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Outcome) -> Option<Lead> {
     let arguments = &study.runs.first()?.results.plan.origin.arguments;
     let undecided: Vec<ClauseVerdict> = workloads.iter().flat_map(JudgedWorkload::clauses).cloned().collect();
-    let mut options = super::advised_options(&undecided);
+    let mut options = super::collect_advised_options(&undecided);
     options.retain(|(name, _)| name == "--time");
     let is_short = workloads.iter().filter_map(JudgedWorkload::measured).any(is_short);
     if is_short && options.is_empty() {
@@ -393,7 +394,7 @@ fn sweep_within_limit(workload: &JudgedWorkload<'_>) -> Option<String> {
 }
 
 /// Builds the chart of the distance of each promise from its limit.
-fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
+fn build_limit_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let judged = || {
         let clauses = workloads
             .iter()
@@ -455,21 +456,21 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
 
 /// Lists the measured workloads by name.
 fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
-    let seen = workloads.iter().filter_map(|workload| {
+    let observation = workloads.iter().filter_map(|workload| {
         Some((
             workload.requirement.workload.clone(),
             Observation::from_results(&workload.run?.results, 0, 0)?,
         ))
     });
-    seen.collect()
+    observation.collect()
 }
 
-fn mean(seen: &Observation) -> Option<f64> {
-    seen.total.user_latency()?.mean_ns
+fn mean_latency(observation: &Observation) -> Option<f64> {
+    observation.total.user_latency()?.mean_ns
 }
 
-fn quantile(seen: &Observation, share: f64) -> Option<f64> {
-    seen.total.user_latency()?.quantile(share)
+fn quantile(observation: &Observation, share: f64) -> Option<f64> {
+    observation.total.user_latency()?.quantile(share)
 }
 
 /// The quantiles to show: p99 and those of the requirements.
@@ -489,16 +490,16 @@ fn shown_quantiles(workloads: &[JudgedWorkload<'_>]) -> Vec<f64> {
 const MAX_LIMIT_LINES: usize = 4;
 
 /// Builds the lines of the required latencies.
-fn latency_limits(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Mark> {
+fn build_limit_marks(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Mark> {
     let clauses = workloads
         .iter()
-        .flat_map(|one| one.clauses().iter().map(move |judged| (one, &judged.clause)));
+        .flat_map(|workload| workload.clauses().iter().map(move |judged| (workload, &judged.clause)));
     let limited = clauses.filter(|(_, clause)| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. }));
-    let marks = limited.map(|(one, clause)| Mark {
+    let marks = limited.map(|(workload, clause)| Mark {
         across: Across::Y,
         at: clause.target / unit_ns,
         to: None,
-        words: format!("{}: {clause}", one.requirement.workload),
+        words: format!("{}: {clause}", workload.requirement.workload),
         tone: Tone::Limit,
     });
     let marks: Vec<Mark> = marks.collect();
@@ -509,19 +510,19 @@ fn latency_limits(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Mark> {
 }
 
 /// Builds the chart of the latencies of each workload: the mean, p99 and the promised percentiles.
-fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
-    let seen = list_measured(workloads);
+fn build_latency_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
+    let measured = list_measured(workloads);
     let shares = shown_quantiles(workloads);
-    let slowest = seen
+    let slowest = measured
         .iter()
-        .filter_map(|(_, seen)| quantile(seen, *shares.last()?))
+        .filter_map(|(_, observation)| quantile(observation, *shares.last()?))
         .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
-    let marks = latency_limits(workloads, ns);
+    let marks = build_limit_marks(workloads, ns);
     let bars = |name: String, figure: &dyn Fn(&Observation) -> Option<f64>| {
-        let values = seen
+        let values = measured
             .iter()
-            .map(|(name, seen)| (name.clone(), figure(seen).map(|value| value / ns)));
+            .map(|(name, observation)| (name.clone(), figure(observation).map(|value| value / ns)));
         Series::over_names(name, Form::Bars, values)
     };
     let chart = Chart {
@@ -538,9 +539,9 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         ),
         x: Axis::names("workload"),
         y: Axis::from_zero("latency", unit),
-        series: std::iter::once(bars("mean".to_owned(), &mean))
+        series: std::iter::once(bars("mean".to_owned(), &mean_latency))
             .chain(shares.iter().map(|share| {
-                let figure = |seen: &Observation| quantile(seen, *share);
+                let figure = |observation: &Observation| quantile(observation, *share);
                 bars(LimitedFigure::Quantile(*share).to_string(), &figure)
             }))
             .collect(),
@@ -566,26 +567,31 @@ fn list_warnings(workload: &JudgedWorkload<'_>) -> String {
     }
 }
 
-fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
+fn build_figures_section(workloads: &[JudgedWorkload<'_>]) -> Section {
     let shares = shown_quantiles(workloads);
     let row = |workload: &JudgedWorkload<'_>| {
-        let seen = workload
+        let observation = workload
             .run
             .and_then(|run| Observation::from_results(&run.results, 0, 0));
         let cell = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or("-".into(), words);
-        let total = |figure: fn(&Observation) -> Option<f64>| seen.as_ref().and_then(figure);
+        let total = |figure: fn(&Observation) -> Option<f64>| observation.as_ref().and_then(figure);
         let quantiles = shares.iter().map(|share| {
-            let value = seen.as_ref().and_then(|seen| quantile(seen, *share));
-            cell(value, time)
+            let value = observation
+                .as_ref()
+                .and_then(|observation| quantile(observation, *share));
+            cell(value, format_time)
         });
         let first = [
             workload.requirement.workload.clone(),
             workload.outcome().word().to_owned(),
-            cell(total(|seen| seen.total.iops), rough),
-            cell(total(mean), time),
+            cell(total(|observation| observation.total.iops), format_rough),
+            cell(total(mean_latency), format_time),
         ];
         let last = [
-            cell(total(|seen| seen.total.bytes_per_sec.map(|bytes| bytes / 1e6)), rough),
+            cell(
+                total(|observation| observation.total.bytes_per_sec.map(|bytes| bytes / 1e6)),
+                format_rough,
+            ),
             workload
                 .measured()
                 .map_or("-".into(), report::numbers::duration_with_unit),

@@ -12,7 +12,7 @@ use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{self, Block, Page, Section, Table};
 use report::html::run::{Head, PlanePoint, locate_commands, plane_chart, provenance, repeat_section};
-use report::numbers::{rough, time};
+use report::numbers::{format_rough, format_time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
 use super::simulation;
@@ -27,14 +27,14 @@ const MIN_LOG_RATIO: f64 = 8.0;
 const MAX_TICKS: usize = 16;
 
 /// Builds the page of a sweep.
-pub fn page(report: &Report, study: &Study) -> Page {
+pub fn build_page(report: &Report, study: &Study) -> Page {
     let first = study.runs.first().map(|run| &run.results);
     let summary = first.map(Summary::from_results);
-    let mut sections: Vec<Section> = heat(report).into_iter().collect();
+    let mut sections: Vec<Section> = build_heat_section(report).into_iter().collect();
     for (number, curve) in report.curves.iter().enumerate() {
-        sections.push(curve_section(number, curve, report, study));
+        sections.push(build_curve_section(number, curve, report, study));
     }
-    sections.extend(report.curves.iter().map(analyses_section));
+    sections.extend(report.curves.iter().map(build_analyses_section));
     sections.push(table(report));
     sections.extend(omitted(report));
     sections.extend(first.and_then(repeat_section));
@@ -42,7 +42,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
         title: page::mark_title(simulation(study), &build_title(report, summary.as_ref())),
         charts: Vec::new(),
         table: None,
-        about: about(report, first, summary.as_ref()),
+        about: describe_sweep(report, first, summary.as_ref()),
         verdict: limit_verdict(report),
         lead: report
             .curves
@@ -89,7 +89,7 @@ fn build_title(report: &Report, summary: Option<&Summary>) -> String {
     }
 }
 
-fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {
+fn describe_sweep(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {
     let names: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     let mut lines = vec![format!(
         "A sweep over {}: the same load {} times, in random order",
@@ -126,7 +126,7 @@ fn title(parameter: Parameter) -> &'static str {
 
 /// Builds the axis of loads, logarithmic for a wide range.
 fn curve_axis(curve: &Curve) -> Axis {
-    let (setting_min, setting_max) = ends(curve);
+    let (setting_min, setting_max) = curve_ends(curve);
     let unit = if curve.parameter == Parameter::Rate { "IOPS" } else { "" };
     let axis = match setting_max / setting_min >= MIN_LOG_RATIO {
         true => Axis::log(curve.parameter.name(), unit),
@@ -152,21 +152,21 @@ fn format_setting(setting: f64) -> String {
     }
 }
 
-fn ends(curve: &Curve) -> (f64, f64) {
+fn curve_ends(curve: &Curve) -> (f64, f64) {
     let setting_min = curve.settings.iter().copied().fold(f64::INFINITY, f64::min);
     let setting_max = curve.settings.iter().copied().fold(0.0, f64::max);
     (setting_min.max(1e-9), setting_max)
 }
 
-fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -> Section {
+fn build_curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -> Section {
     let fixed_settings = if curve.fixed.is_empty() {
         String::new()
     } else {
         format!(", {}", format_settings(&curve.fixed))
     };
     let mut blocks = vec![
-        Block::Chart(Box::new(rate_chart(number, curve, &fixed_settings))),
-        Block::Chart(Box::new(latencies(number, curve, report, &fixed_settings))),
+        Block::Chart(Box::new(build_rate_chart(number, curve, &fixed_settings))),
+        Block::Chart(Box::new(build_latency_chart(number, curve, report, &fixed_settings))),
     ];
     let points: Vec<PlanePoint> = curve
         .knee
@@ -186,7 +186,9 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
         &title,
         &points,
     )));
-    blocks.extend(Block::chart_block(device_chart(number, curve, study, &fixed_settings)));
+    blocks.extend(Block::chart_block(build_device_chart(
+        number, curve, study, &fixed_settings,
+    )));
     Section {
         title: format!("{}{fixed_settings}", self::title(curve.parameter)),
         about: split_advice(curve).1,
@@ -195,7 +197,7 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
     }
 }
 
-fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
+fn build_rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
     let knee = &curve.knee;
     let points: Vec<(f64, f64)> = curve
         .settings
@@ -221,7 +223,7 @@ fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         series.push(Series::new("if each target added as much as the first", Form::Guide, ideal).tone(Tone::Other));
     }
     if let Some(law) = knee.fitting_law() {
-        series.push(Series::new("fitted curve (USL)", Form::Guide, fitted(curve, law)).tone(Tone::Other));
+        series.push(Series::new("fitted curve (USL)", Form::Guide, fitted_points(curve, law)).tone(Tone::Other));
     }
     if let Some(bounds) = &knee.bounds {
         let roof = curve.settings.iter().map(|setting| (*setting, bounds.most_iops));
@@ -253,7 +255,7 @@ fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         x: curve_axis(curve),
         y: Axis::from_zero("rate", "IOPS"),
         series,
-        marks: marks(curve).into_iter().chain(sustained).collect(),
+        marks: build_marks(curve).into_iter().chain(sustained).collect(),
         ..Chart::default()
     }
 }
@@ -262,7 +264,7 @@ fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
 fn interpolate(curve: &Curve) -> impl Iterator<Item = (f64, f64)> {
     const STEPS: u32 = 60;
     let per_setting = loads_per_setting(curve);
-    let (setting_min, setting_max) = ends(curve);
+    let (setting_min, setting_max) = curve_ends(curve);
     (0..=STEPS).map(move |step| {
         let setting = setting_min * (setting_max / setting_min).powf(f64::from(step) / f64::from(STEPS));
         (setting, setting * per_setting)
@@ -274,7 +276,7 @@ fn loads_per_setting(curve: &Curve) -> f64 {
     first.map_or(1.0, |(point, setting)| point.load / setting)
 }
 
-fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
+fn fitted_points(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
     let rate = |n: f64| law.lambda * n / (1.0 + law.alpha * (n - 1.0) + law.beta * n * (n - 1.0));
     interpolate(curve)
         .map(|(setting, load)| (setting, rate(load)))
@@ -282,7 +284,7 @@ fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
 }
 
 /// Builds the marks of the loads that the analyses name.
-fn marks(curve: &Curve) -> Vec<Mark> {
+fn build_marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
     let mark_load = |load: f64, words: fn(&str) -> String, tone: Tone| {
         let setting = load / loads_per_setting(curve);
@@ -302,7 +304,7 @@ fn marks(curve: &Curve) -> Vec<Mark> {
         .collect()
 }
 
-fn latencies(number: usize, curve: &Curve, report: &Report, subject: &str) -> Chart {
+fn build_latency_chart(number: usize, curve: &Curve, report: &Report, subject: &str) -> Chart {
     let knee = &curve.knee;
     let slowest = knee
         .points
@@ -316,7 +318,7 @@ fn latencies(number: usize, curve: &Curve, report: &Report, subject: &str) -> Ch
         .copied()
         .zip(knee.points.iter().map(|point| point.mean_ns / ns));
     let mut series = vec![Series::new("mean", Form::Points, mean).tone(Tone::Total)];
-    let mut marks = marks(curve);
+    let mut marks = build_marks(curve);
     if let Some(limit) = &report.limit {
         let name = match limit.figure {
             LimitedFigure::Mean => "mean, upper bound".to_owned(),
@@ -350,7 +352,7 @@ fn latencies(number: usize, curve: &Curve, report: &Report, subject: &str) -> Ch
             tone: Tone::Limit,
         });
     } else {
-        let rows: Vec<&Row> = curve_rows(curve, report);
+        let rows: Vec<&Row> = find_curve_rows(curve, report);
         let p99 = curve
             .settings
             .iter()
@@ -373,7 +375,7 @@ fn latencies(number: usize, curve: &Curve, report: &Report, subject: &str) -> Ch
 }
 
 /// Finds the rows that are the points of a curve, in its order.
-fn curve_rows<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
+fn find_curve_rows<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
     let is_here = |row: &&Row| curve.fixed.iter().all(|setting| row.settings.contains(setting));
     let has_load = |row: &&Row, value: f64| {
         let row_settings = row
@@ -389,7 +391,7 @@ fn curve_rows<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
 }
 
 /// Builds the chart of the device's utilisation and requests in flight, by the kernel's count.
-fn device_chart(number: usize, curve: &Curve, study: &Study, subject: &str) -> Option<Chart> {
+fn build_device_chart(number: usize, curve: &Curve, study: &Study, subject: &str) -> Option<Chart> {
     let is_here = |settings: &[Setting]| curve.fixed.iter().all(|setting| settings.contains(setting));
     let mut points: Vec<(f64, f64, f64)> = study
         .runs
@@ -430,7 +432,7 @@ fn device_chart(number: usize, curve: &Curve, study: &Study, subject: &str) -> O
 }
 
 /// Builds the folded section of all analyses of a curve.
-fn analyses_section(curve: &Curve) -> Section {
+fn build_analyses_section(curve: &Curve) -> Section {
     let of = match curve.fixed.is_empty() {
         true => String::new(),
         false => format!(" for {}", format_settings(&curve.fixed)),
@@ -438,19 +440,19 @@ fn analyses_section(curve: &Curve) -> Section {
     Section {
         title: format!("Methods that read the curve{of}"),
         folded: true,
-        blocks: vec![Block::Table(analyses_table(curve))],
+        blocks: vec![Block::Table(build_analyses_table(curve))],
         ..Section::default()
     }
 }
 
-fn analyses_table(curve: &Curve) -> Table {
+fn build_analyses_table(curve: &Curve) -> Table {
     let knee = &curve.knee;
     let mut pairs = Vec::new();
     if let Some(bounds) = &knee.bounds {
-        pairs.push(("one operation alone".to_owned(), time(bounds.alone_ns)));
+        pairs.push(("one operation alone".to_owned(), format_time(bounds.alone_ns)));
         pairs.push((
             "highest measured rate".into(),
-            format!("{} IOPS", rough(bounds.most_iops)),
+            format!("{} IOPS", format_rough(bounds.most_iops)),
         ));
         pairs.push((
             "in flight that would fill an ideal device, in which no operation waits (N*)".into(),
@@ -483,7 +485,7 @@ fn analyses_table(curve: &Curve) -> Table {
 }
 
 /// Builds the heat maps of rates over two parameters.
-fn heat(report: &Report) -> Option<Section> {
+fn build_heat_section(report: &Report) -> Option<Section> {
     let [across, up] = report.varied[..] else {
         return None;
     };

@@ -11,7 +11,7 @@ use report::html::page::{self, Block, Lead, Page, Section, Verdict};
 use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
 
-use super::all_figures;
+use super::figures_download;
 
 /// If only a larger change would show, the runs are unclear, not unchanged.
 const MAX_CLEAR_STEP: f64 = 0.3;
@@ -29,11 +29,11 @@ pub struct Test<'a> {
 }
 
 /// Builds the page of trends.
-pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
+pub fn build_page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     let section = |(number, test): (usize, &Test<'_>)| {
         let charts = test.figures.iter().enumerate();
-        let charts =
-            charts.filter_map(|(figure, trend)| Block::chart_block(Some(chart(&format!("t{number}f{figure}"), trend))));
+        let charts = charts
+            .filter_map(|(figure, trend)| Block::chart_block(Some(build_chart(&format!("t{number}f{figure}"), trend))));
         Section {
             title: test.title.clone(),
             folded: number >= 4,
@@ -58,10 +58,10 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     let mut page = Page {
         title,
         about,
-        verdict: verdict(tests),
+        verdict: build_verdict(tests),
         lead,
         sections: tests.iter().enumerate().map(section).collect(),
-        downloads: vec![all_figures("trend", document)],
+        downloads: vec![figures_download("trend", document)],
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };
@@ -114,12 +114,15 @@ fn advise_next_step(test: &Test<'_>) -> Lead {
                     .to_owned(),
                 false => format!("The two runs at the change also differ in: {}.", names.join(", ")),
             };
-            let command = format!("fathom compare history:{} history:{}", change.before, change.after);
+            let command = format!(
+                "fathom compare history:{} history:{}",
+                change.entry_before, change.entry_after
+            );
             (sentence, Some(command))
         }
         None if test.figures.iter().any(|trend| trend.detectable_step.is_none()) => (
             {
-                let runs = run_count(test.figures);
+                let runs = count_runs(test.figures);
                 match MIN_RUNS.saturating_sub(runs) {
                     1 => "Repeat the test once more.".to_owned(),
                     missing => format!("Repeat the test {missing} more times."),
@@ -148,14 +151,14 @@ pub fn sentences(figures: &[Trend]) -> Vec<String> {
         .collect()
 }
 
-fn run_count(figures: &[Trend]) -> usize {
+fn count_runs(figures: &[Trend]) -> usize {
     figures.iter().map(|trend| trend.points.len()).max().unwrap_or_default()
 }
 
 /// Judges the tests by the last change of each figure.
-fn verdict(tests: &[Test<'_>]) -> Verdict {
+fn build_verdict(tests: &[Test<'_>]) -> Verdict {
     let figures: Vec<Trend> = tests.iter().flat_map(|test| test.figures).cloned().collect();
-    let found = judge(&figures);
+    let judgement = judge(&figures);
     match tests {
         [] => Verdict {
             word: "TOO FEW RUNS".into(),
@@ -163,11 +166,11 @@ fn verdict(tests: &[Test<'_>]) -> Verdict {
             sentence: "A trend needs at least two runs of the same test.".into(),
             ..Verdict::default()
         },
-        [_] => found,
+        [_] => judgement,
         _ => Verdict {
             headline: String::new(),
             sentence: format!("The worst of {} tests; each has its lines below.", tests.len()),
-            ..found
+            ..judgement
         },
     }
 }
@@ -202,7 +205,7 @@ fn judge(figures: &[Trend]) -> Verdict {
         Some(trend) if has_last(trend, Judgement::Doubtful) => ("DOUBTFUL", page::Tone::Unsure),
         Some(_) => ("BETTER", page::Tone::Good),
     };
-    let runs = run_count(figures);
+    let runs = count_runs(figures);
     let (headline, sentence) = match decisive.and_then(|trend| Some((trend, trend.changes.last()?))) {
         _ if few => (
             format!("{runs} runs are too few to show a change"),
@@ -236,13 +239,13 @@ fn judge(figures: &[Trend]) -> Verdict {
                 let last = trend.changes.last()?;
                 let [from, to] = [last.from, last.to].map(|value| trend.figure.format_value(value));
                 let percent = 100.0 * (last.ratio - 1.0);
-                let since = match last.after == change.after {
+                let since = match last.entry_after == change.entry_after {
                     true => String::new(),
-                    false => format!(" since entry {}", last.after),
+                    false => format!(" since entry {}", last.entry_after),
                 };
                 Some(format!("{} from {from} to {to} ({percent:+.0} %){since}", trend.name))
             });
-            let since = format!("entry {} ({})", change.after, format_day(change.unix_ns));
+            let since = format!("entry {} ({})", change.entry_after, format_day(change.unix_ns));
             (
                 format!("{} {:+.0} % since {since}", trend.name, 100.0 * (change.ratio - 1.0)),
                 format!(
@@ -261,7 +264,7 @@ fn judge(figures: &[Trend]) -> Verdict {
     }
 }
 
-fn chart(id: &str, trend: &Trend) -> Chart {
+fn build_chart(id: &str, trend: &Trend) -> Chart {
     let (unit, per_unit) = match trend.figure {
         Figure::Iops => ("IOPS", 1.0),
         Figure::Mean | Figure::Quantile(_) => {
@@ -292,7 +295,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
             format!(
                 "entry {}, {}",
                 point.entry,
-                local(point.unix_ns).strftime("%Y-%m-%d %H:%M")
+                to_local_time(point.unix_ns).strftime("%Y-%m-%d %H:%M")
             )
         })
         .collect();
@@ -302,7 +305,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
     });
     let marks = trend.changes.iter().map(|change| Mark {
         across: Across::X,
-        at: place(change.after) - 0.5,
+        at: place(change.entry_after) - 0.5,
         to: None,
         words: format!("{:+.0} %", 100.0 * (change.ratio - 1.0)),
         tone: Tone::Limit,
@@ -317,7 +320,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
             &trend
                 .points
                 .iter()
-                .map(|point| local(point.unix_ns))
+                .map(|point| to_local_time(point.unix_ns))
                 .collect::<Vec<_>>(),
         ),
         y: Axis::linear(&trend.name, unit),
@@ -347,10 +350,10 @@ fn time_axis(starts: &[Zoned]) -> Axis {
 }
 
 fn format_day(unix_ns: u64) -> String {
-    local(unix_ns).date().to_string()
+    to_local_time(unix_ns).date().to_string()
 }
 
-fn local(unix_ns: u64) -> Zoned {
+fn to_local_time(unix_ns: u64) -> Zoned {
     let moment = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
     moment.to_zoned(TimeZone::system())
 }
@@ -402,6 +405,9 @@ mod tests {
                 "09:05, 17:00".into()
             )
         );
-        assert_eq!(local(1_700_000_000_000_000_000).timestamp().as_second(), 1_700_000_000);
+        assert_eq!(
+            to_local_time(1_700_000_000_000_000_000).timestamp().as_second(),
+            1_700_000_000
+        );
     }
 }

@@ -230,7 +230,7 @@ fn mistakes_are_reported_before_anything_runs() {
         folder.path().display()
     ));
     dry.exits(0).prints(&[
-        "database: required: iops>=4000,mean<=3ms,p99<=10ms (issued at that rate)",
+        "database: required: iops>=4000,mean<=3ms,p99<=10ms (paced at that rate)",
         "dry run",
         "preset: oltp@1",
     ]);

@@ -506,9 +506,9 @@ fn advice_names_the_disk_to_order() {
     fathom_line(arguments).exits(0).prints(&[
         "aws/gp3",
         "size 500 GiB; iops 6000; mbps 287",
-        "Not enough",
+        "Does not meet the requirement",
         "at most 262.1 MB/s",
-        "Test all that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
+        "Test everything that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
         "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
     ]);
     // The disk promises another rate than the requested one.

@@ -1,7 +1,7 @@
 //! Recorded operations of command lines. The engine must carry out the same ones.
 
-use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, Processors, Reading, lower};
+use dialects::diskspd::text::TextVersion;
+use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, ParseOutcome, Processors, lower};
 use model::plan::{EngineKind, TargetKind};
 
 use crate::diskspd::support::{Sandbox, arguments, cases, name, read};
@@ -71,13 +71,13 @@ fn plan_for(case: &Path) -> Plan {
     let arguments = arguments(case);
     let mut env = CaseEnv { case: case.to_owned() };
     let request = match dialects::diskspd::read("diskspd", &arguments, &mut env) {
-        Reading::Run(request) => request,
+        ParseOutcome::Run(request) => request,
         other => panic!("{}: {other:?}", name(case)),
     };
     let env = LowerEnv {
         cpus: &engine::sys::thread::usable_cpus(),
         arguments: &arguments,
-        form: TextForm::V2_2,
+        form: TextVersion::V2_2,
         windows: false,
         ..LowerEnv::default()
     };

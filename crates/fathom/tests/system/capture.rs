@@ -68,7 +68,7 @@ fn wait_until_busy(device: &Path) {
 /// less than a load asks for, and then catches up. It may also interrupt a reading of the counter,
 /// which then describes any moment between `from` and `to`.
 fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 2]) {
-    struct Reading {
+    struct ParseOutcome {
         from: Instant,
         count: u64,
         to: Instant,
@@ -78,7 +78,7 @@ fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 
         let sampler = scope.spawn(|| {
             let mut readings = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                readings.push(Reading {
+                readings.push(ParseOutcome {
                     from: Instant::now(),
                     count: operations(device),
                     to: Instant::now(),

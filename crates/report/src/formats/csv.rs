@@ -16,8 +16,8 @@ const COLUMNS: [&str; 18] = [
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record(COLUMNS)?;
-    for (step, found) in results.steps.iter().enumerate() {
-        for (number, job) in found.jobs.iter().enumerate() {
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for (number, job) in step_results.jobs.iter().enumerate() {
             let place = [step.to_string(), number.to_string()];
             let series = finest_series(job);
             for interval in &job.histograms {

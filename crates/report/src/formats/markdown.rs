@@ -7,7 +7,7 @@ use model::finding::Severity;
 use model::results::Results;
 use model::visible;
 
-use crate::numbers::{duration, rate, signed_time, throughput, time};
+use crate::numbers::{duration, format_time, rate, signed_time, throughput};
 use crate::summary::{JobSummary, LatencyFigures, PercentileSupport, RankSummary, Summary};
 use crate::words;
 
@@ -111,8 +111,8 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for rank in shown {
         let format_percentile = |percent: f64| {
-            let found = rank.total.latency.percentile(percent);
-            found.map_or("-".into(), |value| time(value.ns as f64))
+            let percentile = rank.total.latency.percentile(percent);
+            percentile.map_or("-".into(), |value| format_time(value.ns as f64))
         };
         let word = match (&rank.lost, rank.straggles) {
             (Some(why), _) => format!("lost: {}", escape_markdown(why)),
@@ -139,9 +139,9 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes a row for each direction or kind of operation, and a total if there are several.
 fn write_rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
-    let found = job.kinds();
-    let total = (found.len() != 1).then_some(("total", &job.total));
-    for (word, figures) in found.iter().copied().chain(total) {
+    let kinds = job.kinds();
+    let total = (kinds.len() != 1).then_some(("total", &job.total));
+    for (word, figures) in kinds.iter().copied().chain(total) {
         let latency = (figures.operations > 0).then_some(&figures.latency);
         write_row(job, word, figures.iops, &throughput(figures.mib_per_sec), latency, out)?;
     }
@@ -162,7 +162,7 @@ fn write_row(
     latency: Option<&LatencyFigures>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let time_or_dash = |value: Option<f64>| value.map_or("-".to_owned(), time);
+    let time_or_dash = |value: Option<f64>| value.map_or("-".to_owned(), format_time);
     let format_percentile = |percent: &f64| {
         let percentile = latency.and_then(|latency| {
             latency
@@ -171,8 +171,8 @@ fn write_row(
                 .find(|candidate| candidate.percent == *percent)
         });
         percentile.map_or("-".to_owned(), |percentile| match percentile.support {
-            PercentileSupport::Good => time(percentile.ns as f64),
-            PercentileSupport::Weak => format!("~{}", time(percentile.ns as f64)),
+            PercentileSupport::Good => format_time(percentile.ns as f64),
+            PercentileSupport::Weak => format!("~{}", format_time(percentile.ns as f64)),
             // With fewer than ten slower operations, a percentile is no better than the maximum.
             PercentileSupport::None => "-".into(),
         })

@@ -27,7 +27,7 @@ const BOUNDS_NS: [u64; 25] = [
 struct Measured {
     /// The labels as text, without braces.
     labels: String,
-    found: DirectionResults,
+    results: DirectionResults,
     seconds: f64,
 }
 
@@ -89,7 +89,7 @@ const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
             "operations",
             "Operations completed in the measured window.",
         ),
-        |job| job.found.operations as f64,
+        |job| job.results.operations as f64,
     ),
     (
         Family::counter(
@@ -97,11 +97,11 @@ const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
             "bytes",
             "Bytes transferred in the measured window.",
         ),
-        |job| job.found.bytes.0 as f64,
+        |job| job.results.bytes.0 as f64,
     ),
     (
         Family::counter("fathom_errors", "errors", "Operations that failed and were tolerated."),
-        |job| job.found.errors as f64,
+        |job| job.results.errors as f64,
     ),
     (
         Family::counter(
@@ -109,7 +109,7 @@ const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
             "operations",
             "Operations that were issued after their due time.",
         ),
-        |job| job.found.late as f64,
+        |job| job.results.late as f64,
     ),
     (
         Family::gauge("fathom_measured_seconds", "seconds", "Length of the measured window."),
@@ -117,11 +117,11 @@ const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
     ),
     (
         Family::gauge("fathom_operations_per_second", "", "Operations per second."),
-        |job| job.found.operations as f64 / job.seconds,
+        |job| job.results.operations as f64 / job.seconds,
     ),
     (
         Family::gauge("fathom_throughput_bytes_per_second", "", "Bytes per second."),
-        |job| job.found.bytes.0 as f64 / job.seconds,
+        |job| job.results.bytes.0 as f64 / job.seconds,
     ),
 ];
 
@@ -162,8 +162,11 @@ fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let help = "Findings of the self-checks, by severity.";
     let findings = Family::gauge("fathom_findings", "findings", help);
     let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
-        let found = results.findings.iter().filter(|finding| finding.severity == severity);
-        (format!("{test},severity=\"{}\"", severity.word()), found.count())
+        let matching_findings = results.findings.iter().filter(|finding| finding.severity == severity);
+        (
+            format!("{test},severity=\"{}\"", severity.word()),
+            matching_findings.count(),
+        )
     });
     findings.write(out, counts)
 }
@@ -176,11 +179,14 @@ pub(crate) const RUN: Family = Family::gauge("fathom_run", "", "Always 1; the la
 fn collect_jobs(results: &Results) -> Vec<Measured> {
     let test = escape_label(&results.plan.name);
     let mut measured = Vec::new();
-    for (step, found) in results.steps.iter().enumerate() {
-        for (number, job) in found.jobs.iter().enumerate() {
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for (number, job) in step_results.jobs.iter().enumerate() {
             let seconds = job.measured().as_secs();
-            for (direction, found) in job.directions().iter() {
-                let Some(found) = found.as_ref().filter(|found| found.operations > 0 && seconds > 0.0) else {
+            for (direction, results) in job.directions().iter() {
+                let Some(results) = results
+                    .as_ref()
+                    .filter(|results| results.operations > 0 && seconds > 0.0)
+                else {
                     continue;
                 };
                 measured.push(Measured {
@@ -189,7 +195,7 @@ fn collect_jobs(results: &Results) -> Vec<Measured> {
                         escape_label(&job.name),
                         direction.word()
                     ),
-                    found: DirectionResults::clone(found),
+                    results: DirectionResults::clone(results),
                     seconds,
                 });
             }
@@ -286,7 +292,7 @@ fn write_summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()>
     let help = "Latency from queued to reaped; for paced jobs the response time, from due to reaped.";
     Family::latencies("summary", name, help).write_head(out)?;
     for job in measured {
-        let latency = job.found.latency();
+        let latency = job.results.latency();
         for quantile in QUANTILES {
             if support(quantile, latency.n()) != Support::None {
                 let value = latency.quantile(quantile) as f64 / 1e9;
@@ -303,7 +309,7 @@ fn write_histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()
     let help = "The same latencies as a histogram, with bounds exact within 0.4 %.";
     Family::latencies("histogram", name, help).write_head(out)?;
     for job in measured {
-        let latency = job.found.latency();
+        let latency = job.results.latency();
         for bound in BOUNDS_NS {
             let number = latency.count_up_to(bound);
             writeln!(

@@ -82,8 +82,8 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             let total = &rank.total;
             let micros = |ns: f64| format!("{:.3}", ns / 1e3);
             let format_percentile = |percent: f64| {
-                let found = total.latency.percentile(percent);
-                found.map_or(String::new(), |value| micros(value.ns as f64))
+                let percentile = total.latency.percentile(percent);
+                percentile.map_or(String::new(), |value| micros(value.ns as f64))
             };
             let latency = |value: f64| {
                 if total.operations > 0 {
@@ -131,13 +131,13 @@ pub(super) fn histogram(results: &Results, out: &mut dyn Write) -> io::Result<()
         "step", "job", "direction", "latency", "low_ns", "high_ns", "operations", "cumulative", "cumulative_percent",
         "name",
     ])?;
-    for (step, found) in results.steps.iter().enumerate() {
-        for (number, job) in found.jobs.iter().enumerate() {
-            for (direction, found) in job.directions().iter() {
-                let Some(found) = found else { continue };
-                let kinds: Vec<(&str, &Histogram)> = match &found.response {
-                    None => vec![("latency", &found.total)],
-                    Some(response) => vec![("response", response), ("service", &found.total)],
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for (number, job) in step_results.jobs.iter().enumerate() {
+            for (direction, results) in job.directions().iter() {
+                let Some(results) = results else { continue };
+                let kinds: Vec<(&str, &Histogram)> = match &results.response {
+                    None => vec![("latency", &results.total)],
+                    Some(response) => vec![("response", response), ("service", &results.total)],
                 };
                 for (kind, histogram) in kinds {
                     let place = [&*step.to_string(), &*number.to_string(), direction.word(), kind];

@@ -8,7 +8,7 @@ use model::plan::EngineKind;
 use model::results::Results;
 use model::{Bytes, Nanos, visible, visible_lines};
 
-use crate::numbers::{count, duration, pluralize, rate, signed_time, throughput, time};
+use crate::numbers::{count, duration, format_time, pluralize, rate, signed_time, throughput};
 use crate::summary::{
     DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
 };
@@ -158,17 +158,24 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
         let (user, system) = (cpu.user_ns_per_operation, cpu.system_ns_per_operation);
         let enough = cpu.user_ns.0 + cpu.system_ns.0 >= MIN_SPLIT_CPU.0;
         let parts = match enough {
-            true => format!(" ({} in user mode, {} in the kernel)", time(user), time(system)),
+            true => format!(
+                " ({} in user mode, {} in the kernel)",
+                format_time(user),
+                format_time(system)
+            ),
             false => String::new(),
         };
-        let (cpu_time, processors) = (time(user + system), cpu.processors);
+        let (cpu_time, processors) = (format_time(user + system), cpu.processors);
         writeln!(
             out,
             "  cpu      {cpu_time} per operation{parts}, {processors:.2} processors busy"
         )?;
     }
     if total.operations > 0 && job.engine != EngineKind::Null {
-        let (submission, completion) = (time(total.submission_mean_ns), time(total.completion_mean_ns));
+        let (submission, completion) = (
+            format_time(total.submission_mean_ns),
+            format_time(total.completion_mean_ns),
+        );
         writeln!(
             out,
             "  stages   submission {submission}, completion {completion} on average"
@@ -201,13 +208,13 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for rank in &job.ranks {
         let percentile = |percent: f64| {
-            let found = rank
+            let matching = rank
                 .total
                 .latency
                 .percentiles
                 .iter()
-                .find(|found| found.percent == percent);
-            found.map_or("-".to_owned(), |found| time(found.ns as f64))
+                .find(|matching| matching.percent == percent);
+            matching.map_or("-".to_owned(), |matching| format_time(matching.ns as f64))
         };
         let began = rank.start_ns.map_or("-".to_owned(), signed_time);
         let queue = rank.in_flight.map_or("-".to_owned(), |average| {
@@ -302,20 +309,20 @@ fn write_rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write)
             throughput(figures.mb_per_sec),
             count(figures.operations)
         )?;
-        let mut remarks = Vec::new();
+        let mut notes = Vec::new();
         if let Some(percent) = job.iops_confidence_percent.filter(|_| *name == rows[rows.len() - 1].0) {
-            remarks.push(format!("IOPS +-{percent:.1} %"));
+            notes.push(format!("IOPS +-{percent:.1} %"));
         }
         for (number, word) in [(figures.errors, "error"), (figures.late, "late")] {
             match (number, word) {
                 (0, _) => {}
-                (number, "error") => remarks.push(pluralize(number, word)),
-                (number, word) => remarks.push(format!("{} {word}", count(number))),
+                (number, "error") => notes.push(pluralize(number, word)),
+                (number, word) => notes.push(format!("{} {word}", count(number))),
             }
         }
-        match remarks.is_empty() {
+        match notes.is_empty() {
             true => writeln!(out)?,
-            false => writeln!(out, "   {}", remarks.join(", "))?,
+            false => writeln!(out, "   {}", notes.join(", "))?,
         }
     }
     Ok(())
@@ -374,19 +381,19 @@ fn write_latency_row(
     if latency.percentiles.is_empty() {
         return writeln!(out, "  {name:<width$}{:>9}", "-");
     }
-    write!(out, "  {name:<width$}{:>9}", time(latency.mean_ns))?;
+    write!(out, "  {name:<width$}{:>9}", format_time(latency.mean_ns))?;
     for percent in PERCENTILES {
         let cell = latency
             .percentile(percent)
-            .map_or_else(|| "-".into(), |found| percentile(found, marks));
+            .map_or_else(|| "-".into(), |estimate| percentile(estimate, marks));
         write!(out, "{cell:>10}")?;
     }
     writeln!(out, "{:>10}", Nanos(latency.max_ns).to_string())
 }
 
-fn percentile(found: Percentile, marks: &mut [bool; 2]) -> String {
-    let value = Nanos(found.ns);
-    match found.support {
+fn percentile(estimate: Percentile, marks: &mut [bool; 2]) -> String {
+    let value = Nanos(estimate.ns);
+    match estimate.support {
         PercentileSupport::Good => value.to_string(),
         PercentileSupport::Weak => {
             marks[0] = true;

@@ -14,7 +14,7 @@ pub fn text(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            other => out.push(other),
+            letter => out.push(letter),
         }
     }
     out
@@ -86,14 +86,15 @@ fn keep_options_whole(escaped: &str) -> String {
 /// Formats prose for an element: text between backticks becomes code, and other numbers get commas
 /// between thousands.
 pub(super) fn prose(sentence: &str) -> String {
-    let escape_part = |part: &str| keep_options_whole(&text_with_nbsp(&crate::numbers::group_thousands(part)));
+    let escape_part =
+        |plain_text: &str| keep_options_whole(&text_with_nbsp(&crate::numbers::group_thousands(plain_text)));
     let parts: Vec<&str> = sentence.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return escape_part(sentence);
     }
-    let marked = parts.iter().enumerate().map(|(index, part)| match index % 2 {
-        0 => escape_part(part),
-        _ => format!("<code>{}</code>", command(part)),
+    let marked = parts.iter().enumerate().map(|(index, plain_text)| match index % 2 {
+        0 => escape_part(plain_text),
+        _ => format!("<code>{}</code>", command(plain_text)),
     });
     marked.collect()
 }
@@ -139,7 +140,7 @@ pub(super) fn in_script(json: &str) -> String {
             '&' => out.push_str("\\u0026"),
             '\u{2028}' => out.push_str("\\u2028"),
             '\u{2029}' => out.push_str("\\u2029"),
-            other => out.push(other),
+            letter => out.push(letter),
         }
     }
     out

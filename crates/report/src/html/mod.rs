@@ -28,7 +28,7 @@ use escape::{prose, text, text_with_nbsp};
 use page::{Block, Lead, Page, Section, Table, Tone, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
-use crate::numbers::{count, group_thousands, rough};
+use crate::numbers::{count, format_rough, group_thousands};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -468,7 +468,7 @@ fn format_figure(value: f64, axis: &chart::Axis) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let digits = match value.abs() {
         size if size.fract() == 0.0 && axis.unit.is_empty() => count(size as u64),
-        size if size >= 1.0 => trim_zeros(&rough(size)),
+        size if size >= 1.0 => trim_zeros(&format_rough(size)),
         size => trim_zeros(&format!(
             "{size:.*}",
             (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize

@@ -53,7 +53,7 @@ pub(super) fn build_io_path(
     diagnosis: Option<&Diagnosis>,
 ) -> Option<IoPath> {
     let plan = results.plan.steps.get(step)?.jobs.get(job)?;
-    let found = results.steps.get(step)?.jobs.get(job)?;
+    let job_results = results.steps.get(step)?.jobs.get(job)?;
     let environment = &results.hosts.first()?.environment;
     let first = plan
         .workers
@@ -66,7 +66,7 @@ pub(super) fn build_io_path(
     let mut layers = vec![program_layer(
         &environment.host.name,
         plan,
-        found,
+        job_results,
         answer_is(Answer::Generator),
     )];
     layers.push(Layer {
@@ -185,8 +185,8 @@ fn describe_cache(direct: bool) -> String {
     }
 }
 
-fn program_layer(host: &str, plan: &Job, found: &JobResults, binds: bool) -> Layer {
-    let engine = found.workers.first().map(|worker| worker.engine.kind.name());
+fn program_layer(host: &str, plan: &Job, job_results: &JobResults, binds: bool) -> Layer {
+    let engine = job_results.workers.first().map(|worker| worker.engine.kind.name());
     let mut facts = vec![crate::words::load(plan)];
     facts.extend(engine.map(|engine| format!("engine {engine}")));
     facts.extend((!host.is_empty()).then(|| format!("on {host}")));

@@ -159,7 +159,7 @@ fn format_figures(interval: &Interval) -> String {
     } else {
         String::new()
     };
-    let total_latency = interval.latency_of_all();
+    let total_latency = interval.total_latency();
     let latency = match total_latency.n() {
         0 => String::new(),
         _ => format!("  p99 {}", Nanos(total_latency.quantile(0.99))),

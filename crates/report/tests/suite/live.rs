@@ -4,7 +4,7 @@
 use crate::check;
 use crate::prelude::*;
 use model::environment::CoreUse;
-use model::event::{Counts, DeviceUnder, Event, Interval, Phase, RankFigures, RankNow, RankState, TargetInterval};
+use model::event::{Counts, DeviceUnder, Event, Interval, Phase, RankFigures, RankProgress, RankState, TargetInterval};
 use model::histogram::Histogram;
 use model::plan::{Job, Phases, Plan, Stop};
 use report::live::{Machine, State, ViewOptions, draw};
@@ -92,7 +92,7 @@ fn rank(number: u32, of: u32, state: RankState, iops: f64) -> Event {
     let figures = RankFigures::default().with(|rank_figures| {
         (rank_figures.iops, rank_figures.p99_ns) = (iops, Some(400_000 + 1_000 * u64::from(number)))
     });
-    Event::Rank(Box::new(RankNow {
+    Event::Rank(Box::new(RankProgress {
         rank: number,
         rank_count: of,
         host: format!("db{}", number / 2 + 1),
@@ -258,8 +258,8 @@ fn percentiles_of_few_operations_are_marked() {
     state.apply(&interval(second(0, 2_000, 0)));
     let text = shown(&state, LOOK, 80, 24);
     // 100 operations are slower than the 95th percentile, 20 than the 99th, two than the 99.9th.
-    assert!(text.contains("   180 us   ~1.25 ms   ?1.25 ms"), "{text}");
-    assert_contains(&text, "~ fewer than 100 slower  ? fewer than 10 slower");
+    assert!(text.contains("   180 us   ~1.25 ms  ?1.25 ms"), "{text}");
+    assert_contains(&text, "~ fewer than 100 slower ? fewer than 10 slower");
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl LatencySearch {
         if self.stage == Stage::Done {
             return Action::Continue;
         }
-        self.latencies.merge(&interval.latency_of_all());
+        self.latencies.merge(&interval.total_latency());
         self.seen_ns += interval.length_ns;
         let window_ns = self.rule.window_ns;
         let has_few = self.has_few_operations();

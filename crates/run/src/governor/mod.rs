@@ -145,7 +145,7 @@ fn figure_in(interval: &Interval, tracked: TrackedMetric, only: Option<Direction
     match tracked {
         TrackedMetric::Iops => sum(|counts| counts.operations) / seconds,
         TrackedMetric::Throughput => sum(|counts| counts.bytes.0) / seconds,
-        TrackedMetric::Latency => interval.latency_of_all().mean(),
+        TrackedMetric::Latency => interval.total_latency().mean(),
     }
 }
 

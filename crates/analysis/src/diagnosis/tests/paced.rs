@@ -200,7 +200,7 @@ fn an_outage_is_not_the_requested_rate() {
     };
     let found = judged(&outage(Nanos::secs(32)), Question::MissedRate);
     assert_eq!(found.answer, Answer::Stall, "{}", found.sentence);
-    assert!(!found.also.iter().any(|remark| remark.rule == "D-CAP"));
+    assert!(!found.also.iter().any(|note| note.rule == "D-CAP"));
     // Slots were free and nothing was issued, so the host was paused.
     let found = judged(&outage(Nanos(0)), Question::MissedRate);
     assert_eq!(

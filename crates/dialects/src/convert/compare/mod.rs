@@ -55,11 +55,11 @@ pub(super) fn compare(wanted: &Plan, got: &Plan, to: Dialect) -> Differences {
         from: wanted.origin.dialect,
         to,
         job: None,
-        found: Differences::default(),
-        known: HashSet::new(),
+        differences: Differences::default(),
+        reported: HashSet::new(),
     };
     comparison.compare_plans(wanted, got);
-    comparison.found
+    comparison.differences
 }
 
 struct Comparison {
@@ -67,9 +67,9 @@ struct Comparison {
     to: Dialect,
     /// The job of the differences; absent if there is only one job.
     job: Option<String>,
-    found: Differences,
+    differences: Differences,
     /// The differences found so far, with whether they are losses.
-    known: HashSet<(bool, Lost)>,
+    reported: HashSet<(bool, Lost)>,
 }
 
 impl Comparison {
@@ -97,10 +97,10 @@ impl Comparison {
         let job = self.job.clone().filter(|_| !matches!(impact, Impact::DialectWide));
         let difference = Lost { job, what, why };
         let list = match lost {
-            true => &mut self.found.lost,
-            false => &mut self.found.differs,
+            true => &mut self.differences.lost,
+            false => &mut self.differences.differs,
         };
-        if self.known.insert((lost, difference.clone())) {
+        if self.reported.insert((lost, difference.clone())) {
             list.push(difference);
         }
     }
@@ -232,12 +232,12 @@ impl Comparison {
             Impact::Computed(decide) => decide(pair),
             impact => impact,
         };
-        let before = self.found.lost.len();
+        let before = self.differences.lost.len();
         self.add_difference(&row.names, impact, &wanted, &got);
         let option = LOAD.iter().find(|(path, _)| *path == row.paths);
         if let Some((_, option)) = option {
-            let added = self.found.lost[before..].iter().cloned();
-            self.found.load.extend(added.map(|lost| (*option, lost)));
+            let added = self.differences.lost[before..].iter().cloned();
+            self.differences.load.extend(added.map(|lost| (*option, lost)));
         }
     }
 }
@@ -249,8 +249,8 @@ struct JobHeader<'a>(Option<(&'a Job, Value)>);
 impl<'a> JobHeader<'a> {
     /// The serialised parts of a stream and its context.
     fn value(&mut self, context: &StreamContext<'a>) -> Value {
-        let known = self.0.take().filter(|(job, _)| std::ptr::eq(*job, context.job));
-        let (job, head) = known.unwrap_or_else(|| {
+        let cached = self.0.take().filter(|(job, _)| std::ptr::eq(*job, context.job));
+        let (job, head) = cached.unwrap_or_else(|| {
             let job_without_workers = Job {
                 workers: Vec::new(),
                 ..context.job.clone()

@@ -71,14 +71,14 @@ impl<'c, 'a> SimilarStreams<'c, 'a> {
             .collect();
         let mut masks: Vec<usize> = (0..1 << PROPERTIES).collect();
         masks.sort_by_key(|mask| std::cmp::Reverse(mask.count_ones()));
-        let by_count = masks.chunk_by(|one, other| one.count_ones() == other.count_ones());
-        let mut found = by_count.filter_map(|masks| {
+        let by_count = masks.chunk_by(|a, b| a.count_ones() == b.count_ones());
+        let mut matches = by_count.filter_map(|masks| {
             let keys = masks
                 .iter()
                 .flat_map(|mask| paths.iter().map(move |path| key(*path, *mask, properties)));
             keys.filter_map(|key| index.get(&key)).max()
         });
-        match found.next() {
+        match matches.next() {
             Some(at) => contexts.get(*at),
             None => contexts.first(),
         }

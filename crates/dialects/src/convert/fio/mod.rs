@@ -33,8 +33,8 @@ pub fn to_fio(plan: &Plan) -> Conversion {
     let sections = print_sections(&sections::split_into_sections(plan));
     let (mut lost, mut differs) = match reread::lower_arguments(plan, &format_arguments(&sections)) {
         Ok(lowered) => {
-            let found = compare::compare(plan, &lowered, Dialect::Fio);
-            (found.lost, found.differs)
+            let differences = compare::compare(plan, &lowered, Dialect::Fio);
+            (differences.lost, differences.differs)
         }
         Err(why) => (vec![rejected_text(why)], Vec::new()),
     };

@@ -6,7 +6,7 @@ use model::plan::{Plan, Stream};
 use model::trace::iolog::HEADER;
 
 use crate::convert::compare::is_device;
-use crate::fio::{self, Disk, LowerEnv, ParseEnv, PathFacts, PathKind, Reading, TraceFile};
+use crate::fio::{self, Disk, LowerEnv, ParseEnv, ParseOutcome, PathFacts, PathKind, TraceFile};
 
 /// Parses and lowers a command line.
 ///
@@ -14,8 +14,8 @@ use crate::fio::{self, Disk, LowerEnv, ParseEnv, PathFacts, PathKind, Reading, T
 /// Why it is refused.
 pub(super) fn lower_arguments(plan: &Plan, arguments: &[String]) -> Result<Plan, String> {
     let jobs = match fio::read("fio", arguments, &mut NullEnv) {
-        Reading::Run(jobs) => jobs,
-        Reading::End(end) => return Err(end.read.stderr().collect::<Vec<_>>().join("; ")),
+        ParseOutcome::Run(jobs) => jobs,
+        ParseOutcome::End(end) => return Err(end.read.stderr().collect::<Vec<_>>().join("; ")),
     };
     let env = LowerEnv {
         arguments: &[],
@@ -25,9 +25,9 @@ pub(super) fn lower_arguments(plan: &Plan, arguments: &[String]) -> Result<Plan,
         utc_offset_s: 0,
         client: None,
     };
-    let lowered = fio::lower(&jobs, env).map_err(|complaints| {
-        let complaints = complaints.iter().map(ToString::to_string);
-        complaints.collect::<Vec<_>>().join("; ")
+    let lowered = fio::lower(&jobs, env).map_err(|problems| {
+        let problems = problems.iter().map(ToString::to_string);
+        problems.collect::<Vec<_>>().join("; ")
     })?;
     Ok(lowered.plan)
 }

@@ -65,7 +65,7 @@ fn create_setup(plan: &Plan) -> TestSetup {
         let mut settings = plan.origin.presentation.other.iter();
         let is_ours = plan.origin.dialect == Dialect::Iometer;
         settings
-            .find(|(known, _)| is_ours && known == name)
+            .find(|(group_name, _)| is_ours && group_name == name)
             .map(|(_, value)| value.as_str())
     };
     let job = plan.steps.iter().flat_map(|step| &step.jobs).next();
@@ -282,11 +282,11 @@ impl Tests {
         };
         for part in parts {
             let name = self.spec(part);
-            let found = self.workers[from..]
+            let group = self.workers[from..]
                 .iter()
                 .position(|(worker, _)| *worker == part.worker);
-            let at = from + found.unwrap_or_default();
-            if found.is_none() {
+            let at = from + group.unwrap_or_default();
+            if group.is_none() {
                 let idle = vec![spec::IDLE.to_owned(); self.count];
                 self.workers.insert(at, (part.worker.clone(), idle));
             }
@@ -304,9 +304,10 @@ impl Tests {
         let Part {
             lines, label, is_named, ..
         } = part;
-        let is_same = |(known, spec): &&(String, AccessSpec)| spec.lines == *lines && (!is_named || known == label);
-        if let Some((_, known)) = self.specs.iter().find(is_same) {
-            return known.name.clone();
+        let is_same =
+            |(spec_name, spec): &&(String, AccessSpec)| spec.lines == *lines && (!is_named || spec_name == label);
+        if let Some((_, spec_name)) = self.specs.iter().find(is_same) {
+            return spec_name.name.clone();
         }
         let name = match &lines[..] {
             [line] if !is_named => spec::usual_name(line),

@@ -97,11 +97,12 @@ fn lines_of_stream(stream: &Stream) -> Vec<(f64, SpecLine)> {
         align,
     } in &split
     {
-        let is_same = |known: &&mut Transfers| (known.size, known.random, known.align) == (*size, *random, *align);
+        let is_same =
+            |similar: &&mut Transfers| (similar.size, similar.random, similar.align) == (*size, *random, *align);
         match merged.iter_mut().find(is_same) {
-            Some(known) => {
-                known.reads = (known.reads * known.share + reads * share) / (known.share + share);
-                known.share += share;
+            Some(similar) => {
+                similar.reads = (similar.reads * similar.share + reads * share) / (similar.share + share);
+                similar.share += share;
             }
             None => merged.push(Transfers {
                 share: *share,
@@ -112,7 +113,7 @@ fn lines_of_stream(stream: &Stream) -> Vec<(f64, SpecLine)> {
             }),
         }
     }
-    let is_whole = |part: f64| (part * 100.0 - (part * 100.0).round()).abs() < 1e-6;
+    let is_whole = |fraction: f64| (fraction * 100.0 - (fraction * 100.0).round()).abs() < 1e-6;
     let are_whole = |all: &[Transfers]| {
         all.iter()
             .all(|transfers| is_whole(transfers.share) && is_whole(transfers.reads))
@@ -150,9 +151,9 @@ fn transfers(stream: &Stream) -> Vec<Transfers> {
     let mut found = Vec::new();
     for (direction, share) in shares.iter().filter(|(_, share)| **share > 0.0) {
         let reads = if direction == Direction::Read { 1.0 } else { 0.0 };
-        for (size, part) in list_sizes(&stream.pattern.sizes[direction]) {
+        for (size, size_share) in list_sizes(&stream.pattern.sizes[direction]) {
             found.push(Transfers {
-                share: share * part,
+                share: share * size_share,
                 reads,
                 size,
                 random: random_percent(stream.access(direction), direction),

@@ -23,38 +23,42 @@ pub fn to_iometer(plan: &Plan) -> Conversion {
     let mut names = Vec::new();
     let config = config::create_config(plan, &mut names);
     let text = iometer::write(&config);
-    let mut found = match parse(&text, plan, names) {
+    let mut differences = match parse(&text, plan, names) {
         Ok(got) => compare::compare(plan, &got, Dialect::Iometer),
-        Err(complaint) => whole_test(format!("Iometer refuses it: {}", complaint.what)),
+        Err(problem) => whole_test(format!("Iometer refuses it: {}", problem.what)),
     };
     if plan.origin.dialect != Dialect::Iometer {
-        found.lost.extend(paths_without_name(plan));
+        differences.lost.extend(paths_without_name(plan));
     }
-    conversion(text, found)
+    conversion(text, differences)
 }
 
-fn conversion(text: String, found: compare::Differences) -> Conversion {
+fn conversion(text: String, differences: compare::Differences) -> Conversion {
     Conversion {
         dialect: Dialect::Iometer,
         text,
         form: Form::JobFile,
         one_line: None,
-        lost: found.lost,
-        differs: found.differs,
+        lost: differences.lost,
+        differs: differences.differs,
     }
 }
 
 fn whole_test(why: String) -> compare::Differences {
-    let what = "the whole test".into();
+    let message = "the whole test".into();
     compare::Differences {
-        lost: vec![Lost { job: None, what, why }],
+        lost: vec![Lost {
+            job: None,
+            what: message,
+            why,
+        }],
         ..compare::Differences::default()
     }
 }
 
 /// Parses the text again. `maps` are names of targets with their paths.
 fn parse(text: &str, plan: &Plan, maps: Vec<(String, String)>) -> Result<Plan, Diagnostic> {
-    let first = |complaints: Vec<Diagnostic>| complaints.into_iter().next().unwrap_or_else(|| Diagnostic::new(""));
+    let first = |problems: Vec<Diagnostic>| problems.into_iter().next().unwrap_or_else(|| Diagnostic::new(""));
     let parsed = iometer::read(FILE, text).map_err(first)?;
     let arguments = Arguments {
         maps,

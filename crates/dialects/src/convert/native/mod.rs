@@ -22,10 +22,10 @@ const MAX_WALKERS: usize = 8;
 /// Converts a plan to native text: flags for a single job, else a job file.
 pub fn to_native(plan: &Plan) -> Conversion {
     let (form, text, read) = read_back(plan);
-    let found = match read.and_then(|document| native::lower(&document)) {
+    let differences = match read.and_then(|document| native::lower(&document)) {
         Ok(got) => compare::compare(plan, &got, Dialect::Native),
-        Err(complaints) => compare::Differences {
-            lost: refused_text(plan, complaints),
+        Err(problems) => compare::Differences {
+            lost: refused_text(plan, problems),
             ..compare::Differences::default()
         },
     };
@@ -34,8 +34,8 @@ pub fn to_native(plan: &Plan) -> Conversion {
         text,
         form,
         one_line: None,
-        lost: found.lost,
-        differs: found.differs,
+        lost: differences.lost,
+        differs: differences.differs,
     }
 }
 
@@ -59,11 +59,11 @@ pub fn to_native_jobs(plan: &Plan) -> Result<NativeJobs, Vec<Diagnostic>> {
     let (_, _, read) = read_back(plan);
     let document = read?;
     let got = native::lower(&document)?;
-    let found = compare::compare(plan, &got, Dialect::Native);
+    let differences = compare::compare(plan, &got, Dialect::Native);
     Ok(NativeJobs {
         document,
-        lost: found.lost,
-        load: found.load,
+        lost: differences.lost,
+        load: differences.load,
     })
 }
 
@@ -81,13 +81,13 @@ fn read_back(plan: &Plan) -> (Form, String, Result<Document, Vec<Diagnostic>>) {
 }
 
 /// The difference for a text that the native parser refuses.
-fn refused_text(plan: &Plan, complaints: Vec<Diagnostic>) -> Vec<Lost> {
-    let lost = |complaint: Diagnostic| Lost {
+fn refused_text(plan: &Plan, problems: Vec<Diagnostic>) -> Vec<Lost> {
+    let lost = |problem: Diagnostic| Lost {
         job: None,
         what: format!("{}: all of it", dialect_name(plan.origin.dialect)),
-        why: format!("fathom refuses it: {}", complaint.what),
+        why: format!("fathom refuses it: {}", problem.what),
     };
-    complaints.into_iter().map(lost).collect()
+    problems.into_iter().map(lost).collect()
 }
 
 /// Option names with their values.
@@ -202,7 +202,7 @@ impl<'a> Text<'a> {
             let mut spec = JobSpec::default();
             for (name, value) in &job.options {
                 let location = || Location::on_command_line(format!("--{name} {value}"));
-                native::apply(&mut spec, name, value, location).map_err(|complaint| vec![complaint])?;
+                native::apply(&mut spec, name, value, location).map_err(|problem| vec![problem])?;
             }
             document.jobs.push(spec);
         }
@@ -260,7 +260,7 @@ fn table(options: &Options) -> String {
             .map(|(_, value)| toml_value(value))
             .collect();
         match values.as_slice() {
-            [one] => text += &format!("{name} = {one}\n"),
+            [value] => text += &format!("{name} = {value}\n"),
             several => text += &format!("{name} = [{}]\n", several.join(", ")),
         }
     }

@@ -49,8 +49,8 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
     }
     let mut parts = Vec::new();
     match alternatives {
-        [one] if one.weight == 1 || !native => {
-            options.extend(stream_options(one, native));
+        [part] if part.weight == 1 || !native => {
+            options.extend(stream_options(part, native));
         }
         several => parts.extend(
             shares::weights(several)
@@ -254,7 +254,7 @@ fn format_placement(placement: &Placement, direction: Direction) -> Option<Strin
 
 fn format_block(sizes: &BlockSizes) -> String {
     match sizes {
-        BlockSizes::Fixed { size: one } => format_size(one.0),
+        BlockSizes::Fixed { size: fixed } => format_size(fixed.0),
         BlockSizes::Range { low, high, .. } => format!("{}-{}", format_size(low.0), format_size(high.0)),
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();

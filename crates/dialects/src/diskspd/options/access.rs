@@ -317,10 +317,10 @@ const SEED: Switch = Switch {
     ..ACCESS
 };
 
-/// Parses a size above zero; `complaint` follows the error of the size itself.
-fn above_zero(line: &mut Line<'_>, value: &str, complaint: &str) -> Result<u64, EarlyEnd> {
+/// Parses a size above zero; `problem` follows the error of the size itself.
+fn above_zero(line: &mut Line<'_>, value: &str, problem: &str) -> Result<u64, EarlyEnd> {
     match line.size(value) {
         Ok(size) if size > 0 => Ok(size),
-        _ => Err(line.refuse(complaint)),
+        _ => Err(line.refuse(problem)),
     }
 }

@@ -250,7 +250,7 @@ impl Form {
     }
 
     /// Formats its syntax, with a placeholder for the value.
-    pub fn written(&self) -> String {
+    pub fn usage(&self) -> String {
         format!("-{}{}", self.head, self.value.placeholder())
     }
 }
@@ -292,7 +292,7 @@ impl Switch {
 }
 
 /// Finds a switch by its letter, which is case-sensitive.
-pub fn find(letter: char) -> Option<&'static Switch> {
+pub fn find_switch(letter: char) -> Option<&'static Switch> {
     switches().find(|switch| switch.letter == letter)
 }
 
@@ -349,14 +349,11 @@ mod tests {
             let letter = switch.letter;
             assert!(!switch.forms.is_empty() && !switch.default.is_empty(), "-{letter}");
             for form in switch.forms {
-                let written = form.written();
-                assert!(form.head.starts_with(letter) && form.help.ends_with('.'), "{written}");
-                assert!(!form.examples.is_empty(), "{written}");
+                let usage = form.usage();
+                assert!(form.head.starts_with(letter) && form.help.ends_with('.'), "{usage}");
+                assert!(!form.examples.is_empty(), "{usage}");
                 for example in form.examples {
-                    assert!(
-                        example.starts_with(&format!("-{}", form.head)),
-                        "{example} of {written}"
-                    );
+                    assert!(example.starts_with(&format!("-{}", form.head)), "{example} of {usage}");
                 }
             }
         }

@@ -106,8 +106,8 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
 }
 
 impl Line<'_> {
-    fn require(&mut self, free: bool, complaint: fn() -> &'static str) -> ParseResult {
-        if free { Ok(()) } else { Err(self.refuse(complaint())) }
+    fn require(&mut self, free: bool, problem: fn() -> &'static str) -> ParseResult {
+        if free { Ok(()) } else { Err(self.refuse(problem())) }
     }
 
     fn choose_cache(&mut self, cache: Cache) {

@@ -12,11 +12,11 @@ mod target;
 
 use super::xml::elements::{ANY_U32, Element, all, flag, is_true, nested, number, rules, set, value, word};
 use super::xml::read::{elements, read_all};
-use super::xml::schema::{Occurs, Rule, Value};
+use super::xml::schema::{ElementRule, Occurrence, Value};
 use super::xml::write::write_all;
 use span::{SPAN, TIME_SPAN};
 
-pub(super) use span::lines_of_span;
+pub(super) use span::added_span_lines;
 pub use span::{Processor, TimeSpan};
 pub use target::{Cache, Distribution, FlushType, Range, Source, Target, ThreadTarget, ThroughputUnit};
 
@@ -91,7 +91,7 @@ pub struct Etw {
     pub use_cycles_counter: bool,
 }
 
-pub(super) const ROOT: Rule = all("Profile", Occurs::Once, || rules(PROFILE));
+pub(super) const ROOT: ElementRule = all("Profile", Occurrence::Once, || rules(PROFILE));
 
 pub(super) const PROFILE: &[Element<Profile>] = &[
     number!("Progress", ANY_U32, Profile.progress),
@@ -125,7 +125,7 @@ pub(super) const PROFILE: &[Element<Profile>] = &[
         "CreateOnlyFilesWithConstantSizes" => Precreate::ConstantSizes,
         "CreateOnlyFilesWithConstantOrZeroSizes" => Precreate::ConstantOrZeroSizes),
     nested(
-        all("ETW", Occurs::AtMostOnce, || rules(ETW)),
+        all("ETW", Occurrence::AtMostOnce, || rules(ETW)),
         |profile: &mut Profile, node| {
             // Any child element enables tracing.
             if node.first_element_child().is_some() {
@@ -140,7 +140,9 @@ pub(super) const PROFILE: &[Element<Profile>] = &[
         },
     ),
     nested(
-        all("TimeSpans", Occurs::Once, || const { &[TIME_SPAN] }.iter().collect()),
+        all("TimeSpans", Occurrence::Once, || {
+            const { &[TIME_SPAN] }.iter().collect()
+        }),
         |profile: &mut Profile, node| {
             for span in elements(node, "TimeSpan") {
                 profile.time_spans.push(TimeSpan::default());

@@ -9,7 +9,7 @@ use crate::diskspd::xml::elements::{
     ANY_U32, Element, Form, all, flag, is_true, nested, newer, number, rules, set, value,
 };
 use crate::diskspd::xml::read::{attribute_number, elements};
-use crate::diskspd::xml::schema::{Attribute, Content, Occurs, Rule, Value, node_text};
+use crate::diskspd::xml::schema::{Attribute, Content, ElementRule, Occurrence, Value, node_text};
 use crate::diskspd::xml::write::write_all;
 use crate::diskspd::xml::{XmlError, XmlErrorKind};
 
@@ -60,7 +60,7 @@ pub struct Processor {
     pub number: u8,
 }
 
-pub(super) const TIME_SPAN: Rule = all("TimeSpan", Occurs::AtLeastOnce, || rules(SPAN));
+pub(super) const TIME_SPAN: ElementRule = all("TimeSpan", Occurrence::AtLeastOnce, || rules(SPAN));
 
 /// The elements of a time span. DiskSpd 2.3 added the elements with a label. Its public notes
 /// name only the switches, so fathom defines the elements and report lines, with values in the
@@ -116,9 +116,9 @@ pub(super) const SPAN: &[Element<TimeSpan>] = &[
     number!("IoBucketDuration", ANY_U32, TimeSpan.bucket_ms),
     number!("RandSeed", ANY_U32, TimeSpan.seed),
     nested(
-        Rule::new(
+        ElementRule::new(
             "Affinity",
-            Occurs::AtMostOnce,
+            Occurrence::AtMostOnce,
             Content::Choice(|| AFFINITY.iter().collect()),
         ),
         |span: &mut TimeSpan, node| {
@@ -139,7 +139,7 @@ pub(super) const SPAN: &[Element<TimeSpan>] = &[
         },
     ),
     nested(
-        all("Targets", Occurs::Once, || const { &[IN_TARGETS] }.iter().collect()),
+        all("Targets", Occurrence::Once, || const { &[IN_TARGETS] }.iter().collect()),
         |span: &mut TimeSpan, node| {
             for target in elements(node, "Target") {
                 span.targets.push(read_target(target)?);
@@ -157,7 +157,7 @@ pub(super) const SPAN: &[Element<TimeSpan>] = &[
 ];
 
 /// The lines of elements of a time span in text reports.
-pub(in crate::diskspd) fn lines_of_span(span: &TimeSpan) -> impl Iterator<Item = String> {
+pub(in crate::diskspd) fn added_span_lines(span: &TimeSpan) -> impl Iterator<Item = String> {
     let with_label = SPAN.iter().filter(|element| !element.label.is_empty());
     with_label.filter_map(|element| match element.form {
         Form::Value { write, .. } => Some(format!("{}: {}", element.label, write(span)?)),
@@ -165,14 +165,14 @@ pub(in crate::diskspd) fn lines_of_span(span: &TimeSpan) -> impl Iterator<Item =
     })
 }
 
-const AFFINITY: &[Rule] = &[
-    Rule::new("AffinityAssignment", Occurs::AnyTimes, Content::Value(ANY_U32)),
-    Rule {
+const AFFINITY: &[ElementRule] = &[
+    ElementRule::new("AffinityAssignment", Occurrence::AnyTimes, Content::Value(ANY_U32)),
+    ElementRule {
         attributes: &[
             Attribute::new("Group", false, ANY_U32),
             Attribute::new("Processor", false, ANY_U32),
         ],
-        ..Rule::new("AffinityGroupAssignment", Occurs::AnyTimes, Content::Nothing)
+        ..ElementRule::new("AffinityGroupAssignment", Occurrence::AnyTimes, Content::Empty)
     },
 ];
 
@@ -227,6 +227,6 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(lines_of_span(&span).count(), 5);
+        assert_eq!(added_span_lines(&span).count(), 5);
     }
 }

@@ -7,7 +7,7 @@ use crate::diskspd::xml::elements::{
     ANY_U32, ANY_U64, Element, all, flag, is_true, nested, number, optional, rules, set, value, word,
 };
 use crate::diskspd::xml::read::{attribute_number, child, elements, number, read_all};
-use crate::diskspd::xml::schema::{Attribute, Content, Occurs, Rule, Value, is_named, node_text};
+use crate::diskspd::xml::schema::{Attribute, Content, ElementRule, Occurrence, Value, is_named, node_text};
 use crate::diskspd::xml::write::Writer;
 use crate::diskspd::xml::{XmlError, XmlErrorKind};
 
@@ -177,11 +177,11 @@ impl Target {
         digits.parse().ok().filter(|number| is_number && *number > 0)
     }
 }
-pub(super) const IN_TARGETS: Rule = all("Target", Occurs::AtLeastOnce, || rules(TARGET));
+pub(super) const IN_TARGETS: ElementRule = all("Target", Occurrence::AtLeastOnce, || rules(TARGET));
 
 pub(super) const TARGET: &[Element<Target>] = &[
     Element {
-        rule: Rule::new("Path", Occurs::Once, Content::Value(Value::Text)),
+        rule: ElementRule::new("Path", Occurrence::Once, Content::Value(Value::Text)),
         ..value(
             "Path",
             Value::Text,
@@ -239,7 +239,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
         "NonVolatileMemory" => FlushType::NonVolatileMemory,
         "NonVolatileMemoryNoDrain" => FlushType::NonVolatileMemoryNoDrain),
     nested(
-        all("WriteBufferContent", Occurs::AtMostOnce, || {
+        all("WriteBufferContent", Occurrence::AtMostOnce, || {
             WRITE_BUFFER_CONTENT.iter().collect()
         }),
         read_write_buffer,
@@ -277,9 +277,9 @@ pub(super) const TARGET: &[Element<Target>] = &[
         |target| Some(target.random_percent.to_string()).filter(|_| (1..100).contains(&target.random_percent)),
     ),
     nested(
-        Rule::new(
+        ElementRule::new(
             "Distribution",
-            Occurs::AtMostOnce,
+            Occurrence::AtMostOnce,
             Content::Choice(|| DISTRIBUTION.iter().collect()),
         ),
         read_distribution,
@@ -290,9 +290,9 @@ pub(super) const TARGET: &[Element<Target>] = &[
     number!("RequestCount", ANY_U32, Target.requests),
     number!("WriteRatio", Value::Number(0, 100), Target.write_percent),
     nested(
-        Rule {
+        ElementRule {
             attributes: &[Attribute::new("unit", false, Value::Word(&["IOPS", "BPMS"]))],
-            ..Rule::value("Throughput", ANY_U32)
+            ..ElementRule::value("Throughput", ANY_U32)
         },
         |target: &mut Target, node| {
             set(&mut target.throughput, &node_text(node));
@@ -313,7 +313,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
     number!("IOPriority", Value::Number(1, 3), Target.priority),
     number!("Weight", ANY_U32, Target.weight),
     nested(
-        all("ThreadTargets", Occurs::AtMostOnce, || {
+        all("ThreadTargets", Occurrence::AtMostOnce, || {
             const { &[IN_THREAD_TARGETS] }.iter().collect()
         }),
         |target: &mut Target, node| {
@@ -329,45 +329,45 @@ pub(super) const TARGET: &[Element<Target>] = &[
     ),
 ];
 
-const WRITE_BUFFER_CONTENT: &[Rule] = &[
-    Rule::value("Pattern", Value::Word(&["sequential", "zero", "random"])),
-    all("RandomDataSource", Occurs::AtMostOnce, || {
+const WRITE_BUFFER_CONTENT: &[ElementRule] = &[
+    ElementRule::value("Pattern", Value::Word(&["sequential", "zero", "random"])),
+    all("RandomDataSource", Occurrence::AtMostOnce, || {
         RANDOM_DATA_SOURCE.iter().collect()
     }),
 ];
 
-const RANDOM_DATA_SOURCE: &[Rule] = &[
-    Rule::new("SizeInBytes", Occurs::Once, Content::Value(ANY_U64)),
-    Rule::value("FilePath", Value::Text),
+const RANDOM_DATA_SOURCE: &[ElementRule] = &[
+    ElementRule::new("SizeInBytes", Occurrence::Once, Content::Value(ANY_U64)),
+    ElementRule::value("FilePath", Value::Text),
 ];
 
 // Exactly one of the two: `Once` requires only the chosen alternative.
-const DISTRIBUTION: &[Rule] = &[
-    all("Percent", Occurs::Once, || {
+const DISTRIBUTION: &[ElementRule] = &[
+    all("Percent", Occurrence::Once, || {
         const { &[RANGE_IN_PERCENT] }.iter().collect()
     }),
-    all("Absolute", Occurs::Once, || {
+    all("Absolute", Occurrence::Once, || {
         const { &[RANGE_IN_BYTES] }.iter().collect()
     }),
 ];
 
 const IO_SHARE: &[Attribute] = &[Attribute::new("IO", true, Value::Number(0, 100))];
 
-const RANGE_IN_PERCENT: Rule = Rule {
+const RANGE_IN_PERCENT: ElementRule = ElementRule {
     attributes: IO_SHARE,
-    ..Rule::new("Range", Occurs::AtLeastOnce, Content::Value(Value::Number(1, 100)))
+    ..ElementRule::new("Range", Occurrence::AtLeastOnce, Content::Value(Value::Number(1, 100)))
 };
 
-const RANGE_IN_BYTES: Rule = Rule {
+const RANGE_IN_BYTES: ElementRule = ElementRule {
     attributes: IO_SHARE,
-    ..Rule::new("Range", Occurs::AtLeastOnce, Content::Value(ANY_U64))
+    ..ElementRule::new("Range", Occurrence::AtLeastOnce, Content::Value(ANY_U64))
 };
 
-const IN_THREAD_TARGETS: Rule = all("ThreadTarget", Occurs::AnyTimes, || THREAD_TARGET.iter().collect());
+const IN_THREAD_TARGETS: ElementRule = all("ThreadTarget", Occurrence::AnyTimes, || THREAD_TARGET.iter().collect());
 
-const THREAD_TARGET: &[Rule] = &[
-    Rule::new("Thread", Occurs::Once, Content::Value(ANY_U32)),
-    Rule::value("Weight", ANY_U32),
+const THREAD_TARGET: &[ElementRule] = &[
+    ElementRule::new("Thread", Occurrence::Once, Content::Value(ANY_U32)),
+    ElementRule::value("Weight", ANY_U32),
 ];
 
 /// A source counts only if the pattern is random, and random needs a source.

@@ -7,12 +7,12 @@
 use roxmltree::Node;
 
 use super::XmlError;
-use super::schema::{Content, Occurs, Rule, Value};
+use super::schema::{Content, ElementRule, Occurrence, Value};
 use super::write::Writer;
 
 /// An element, and how a part of a profile is read from and written to it.
 pub(in crate::diskspd) struct Element<T> {
-    pub(in crate::diskspd) rule: Rule,
+    pub(in crate::diskspd) rule: ElementRule,
     pub(in crate::diskspd) form: Form<T>,
     /// The label of its line in text reports; empty without a line.
     pub(in crate::diskspd) label: &'static str,
@@ -40,14 +40,14 @@ pub(in crate::diskspd) const fn value<T>(
     write: fn(&T) -> Option<String>,
 ) -> Element<T> {
     Element {
-        rule: Rule::value(name, value),
+        rule: ElementRule::value(name, value),
         form: Form::Value { read, write },
         label: "",
     }
 }
 
 pub(in crate::diskspd) const fn nested<T>(
-    rule: Rule,
+    rule: ElementRule,
     read: fn(&mut T, Node) -> Result<(), XmlError>,
     write: fn(&mut Writer, &T),
 ) -> Element<T> {
@@ -148,11 +148,15 @@ pub(in crate::diskspd) const ANY_U32: Value = Value::Number(0, u32::MAX as u64);
 pub(in crate::diskspd) const ANY_U64: Value = Value::Number(0, u64::MAX);
 
 /// A rule for child elements in any order.
-pub(in crate::diskspd) const fn all(name: &'static str, occurs: Occurs, elements: fn() -> Vec<&'static Rule>) -> Rule {
-    Rule::new(name, occurs, Content::All(elements))
+pub(in crate::diskspd) const fn all(
+    name: &'static str,
+    occurs: Occurrence,
+    elements: fn() -> Vec<&'static ElementRule>,
+) -> ElementRule {
+    ElementRule::new(name, occurs, Content::All(elements))
 }
 
-pub(in crate::diskspd) fn rules<T>(elements: &'static [Element<T>]) -> Vec<&'static Rule> {
+pub(in crate::diskspd) fn rules<T>(elements: &'static [Element<T>]) -> Vec<&'static ElementRule> {
     elements.iter().map(|element| &element.rule).collect()
 }
 

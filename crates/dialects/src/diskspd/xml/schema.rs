@@ -10,9 +10,9 @@ use crate::diskspd::profile::ROOT;
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// The rule of an element: its name, its number of occurrences and its content.
-pub(in crate::diskspd) struct Rule {
+pub(in crate::diskspd) struct ElementRule {
     pub(in crate::diskspd) name: &'static str,
-    pub(in crate::diskspd) occurs: Occurs,
+    pub(in crate::diskspd) occurrence: Occurrence,
     pub(in crate::diskspd) content: Content,
     pub(in crate::diskspd) attributes: &'static [Attribute],
 }
@@ -24,7 +24,7 @@ pub(in crate::diskspd) struct Attribute {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(in crate::diskspd) enum Occurs {
+pub(in crate::diskspd) enum Occurrence {
     AtMostOnce,
     Once,
     AtLeastOnce,
@@ -34,10 +34,10 @@ pub(in crate::diskspd) enum Occurs {
 pub(in crate::diskspd) enum Content {
     Value(Value),
     /// Elements in any order.
-    All(fn() -> Vec<&'static Rule>),
+    All(fn() -> Vec<&'static ElementRule>),
     /// Elements of one of these names.
-    Choice(fn() -> Vec<&'static Rule>),
-    Nothing,
+    Choice(fn() -> Vec<&'static ElementRule>),
+    Empty,
 }
 
 #[derive(Clone, Copy)]
@@ -50,19 +50,19 @@ pub(in crate::diskspd) enum Value {
     Checked(fn(&str) -> bool),
 }
 
-impl Rule {
-    pub(in crate::diskspd) const fn new(name: &'static str, occurs: Occurs, content: Content) -> Rule {
-        Rule {
+impl ElementRule {
+    pub(in crate::diskspd) const fn new(name: &'static str, occurrence: Occurrence, content: Content) -> ElementRule {
+        ElementRule {
             name,
-            occurs,
+            occurrence,
             content,
             attributes: &[],
         }
     }
 
     /// The rule of an optional element with a value.
-    pub(in crate::diskspd) const fn value(name: &'static str, value: Value) -> Rule {
-        Rule::new(name, Occurs::AtMostOnce, Content::Value(value))
+    pub(in crate::diskspd) const fn value(name: &'static str, value: Value) -> ElementRule {
+        ElementRule::new(name, Occurrence::AtMostOnce, Content::Value(value))
     }
 }
 
@@ -87,7 +87,10 @@ pub(in crate::diskspd) fn check(root: Node) -> Result<(), XmlError> {
 ///
 /// DiskSpd's XML library trims text, so that a path may have its own line. Comments are skipped.
 pub(in crate::diskspd) fn node_text(node: Node) -> String {
-    let parts = node.children().filter(Node::is_text).filter_map(|part| part.text());
+    let parts = node
+        .children()
+        .filter(Node::is_text)
+        .filter_map(|text_node| text_node.text());
     trim(&parts.collect::<String>()).to_string()
 }
 
@@ -96,25 +99,25 @@ pub(in crate::diskspd) fn is_named(node: Node, name: &str) -> bool {
     node.is_element() && node.tag_name().namespace().is_none() && node.tag_name().name() == name
 }
 
-fn check_element(node: Node, rule: &Rule) -> Result<(), XmlError> {
+fn check_element(node: Node, rule: &ElementRule) -> Result<(), XmlError> {
     check_attributes(node, rule)?;
     match &rule.content {
         Content::Value(value) => {
             if let Some(child) = node.children().find(Node::is_element) {
                 return refuse(child, format!("<{}> takes a value, not elements", rule.name));
             }
-            match value.complaint(&node_text(node)) {
+            match value.violation(&node_text(node)) {
                 None => Ok(()),
-                Some(complaint) => refuse(node, format!("<{}> {complaint}", rule.name)),
+                Some(violation) => refuse(node, format!("<{}> {violation}", rule.name)),
             }
         }
-        Content::Nothing => check_children(node, &[], false),
+        Content::Empty => check_children(node, &[], false),
         Content::All(rules) => check_children(node, &rules(), false),
         Content::Choice(rules) => check_children(node, &rules(), true),
     }
 }
 
-fn check_attributes(node: Node, rule: &Rule) -> Result<(), XmlError> {
+fn check_attributes(node: Node, rule: &ElementRule) -> Result<(), XmlError> {
     for attribute in node.attributes() {
         if attribute.namespace() == Some(SCHEMA_INSTANCE) {
             continue;
@@ -124,12 +127,15 @@ fn check_attributes(node: Node, rule: &Rule) -> Result<(), XmlError> {
             .iter()
             .find(|allowed| allowed.name == attribute.name() && attribute.namespace().is_none());
         let Some(allowed) = allowed else {
-            return refuse(node, format!("<{}> has no attribute '{}'", rule.name, attribute.name()));
-        };
-        if let Some(complaint) = allowed.value.complaint(trim(attribute.value())) {
             return refuse(
                 node,
-                format!("attribute '{}' of <{}> {complaint}", allowed.name, rule.name),
+                format!("unknown attribute '{}' in <{}>", attribute.name(), rule.name),
+            );
+        };
+        if let Some(violation) = allowed.value.violation(trim(attribute.value())) {
+            return refuse(
+                node,
+                format!("attribute '{}' of <{}> {violation}", allowed.name, rule.name),
             );
         }
     }
@@ -137,15 +143,15 @@ fn check_attributes(node: Node, rule: &Rule) -> Result<(), XmlError> {
         if node.attribute(attribute.name).is_none() {
             return refuse(
                 node,
-                format!("<{}> lacks its attribute '{}'", rule.name, attribute.name),
+                format!("<{}> requires the attribute '{}'", rule.name, attribute.name),
             );
         }
     }
     Ok(())
 }
 
-/// Checks each child, then missing ones. With `one_kind` all must have the same name.
-fn check_children(parent: Node, rules: &[&Rule], one_kind: bool) -> Result<(), XmlError> {
+/// Checks each child, then missing ones. With `is_choice`, all must have the same name.
+fn check_children(parent: Node, rules: &[&ElementRule], is_choice: bool) -> Result<(), XmlError> {
     let parent_name = parent.tag_name().name();
     let mut counts = vec![0u64; rules.len()];
     for child in parent.children() {
@@ -157,40 +163,46 @@ fn check_children(parent: Node, rules: &[&Rule], one_kind: bool) -> Result<(), X
         }
         let name = child.tag_name().name();
         let Some(index) = rules.iter().position(|rule| is_named(child, rule.name)) else {
-            return refuse(child, format!("<{parent_name}> has no element <{name}>"));
+            return refuse(child, format!("unknown element <{name}> in <{parent_name}>"));
         };
         counts[index] += 1;
-        if counts[index] > 1 && matches!(rules[index].occurs, Occurs::Once | Occurs::AtMostOnce) {
+        if counts[index] > 1 && matches!(rules[index].occurrence, Occurrence::Once | Occurrence::AtMostOnce) {
             return refuse(child, format!("<{name}> occurs more than once in <{parent_name}>"));
         }
-        if one_kind && let Some(other) = (0..rules.len()).find(|&other| other != index && counts[other] > 0) {
+        if is_choice
+            && let Some(previous) = (0..rules.len()).find(|&previous| previous != index && counts[previous] > 0)
+        {
             return refuse(
                 child,
-                format!("<{parent_name}> cannot have both <{}> and <{name}>", rules[other].name),
+                format!(
+                    "<{parent_name}> cannot have both <{}> and <{name}>",
+                    rules[previous].name
+                ),
             );
         }
         check_element(child, rules[index])?;
     }
-    let missing =
-        |index: &usize| counts[*index] == 0 && matches!(rules[*index].occurs, Occurs::Once | Occurs::AtLeastOnce);
-    let chosen = one_kind && counts.iter().any(|&count| count > 0);
+    let missing = |index: &usize| {
+        counts[*index] == 0 && matches!(rules[*index].occurrence, Occurrence::Once | Occurrence::AtLeastOnce)
+    };
+    let has_choice = is_choice && counts.iter().any(|&count| count > 0);
     match (0..rules.len()).find(missing) {
-        Some(index) if !chosen => refuse(parent, format!("<{parent_name}> lacks <{}>", rules[index].name)),
+        Some(index) if !has_choice => refuse(parent, format!("<{parent_name}> lacks <{}>", rules[index].name)),
         _ => Ok(()),
     }
 }
 
 impl Value {
-    /// Why a text is not a valid value.
-    fn complaint(self, text: &str) -> Option<String> {
+    /// Returns why a text is not a valid value, as the end of a sentence; `None` if it is valid.
+    fn violation(self, text: &str) -> Option<String> {
         match self {
             Value::Text => None,
             Value::Boolean if ["true", "false", "1", "0"].contains(&text) => None,
-            Value::Boolean => Some(format!("is 'true' or 'false', not '{text}'")),
+            Value::Boolean => Some(format!("must be 'true' or 'false', not '{text}'")),
             Value::Checked(is_good) if is_good(text) => None,
-            Value::Checked(_) => Some(format!("has no value '{text}'")),
+            Value::Checked(_) => Some(format!("does not accept the value '{text}'")),
             Value::Word(words) if words.contains(&text) => None,
-            Value::Word(words) => Some(format!("is '{}', not '{text}'", words.join("' or '"))),
+            Value::Word(words) => Some(format!("must be '{}', not '{text}'", words.join("' or '"))),
             Value::Number(min, max) => {
                 let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
                 match text.parse::<u64>() {

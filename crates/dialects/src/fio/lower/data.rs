@@ -4,21 +4,21 @@ use model::content::{ConstantPart, Content};
 
 use crate::Diagnostic;
 use crate::fio::disk::Disk;
-use crate::fio::draft::{Draft, complain};
+use crate::fio::draft::{Draft, push_error};
 use crate::fio::options::JobOptions;
 use crate::fio::options::data::DedupeMode;
 use crate::fio::options::typed::Piece;
 use crate::fio::options::verify::Checksum;
 
 pub(in crate::fio) fn lower_contents(draft: &mut Draft<'_>) {
-    draft.parts.stream.content = content(draft.options, draft.disk, draft.complaints);
+    draft.parts.stream.content = content(draft.options, draft.disk, draft.errors);
 }
 
-pub(in crate::fio) fn content(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec<Diagnostic>) -> Content {
+pub(in crate::fio) fn content(options: &JobOptions, disk: &dyn Disk, errors: &mut Vec<Diagnostic>) -> Content {
     let data = &options.data;
-    let (pattern, offsets) = bytes(&data.buffer_pattern, disk, "buffer_pattern", complaints);
+    let (pattern, offsets) = bytes(&data.buffer_pattern, disk, "buffer_pattern", errors);
     if !offsets.is_empty() {
-        complain(complaints, "fio: buffer_pattern: %o in a pattern needs verify_pattern");
+        push_error(errors, "fio: buffer_pattern: %o in a pattern needs verify_pattern");
     }
     let compress = data.buffer_compress_percentage.clamp(0, 100) as u8;
     if data.zero_buffers || compress == 100 && pattern.is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn bytes(
     pieces: &[Piece],
     disk: &dyn Disk,
     option: &str,
-    complaints: &mut Vec<Diagnostic>,
+    errors: &mut Vec<Diagnostic>,
 ) -> (Vec<u8>, Vec<u32>) {
     let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
     for piece in pieces {
@@ -90,7 +90,7 @@ pub(super) fn bytes(
             Piece::Bytes(these) => bytes.extend_from_slice(these),
             Piece::File(path) => match disk.read(path) {
                 Ok(these) => bytes.extend(these),
-                Err(why) => complain(complaints, format!("fio: {option}: cannot read '{path}': {why}")),
+                Err(why) => push_error(errors, format!("fio: {option}: cannot read '{path}': {why}")),
             },
             Piece::Offset => {
                 offsets.push(bytes.len() as u32);

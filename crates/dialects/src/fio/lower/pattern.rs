@@ -98,9 +98,9 @@ pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     let (mode, size) = (zones.zonemode, zones.zonesize);
     let no_bytes = matches!(zones.zoneskip, Some(Amount::Percent(_) | Amount::Zones(_)));
     match mode {
-        ZoneMode::None if size > 0 => draft.complain("fio: zonesize needs zonemode=strided"),
+        ZoneMode::None if size > 0 => draft.push_error("fio: zonesize needs zonemode=strided"),
         ZoneMode::Zoned => check_write_pointers(draft),
-        ZoneMode::Strided if size == 0 => draft.complain("fio: zonemode=strided needs a zonesize"),
+        ZoneMode::Strided if size == 0 => draft.push_error("fio: zonemode=strided needs a zonesize"),
         ZoneMode::None | ZoneMode::Strided => {}
     }
     if no_bytes && mode != ZoneMode::Zoned {
@@ -138,7 +138,7 @@ fn check_write_pointers(draft: &mut Draft<'_>) {
         }
         () => return,
     };
-    draft.complain(format!("fio: {why}"));
+    draft.push_error(format!("fio: {why}"));
 }
 
 /// Rejects options that contradict `sprandom`.
@@ -161,12 +161,12 @@ pub(in crate::fio) fn check_aging(draft: &mut Draft<'_>) {
         () if !(zones.spr_op > 0.0 && zones.spr_op < 1.0) => "spr_op between 0 and 1",
         () => return,
     };
-    draft.complain(format!("fio: sprandom needs {requirement}"));
+    draft.push_error(format!("fio: sprandom needs {requirement}"));
 }
 
 pub(in crate::fio) fn check_ranges(draft: &mut Draft<'_>) {
     if draft.options.system.num_range > 1 {
-        draft.complain("fio: num_range: no engine of this program trims more than one range at a time; omit it");
+        draft.push_error("fio: num_range: no engine of this program trims more than one range at a time; omit it");
     }
 }
 

@@ -1,16 +1,16 @@
-//! I/O priorities for parts of the operations of a job.
+//! I/O priorities of a share of a job's operations.
 
 use model::plan::{PriorityClass, PriorityRule};
 use model::{Bytes, Direction};
 
 use super::pattern;
-use crate::fio::draft::{Draft, complain};
+use crate::fio::draft::{Draft, push_error};
 
 /// The directions for which fio has priorities.
 const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
 
 /// The class with this kernel number.
-pub(super) fn class(number: i64) -> PriorityClass {
+pub(super) fn class_from_number(number: i64) -> PriorityClass {
     match number {
         1 => PriorityClass::RealTime,
         3 => PriorityClass::Idle,
@@ -18,24 +18,24 @@ pub(super) fn class(number: i64) -> PriorityClass {
     }
 }
 
-/// The rules of `cmdprio_percentage` or `cmdprio_bssplit`; class, level and hint come from their
-/// own options.
+/// Lowers `cmdprio_percentage` or `cmdprio_bssplit` to priority rules; class, level and hint come
+/// from their own options.
 pub(in crate::fio) fn lower_rules(draft: &mut Draft<'_>) {
     let engine_options = &draft.options.engine;
     let mix = pattern::mix(draft.options);
-    let any_share = DIRECTIONS
+    let has_percentage = DIRECTIONS
         .into_iter()
         .any(|direction| engine_options.cmdprio_percentage[direction] > 0);
-    if any_share && engine_options.cmdprio_bssplit.is_some() {
-        complain(
-            draft.complaints,
+    if has_percentage && engine_options.cmdprio_bssplit.is_some() {
+        push_error(
+            draft.errors,
             "fio: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
         );
     }
     let default_priority = |direction: Direction| {
         let class = match engine_options.cmdprio_class[direction] {
             0 => 1,
-            given => given,
+            class => class,
         };
         (
             class,
@@ -47,7 +47,7 @@ pub(in crate::fio) fn lower_rules(draft: &mut Draft<'_>) {
         direction,
         length,
         percent: percent.min(100) as u8,
-        class: class(number as i64),
+        class: class_from_number(number as i64),
         level: level.min(7) as u8,
         hint: hint.min(1023) as u16,
     };

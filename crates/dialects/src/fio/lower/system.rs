@@ -31,7 +31,7 @@ pub(in crate::fio) fn lower_cpu_nodes(draft: &mut Draft<'_>) {
     };
     match nodes(&text) {
         Some(nodes) => draft.parts.worker.placement.cpu_nodes = nodes,
-        None => draft.complain(format!("fio: numa_cpu_nodes: '{text}' is not a list of nodes")),
+        None => draft.push_error(format!("fio: numa_cpu_nodes: '{text}' is not a list of nodes")),
     }
 }
 
@@ -41,7 +41,7 @@ pub(in crate::fio) fn lower_memory(draft: &mut Draft<'_>) {
     };
     match memory_nodes(&text) {
         Some(nodes) => draft.parts.worker.placement.memory_nodes = Some(nodes),
-        None => draft.complain(format!(
+        None => draft.push_error(format!(
             "fio: numa_mem_policy: '{text}' is not one of default, local, prefer:N, bind:LIST, interleave:LIST"
         )),
     }
@@ -100,7 +100,7 @@ pub(in crate::fio) fn lower_priority(draft: &mut Draft<'_>) {
         return;
     }
     draft.parts.stream.priority = Some(Priority {
-        class: priorities::class(system.prioclass.unwrap_or(2)),
+        class: priorities::class_from_number(system.prioclass.unwrap_or(2)),
         level: system.prio.unwrap_or(0).clamp(0, 7) as u8,
         hint: system.priohint.unwrap_or(0).clamp(0, 1023) as u16,
         percent: 100,
@@ -120,7 +120,7 @@ pub(in crate::fio) fn lower_tolerance(draft: &mut Draft<'_>) {
         .zip(&ignored_errors)
         .filter(|(_, names)| !names.is_empty())
     {
-        *list = names.iter().filter_map(|name| number(name, draft.complaints)).collect();
+        *list = names.iter().filter_map(|name| number(name, draft.errors)).collect();
     }
     let policy = &mut draft.parts.stream.on_error;
     [policy.tolerate_read, policy.tolerate_write, policy.tolerate_verify] = lists;
@@ -138,7 +138,7 @@ pub(in crate::fio) fn lower_block_lifetimes(draft: &mut Draft<'_>) {
 }
 
 /// Parses an error name or number.
-fn number(name: &str, complaints: &mut Vec<crate::Diagnostic>) -> Option<i32> {
+fn number(name: &str, errors: &mut Vec<crate::Diagnostic>) -> Option<i32> {
     /// The errors that storage returns.
     const NAMES: [(&str, i32); 34] = [
         ("EPERM", 1),
@@ -176,14 +176,14 @@ fn number(name: &str, complaints: &mut Vec<crate::Diagnostic>) -> Option<i32> {
         ("EILSEQ", 84),
         ("ETIMEDOUT", 110),
     ];
-    let known = NAMES
+    let signal = NAMES
         .iter()
-        .find(|(known, _)| *known == name)
+        .find(|(listed_name, _)| *listed_name == name)
         .map(|(_, number)| *number);
-    let number = known.or_else(|| name.parse().ok());
+    let number = signal.or_else(|| name.parse().ok());
     if number.is_none() {
-        crate::fio::draft::complain(
-            complaints,
+        crate::fio::draft::push_error(
+            errors,
             format!("fio: ignore_error: unknown error `{name}`; use its number"),
         );
     }

@@ -4,7 +4,7 @@ use model::Direction;
 use model::plan::{Effect, TrimWritten, Verify, VerifyMethod};
 
 use super::{data, pattern, queue};
-use crate::fio::draft::{Clone, Draft};
+use crate::fio::draft::{Draft, JobClone};
 use crate::fio::options::JobOptions;
 use crate::fio::options::typed::CpuRange;
 use crate::fio::options::verify::{Checksum, VerifyPolicy};
@@ -34,21 +34,20 @@ pub(in crate::fio) fn lower_verify(draft: &mut Draft<'_>) {
         Checksum::Null => VerifyMethod::None,
     };
     let writes = pattern::mix(draft.options).includes(Direction::Write);
-    let (pattern, pattern_offsets) =
-        data::bytes(&verify.verify_pattern, draft.disk, "verify_pattern", draft.complaints);
-    let state = verify.verify_state_load || verify.verify_state_save && writes;
+    let (pattern, pattern_offsets) = data::bytes(&verify.verify_pattern, draft.disk, "verify_pattern", draft.errors);
+    let has_state_file = verify.verify_state_load || verify.verify_state_save && writes;
     draft.parts.stream.verify = Some(Verify {
         pattern,
         pattern_offsets,
         after_writes: verify.do_verify && writes,
-        processors: processors(&verify.verify_async_cpus),
+        processors: list_processors(&verify.verify_async_cpus),
         flushed_only: verify.verify_policy.last() == Some(&VerifyPolicy::Fsynced),
-        state_file: match state {
+        state_file: match has_state_file {
             true => state_file(draft.clone),
             false => String::new(),
         },
         directory: draft.flags.aux_path.clone().unwrap_or_default(),
-        trims: trims(draft.options),
+        trims: lower_trim_percentage(draft.options),
         ..Verify::new(method)
     });
     let effect = queue::kind(draft.options).info().effect;
@@ -62,7 +61,8 @@ pub(in crate::fio) fn lower_verify(draft: &mut Draft<'_>) {
 pub(in crate::fio) fn lower_header_seed(draft: &mut Draft<'_>) {
     let pattern = &draft.options.pattern;
     let is_read_only = !pattern::mix(draft.options).includes(Direction::Write);
-    let is_uncertain = is_read_only || draft.options.verify.verify_only || may_repeat(draft) || pattern.rw_step != 0;
+    let is_uncertain =
+        is_read_only || draft.options.verify.verify_only || may_rewrite_blocks(draft) || pattern.rw_step != 0;
     let is_skipped = is_uncertain && !draft.is_option_set("verify_header_seed");
     if let Some(verify) = &mut draft.parts.stream.verify {
         verify.any_seed |= is_skipped;
@@ -72,7 +72,7 @@ pub(in crate::fio) fn lower_header_seed(draft: &mut Draft<'_>) {
 /// Without `verify_write_sequence`, fio does not check the write number of a replayed workload, nor
 /// if two writes of a block may be in flight.
 pub(in crate::fio) fn lower_write_sequence(draft: &mut Draft<'_>) {
-    let overlaps = may_repeat(draft) && queue::depth(draft.options) > 1;
+    let overlaps = may_rewrite_blocks(draft) && queue::depth(draft.options) > 1;
     let is_uncertain = draft.options.verify.verify_only || overlaps;
     let is_skipped = is_uncertain && !draft.is_option_set("verify_write_sequence");
     if let Some(verify) = &mut draft.parts.stream.verify {
@@ -81,18 +81,18 @@ pub(in crate::fio) fn lower_write_sequence(draft: &mut Draft<'_>) {
 }
 
 /// Whether a block may be written twice in a pass.
-fn may_repeat(draft: &Draft<'_>) -> bool {
+fn may_rewrite_blocks(draft: &Draft<'_>) -> bool {
     draft.options.pattern.norandommap || draft.options.zones.sprandom
 }
 
 /// The file name of a clone's verify state, as fio forms it: clones are numbered from 0 over the
 /// run.
-fn state_file(clone: Clone<'_>) -> String {
+fn state_file(clone: JobClone<'_>) -> String {
     let name = clone.job.name().replace('/', ".");
     format!("local-{name}-{}-verify.state", clone.number - 1)
 }
 
-fn processors(ranges: &[CpuRange]) -> Vec<u32> {
+fn list_processors(ranges: &[CpuRange]) -> Vec<u32> {
     let mut processors: Vec<u32> = ranges.iter().flat_map(|range| range.first..=range.last).collect();
     processors.sort_unstable();
     processors.dedup();
@@ -100,7 +100,7 @@ fn processors(ranges: &[CpuRange]) -> Vec<u32> {
 }
 
 /// Lowers `trim_percentage`, which has no effect without a backlog.
-fn trims(options: &JobOptions) -> Option<TrimWritten> {
+fn lower_trim_percentage(options: &JobOptions) -> Option<TrimWritten> {
     let data = &options.data;
     let percent = data.trim_percentage.clamp(0, 100) as u8;
     (percent > 0 && data.trim_backlog > 0).then(|| TrimWritten {

@@ -1,4 +1,4 @@
-//! Measurement and reports.
+//! fio's options for measurement and reports.
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -11,7 +11,7 @@ use model::{Bytes, Direction};
 
 use super::{Lowering, Unusable};
 use crate::fio::disk::{Disk, PathFacts, PathKind};
-use crate::fio::draft::{Clone, complain};
+use crate::fio::draft::{JobClone, push_error};
 use crate::fio::lower::{data, pattern, queue};
 use crate::fio::options::JobOptions;
 use crate::fio::options::files::{Fallocate, FileType, ServiceType};
@@ -78,24 +78,21 @@ struct Extents {
 }
 
 impl Lowering<'_> {
-    pub(super) fn lower_files(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
+    pub(super) fn lower_files(&mut self, clone: JobClone<'_>, place: (usize, usize)) -> Files {
         let options = &clone.job.options;
         let mut names = file_names(clone, self.env);
         let position_of = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
         if let Some(folder) = &options.files.opendir {
             match self.env.disk.below(folder) {
-                Ok(found) if options.files.filename.is_empty() => names = found,
+                Ok(globbed) if options.files.filename.is_empty() => names = globbed,
                 // In the order of the options.
-                Ok(found) if position_of("opendir") < position_of("filename") => names = [found, names].concat(),
-                Ok(found) => names.extend(found),
-                Err(why) => complain(
-                    &mut self.complaints,
-                    format!("fio: opendir: cannot read '{folder}': {why}"),
-                ),
+                Ok(globbed) if position_of("opendir") < position_of("filename") => names = [globbed, names].concat(),
+                Ok(globbed) => names.extend(globbed),
+                Err(why) => push_error(&mut self.errors, format!("fio: opendir: cannot read '{folder}': {why}")),
             }
             if names.is_empty() {
-                complain(
-                    &mut self.complaints,
+                push_error(
+                    &mut self.errors,
                     format!("fio: opendir: no file exists below '{folder}'"),
                 );
                 names.push(folder.clone());
@@ -104,14 +101,14 @@ impl Lowering<'_> {
         let range = options.files.filesize;
         if range.low > range.high {
             let (low, high) = (Bytes(range.low), Bytes(range.high));
-            complain(
-                &mut self.complaints,
+            push_error(
+                &mut self.errors,
                 format!("fio: filesize: the range from {low} to {high} ends before it begins"),
             );
         }
         if range.high > i64::MAX as u64 {
-            complain(
-                &mut self.complaints,
+            push_error(
+                &mut self.errors,
                 "fio: filesize: the size exceeds the maximum file size, or is a percentage",
             );
         }
@@ -120,15 +117,15 @@ impl Lowering<'_> {
         let mut length = None;
         self.area = Some(0);
         for (number, name) in names.iter().enumerate() {
-            let found = self.env.disk.find(name);
-            self.check_kind(options, name, found);
-            let extents = extents(clone, number, names.len(), base, found);
+            let facts = self.env.disk.find(name);
+            self.check_kind(options, name, facts);
+            let extents = extents(clone, number, names.len(), base, facts);
             length = extents.length;
             self.area = self
                 .area
                 .zip(extents.length)
                 .map(|(sum, file)| sum.saturating_add(file.bytes.0));
-            let prepare = self.prepare(clone, place, &extents, (name, found));
+            let prepare = self.prepare(clone, place, &extents, (name, facts));
             ids.push(self.targets.add(Target {
                 path: name.clone(),
                 kind: kind(options, &extents),
@@ -141,7 +138,7 @@ impl Lowering<'_> {
             }));
         }
         if self.area.is_some_and(|sum| sum > i64::MAX as u64) && range.high <= i64::MAX as u64 {
-            complain(&mut self.complaints, "fio: filesize: all files together exceed 8 EiB");
+            push_error(&mut self.errors, "fio: filesize: all files together exceed 8 EiB");
         }
         // If sizes differ, the area extends to the end of each file.
         let uneven = names.len() > 1 && !have_equal_sizes(options, names.len());
@@ -167,7 +164,7 @@ impl Lowering<'_> {
         }
         let mut sizes = names.iter().map(|name| {
             let size = match self.env.disk.find(name) {
-                Some(found) => (found.kind == PathKind::File).then_some(found.size),
+                Some(facts) => (facts.kind == PathKind::File).then_some(facts.size),
                 None => self.env.disk.is_complete().then_some(0),
             }?;
             Some(self.targets.laid_out(name).unwrap_or(0).max(size))
@@ -179,18 +176,18 @@ impl Lowering<'_> {
     }
 
     /// Rejects a file that `filetype` excludes.
-    fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<PathFacts>) {
-        let is_device = |found: PathFacts| matches!(found.kind, PathKind::Device | PathKind::CharacterDevice);
-        if is_name_engine(options) && found.is_some_and(is_device) {
-            complain(&mut self.complaints, "fio: only files are supported");
+    fn check_kind(&mut self, options: &JobOptions, name: &str, facts: Option<PathFacts>) {
+        let is_device = |facts: PathFacts| matches!(facts.kind, PathKind::Device | PathKind::CharacterDevice);
+        if is_name_engine(options) && facts.is_some_and(is_device) {
+            push_error(&mut self.errors, "fio: only files are supported");
         }
-        let kind = found.map_or(PathKind::File, |found| found.kind);
+        let kind = facts.map_or(PathKind::File, |facts| facts.kind);
         if options.zones.zonemode == ZoneMode::Zoned && kind == PathKind::Device && self.env.disk.is_zoned(name) {
             let why = format!(
                 "fio: zonemode=zbd on the zoned device {name} is not supported by this program: the \
                 job defines the zones, on a file or a regular device"
             );
-            complain(&mut self.complaints, why);
+            push_error(&mut self.errors, why);
         }
         let (fits, kind_name) = match options.files.filetype {
             FileType::None => return,
@@ -199,27 +196,24 @@ impl Lowering<'_> {
             FileType::Character => (kind == PathKind::CharacterDevice, "character device"),
         };
         if !fits {
-            complain(
-                &mut self.complaints,
-                format!("fio: filetype: {name} is not a {kind_name}"),
-            );
+            push_error(&mut self.errors, format!("fio: filetype: {name} is not a {kind_name}"));
         }
     }
 
     fn prepare(
         &mut self,
-        clone: Clone<'_>,
+        clone: JobClone<'_>,
         place: (usize, usize),
         extents: &Extents,
-        (name, found): (&str, Option<PathFacts>),
+        (name, facts): (&str, Option<PathFacts>),
     ) -> Prepare {
         let options = &clone.job.options;
-        let has_size = |found: PathFacts| matches!(found.kind, PathKind::File | PathKind::CharacterDevice);
+        let has_size = |facts: PathFacts| matches!(facts.kind, PathKind::File | PathKind::CharacterDevice);
         let sized = extents.file.is_some() || extents.length.is_some();
-        if is_diskless(options) && sized || found.is_some_and(|found| !has_size(found)) {
+        if is_diskless(options) && sized || facts.is_some_and(|facts| !has_size(facts)) {
             return Prepare::Existing;
         }
-        if let Some((line, errno, function)) = self.refusal(options, name, found, extents.file.unwrap_or(0)) {
+        if let Some((line, errno, function)) = self.refusal(options, name, facts, extents.file.unwrap_or(0)) {
             self.unusable.push(Unusable {
                 job: place,
                 clone: clone.index as usize,
@@ -231,12 +225,12 @@ impl Lowering<'_> {
         }
         let no_room = no_room_line(clone, extents.base);
         let Some(size) = extents.file.filter(|_| no_room.is_none()) else {
-            let offset = extents.base.resolve(found.map_or(0, |found| found.size));
+            let offset = extents.base.resolve(facts.map_or(0, |facts| facts.size));
             let needs = |what: &str| format!("{}: you need to specify {what}", clone.job.name());
-            let (line, function) = match (no_room, found) {
+            let (line, function) = match (no_room, facts) {
                 (Some(line), _) => (line, ""),
-                (None, Some(found)) if found.size > 0 && offset >= found.size => (needs("valid offset="), ""),
-                (None, Some(found)) if found.size > 0 => return Prepare::Existing,
+                (None, Some(facts)) if facts.size > 0 && offset >= facts.size => (needs("valid offset="), ""),
+                (None, Some(facts)) if facts.size > 0 => return Prepare::Existing,
                 (None, _) => (needs("size="), "total_file_size"),
             };
             // fio reports the first error of a job, which is an earlier one.
@@ -255,7 +249,7 @@ impl Lowering<'_> {
         };
         let writes_only = matches!(options.pattern.rw, Rw::Write | Rw::RandWrite);
         let filled = !writes_only || options.files.overwrite;
-        let content = data::content(options, self.env.disk, &mut self.complaints);
+        let content = data::content(options, self.env.disk, &mut self.errors);
         Prepare::LayOut {
             size: Bytes(size),
             allocate: match options.files.fallocate {
@@ -281,24 +275,24 @@ impl Lowering<'_> {
         &self,
         options: &JobOptions,
         name: &str,
-        found: Option<PathFacts>,
+        facts: Option<PathFacts>,
         size: u64,
     ) -> Option<(&'static str, i32, String)> {
-        let is_file = found.is_none_or(|found| found.kind == PathKind::File);
+        let is_file = facts.is_none_or(|facts| facts.kind == PathKind::File);
         let trims = matches!(
             options.pattern.rw,
             Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite
         );
-        if self.jobs.flags.readonly && is_file && found.is_none_or(|found| found.size < size) {
+        if self.jobs.flags.readonly && is_file && facts.is_none_or(|facts| facts.size < size) {
             let line = "fio: refusing extend of file due to read-only";
-            return Some(match found {
+            return Some(match facts {
                 Some(_) => (line, 30, String::new()),
                 None => (line, 2, format!("open({name})")),
             });
         }
         // The kernel discards only blocks of devices. The engine `falloc` punches holes in files.
         let discards = trims && options.queue.ioengine != "falloc";
-        let is_known = found.is_some() || self.env.disk.is_complete();
+        let is_known = facts.is_some() || self.env.disk.is_complete();
         (discards && is_file && is_known).then_some((
             "fio: a trim needs a device; use ioengine=falloc to punch holes in a file",
             25,
@@ -394,13 +388,13 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
 }
 
 /// The start of a clone in each of its files.
-fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
+fn base(clone: JobClone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     let pattern = &clone.job.options.pattern;
     if clone.job.options.files.file_append {
         let size = names
             .first()
             .and_then(|name| disk.find(name))
-            .map_or(0, |found| found.size);
+            .map_or(0, |facts| facts.size);
         return Extent::bytes(size);
     }
     let mut base = Extent::default();
@@ -410,7 +404,7 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
         Some(Amount::Zones(_)) | None => {}
     };
     add(pattern.offset, 1);
-    let is_file = |name: &String| disk.find(name).is_none_or(|found| found.kind == PathKind::File);
+    let is_file = |name: &String| disk.find(name).is_none_or(|facts| facts.kind == PathKind::File);
     add(
         pattern.offset_increment,
         offset_increment_count(clone, names.iter().all(is_file)),
@@ -428,7 +422,7 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
 /// How many times a clone adds `offset_increment`. fio creates the clones after the first in
 /// descending order. This matters if a clone extends a file of which the next one uses a
 /// percentage.
-fn offset_increment_count(clone: Clone<'_>, on_files: bool) -> u64 {
+fn offset_increment_count(clone: JobClone<'_>, on_files: bool) -> u64 {
     let options = &clone.job.options;
     let clones = options.job.numjobs.max(1) as u64;
     match (clone.index, options.pattern.offset_increment) {
@@ -443,7 +437,7 @@ fn has_size(options: &JobOptions) -> bool {
 }
 
 /// The error line of fio 3.33 if the offset leaves no room for a block within `filesize`.
-fn no_room_line(clone: Clone<'_>, base: Extent) -> Option<String> {
+fn no_room_line(clone: JobClone<'_>, base: Extent) -> Option<String> {
     let options = &clone.job.options;
     let Range { low, high } = options.files.filesize;
     let offset = base.bytes.0;
@@ -469,7 +463,7 @@ fn have_equal_sizes(options: &JobOptions, count: usize) -> bool {
     range.low == range.high && (range.high > 0 || files_with_extra_block(options, count) == 0)
 }
 
-fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: Option<PathFacts>) -> Extents {
+fn extents(clone: JobClone<'_>, number: usize, count: usize, base: Extent, facts: Option<PathFacts>) -> Extents {
     let options = &clone.job.options;
     let (pattern, range) = (&options.pattern, options.files.filesize);
     let block = pattern::shortest_block(options);
@@ -481,8 +475,8 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
         let room = size.saturating_sub(base.bytes.0);
         let area = match pattern.size {
             Some(Amount::Percent(percent)) if percent < 100 => {
-                let part = (u128::from(size) * u128::from(percent) / 100) as u64;
-                room.min(part - part % block)
+                let file_bytes = (u128::from(size) * u128::from(percent) / 100) as u64;
+                room.min(file_bytes - file_bytes % block)
             }
             _ => room,
         };
@@ -519,7 +513,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
         },
         _ => Extents {
             base,
-            file: match found.map_or(0, |found| found.size) {
+            file: match facts.map_or(0, |facts| facts.size) {
                 _ if is_name_engine(options) && is_diskless(options) => Some(block),
                 // Engines without I/O need no size.
                 0 if is_diskless(options) && options.queue.ioengine != "null" => Some(NOMINAL_SIZE),
@@ -548,7 +542,7 @@ const DEFAULT_NAMES: &str = "$jobname.$jobnum.$filenum";
 const NAMES_OF_CLIENTS: &str = "$clientuid.$jobname.$jobnum.$filenum";
 
 /// The paths of a clone, in order.
-fn file_names(clone: Clone<'_>, env: super::LowerEnv<'_>) -> Vec<String> {
+fn file_names(clone: JobClone<'_>, env: super::LowerEnv<'_>) -> Vec<String> {
     let disk = env.disk;
     let files = &clone.job.options.files;
     if !files.filename.is_empty() {
@@ -559,7 +553,7 @@ fn file_names(clone: Clone<'_>, env: super::LowerEnv<'_>) -> Vec<String> {
     if count == 1
         && disk
             .find(section)
-            .is_some_and(|found| matches!(found.kind, PathKind::Device | PathKind::CharacterDevice))
+            .is_some_and(|facts| matches!(facts.kind, PathKind::Device | PathKind::CharacterDevice))
     {
         return vec![section.clone()];
     }

@@ -15,7 +15,7 @@ use model::plan::{
 };
 
 use super::disk::Disk;
-use super::draft::{Clone, Draft, Parts, is_option_set};
+use super::draft::{Draft, JobClone, Parts, is_option_set};
 use super::jobs::{Job, Jobs};
 use super::lower::queue;
 use super::options::JobOptions;
@@ -80,15 +80,15 @@ pub struct Unusable {
 /// # Errors
 /// A [`Diagnostic`] for each unsupported option.
 pub fn lower(jobs: &Jobs, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>> {
-    if let Some(complaint) = check_bounds(jobs) {
-        return Err(vec![complaint]);
+    if let Some(problem) = check_bounds(jobs) {
+        return Err(vec![problem]);
     }
     let mut lowering = Lowering::new(jobs, env);
     for (index, job) in jobs.jobs.iter().enumerate() {
         lowering.add(index, job);
     }
-    if !lowering.complaints.is_empty() {
-        return Err(lowering.complaints);
+    if !lowering.errors.is_empty() {
+        return Err(lowering.errors);
     }
     Ok(lowering.finish())
 }
@@ -101,12 +101,12 @@ fn check_bounds(jobs: &Jobs) -> Option<Diagnostic> {
         let clone_job = clones.unsigned_abs();
         workers = workers.saturating_add(clone_job);
         streams = streams.saturating_add(clone_job.saturating_mul(files.unsigned_abs()));
-        let complaint = bounds::WORKERS
+        let problem = bounds::WORKERS
             .check("numjobs", clones, workers)
             .or_else(|| bounds::STREAMS.check("nrfiles", files, streams))?;
         Some(Diagnostic {
-            what: format!("fio: {}", complaint.what),
-            ..complaint.at(job.location.clone())
+            what: format!("fio: {}", problem.what),
+            ..problem.at(job.location.clone())
         })
     })
 }
@@ -130,7 +130,7 @@ struct Lowering<'a> {
     notes: Vec<String>,
     capped_depths: Vec<(String, u32)>,
     unusable: Vec<Unusable>,
-    complaints: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
     /// Surveyed traces, by name and replay options.
     traces: Vec<(
         (String, super::options::Shared<super::options::replay::Replay>),
@@ -154,7 +154,7 @@ impl<'a> Lowering<'a> {
             notes: Vec::new(),
             capped_depths: Vec::new(),
             unusable: Vec::new(),
-            complaints: Vec::new(),
+            errors: Vec::new(),
             traces: Vec::new(),
         }
     }
@@ -176,7 +176,7 @@ impl<'a> Lowering<'a> {
         let (mut plan, mut workers) = (PlanJob::default(), Vec::new());
         for clone in 0..job.options.job.numjobs.max(1) as u32 {
             self.clones += 1;
-            let clone = Clone {
+            let clone = JobClone {
                 job,
                 index: clone,
                 number: self.clones,
@@ -190,7 +190,7 @@ impl<'a> Lowering<'a> {
             plan = clone_job;
             workers.push(worker);
         }
-        replay::refuse(job, &mut self.complaints);
+        replay::refuse(job, &mut self.errors);
         self.add_notes(job);
         self.note_overridden_options(job);
         let plan = PlanJob {
@@ -210,7 +210,7 @@ impl<'a> Lowering<'a> {
         self.steps[step].jobs.push(plan);
     }
 
-    fn worker(&mut self, clone: Clone<'_>, options: &mut JobOptions, place: (usize, usize)) -> (PlanJob, Worker) {
+    fn worker(&mut self, clone: JobClone<'_>, options: &mut JobOptions, place: (usize, usize)) -> (PlanJob, Worker) {
         let (depth, asynchronous) = (queue::depth(options), queue::is_asynchronous(options));
         if !asynchronous && options.queue.iodepth > 1 {
             self.stdout.push(
@@ -253,7 +253,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Lowers all options by the rows of the table.
-    fn draft(&mut self, clone: Clone<'_>, options: &mut JobOptions) -> Parts {
+    fn draft(&mut self, clone: JobClone<'_>, options: &mut JobOptions) -> Parts {
         let mut draft = Draft {
             options,
             clone,
@@ -261,7 +261,7 @@ impl<'a> Lowering<'a> {
             globals: &self.jobs.globals,
             disk: self.env.disk,
             parts: Parts::default(),
-            complaints: &mut self.complaints,
+            errors: &mut self.errors,
         };
         table::rows().for_each(|row| row.lower(&mut draft));
         queue::lower_drop_flushes(&mut draft);
@@ -269,7 +269,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The stream with the operations of a trace.
-    fn with_replay(&self, clone: Clone<'_>, stream: Stream, trace: &replay::SurveyedTrace) -> Stream {
+    fn with_replay(&self, clone: JobClone<'_>, stream: Stream, trace: &replay::SurveyedTrace) -> Stream {
         let options = &clone.job.options;
         let is_set = |name: &str| is_option_set(clone.job, &self.jobs.globals, name);
         Stream {

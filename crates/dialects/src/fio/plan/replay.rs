@@ -17,7 +17,7 @@ use model::{Direction, PerDirection};
 use super::Lowering;
 use super::files::{Files, NOMINAL_SIZE, is_diskless};
 use crate::fio::disk::{PathKind, TraceFile};
-use crate::fio::draft::{Clone, complain, us};
+use crate::fio::draft::{JobClone, push_error, us};
 use crate::fio::jobs::Job;
 use crate::fio::lower::{pattern, queue};
 use crate::fio::options::JobOptions;
@@ -39,7 +39,7 @@ const OVERRIDDEN_BY_TRACE: [&str; 17] = [
 
 impl Lowering<'_> {
     /// The trace that a clone replays, if its job has one that can be replayed.
-    pub(super) fn surveyed_trace(&mut self, clone: Clone<'_>) -> Option<SurveyedTrace> {
+    pub(super) fn surveyed_trace(&mut self, clone: JobClone<'_>) -> Option<SurveyedTrace> {
         let options = &clone.job.options;
         let written = options.replay.read_iolog.as_ref()?;
         let names = match &options.replay.merge_blktrace_file {
@@ -61,7 +61,7 @@ impl Lowering<'_> {
                 Some(trace)
             }
             Err(why) => {
-                complain(&mut self.complaints, why);
+                push_error(&mut self.errors, why);
                 None
             }
         }
@@ -69,8 +69,8 @@ impl Lowering<'_> {
 
     fn survey_trace(&mut self, job: &Job, name: &str) -> Result<SurveyedTrace, String> {
         let refusal = |why: String| format!("fio: read_iolog: {name}: {why}");
-        let found = self.env.disk.find(name).filter(|_| name != "-");
-        if found.is_some_and(|found| found.kind != PathKind::File) {
+        let facts = self.env.disk.find(name).filter(|_| name != "-");
+        if facts.is_some_and(|facts| facts.kind != PathKind::File) {
             return Err(refusal(
                 "not a regular file: save the trace to a file, or pass it on standard input (`-`)".into(),
             ));
@@ -96,8 +96,8 @@ impl Lowering<'_> {
         if survey.moves.iter().all(|(_, moves)| moves.is_none()) && survey.waits == 0 {
             return Err(refusal("the trace has no operations".into()));
         }
-        let remarks = std::mem::take(&mut survey.notes);
-        self.stderr.extend(remarks);
+        let notes = std::mem::take(&mut survey.notes);
+        self.stderr.extend(notes);
         replay.files = survey.files.clone();
         replay.flushes = survey.flushes > 0;
         Ok(SurveyedTrace { replay, survey })
@@ -117,7 +117,7 @@ impl Lowering<'_> {
     }
 
     /// The files of a trace.
-    pub(super) fn files_of_trace(&mut self, clone: Clone<'_>, trace: &SurveyedTrace) -> Files {
+    pub(super) fn files_of_trace(&mut self, clone: JobClone<'_>, trace: &SurveyedTrace) -> Files {
         let options = &clone.job.options;
         self.area = None;
         let mut ids = Vec::new();
@@ -126,11 +126,11 @@ impl Lowering<'_> {
                 Some((major, minor)) if is_binary(&trace.replay) && !trace.replay.redirected => {
                     let device = self.env.disk.device(major, minor);
                     if device.is_none() {
-                        let what = format!(
+                        let message = format!(
                             "fio: could not find device {major}/{minor}; set \
                                 replay_redirect to another device"
                         );
-                        complain(&mut self.complaints, what);
+                        push_error(&mut self.errors, message);
                     }
                     device.unwrap_or_else(|| name.clone())
                 }
@@ -284,12 +284,12 @@ pub(super) fn stop(options: &JobOptions) -> Stop {
 }
 
 /// Rejects options that contradict a trace.
-pub(super) fn refuse(job: &Job, complaints: &mut Vec<crate::Diagnostic>) {
+pub(super) fn refuse(job: &Job, errors: &mut Vec<crate::Diagnostic>) {
     let options = &job.options;
     if options.replay.read_iolog.is_none() {
         return;
     }
-    let mut refuse = |what: &str| complain(complaints, format!("fio: {what}"));
+    let mut refuse = |what: &str| push_error(errors, format!("fio: {what}"));
     if options.verify.verify != crate::fio::options::verify::Checksum::Off {
         refuse("verify with read_iolog is not supported by this program; omit one of them");
     }

@@ -3,7 +3,7 @@
 use model::plan::Stop;
 
 use super::Unusable;
-use crate::fio::draft::{Clone, us};
+use crate::fio::draft::{JobClone, us};
 use crate::fio::lower::special::{ENDLESS, arguments, load};
 use crate::fio::options::JobOptions;
 use crate::fio::options::engine::CpuMode;
@@ -24,7 +24,7 @@ pub(super) fn stop(options: &JobOptions) -> Stop {
 }
 
 /// A clone whose engine lacks a requirement.
-pub(super) fn unusable(clone: Clone<'_>, place: (usize, usize)) -> Option<Unusable> {
+pub(super) fn unusable(clone: JobClone<'_>, place: (usize, usize)) -> Option<Unusable> {
     let options = &clone.job.options;
     let engine = options.queue.ioengine.as_str();
     let missing = match engine {
@@ -42,7 +42,7 @@ pub(super) fn unusable(clone: Clone<'_>, place: (usize, usize)) -> Option<Unusab
 }
 
 /// The lines that fio prints before a clone starts.
-pub(super) fn startup_lines(clone: Clone<'_>) -> Vec<String> {
+pub(super) fn startup_lines(clone: JobClone<'_>) -> Vec<String> {
     let options = &clone.job.options;
     let (name, engine_options) = (clone.job.name(), &options.engine);
     match options.queue.ioengine.as_str() {

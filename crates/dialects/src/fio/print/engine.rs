@@ -69,8 +69,8 @@ pub(in crate::fio) fn cpuload(section: &Section<'_>) -> Option<String> {
     match section.worker().engine.work? {
         CpuWork::Spin { time_ns } => {
             let pause = section.stream().think.map_or(0, |think| think.pause_ns.0);
-            let part = time_ns.0 * 100 / (time_ns.0 + pause).max(1);
-            Some(part.max(1).to_string())
+            let busy_percent = time_ns.0 * 100 / (time_ns.0 + pause).max(1);
+            Some(busy_percent.max(1).to_string())
         }
         CpuWork::Sort { percent, .. } => Some(percent.to_string()),
     }
@@ -157,11 +157,16 @@ pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
 }
 
 /// A field of the rules for all operations of each direction.
-pub(in crate::fio) fn common_rule_value(section: &Section<'_>, part: fn(&PriorityRule) -> u64) -> Option<String> {
+pub(in crate::fio) fn common_rule_value(section: &Section<'_>, value_of: fn(&PriorityRule) -> u64) -> Option<String> {
     let rules_of_stream = &section.stream().priority_rules;
     if rules_of_stream.is_empty() || rules_of_stream.iter().any(|rule| rule.length.is_some()) {
         return None;
     }
-    let first = |direction| priority_rules(section, direction).next().map_or(0, part).to_string();
+    let first = |direction| {
+        priority_rules(section, direction)
+            .next()
+            .map_or(0, value_of)
+            .to_string()
+    };
     Some(DIRECTIONS.map(first).join(","))
 }

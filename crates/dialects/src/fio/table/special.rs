@@ -253,11 +253,11 @@ fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
     if total > 100 && blank > 1 {
         return None;
     }
-    let part = 100u64.saturating_sub(total).checked_div(blank).unwrap_or(0);
+    let blank_share = 100u64.saturating_sub(total).checked_div(blank).unwrap_or(0);
     Some(
         entries
             .iter()
-            .map(|(size, share)| (*size, share.unwrap_or(part)))
+            .map(|(size, share)| (*size, share.unwrap_or(blank_share)))
             .collect(),
     )
 }
@@ -366,8 +366,8 @@ pub(super) fn parse_steady_state(reader: &mut Reader<'_>, tail: &str) -> ParseRe
         false => reader.number(text).ok().map(|number| number.raw as f64),
     };
     let Some(limit) = limit else {
-        let what = if iops { "IOPS" } else { "BW" };
-        return Err(reader.fail(format!("fio: steadystate {what} threshold postfix parsing failed")));
+        let message = if iops { "IOPS" } else { "BW" };
+        return Err(reader.fail(format!("fio: steadystate {message} threshold postfix parsing failed")));
     };
     if reader.debugs_parsing {
         let line = match (percent, iops) {

@@ -5,7 +5,7 @@ use model::observation::Load;
 
 use super::{Settings, TargetSettings, Throttle};
 use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{End, EventRole, ParseEnv, Processors, Reading, Version, read};
+use crate::diskspd::{EventRole, ExitOutput, ParseEnv, ParseOutcome, Processors, Version, read};
 
 /// Opens nothing, and accepts every processor number: the line is not run.
 struct NullEnv;
@@ -53,10 +53,10 @@ fn split_line(line: &str) -> Vec<String> {
 
 /// The profile of a line; an error if DiskSpd would refuse it, or if the profile is in a file
 /// (`-X`).
-fn parse_profile(line: &str) -> Result<Profile, End> {
+fn parse_profile(line: &str) -> Result<Profile, ExitOutput> {
     match read("diskspd", &split_line(line), &mut NullEnv) {
-        Reading::Run(request) | Reading::Print(request) => Ok(request.profile),
-        Reading::End(end) => Err(end),
+        ParseOutcome::Run(request) | ParseOutcome::Print(request) => Ok(request.profile),
+        ParseOutcome::End(end) => Err(end),
     }
 }
 
@@ -66,12 +66,12 @@ fn parse_profile(line: &str) -> Result<Profile, End> {
 /// The finding that DiskSpd would refuse the line.
 pub(in crate::import) fn parse_load(line: &str) -> Result<Load, Box<Finding>> {
     let profile = parse_profile(line).map_err(|end| {
-        let what = format!(
+        let message = format!(
             "cannot read `{line}` as a DiskSpd command line: {}",
             end.stderr.join("; ")
         );
         let finding =
-            Finding::new("REPORT-UNREAD", Severity::Warning, what).why("the load that it describes is unknown");
+            Finding::new("REPORT-UNREAD", Severity::Warning, message).why("the load that it describes is unknown");
         Box::new(match end.hints.is_empty() {
             true => finding,
             false => finding.help(end.hints.join("; ")),
@@ -84,14 +84,18 @@ pub(in crate::import) fn parse_load(line: &str) -> Result<Load, Box<Finding>> {
         warm_up_s: Some(u64::from(span.warm_up)),
         pool_threads: (span.threads > 0).then_some(span.threads),
         pool_requests: Some(span.requests),
-        targets: span.targets.iter().map(|target| settings(span, target)).collect(),
+        targets: span
+            .targets
+            .iter()
+            .map(|target| target_settings(span, target))
+            .collect(),
         complete: true,
         ..Settings::default()
     };
     Ok(settings.load(None))
 }
 
-fn settings(span: &TimeSpan, target: &Target) -> TargetSettings {
+fn target_settings(span: &TimeSpan, target: &Target) -> TargetSettings {
     let limit = f64::from(target.throughput);
     TargetSettings {
         path: target.path.clone(),
@@ -158,12 +162,12 @@ pub(super) fn find_mismatch(line: &str, span: &Settings, of_results: &[String]) 
     }
     let of_line = asked.targets.iter().map(|target| target.path.as_str());
     let of_span = span.targets.iter().map(|target| target.path.as_str());
-    let (of_line, of_span) = (paths(of_line), paths(of_span));
+    let (of_line, of_span) = (sorted_paths(of_line), sorted_paths(of_span));
     // The echoed line has lost its quotes: a path with blanks looks like several paths.
     if asked.targets.len() == span.targets.len() {
         compare("the target", of_line, of_span.clone());
     }
-    let of_results = paths(of_results.iter().map(String::as_str));
+    let of_results = sorted_paths(of_results.iter().map(String::as_str));
     if let (Some(named), Some(measured)) = (of_span, of_results)
         && named != measured
     {
@@ -177,7 +181,7 @@ pub(super) fn find_mismatch(line: &str, span: &Settings, of_results: &[String]) 
 }
 
 /// Paths in sorted order, for comparison.
-fn paths<'a>(list: impl Iterator<Item = &'a str>) -> Option<String> {
+fn sorted_paths<'a>(list: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut list: Vec<&str> = list.collect();
     list.sort_unstable();
     list.dedup();

@@ -60,7 +60,7 @@ struct Reader {
     commas: bool,
     form: VersionHints,
     loads: Vec<Observation>,
-    remarks: Vec<Finding>,
+    findings: Vec<Finding>,
 }
 
 /// Features of the report that reveal DiskSpd's version.
@@ -109,8 +109,10 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             let is_result = line.starts_with("proc");
             reader.form.counts_processors_in_results |= is_result;
             reader.form.knows_topology |= !is_result;
-        } else if let Err(found) = reader.read_line(line) {
-            imported.unread.push(unreadable_line(file, index + 1, line, &found));
+        } else if let Err(unreadable) = reader.read_line(line) {
+            imported
+                .unread
+                .push(unreadable_line(file, index + 1, line, &unreadable));
         }
         if !line.is_empty() {
             line.clone_into(&mut reader.title);
@@ -118,21 +120,21 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
     }
     reader.finish();
     imported.loads = reader.loads;
-    imported.remarks = reader.remarks;
-    imported.remarks.extend(find_typing_errors(text, &imported.commands));
+    imported.findings = reader.findings;
+    imported.findings.extend(find_typing_errors(text, &imported.commands));
     if reader.commas {
-        let what = "numbers in this report have decimal commas, which DiskSpd never writes";
-        let finding = Finding::new("DECIMAL-COMMA", Severity::Note, what);
+        let message = "numbers in this report have decimal commas, which DiskSpd never writes";
+        let finding = Finding::new("DECIMAL-COMMA", Severity::Note, message);
         imported
-            .remarks
+            .findings
             .push(finding.why("they were read as decimals, because they have as many decimals as DiskSpd prints"));
     }
     imported
 }
 
-fn unreadable_line(file: &str, number: usize, line: &str, found: &Unreadable) -> Diagnostic {
-    let what = format!("cannot read `{}`: expected {}", found.found, found.expected);
-    Diagnostic::new(what).at(build_location(file, number, line))
+fn unreadable_line(file: &str, number: usize, line: &str, unreadable: &Unreadable) -> Diagnostic {
+    let message = format!("cannot read `{}`: expected {}", unreadable.found, unreadable.expected);
+    Diagnostic::new(message).at(build_location(file, number, line))
 }
 
 impl Reader {
@@ -230,10 +232,10 @@ impl Reader {
             let asked = settings.iter().find(|settings| settings.number == span.number);
             self.finish_span(&span, asked);
         }
-        if let (Some(last), true) = (settings.last(), self.loads.is_empty() && self.remarks.is_empty()) {
-            let what = format!("the report ends before the results of time span {}", last.number);
-            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what);
-            self.remarks
+        if let (Some(last), true) = (settings.last(), self.loads.is_empty() && self.findings.is_empty()) {
+            let message = format!("the report ends before the results of time span {}", last.number);
+            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message);
+            self.findings
                 .push(finding.help("copy the whole report, or run it again"));
         }
         self.command = None;
@@ -243,28 +245,28 @@ impl Reader {
     fn finish_span(&mut self, span: &Span, settings: Option<&Settings>) {
         let name = format!("time span {}", span.number);
         if span.interrupted {
-            let what = "the test was interrupted before the measured time began";
-            let finding = Finding::new("RUN-INTERRUPTED", Severity::Error, what).at(name);
-            self.remarks
+            let message = "the test was interrupted before the measured time began";
+            let finding = Finding::new("RUN-INTERRUPTED", Severity::Error, message).at(name);
+            self.findings
                 .push(finding.help("check DiskSpd's stderr: a target may be missing or too small"));
             return;
         }
         let missing = span.missing(settings);
         if !missing.is_empty() {
-            let what = format!("the report lacks {}", missing.join(", "));
-            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(&*name);
+            let message = format!("the report lacks {}", missing.join(", "));
+            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message).at(&*name);
             let finding = finding.why(
                 "the report is truncated, or copied in part; checks that need \
                 these figures are skipped",
             );
-            self.remarks
+            self.findings
                 .push(finding.help("copy the whole report, or run it again"));
         }
         let Some(total) = span.total() else { return };
         let files: Vec<String> = span.rows(0).map(|row| row.file.clone()).collect();
         if let (Some(line), Some(settings)) = (&self.command, settings) {
-            let found = command::find_mismatch(line, settings, &files);
-            self.remarks.extend(found.map(|finding| finding.at(&*name)));
+            let mismatch = command::find_mismatch(line, settings, &files);
+            self.findings.extend(mismatch.map(|finding| finding.at(&*name)));
         }
         self.loads.push(self.observation(span, settings, name, total));
     }
@@ -281,7 +283,7 @@ impl Reader {
         self.complete_by_command(&mut load);
         let flow_from_table = |table: usize| {
             let cells = span.tables[table].as_ref()?.total?;
-            (cells.operations != Some(0)).then(|| flow(&cells, span.quantiles(table)))
+            (cells.operations != Some(0)).then(|| build_flow(&cells, span.quantiles(table)))
         };
         Observation {
             tool: "DiskSpd".into(),
@@ -290,7 +292,7 @@ impl Reader {
             load,
             measured_ns: span.time_s.map(from_seconds),
             directions: PerDirection::new(flow_from_table(1), flow_from_table(2), None),
-            total: flow(&total, span.quantiles(0)),
+            total: build_flow(&total, span.quantiles(0)),
             breakdown: span.parts(),
             cores: span.cores.clone(),
             generator: None,
@@ -403,8 +405,8 @@ impl Span {
     fn quantiles(&self, table: usize) -> Vec<(f64, f64)> {
         let column = [2, 0, 1][table];
         let rows = self.chart().into_iter().flat_map(|chart| &chart.rows);
-        let known = rows.filter_map(|(share, values)| Some((*share, from_ms(values[column]?))));
-        known.collect()
+        let known_quantiles = rows.filter_map(|(share, values)| Some((*share, from_ms(values[column]?))));
+        known_quantiles.collect()
     }
 
     fn parts(&self) -> Vec<BreakdownEntry> {
@@ -414,13 +416,13 @@ impl Span {
         rows.map(|(direction, row)| BreakdownEntry {
             name: format!("thread {}, {}", row.thread, row.file),
             direction,
-            flow: flow(&row.cells, Vec::new()),
+            flow: build_flow(&row.cells, Vec::new()),
         })
         .collect()
     }
 }
 
-fn flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> IoStats {
+fn build_flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> IoStats {
     let percentile_at = |share: f64| {
         quantiles
             .iter()
@@ -464,8 +466,8 @@ fn find_typing_errors(text: &str, commands: &[String]) -> Vec<Finding> {
     slips.dedup();
     for slip in slips {
         let digits: String = slip.chars().filter(char::is_ascii_digit).skip(1).collect();
-        let what = format!("`{slip}` is not a DiskSpd switch: it begins with the digit 0");
-        let finding = Finding::new("OPTION-TYPO", Severity::Note, what);
+        let message = format!("`{slip}` is not a DiskSpd switch: it begins with the digit 0");
+        let finding = Finding::new("OPTION-TYPO", Severity::Note, message);
         findings.push(finding.help(format!("use -o{digits}, with the letter o")));
     }
     let uses = |switch: &str| {

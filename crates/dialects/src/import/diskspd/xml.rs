@@ -21,13 +21,13 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     let range = embedded::find_diskspd_xml(text).unwrap_or(0..text.len());
     let before = embedded::line_number(text, range.start) - 1;
     // Several results in a row have no common root.
-    let whole_text = format!("<All>{}</All>", escaped(&text[range]));
+    let whole_text = format!("<All>{}</All>", escape_xml(&text[range]));
     let document = Document::parse(&whole_text).map_err(|error| {
         let row = error.pos().row as usize;
         let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
-        let complaint = Diagnostic::new(format!("cannot parse the XML: {error}"));
-        let complaint = complaint.at(build_location(file, row + before, line));
-        vec![complaint.help("pass the complete report, which ends with </Results>: this one is truncated or edited")]
+        let problem = Diagnostic::new(format!("cannot parse the XML: {error}"));
+        let problem = problem.at(build_location(file, row + before, line));
+        vec![problem.help("pass the complete report, which ends with </Results>: this one is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::DiskspdXml);
     for results in document.descendants().filter(|node| node.has_tag_name("Results")) {
@@ -37,7 +37,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
 }
 
 /// Escapes `&` in paths and `<unknown>` in attributes, which DiskSpd writes unescaped.
-fn escaped(text: &str) -> Cow<'_, str> {
+fn escape_xml(text: &str) -> Cow<'_, str> {
     if !text.contains('&') && !text.contains("\"<") {
         return Cow::Borrowed(text);
     }
@@ -58,8 +58,8 @@ fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 fn read_results(imported: &mut Imported, results: Node<'_, '_>) {
-    let system = child(results, "System");
-    let version = system.and_then(|system| child_text(child(system, "Tool")?, "Version"));
+    let system = find_child(results, "System");
+    let version = system.and_then(|system| child_text(find_child(system, "Tool")?, "Version"));
     if let Some(system) = system {
         imported.host = child_text(system, "ComputerName");
         imported.started = child_text(system, "RunTime");
@@ -68,38 +68,38 @@ fn read_results(imported: &mut Imported, results: Node<'_, '_>) {
     let settings = read_settings(results);
     for (index, span) in spans.enumerate() {
         let name = format!("time span {}", index + 1);
-        if let Some(error) = child(span, "Error") {
-            let what = error.text().unwrap_or("the test was interrupted").trim().to_owned();
+        if let Some(error) = find_child(span, "Error") {
+            let message = error.text().unwrap_or("the test was interrupted").trim().to_owned();
             imported
-                .remarks
-                .push(Finding::new("RUN-INTERRUPTED", Severity::Error, what).at(name));
+                .findings
+                .push(Finding::new("RUN-INTERRUPTED", Severity::Error, message).at(name));
             continue;
         }
         imported.processors = child_integer(span, "ProcCount")
             .map(|count| count as u32)
             .or(imported.processors);
-        match observation(span, settings.get(index), name.clone()) {
+        match read_observation(span, settings.get(index), name.clone()) {
             Some(observation) => imported.loads.push(Observation {
                 version: version.clone(),
                 ..observation
             }),
             None => {
-                let what = "the report lacks the measured time or the thread counts";
-                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(name);
+                let message = "the report lacks the measured time or the thread counts";
+                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message).at(name);
                 imported
-                    .remarks
+                    .findings
                     .push(finding.help("pass the complete report, or run the test again"));
             }
         }
     }
 }
 
-fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+fn find_child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     node.children().find(|child| child.has_tag_name(name))
 }
 
 fn child_text(node: Node<'_, '_>, name: &str) -> Option<String> {
-    Some(child(node, name)?.text()?.trim().to_owned())
+    Some(find_child(node, name)?.text()?.trim().to_owned())
 }
 
 fn child_integer(node: Node<'_, '_>, name: &str) -> Option<u64> {
@@ -115,14 +115,14 @@ fn is_true(node: Node<'_, '_>, name: &str) -> bool {
 }
 
 fn read_settings(results: Node<'_, '_>) -> Vec<Settings> {
-    let spans = child(results, "Profile").and_then(|profile| child(profile, "TimeSpans"));
+    let spans = find_child(results, "Profile").and_then(|profile| find_child(profile, "TimeSpans"));
     let spans = spans.into_iter().flat_map(|spans| spans.children());
     let spans = spans.filter(|node| node.has_tag_name("TimeSpan"));
-    spans.map(settings).collect()
+    spans.map(read_span_settings).collect()
 }
 
-fn settings(span: Node<'_, '_>) -> Settings {
-    let targets = child(span, "Targets")
+fn read_span_settings(span: Node<'_, '_>) -> Settings {
+    let targets = find_child(span, "Targets")
         .into_iter()
         .flat_map(|targets| targets.children());
     let threads = child_integer(span, "ThreadCount")
@@ -136,15 +136,15 @@ fn settings(span: Node<'_, '_>) -> Settings {
         pool_requests: child_integer(span, "RequestCount").map(|requests| requests as u32),
         targets: targets
             .filter(|node| node.has_tag_name("Target"))
-            .map(|node| target(node, threads.is_some()))
+            .map(|node| read_target(node, threads.is_some()))
             .collect(),
         complete: true,
         ..Settings::default()
     }
 }
 
-fn target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
-    let limit = child(node, "Throughput").and_then(|limit| {
+fn read_target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
+    let limit = find_child(node, "Throughput").and_then(|limit| {
         let number = parse_decimal(limit.text()?.trim()).filter(|number| *number > 0.0)?;
         Some(match limit.attribute("unit") {
             Some("IOPS") => Throttle::Iops(number),
@@ -156,7 +156,7 @@ fn target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
         path: child_text(node, "Path").unwrap_or_default(),
         read_percent: child_number(node, "WriteRatio").map(|writes| 100.0 - writes),
         block: child_integer(node, "BlockSize"),
-        random: Some(child(node, "Random").is_some() || child(node, "RandomRatio").is_some()),
+        random: Some(find_child(node, "Random").is_some() || find_child(node, "RandomRatio").is_some()),
         requests: child_integer(node, "RequestCount").map(|requests| requests as u32),
         threads: child_integer(node, "ThreadsPerFile")
             .filter(|_| !of_pool)
@@ -176,7 +176,7 @@ struct Count {
     bytes: u64,
 }
 
-fn count(target: Node<'_, '_>, operations: &str, bytes: &str) -> Option<Count> {
+fn read_count(target: Node<'_, '_>, operations: &str, bytes: &str) -> Option<Count> {
     Some(Count {
         operations: child_integer(target, operations)?,
         bytes: child_integer(target, bytes)?,
@@ -189,14 +189,14 @@ const NAMES: [(&str, &str); 3] = [
     ("WriteCount", "WriteBytes"),
 ];
 
-fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) -> Option<Observation> {
+fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) -> Option<Observation> {
     let time = from_seconds(child_number(span, "TestTimeSeconds")?);
     let threads: Vec<Node<'_, '_>> = span.children().filter(|node| node.has_tag_name("Thread")).collect();
     let targets: Vec<(String, Node<'_, '_>)> = threads.iter().flat_map(|thread| thread_targets(*thread)).collect();
     let sum = |(operations, bytes): (&str, &str)| -> Option<Count> {
         let mut sum = Count::default();
         for (_, target) in &targets {
-            let counts = count(*target, operations, bytes)?;
+            let counts = read_count(*target, operations, bytes)?;
             sum.operations = sum.operations.saturating_add(counts.operations);
             sum.bytes = sum.bytes.saturating_add(counts.bytes);
         }
@@ -204,7 +204,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
     };
     let totals = NAMES.map(sum);
     let total = totals[0]?;
-    let latencies = latencies(span);
+    let latencies = read_latencies(span);
     let threads_counted = child_integer(span, "ThreadCount").map(|threads| threads as u32);
     let mut load = settings
         .map(|settings| settings.load(threads_counted))
@@ -216,7 +216,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
     if let Some(first) = sizes.first().filter(|first| sizes.iter().all(|size| size == *first)) {
         load.size = Some(Bytes(*first));
     }
-    let deviation = |name: &str| child(span, "Iops").and_then(|iops| child_number(iops, name));
+    let deviation = |name: &str| find_child(span, "Iops").and_then(|iops| child_number(iops, name));
     let flow_of = |index: usize, count: Count, deviation: Option<f64>| IoStats {
         iops_deviation: deviation,
         latency: latencies[index].clone().map(|latency| Latency {
@@ -237,11 +237,11 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         measured_ns: Some(time),
         directions: PerDirection::new(direction(1, "ReadIopsStdDev"), direction(2, "WriteIopsStdDev"), None),
         total: flow_of(0, total, deviation("IopsStdDev")),
-        breakdown: parts(&targets, time),
-        cores: cores(span),
+        breakdown: read_parts(&targets, time),
+        cores: read_cores(span),
         generator: None,
         device: None,
-        series: series(span, settings),
+        series: read_series(span, settings),
         seconds: Vec::new(),
         errors: None,
         stated: StatedFigures::default(),
@@ -272,8 +272,8 @@ fn flow_from_count(count: Count, time: Nanos) -> IoStats {
 }
 
 /// Latencies of all, reads and writes.
-fn latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
-    let Some(latency) = child(span, "Latency") else {
+fn read_latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
+    let Some(latency) = find_child(span, "Latency") else {
         return [None, None, None];
     };
     let parse_latency = |mean: &str, deviation: &str, column: &str| {
@@ -313,7 +313,7 @@ fn latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
     ]
 }
 
-fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry> {
+fn read_parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry> {
     let directions = [None, Some(Direction::Read), Some(Direction::Write)];
     let means = [
         "AverageLatencyMilliseconds",
@@ -326,7 +326,7 @@ fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry>
         .zip(means)
         .flat_map(|((direction, names), mean)| {
             targets.iter().filter_map(move |(name, target)| {
-                let count = count(*target, names.0, names.1)?;
+                let count = read_count(*target, names.0, names.1)?;
                 let mean_ns = child_number(*target, mean).map(from_ms);
                 Some(BreakdownEntry {
                     name: name.clone(),
@@ -345,8 +345,8 @@ fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry>
     rows.collect()
 }
 
-fn cores(span: Node<'_, '_>) -> Vec<CoreShare> {
-    let cores = child(span, "CpuUtilization")
+fn read_cores(span: Node<'_, '_>) -> Vec<CoreShare> {
+    let cores = find_child(span, "CpuUtilization")
         .into_iter()
         .flat_map(|node| node.children());
     let cores = cores.filter(|node| node.has_tag_name("CPU")).enumerate();
@@ -363,8 +363,8 @@ fn cores(span: Node<'_, '_>) -> Vec<CoreShare> {
 }
 
 /// The buckets of `-D`. Their counts are per second; their time is the end of the bucket.
-fn series(span: Node<'_, '_>, settings: Option<&Settings>) -> Vec<SeriesPoint> {
-    let buckets = child(span, "Iops").into_iter().flat_map(|node| node.children());
+fn read_series(span: Node<'_, '_>, settings: Option<&Settings>) -> Vec<SeriesPoint> {
+    let buckets = find_child(span, "Iops").into_iter().flat_map(|node| node.children());
     let block = settings
         .and_then(|settings| settings.same(|target| target.block))
         .unwrap_or(0);

@@ -5,8 +5,8 @@ use model::observation::{BreakdownEntry, Concurrency, GeneratorCost, IoStats, Lo
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
-use super::json_flows::{EntryFlows, device, parse_milliseconds, read_directions};
-use super::{AccessKind, Options, is_synchronous, jobs_merged};
+use super::json_flows::{EntryFlows, parse_milliseconds, read_device, read_directions};
+use super::{AccessKind, Options, is_synchronous, merged_jobs_finding};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, embedded, flow_sum};
 
@@ -15,7 +15,7 @@ struct Entry {
     name: String,
     group: u64,
     options: Options,
-    found: EntryFlows,
+    flows: EntryFlows,
     processor: Option<f64>,
     error: u64,
     errors: Option<u64>,
@@ -36,28 +36,28 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
             .lines()
             .nth(error.line().saturating_sub(1))
             .unwrap_or_default();
-        let complaint = Diagnostic::new(format!("cannot parse the JSON: {error}"));
-        let complaint = complaint.at(build_location(file, error.line() + before, line));
-        vec![complaint.help("run fio again with --output=FILE: this report is truncated or edited")]
+        let problem = Diagnostic::new(format!("cannot parse the JSON: {error}"));
+        let problem = problem.at(build_location(file, error.line() + before, line));
+        vec![problem.help("run fio again with --output=FILE: this report is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::FioJson);
     imported.started = document.get("time").and_then(Value::as_str).map(str::to_owned);
     let version = document.get("fio version").and_then(Value::as_str).map(str::to_owned);
-    let global = options(document.get("global options"));
+    let global = read_options(document.get("global options"));
     let listed = document.get("jobs").or_else(|| document.get("client_stats"));
     let listed = listed.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let entries: Vec<Entry> = listed.iter().filter_map(|job| entry(job, &global)).collect();
+    let entries: Vec<Entry> = listed.iter().filter_map(|job| read_entry(job, &global)).collect();
     let many_groups = entries.iter().any(|entry| entry.group != entries[0].group);
     let mut runs: Vec<&[Entry]> = Vec::new();
     runs.extend(
         entries.chunk_by(|entry, next| entry.name == next.name && entry.group == next.group && !is_grouped(entry)),
     );
     for run in &runs {
-        let mut load = observation(run, version.clone());
+        let mut load = combine_clones(run, version.clone());
         if let (Some(measured), false) = (load.measured_ns, many_groups) {
-            load.device = device(&document, measured);
+            load.device = read_device(&document, measured);
         }
-        imported.remarks.extend(remarks(run));
+        imported.findings.extend(check_clones(run));
         imported.loads.push(load);
     }
     let at_once = at_once(&imported.loads, &runs, version);
@@ -69,7 +69,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
             format!("the job ended with error {}", entry.error),
         );
         if entry.error != 0 {
-            imported.remarks.push(
+            imported.findings.push(
                 idle.at(&*entry.name)
                     .help("the figures cover only the time before the error"),
             );
@@ -82,7 +82,7 @@ fn is_grouped(entry: &Entry) -> bool {
     entry.options.flag("group_reporting").unwrap_or(false)
 }
 
-fn options(value: Option<&Value>) -> Options {
+fn read_options(value: Option<&Value>) -> Options {
     let pairs = value.and_then(Value::as_object).into_iter().flatten();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     Options(
@@ -92,8 +92,8 @@ fn options(value: Option<&Value>) -> Options {
     )
 }
 
-fn entry(job: &Value, global: &Options) -> Option<Entry> {
-    let job_options = options(job.get("job options"));
+fn read_entry(job: &Value, global: &Options) -> Option<Entry> {
+    let job_options = read_options(job.get("job options"));
     let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
     let cpu = |key: &str| job.get(key).and_then(Value::as_f64);
     // The sum over all clients would count them twice.
@@ -114,7 +114,7 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
         name: name.to_owned(),
         group: job.get("groupid").and_then(Value::as_u64).unwrap_or(0),
         options,
-        found: read_directions(job)?,
+        flows: read_directions(job)?,
         processor: cpu("usr_cpu")
             .zip(cpu("sys_cpu"))
             .map(|(user, system)| (user + system) / 100.0),
@@ -126,7 +126,7 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
 }
 
 /// Combines the entries of the clones of a job.
-fn observation(clones: &[Entry], version: Option<String>) -> Observation {
+fn combine_clones(clones: &[Entry], version: Option<String>) -> Observation {
     let first = &clones[0];
     let is_single_clone = clones.len() == 1;
     let workers = if is_single_clone {
@@ -138,11 +138,11 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
     let sum_clone_flows = |direction: Direction| {
         let flows: Vec<&IoStats> = clones
             .iter()
-            .filter_map(|clone| clone.found.directions[direction].as_ref())
+            .filter_map(|clone| clone.flows.directions[direction].as_ref())
             .collect();
         flow_sum::sum(&flows)
     };
-    let totals: Vec<&IoStats> = clones.iter().map(|clone| &clone.found.total).collect();
+    let totals: Vec<&IoStats> = clones.iter().map(|clone| &clone.flows.total).collect();
     let covers_several_jobs = first.covers_several_jobs();
     let clones_per_entry = f64::from(workers) / clones.len() as f64;
     let with_all_clones = |flow: IoStats| IoStats {
@@ -163,10 +163,14 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
             true => Load::default(),
             false => first.options.load(&first.name, workers),
         },
-        measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.found.measured)),
+        measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.flows.measured)),
         directions: PerDirection::from_fn(|direction| sum_clone_flows(direction).map(with_all_clones)),
         total: flow_sum::sum(&totals).map(with_all_clones).unwrap_or_default(),
-        breakdown: if is_single_clone { Vec::new() } else { parts(clones) },
+        breakdown: if is_single_clone {
+            Vec::new()
+        } else {
+            list_parts(clones)
+        },
         cores: Vec::new(),
         generator: single.then(|| GeneratorCost {
             busiest_worker: busy.iter().copied().fold(0.0, f64::max),
@@ -197,15 +201,16 @@ impl Entry {
     /// True if its figures prove that `group_reporting` merged several jobs into it.
     fn covers_several_jobs(&self) -> bool {
         let rw = self.options.get("rw").or_else(|| self.options.get("readwrite"));
-        let found = |direction: Direction| self.found.directions[direction].is_some();
+        let has_direction = |direction: Direction| self.flows.directions[direction].is_some();
         // Verification reads what a job wrote.
         let is_verified = self.options.get("verify").is_some();
-        let has_foreign_direction = rw.and_then(AccessKind::recognise).is_some_and(|kind| {
-            found(Direction::Read) && !kind.reads && !is_verified || found(Direction::Write) && !kind.writes
+        let has_foreign_direction = rw.and_then(AccessKind::parse).is_some_and(|kind| {
+            has_direction(Direction::Read) && !kind.reads && !is_verified
+                || has_direction(Direction::Write) && !kind.writes
         });
         let clones = f64::from(self.options.clones());
         let allowed = 1.02 * clones * self.options.depth() as f64;
-        let total = &self.found.total;
+        let total = &self.flows.total;
         let mean = total.latency.as_ref().and_then(|latency| latency.mean_ns);
         let exceeds_depth = total
             .iops
@@ -213,19 +218,19 @@ impl Entry {
             .is_some_and(|(iops, mean)| iops * mean / 1e9 > allowed);
         // A job may need some time to end, but not half of the measured time.
         let ran_longer = |time: Nanos| self.clone_time.as_secs() > (clones + 0.5) * time.as_secs();
-        has_foreign_direction || exceeds_depth && self.found.measured.is_some_and(ran_longer)
+        has_foreign_direction || exceeds_depth && self.flows.measured.is_some_and(ran_longer)
     }
 }
 
-fn parts(clones: &[Entry]) -> Vec<BreakdownEntry> {
+fn list_parts(clones: &[Entry]) -> Vec<BreakdownEntry> {
     let parts = clones.iter().enumerate().flat_map(|(number, clone)| {
         let name = format!("{}, clone {number}", clone.name);
         let total = BreakdownEntry {
             name: name.clone(),
             direction: None,
-            flow: clone.found.total.clone(),
+            flow: clone.flows.total.clone(),
         };
-        let of_directions = clone.found.directions.iter().filter_map(move |(direction, flow)| {
+        let of_directions = clone.flows.directions.iter().filter_map(move |(direction, flow)| {
             Some(BreakdownEntry {
                 name: name.clone(),
                 direction: Some(direction),
@@ -237,41 +242,41 @@ fn parts(clones: &[Entry]) -> Vec<BreakdownEntry> {
     parts.collect()
 }
 
-fn remarks(clones: &[Entry]) -> Vec<Finding> {
+fn check_clones(clones: &[Entry]) -> Vec<Finding> {
     let first = &clones[0];
-    let mut remarks = Vec::new();
-    if clones.iter().any(|clone| clone.found.completion_percentiles) {
-        let what = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
-        let finding = Finding::new("PCT-COMPLETION", Severity::Note, what).at(&*first.name);
+    let mut findings = Vec::new();
+    if clones.iter().any(|clone| clone.flows.completion_percentiles) {
+        let message = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
+        let finding = Finding::new("PCT-COMPLETION", Severity::Note, message).at(&*first.name);
         let finding = finding.why("clat is measured from submission, lat from queueing");
-        remarks.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
+        findings.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
     }
     if clones.len() > 1 {
-        let what = format!(
+        let message = format!(
             "each of the {} clones has its own percentiles, which cannot be combined",
             clones.len()
         );
-        let finding = Finding::new("PCT-PER-CLONE", Severity::Note, what).at(&*first.name);
-        remarks.push(finding.help("set group_reporting, so that fio combines them"));
+        let finding = Finding::new("PCT-PER-CLONE", Severity::Note, message).at(&*first.name);
+        findings.push(finding.help("set group_reporting, so that fio combines them"));
     }
     if first.covers_several_jobs() {
-        remarks.push(jobs_merged(&first.name));
-        return remarks;
+        findings.push(merged_jobs_finding(&first.name));
+        return findings;
     }
     let engine = first.options.get("ioengine").unwrap_or("the default, psync");
     let waits = first.options.get("ioengine").is_none_or(is_synchronous);
     let asked = first.options.count("iodepth").unwrap_or(1);
     if waits && asked > 1 && first.depth_level_one.is_none_or(|share| share > 99.0) {
-        let what = format!("iodepth={asked} had no effect: the engine ({engine}) has one operation in flight");
-        let finding = Finding::new("SYNC-ENGINE", Severity::Warning, what).at(&*first.name);
+        let message = format!("iodepth={asked} had no effect: the engine ({engine}) has one operation in flight");
+        let finding = Finding::new("SYNC-ENGINE", Severity::Warning, message).at(&*first.name);
         let help = "use an asynchronous engine (ioengine=io_uring or libaio, with direct=1), or more jobs";
-        remarks.push(
+        findings.push(
             finding
                 .why("the engine completes each operation before it submits the next")
                 .help(help),
         );
     }
-    remarks
+    findings
 }
 
 /// The sum of the jobs of each group: their storage sees the sum.
@@ -291,13 +296,13 @@ fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) ->
             .map(|(load, _)| load);
         let members: Vec<&Observation> = group_loads.collect();
         if members.len() > 1 {
-            sums.push(sum(&members, group, version.clone()));
+            sums.push(sum_observations(&members, group, version.clone()));
         }
     }
     sums
 }
 
-fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observation {
+fn sum_observations(members: &[&Observation], group: u64, version: Option<String>) -> Observation {
     let sum_member_flows = |direction: Direction| {
         let flows: Vec<&IoStats> = members
             .iter()
@@ -309,27 +314,27 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
     let mut load = members[0].load.clone();
     let some_if = |alike: bool| alike.then_some(());
     for member in &members[1..] {
-        let other = &member.load;
-        load.targets.extend(other.targets.iter().cloned());
-        load.workers = load.workers.zip(other.workers).map(|(a, b)| a.saturating_add(b));
-        load.depth = load.depth.zip(other.depth).map(|(a, b)| a.saturating_add(b));
+        let member_load = &member.load;
+        load.targets.extend(member_load.targets.iter().cloned());
+        load.workers = load.workers.zip(member_load.workers).map(|(a, b)| a.saturating_add(b));
+        load.depth = load.depth.zip(member_load.depth).map(|(a, b)| a.saturating_add(b));
         load.block = load
             .block
-            .and_then(|block| some_if(other.block == Some(block)).map(|()| block));
+            .and_then(|block| some_if(member_load.block == Some(block)).map(|()| block));
         load.random = load
             .random
-            .and_then(|random| some_if(other.random == Some(random)).map(|()| random));
+            .and_then(|random| some_if(member_load.random == Some(random)).map(|()| random));
         load.direct = load
             .direct
-            .and_then(|direct| some_if(other.direct == Some(direct)).map(|()| direct));
-        load.no_io |= other.no_io;
-        load.closed_loop = load.closed_loop.zip(other.closed_loop).map(|(a, b)| a && b);
+            .and_then(|direct| some_if(member_load.direct == Some(direct)).map(|()| direct));
+        load.no_io |= member_load.no_io;
+        load.closed_loop = load.closed_loop.zip(member_load.closed_loop).map(|(a, b)| a && b);
         load.size = load
             .size
-            .and_then(|size| some_if(other.size == Some(size)).map(|()| size));
+            .and_then(|size| some_if(member_load.size == Some(size)).map(|()| size));
         load.warm_up_ns = load
             .warm_up_ns
-            .zip(other.warm_up_ns)
+            .zip(member_load.warm_up_ns)
             .map(|(a, b): (Nanos, Nanos)| a.min(b));
     }
     // The shares and rates of the jobs do not define one of the sum.

@@ -40,9 +40,9 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
     let measured_total = total.filter(measured);
     let measured_completion = completion.filter(measured);
     let main = measured_total.or(measured_completion);
-    let own_quantiles = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
+    let own_quantiles = main.map(read_quantiles).filter(|quantiles| !quantiles.is_empty());
     let borrowed = own_quantiles.is_none() && measured_total.is_some();
-    let quantiles = own_quantiles.unwrap_or_else(|| measured_completion.map(quantiles).unwrap_or_default());
+    let quantiles = own_quantiles.unwrap_or_else(|| measured_completion.map(read_quantiles).unwrap_or_default());
     let runtime = parse_milliseconds(value, "runtime").filter(|time| time.0 > 0);
     Some(DirectionResult {
         completion_percentiles: (borrowed || measured_total.is_none()) && !quantiles.is_empty(),
@@ -70,7 +70,7 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
     })
 }
 
-fn quantiles(latency: &Value) -> Vec<(f64, f64)> {
+fn read_quantiles(latency: &Value) -> Vec<(f64, f64)> {
     let listed = latency.get("percentile").and_then(Value::as_object);
     let listed = listed.into_iter().flatten();
     let mut rows: Vec<(f64, f64)> = listed
@@ -103,23 +103,23 @@ pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
         direction_by_name("write"),
         direction_by_name("trim"),
     );
-    let found: Vec<&DirectionResult> = by_direction.iter().filter_map(|(_, found)| found.as_ref()).collect();
-    let flows: Vec<&IoStats> = found.iter().map(|found| &found.flow).collect();
+    let results: Vec<&DirectionResult> = by_direction.iter().filter_map(|(_, result)| result.as_ref()).collect();
+    let flows: Vec<&IoStats> = results.iter().map(|result| &result.flow).collect();
     let total = match &mixed {
         Some(mixed) => mixed.flow.clone(),
         None => flow_sum::sum(&flows)?,
     };
-    let all_flows = found.iter().copied().chain(&mixed);
+    let all_flows = results.iter().copied().chain(&mixed);
     Some(EntryFlows {
-        measured: flow_sum::longest_time(all_flows.clone().map(|found| found.runtime)),
-        completion_percentiles: all_flows.into_iter().any(|found| found.completion_percentiles),
-        directions: by_direction.map(|found| found.as_ref().map(|found| found.flow.clone())),
+        measured: flow_sum::longest_time(all_flows.clone().map(|result| result.runtime)),
+        completion_percentiles: all_flows.into_iter().any(|result| result.completion_percentiles),
+        directions: by_direction.map(|result| result.as_ref().map(|result| result.flow.clone())),
         total,
     })
 }
 
 /// The device of the report, over the measured time; `None` if there are several.
-pub(super) fn device(document: &Value, measured: Nanos) -> Option<DeviceView> {
+pub(super) fn read_device(document: &Value, measured: Nanos) -> Option<DeviceView> {
     let [device] = document.get("disk_util")?.as_array()?.as_slice() else {
         return None;
     };

@@ -2,8 +2,8 @@
 //!
 //! A line has a time (ms), a value, a direction, a block size and further columns. Only the file
 //! name says what the value is: see [`LogName`]. A line with a block size is one operation; a line
-//! without one is an average since the previous line (`log_avg_msec`). Single operations are
-//! counted in intervals, because the value of one is not a rate.
+//! without one is an average since the previous line (`log_avg_msec`). Single operations are summed
+//! by interval, because one operation has no rate.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +30,8 @@ pub enum LogKind {
     Histogram,
 }
 
-/// The words in file names.
-const KINDS: [(&str, LogKind); 6] = [
+/// Suffixes of file names.
+const SUFFIXES: [(&str, LogKind); 6] = [
     ("_bw", LogKind::Bandwidth),
     ("_iops", LogKind::Iops),
     ("_slat", LogKind::Submission),
@@ -65,9 +65,9 @@ impl LogName {
             }
             _ => (stem, None),
         };
-        let (job, kind) = KINDS
+        let (job, kind) = SUFFIXES
             .iter()
-            .find_map(|(word, kind)| Some((stem.strip_suffix(word)?, *kind)))?;
+            .find_map(|(suffix, kind)| Some((stem.strip_suffix(suffix)?, *kind)))?;
         Some(LogName {
             job: client.map_or_else(|| job.to_owned(), |client| format!("{job} on {client}")),
             kind,
@@ -100,7 +100,7 @@ pub struct IntervalTotals {
 
 /// The lines of one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct LogLines {
+pub struct DirectionLog {
     /// Averages, in the order of the file.
     pub samples: Vec<Sample>,
     /// Maximum values, next to the averages (`log_window_value=both`).
@@ -115,24 +115,24 @@ pub struct LogLines {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
     /// The lines of each direction.
-    pub directions: PerDirection<LogLines>,
-    /// Length of the intervals of [`LogLines::intervals`].
+    pub directions: PerDirection<DirectionLog>,
+    /// Length of the intervals of [`DirectionLog::intervals`].
     pub interval_ms: u64,
     /// The number of readable lines.
-    pub lines: u64,
+    pub readable_lines: u64,
     /// The earliest and the latest time.
-    pub times_ms: Option<(u64, u64)>,
+    pub time_range_ms: Option<(u64, u64)>,
     /// Times of a direction decrease: the log holds several workers, one after another.
     pub is_merged: bool,
     /// The width of a histogram bin relative to its latency, at most.
     pub bin_width: Option<f64>,
     /// The number of unreadable lines.
-    pub unread: u64,
+    pub unreadable_lines: u64,
     /// The first unreadable line.
-    pub first_unread: Option<Diagnostic>,
+    pub first_unreadable: Option<Diagnostic>,
 }
 
-/// Shorter logs are counted in intervals of 100 ms.
+/// Logs shorter than this are summed by 100 ms, longer ones by 1 s.
 const SHORT_MS: u64 = 10_000;
 /// The latest plausible time: the year 5138.
 const MAX_MS: u64 = 100_000_000_000_000;
@@ -142,38 +142,38 @@ const MAX_BLOCK: u64 = 1 << 40;
 const BINS: usize = 29 << BIN_BITS;
 const BIN_BITS: u32 = 6;
 
-/// Reads a log. Messages name it `file`.
+/// Parses a log. `file` is its name in messages.
 pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
     let mut log = Log::default();
     let rows = || text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let times = rows().filter_map(|(_, line)| parse_columns(line)?.first().copied());
-    log.times_ms = times.fold(None, |ends, at| match ends {
+    log.time_range_ms = times.fold(None, |ends, at| match ends {
         None => Some((at, at)),
         Some((first, last)) => Some((at.min(first), at.max(last))),
     });
-    let (first, last) = log.times_ms.unwrap_or_default();
+    let (first, last) = log.time_range_ms.unwrap_or_default();
     log.interval_ms = if last - first < SHORT_MS { 100 } else { 1000 };
     // If lines have a maximum, it takes the column of the direction. The majority decides, since a
     // line may be truncated.
-    let third = rows().filter_map(|(_, line)| parse_columns(line)?.get(2).copied());
-    let balance: i64 = third.map(|value| if value > 2 { 1 } else { -1 }).sum();
+    let third_column = rows().filter_map(|(_, line)| parse_columns(line)?.get(2).copied());
+    let balance: i64 = third_column.map(|value| if value > 2 { 1 } else { -1 }).sum();
     let has_maxima = kind != LogKind::Histogram && balance > 0;
     let mut previous: PerDirection<u64> = PerDirection::default();
     for (index, line) in rows() {
         let read = parse_columns(line).and_then(|columns| match kind {
             LogKind::Histogram => log.add_bins(&columns),
-            _ => log.add(kind, &columns, has_maxima),
+            _ => log.add_line(kind, &columns, has_maxima),
         });
         match read {
             Some((direction, at)) => {
-                log.lines += 1;
+                log.readable_lines += 1;
                 log.is_merged |= at < previous[direction];
                 previous[direction] = at;
             }
             None => {
-                log.unread += 1;
-                log.first_unread.get_or_insert_with(|| {
-                    Diagnostic::new("the line does not have the columns of this log").at(build_location(
+                log.unreadable_lines += 1;
+                log.first_unreadable.get_or_insert_with(|| {
+                    Diagnostic::new("expected the columns time, value, direction and block size").at(build_location(
                         file,
                         index + 1,
                         line,
@@ -203,29 +203,29 @@ fn parse_direction(number: u64) -> Option<Direction> {
 }
 
 impl Log {
-    fn add(&mut self, kind: LogKind, columns: &[u64], has_maxima: bool) -> Option<(Direction, u64)> {
+    fn add_line(&mut self, kind: LogKind, columns: &[u64], has_maxima: bool) -> Option<(Direction, u64)> {
         let (at_ms, value) = (columns[0], columns[1]);
         let [direction, block, ..] = &columns[2 + usize::from(has_maxima)..] else {
             return None;
         };
         let direction = parse_direction(*direction).filter(|_| *block <= MAX_BLOCK)?;
-        let interval = (at_ms - self.times_ms?.0) / self.interval_ms;
-        let lines = &mut self.directions[direction];
+        let interval = (at_ms - self.time_range_ms?.0) / self.interval_ms;
+        let direction_log = &mut self.directions[direction];
         if *block == 0 {
             let sample = |value: u64| Sample {
                 at_ms,
                 value: value as f64,
             };
-            lines.samples.push(sample(value));
-            lines.maxima.extend(has_maxima.then(|| sample(columns[2])));
+            direction_log.samples.push(sample(value));
+            direction_log.maxima.extend(has_maxima.then(|| sample(columns[2])));
         } else {
-            let totals = lines.intervals.entry(interval).or_default();
+            let totals = direction_log.intervals.entry(interval).or_default();
             totals.operations += 1;
             totals.bytes += block;
             totals.sum += value as f64;
             totals.max = totals.max.max(value as f64);
             if matches!(kind, LogKind::Latency | LogKind::Submission | LogKind::Completion) {
-                lines.latencies.get_or_insert_default().record(value);
+                direction_log.latencies.get_or_insert_default().record(value);
             }
         }
         Some((direction, at_ms))
@@ -238,11 +238,11 @@ impl Log {
             return None;
         };
         let direction = parse_direction(*direction)?;
-        let coarse = (0..=BIN_BITS).find(|coarse| BINS >> coarse == counts.len())?;
+        let coarseness = (0..=BIN_BITS).find(|coarseness| BINS >> coarseness == counts.len())?;
         let bins = counts
             .iter()
             .enumerate()
-            .map(|(bin, count)| (middle(bin, coarse), *count));
+            .map(|(bin, count)| (middle(bin, coarseness), *count));
         // The sum of a bin's latencies must not overflow.
         if bins
             .clone()
@@ -251,15 +251,15 @@ impl Log {
             return None;
         }
         let latencies = self.directions[direction].latencies.get_or_insert_default();
-        let totals = bins.filter(|(_, count)| *count > 0);
-        totals.for_each(|(latency, count)| latencies.record_times(latency, count));
-        self.bin_width = Some(f64::from(1 << coarse) / f64::from(1 << BIN_BITS));
+        let filled_bins = bins.filter(|(_, count)| *count > 0);
+        filled_bins.for_each(|(latency, count)| latencies.record_times(latency, count));
+        self.bin_width = Some(f64::from(1 << coarseness) / f64::from(1 << BIN_BITS));
         Some((direction, *at_ms))
     }
 }
 
 /// The smallest latency of a bin.
-fn low(bin: usize) -> u64 {
+fn bin_start(bin: usize) -> u64 {
     if bin < 2 << BIN_BITS {
         return bin as u64;
     }
@@ -268,8 +268,8 @@ fn low(bin: usize) -> u64 {
 }
 
 /// The middle of merged bins.
-fn middle(bin: usize, coarse: u32) -> u64 {
-    let (from, to) = (low(bin << coarse), low((bin + 1) << coarse));
+fn middle(bin: usize, coarseness: u32) -> u64 {
+    let (from, to) = (bin_start(bin << coarseness), bin_start((bin + 1) << coarseness));
     from + (to - 1 - from).div_ceil(2)
 }
 
@@ -293,7 +293,10 @@ mod tests {
     /// fio's bins: one per nanosecond up to 127, then 64 per factor of two.
     #[test]
     fn bins_have_their_latencies() {
-        assert_eq!((low(127), low(128), low(129), low(192)), (127, 128, 130, 256));
+        assert_eq!(
+            (bin_start(127), bin_start(128), bin_start(129), bin_start(192)),
+            (127, 128, 130, 256)
+        );
         assert_eq!((middle(5, 0), middle(128, 0), middle(192, 0)), (5, 129, 258));
         // 128 to 255 merged.
         assert_eq!(middle(2, 6), 192);
@@ -325,7 +328,11 @@ mod tests {
         ];
         for (kind, text) in lines {
             let log = read_log(kind, "x", &text);
-            assert_eq!((log.lines, log.unread), (text.lines().count() as u64 - 1, 1), "{text}");
+            assert_eq!(
+                (log.readable_lines, log.unreadable_lines),
+                (text.lines().count() as u64 - 1, 1),
+                "{text}"
+            );
         }
     }
 
@@ -336,7 +343,7 @@ mod tests {
             "x",
             "500, 100, 0, 0, 0\n1000, 200, 0, 0, 0\n1000, 7, 1",
         );
-        assert_eq!((log.lines, log.unread), (2, 1));
+        assert_eq!((log.readable_lines, log.unreadable_lines), (2, 1));
         assert_eq!(
             log.directions.read.samples[1],
             Sample {

@@ -1,5 +1,5 @@
-//! Parts common to fio's two reports: the load that the options mean. `iodepth` and `rate_iops` are
-//! per clone; `numjobs` is the number of clones.
+//! Shared by both of fio's report formats: derives the load from the job options. `iodepth` and
+//! `rate_iops` are per clone; `numjobs` is the number of clones.
 
 pub(super) mod json;
 mod json_flows;
@@ -18,21 +18,21 @@ use crate::fio::values::{Unit, parse_number, split_at_separators, split_names};
 /// follow its name.
 fn is_synchronous(engine: &str) -> bool {
     let name = engine.split(':').next().unwrap_or(engine);
-    let known = ENGINES.iter().find(|known| known.name == name);
-    known.is_some_and(|engine| !engine.asynchronous)
+    let engine = ENGINES.iter().find(|engine| engine.name == name);
+    engine.is_some_and(|engine| !engine.asynchronous)
 }
 
 /// Reports an entry that covers several jobs.
-fn jobs_merged(entry: &str) -> Finding {
-    let what = "the entry covers several jobs, so their depth, rate and mix are unknown";
-    let finding = Finding::new("JOBS-MERGED", Severity::Warning, what).at(entry);
+fn merged_jobs_finding(entry: &str) -> Finding {
+    let message = "the entry covers several jobs, so their depth, rate and mix are unknown";
+    let finding = Finding::new("JOBS-MERGED", Severity::Warning, message).at(entry);
     let finding = finding.why("group_reporting merges all jobs of a group into one entry");
     finding.help("omit group_reporting, or set new_group for each job")
 }
 
-/// The deviation of the rate of one clone, if the samples cover a second at most. With
-/// `group_reporting`, fio pools the samples of all clones. The rates of the clones may vary
-/// together, so the deviation of their sum is at most the sum of theirs.
+/// Returns the deviation of one clone's rate; `None` if a sample covers more than a second. With
+/// `group_reporting`, fio pools the samples of all clones. The deviation of the clones' sum is
+/// unknown, but at most the sum of their deviations.
 fn clone_deviation((deviation, samples): (f64, u64), measured: Nanos, clones: u32) -> Option<f64> {
     (samples > 1 && samples as f64 >= measured.as_secs() * f64::from(clones)).then_some(deviation)
 }
@@ -63,27 +63,27 @@ impl Options {
         }
     }
 
-    fn bytes(&self, text: &str) -> Option<u64> {
+    fn parse_bytes(&self, text: &str) -> Option<u64> {
         let read = parse_number(text.trim(), Unit::Bytes, self.kb_base())?;
         (!read.percent).then_some(read.raw)
     }
 
     fn count(&self, name: &str) -> Option<u64> {
-        self.bytes(self.get(name)?)
+        self.parse_bytes(self.get(name)?)
     }
 
     /// The values for reads and writes; a single value applies to both.
-    fn pair(&self, name: &str) -> Option<[Option<u64>; 2]> {
+    fn get_read_write(&self, name: &str) -> Option<[Option<u64>; 2]> {
         let values = split_at_separators(self.get(name)?, &[',']);
-        let read = self.bytes(values.first()?);
+        let read = self.parse_bytes(values.first()?);
         let write = match values.get(1) {
-            Some(text) => self.bytes(text),
+            Some(text) => self.parse_bytes(text),
             None => read,
         };
         Some([read, write])
     }
 
-    /// Clones of the section.
+    /// Number of clones of the section.
     fn clones(&self) -> u32 {
         self.count("numjobs")
             .filter(|count| *count > 0)
@@ -99,7 +99,7 @@ impl Options {
         {
             return None;
         }
-        match self.pair("bs").or_else(|| self.pair("blocksize")) {
+        match self.get_read_write("bs").or_else(|| self.get_read_write("blocksize")) {
             Some([read, write]) if read == write => read,
             Some(_) => None,
             None => Some(4096),
@@ -108,16 +108,16 @@ impl Options {
 
     /// The requested percentage of reads.
     fn read_percent(&self) -> Option<f64> {
-        match AccessKind::recognise(self.get("rw").or_else(|| self.get("readwrite"))?)? {
+        match AccessKind::parse(self.get("rw").or_else(|| self.get("readwrite"))?)? {
             AccessKind {
                 reads: true,
                 writes: true,
                 ..
-            } => match self.pair("rate_iops").or_else(|| self.pair("rate")) {
+            } => match self.get_read_write("rate_iops").or_else(|| self.get_read_write("rate")) {
                 // The rates of the directions determine the mix.
                 Some([reads, writes]) => {
-                    let known = |rate: Option<u64>| rate.filter(|rate| *rate > 0).map(|rate| rate as f64);
-                    let (reads, writes) = (known(reads)?, known(writes)?);
+                    let positive_rate = |rate: Option<u64>| rate.filter(|rate| *rate > 0).map(|rate| rate as f64);
+                    let (reads, writes) = (positive_rate(reads)?, positive_rate(writes)?);
                     let has_operation_rates = self.get("rate_iops").is_some() || self.block().is_some();
                     has_operation_rates.then(|| 100.0 * reads / (reads + writes))
                 }
@@ -155,16 +155,16 @@ impl Options {
             }
             (sum > 0.0).then_some(sum)
         };
-        match (self.pair("rate_iops"), self.pair("rate")) {
+        match (self.get_read_write("rate_iops"), self.get_read_write("rate")) {
             (Some(pair), _) => sum(pair, 1.0),
             (None, Some(pair)) => sum(pair, self.block()? as f64),
             (None, None) => None,
         }
     }
 
-    fn is_limited(&self) -> bool {
-        let slowed = ["rate_iops", "rate", "thinktime", "latency_target"];
-        slowed
+    fn is_paced(&self) -> bool {
+        let pacing_options = ["rate_iops", "rate", "thinktime", "latency_target"];
+        pacing_options
             .iter()
             .any(|name| self.get(name).is_some_and(|value| value != "0"))
     }
@@ -205,9 +205,9 @@ impl Options {
             random: self
                 .get("rw")
                 .or_else(|| self.get("readwrite"))
-                .and_then(AccessKind::recognise)
+                .and_then(AccessKind::parse)
                 .map(|kind| kind.random),
-            closed_loop: Some(!self.is_limited()),
+            closed_loop: Some(!self.is_paced()),
             rate_iops: self.rate().map(|rate| rate * f64::from(clones)),
             direct: Some(match (self.flag("direct"), self.flag("buffered")) {
                 (Some(direct), _) => direct,
@@ -216,13 +216,13 @@ impl Options {
             }),
             warm_up_ns: Some(warm_up),
             no_io: self.get("ioengine") == Some("null"),
-            size: self.get("size").and_then(|text| self.bytes(text)).map(Bytes),
+            size: self.get("size").and_then(|text| self.parse_bytes(text)).map(Bytes),
             ..Load::default()
         }
     }
 }
 
-/// The load that a value of `rw` means.
+/// The access pattern of a value of `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AccessKind {
     reads: bool,
@@ -231,7 +231,7 @@ struct AccessKind {
 }
 
 impl AccessKind {
-    fn recognise(text: &str) -> Option<AccessKind> {
+    fn parse(text: &str) -> Option<AccessKind> {
         // A number after a colon says how often positions are drawn.
         let word = text.split(':').next()?.trim();
         let (reads, writes, random) = match word {

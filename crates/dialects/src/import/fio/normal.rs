@@ -9,7 +9,7 @@ use super::normal_lines::{
     Banner, JobHeader, LatencyLine, Rates, Stage, parse_banner, parse_header, parse_issued, parse_latency,
     parse_percentiles, parse_rate_samples, parse_rates, time_unit_ns,
 };
-use super::{AccessKind, clone_deviation, is_synchronous, jobs_merged};
+use super::{AccessKind, clone_deviation, is_synchronous, merged_jobs_finding};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, flow_sum};
 
@@ -58,28 +58,28 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if let Err(expected) = reader.read_line(line) {
-            let what = format!("cannot read this line: expected {expected}");
+            let message = format!("cannot read this line: expected {expected}");
             imported
                 .unread
-                .push(Diagnostic::new(what).at(build_location(file, index + 1, line)));
+                .push(Diagnostic::new(message).at(build_location(file, index + 1, line)));
         }
     }
     for entry in &reader.entries {
-        match reader.observation(entry) {
+        match reader.to_observation(entry) {
             Some(load) => imported.loads.push(load),
             None => {
-                let what = "the entry has no operations: it is truncated, or the job executed none";
-                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(&*entry.head.name);
+                let message = "the entry has no operations: it is truncated, or the job executed none";
+                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message).at(&*entry.head.name);
                 imported
-                    .remarks
+                    .findings
                     .push(finding.help("copy the whole report, or run it again"));
             }
         }
-        imported.remarks.extend(entry.remarks());
+        imported.findings.extend(entry.check());
         let is_merged = reader.covers_several_jobs(entry);
         imported
-            .remarks
-            .extend(is_merged.then(|| jobs_merged(&entry.head.name)));
+            .findings
+            .extend(is_merged.then(|| merged_jobs_finding(&entry.head.name)));
     }
     imported
 }
@@ -95,7 +95,7 @@ impl Reader {
             return Ok(());
         };
         if let Some((word, rest)) = line.split_once(':')
-            && let Some(number) = WORDS.iter().position(|known| *known == word.trim())
+            && let Some(number) = WORDS.iter().position(|direction_word| *direction_word == word.trim())
             && (rest.contains("IOPS=") || rest.contains("iops="))
         {
             entry.parts[number] = Some(Part {
@@ -148,7 +148,7 @@ impl Reader {
         entry.head.jobs > 1 && members.any(|banner| !has_entry(banner))
     }
 
-    fn observation(&self, entry: &Entry) -> Option<Observation> {
+    fn to_observation(&self, entry: &Entry) -> Option<Observation> {
         let named = |banner: &&Banner| banner.name == entry.head.name;
         let banner = self
             .banners
@@ -165,7 +165,7 @@ impl Reader {
             tool: "fio".into(),
             version: self.version.clone(),
             name: entry.head.name.clone(),
-            load: load(banner, &entry.head),
+            load: build_load(banner, &entry.head),
             measured_ns: flow_sum::longest_time(entry.parts.iter().flatten().map(|part| part.rates.runtime)),
             directions: PerDirection::new(flows[0].clone(), flows[1].clone(), flows[2].clone()),
             total,
@@ -181,23 +181,23 @@ impl Reader {
 
 impl Part {
     fn read_line(&mut self, line: &str, unit: &mut Option<f64>) -> Result<(), &'static str> {
-        if let Some(found) = parse_latency(line) {
-            let found = found?;
-            match found.stage {
+        if let Some(latency_line) = parse_latency(line) {
+            let latency_line = latency_line?;
+            match latency_line.stage {
                 Stage::Submission => {}
-                Stage::Completion => self.completion = Some(found),
-                Stage::Total => self.total = Some(found),
+                Stage::Completion => self.completion = Some(latency_line),
+                Stage::Total => self.total = Some(latency_line),
             }
-        } else if let Some(found) = parse_rate_samples(line) {
-            self.rate_samples = Some(found);
+        } else if let Some(latency_line) = parse_rate_samples(line) {
+            self.rate_samples = Some(latency_line);
         } else if let Some((_, rest)) = line.split_once("percentiles (") {
             *unit = rest.split(')').next().and_then(time_unit_ns);
             self.are_total_percentiles = line.starts_with("lat ");
         } else if line.starts_with('|')
             && let Some(factor) = *unit
         {
-            let found = parse_percentiles(line, factor).ok_or("percentiles such as 99.00th=[  505]")?;
-            self.percentiles.extend(found);
+            let latency_line = parse_percentiles(line, factor).ok_or("percentiles such as 99.00th=[  505]")?;
+            self.percentiles.extend(latency_line);
         }
         Ok(())
     }
@@ -247,33 +247,34 @@ impl Entry {
         })
     }
 
-    fn remarks(&self) -> Vec<Finding> {
-        let mut remarks = Vec::new();
+    fn check(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
         let borrowed =
             |part: &Part| !part.are_total_percentiles && part.total.is_some() && !part.percentiles.is_empty();
         if self.parts.iter().flatten().any(borrowed) {
-            let what = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
-            let finding = Finding::new("PCT-COMPLETION", Severity::Note, what).at(&*self.head.name);
+            let message =
+                "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
+            let finding = Finding::new("PCT-COMPLETION", Severity::Note, message).at(&*self.head.name);
             let finding = finding.why("clat starts when the operation was submitted, lat when it was queued");
-            remarks.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
+            findings.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
         }
         if self.head.error != 0 {
-            let what = format!("the job ended with error {}", self.head.error);
-            let finding = Finding::new("JOB-FAILED", Severity::Error, what).at(&*self.head.name);
-            remarks.push(finding.help("the figures cover only the time before the error"));
+            let message = format!("the job ended with error {}", self.head.error);
+            let finding = Finding::new("JOB-FAILED", Severity::Error, message).at(&*self.head.name);
+            findings.push(finding.help("the figures cover only the time before the error"));
         }
-        remarks
+        findings
     }
 }
 
-fn load(banner: Option<&Banner>, head: &JobHeader) -> Load {
+fn build_load(banner: Option<&Banner>, head: &JobHeader) -> Load {
     let Some(banner) = banner else {
         return Load {
             workers: Some(head.jobs),
             ..Load::default()
         };
     };
-    let kind = AccessKind::recognise(&banner.rw);
+    let kind = AccessKind::parse(&banner.rw);
     let is_sync = is_synchronous(&banner.engine);
     let depth = if is_sync { Some(1) } else { banner.depth };
     Load {

@@ -70,9 +70,9 @@ fn parse_block(text: &str) -> Option<u64> {
 
 /// Parses bytes or bytes per second with a unit: `87.5MiB/s`, `91.7MB/s`, `64.0kB`, `4K`. In 2.x a
 /// unit without `i` is binary too.
-pub(super) fn parse_bytes(text: &str, old: bool) -> Option<f64> {
+pub(super) fn parse_bytes(text: &str, is_fio_2: bool) -> Option<f64> {
     let text = text.trim().trim_end_matches("/s");
-    let (text, bits) = match text.strip_suffix("bit") {
+    let (text, divisor) = match text.strip_suffix("bit") {
         Some(text) => (text, 8.0),
         None => (text.trim_end_matches('B'), 1.0),
     };
@@ -80,7 +80,7 @@ pub(super) fn parse_bytes(text: &str, old: bool) -> Option<f64> {
         .find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))
         .unwrap_or(text.len());
     let (digits, prefix) = text.split_at(end);
-    let base: f64 = if prefix.ends_with('i') || old && prefix != "k" {
+    let base: f64 = if prefix.ends_with('i') || is_fio_2 && prefix != "k" {
         1024.0
     } else {
         1000.0
@@ -93,7 +93,7 @@ pub(super) fn parse_bytes(text: &str, old: bool) -> Option<f64> {
         "T" => 4,
         _ => return None,
     };
-    Some(parse_decimal(digits)? * base.powi(power) / bits)
+    Some(parse_decimal(digits)? * base.powi(power) / divisor)
 }
 
 /// The first line of a direction.
@@ -117,8 +117,8 @@ pub(super) fn parse_rates(rest: &str) -> Rates {
                 .to_owned(),
         )
     };
-    let old = rest.contains("runt=");
-    let runtime = match old {
+    let is_fio_2 = rest.contains("runt=");
+    let runtime = match is_fio_2 {
         true => value("runt="),
         false => rest
             .rsplit_once('/')
@@ -130,8 +130,8 @@ pub(super) fn parse_rates(rest: &str) -> Rates {
             .and_then(|text| parse_prefixed(&text)),
         bytes_per_sec: value("BW=")
             .or_else(|| value("bw="))
-            .and_then(|text| parse_bytes(&text, old)),
-        runtime: runtime.and_then(|text| milliseconds(&text)),
+            .and_then(|text| parse_bytes(&text, is_fio_2)),
+        runtime: runtime.and_then(|text| parse_milliseconds(&text)),
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) fn parse_rate_samples(line: &str) -> Option<(f64, u64)> {
     Some((parse_prefixed(deviation.trim())?, parse_integer(samples)?))
 }
 
-fn milliseconds(text: &str) -> Option<Nanos> {
+fn parse_milliseconds(text: &str) -> Option<Nanos> {
     let number = parse_integer(text.trim().strip_suffix("msec")?)?;
     Some(Nanos(number.saturating_mul(1_000_000)))
 }
@@ -165,6 +165,7 @@ pub(super) struct LatencyLine {
     pub deviation_ns: Option<f64>,
 }
 
+/// Parses a latency line; `None` for other lines. The error describes the expected form.
 pub(super) fn parse_latency(line: &str) -> Option<Result<LatencyLine, &'static str>> {
     let (stage, rest) = [
         ("slat (", Stage::Submission),
@@ -207,7 +208,7 @@ pub(super) fn time_unit_ns(unit: &str) -> Option<f64> {
 /// Parses the percentiles of a line `| 1.00th=[   23],  5.00th=[   28],`, in nanoseconds.
 pub(super) fn parse_percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64)>> {
     let rest = line.strip_prefix('|')?;
-    let mut found = Vec::new();
+    let mut percentiles = Vec::new();
     for item in rest.split(']') {
         let item = item.trim().trim_start_matches(',').trim();
         if item.is_empty() {
@@ -217,10 +218,10 @@ pub(super) fn parse_percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64
         let share = percent_to_share(parse_decimal(label.trim())?);
         let value = parse_prefixed(value)? * factor;
         if share > 0.0 && share < 1.0 {
-            found.push((share, value));
+            percentiles.push((share, value));
         }
     }
-    Some(found)
+    Some(percentiles)
 }
 
 /// Parses the counts of reads, writes and trims: `issued rwts: total=8400,3600,0,0 …`, or

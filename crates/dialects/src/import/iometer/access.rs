@@ -48,7 +48,7 @@ impl AccessSpec {
     /// The line is unreadable. The specification is then unknown as a whole.
     pub(super) fn add_line(&mut self, cells: &[String]) -> Result<(), String> {
         let cell = |title: &str| {
-            let place = self.titles.iter().position(|known| known == title)?;
+            let place = self.titles.iter().position(|listed_title| listed_title == title)?;
             cells.get(place).map(String::as_str)
         };
         let line = || {
@@ -73,12 +73,12 @@ impl AccessSpec {
                 // A part of a specification would describe a different load.
                 self.titles.clear();
                 self.lines.clear();
-                let what = format!(
+                let message = format!(
                     "cannot read this line of the access specification `{}`: expected numbers under \
                     size, % of size, % reads and % random",
                     self.name
                 );
-                Err(what)
+                Err(message)
             }
         }
     }

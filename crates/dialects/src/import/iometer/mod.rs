@@ -113,7 +113,7 @@ impl Reader<'_> {
             let location = build_location(self.file, number, line);
             match Table::from_header(cells, &location) {
                 Ok(table) => self.table = Some(table),
-                Err(complaints) => self.refused.extend(complaints),
+                Err(problems) => self.refused.extend(problems),
             }
         } else if first.starts_with('\'') {
             self.read_section(&title, cells);
@@ -202,19 +202,19 @@ impl Reader<'_> {
     }
 
     fn unread(&mut self, what: String, number: usize, line: &str) {
-        let complaint = Diagnostic::new(what).at(build_location(self.file, number, line));
-        self.imported.unread.push(complaint);
+        let problem = Diagnostic::new(what).at(build_location(self.file, number, line));
+        self.imported.unread.push(problem);
     }
 
     /// Reports titles without a result.
     fn report_empty(&mut self) {
         if let Some(number) = self.empty.take() {
-            let what = format!(
+            let message = format!(
                 "no row ALL follows the titles in line {number}: the file is truncated, or the test recorded nothing"
             );
-            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what);
+            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message);
             let help = "pass the complete file, or run the test again with results recorded for All";
-            self.imported.remarks.push(finding.help(help));
+            self.imported.findings.push(finding.help(help));
         }
     }
 
@@ -227,7 +227,7 @@ impl Reader<'_> {
                 name if several(name) => format!("{name} (result {})", index + 1),
                 name => name.to_owned(),
             };
-            self.imported.remarks.extend(group.all.ranges(&name));
+            self.imported.findings.extend(group.all.ranges(&name));
             let load = group.load(&self.access[..group.known_specs], &self.outstanding);
             self.imported
                 .loads
@@ -272,8 +272,8 @@ impl Group {
         };
         // If workers have different specifications, none describes the whole load.
         let has_same_access = |row: &Row| row.access.is_empty() || row.access == self.all.access;
-        let found = access.iter().rev().find(|access| access.name == self.all.access);
-        match found.filter(|_| self.rows_with_kind("WORKER").all(has_same_access)) {
+        let matching_access = access.iter().rev().find(|access| access.name == self.all.access);
+        match matching_access.filter(|_| self.rows_with_kind("WORKER").all(has_same_access)) {
             Some(access) => access.apply_to(load),
             None => load,
         }

@@ -111,13 +111,13 @@ impl Table {
                 "the latency and the operations in flight are unknown",
             ),
         ];
-        let mut complaints = Vec::new();
+        let mut problems = Vec::new();
         for (names, why) in needed {
             if names.iter().all(|name| table.place(name).is_none()) {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-                let what = format!("no column is titled {}: without it {why}", names.join(" or "));
+                let message = format!("no column is titled {}: without it {why}", names.join(" or "));
                 let help = "pass results.csv as Iometer wrote it, with all titles";
-                complaints.push(Diagnostic::new(what).at(at.clone()).help(help));
+                problems.push(Diagnostic::new(message).at(at.clone()).help(help));
             }
         }
         for title in table
@@ -126,23 +126,19 @@ impl Table {
             .filter(|title| title.words.ends_with("response time"))
         {
             if title.nanos().is_none() && !title.words.contains("raw") {
-                let what = format!(
+                let message = format!(
                     "unknown unit `{}` of `{}`",
                     title.unit.as_deref().unwrap_or_default(),
                     title.words
                 );
-                complaints.push(
-                    Diagnostic::new(what)
+                problems.push(
+                    Diagnostic::new(message)
                         .at(at.clone())
                         .help("known units are ms, us and s"),
                 );
             }
         }
-        if complaints.is_empty() {
-            Ok(table)
-        } else {
-            Err(complaints)
-        }
+        if problems.is_empty() { Ok(table) } else { Err(problems) }
     }
 
     fn place(&self, words: &str) -> Option<usize> {
@@ -161,11 +157,11 @@ impl Table {
         // The file ends with a time stamp, so a short last row is truncated. Spreadsheets add empty
         // cells.
         if is_last && found < wanted || cells.iter().skip(wanted).any(|cell| !cell.is_empty()) {
-            let what = format!("the row has {found} cells, but there are {wanted} titles");
+            let message = format!("the row has {found} cells, but there are {wanted} titles");
             return Err(if found < wanted {
-                what + ": the row is truncated"
+                message + ": the row is truncated"
             } else {
-                what
+                message
             });
         }
         let cells = Cells { table: self, cells };
@@ -331,11 +327,11 @@ impl Row {
         let all: f64 = self.ranges.iter().map(count).sum();
         let place = |share: f64| {
             let mut sum = 0.0;
-            let found = self.ranges.iter().find(|range| {
+            let matching_range = self.ranges.iter().find(|range| {
                 sum += count(range);
                 sum >= share * all
             })?;
-            (all * (1.0 - share) >= MIN_OPERATIONS_ABOVE).then_some(&found.0)
+            (all * (1.0 - share) >= MIN_OPERATIONS_ABOVE).then_some(&matching_range.0)
         };
         let ranges: Vec<String> = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)]
             .into_iter()
@@ -344,8 +340,8 @@ impl Row {
         if ranges.is_empty() {
             return None;
         }
-        let what = format!("by its latency histogram, {}", ranges.join(", "));
-        let finding = Finding::new("PCT-RANGES", Severity::Note, what).at(name);
+        let message = format!("by its latency histogram, {}", ranges.join(", "));
+        let finding = Finding::new("PCT-RANGES", Severity::Note, message).at(name);
         Some(finding.why("the report contains no percentiles, and its buckets are too wide to compute them"))
     }
 }

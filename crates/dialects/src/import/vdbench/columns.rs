@@ -128,7 +128,7 @@ impl Figures {
     ///
     /// # Errors
     /// A sentence about the unreadable cell.
-    pub(super) fn parse(cells: &[&str], names: &[String], known: &[(&str, Column)]) -> Result<Figures, String> {
+    pub(super) fn parse(cells: &[&str], names: &[String], known_columns: &[(&str, Column)]) -> Result<Figures, String> {
         if cells.len() != names.len() {
             return Err(format!(
                 "the row has {} cells, but there are {} columns",
@@ -138,7 +138,7 @@ impl Figures {
         }
         let mut figures = Vec::new();
         for (name, cell) in names.iter().zip(cells) {
-            let column = column(name, known);
+            let column = column(name, known_columns);
             if column == Column::Other || matches!(*cell, "n/a" | "-" | "NaN") {
                 continue;
             }
@@ -153,14 +153,14 @@ impl Figures {
 }
 
 /// The column of a name.
-fn column(name: &str, known: &[(&str, Column)]) -> Column {
-    let found = known.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
-    found.map_or(Column::Other, |(_, column)| *column)
+fn column(name: &str, known_columns: &[(&str, Column)]) -> Column {
+    let entry = known_columns.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
+    entry.map_or(Column::Other, |(_, column)| *column)
 }
 
 /// Reports required columns that are missing from the header.
-pub(super) fn missing_columns(names: &[String], known: &[(&str, Column)], at: &Location) -> Vec<Diagnostic> {
-    let has = |wanted: &[Column]| names.iter().any(|name| wanted.contains(&column(name, known)));
+pub(super) fn missing_columns(names: &[String], known_columns: &[(&str, Column)], at: &Location) -> Vec<Diagnostic> {
+    let has = |wanted: &[Column]| names.iter().any(|name| wanted.contains(&column(name, known_columns)));
     let wanted: [(&[Column], &str); 3] = [
         (&[Column::Rate], "the operations per second are unknown"),
         (
@@ -170,18 +170,18 @@ pub(super) fn missing_columns(names: &[String], known: &[(&str, Column)], at: &L
         (&[Column::Mean], "the latency and the operations in flight are unknown"),
     ];
     let lacking = wanted.into_iter().filter(|(columns, _)| !has(columns));
-    let complaint = |(columns, why): (&[Column], &str)| {
-        let names: Vec<String> = known
+    let problem = |(columns, why): (&[Column], &str)| {
+        let names: Vec<String> = known_columns
             .iter()
             .filter(|(_, column)| columns.contains(column))
             .map(|(name, _)| format!("`{name}`"))
             .collect();
-        let what = format!("no column is named {}: without it {why}", names.join(" or "));
-        Diagnostic::new(what)
+        let message = format!("no column is named {}: without it {why}", names.join(" or "));
+        Diagnostic::new(message)
             .at(at.clone())
             .help("pass summary.html or flatfile.html as Vdbench wrote it, with the complete header")
     };
-    lacking.map(complaint).collect()
+    lacking.map(problem).collect()
 }
 
 /// Removes tags from a line. A `<` without a later `>` is text.

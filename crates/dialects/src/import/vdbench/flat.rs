@@ -4,7 +4,7 @@
 use model::observation::Load;
 
 use super::columns::{Column, FLAT_COLUMNS, Figures, missing_columns, row_error, strip_tags};
-use super::{Row, RowKind, Run, apply_rate, apply_request, parse_time_of_day};
+use super::{Row, RowKind, Run, apply_parameter, apply_rate, parse_time_of_day};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location};
 
@@ -131,14 +131,14 @@ impl Reader<'_> {
         let kind = cell("interval").and_then(RowKind::parse);
         let figures = Figures::parse(&cells, names, FLAT_COLUMNS);
         let (Some(definition), Some(kind), Ok(figures)) = (cell("run"), kind, &figures) else {
-            if matches!(kind, Some(RowKind::Deviation | RowKind::Largest)) {
+            if matches!(kind, Some(RowKind::Deviation | RowKind::Max)) {
                 return;
             }
-            let what = figures.err().unwrap_or_else(|| {
+            let message = figures.err().unwrap_or_else(|| {
                 let found = cell("interval").unwrap_or_default();
                 format!("cannot read `{found}` under `interval`: expected a number, or averages such as avg_2-60")
             });
-            self.imported.unread.push(row_error(self.file, number, line, what));
+            self.imported.unread.push(row_error(self.file, number, line, message));
             return;
         };
         let row = Row {
@@ -146,14 +146,14 @@ impl Reader<'_> {
             kind,
             figures: figures.clone(),
         };
-        let belongs = |known: &FlatRun| known.definition == definition && !known.run.ends_before(kind);
+        let belongs = |flat_run: &FlatRun| flat_run.definition == definition && !flat_run.run.is_ended_by(kind);
         if !self.runs.last().is_some_and(belongs) {
             // On files, it is the observed mean.
             let is_observed = |name: &str| name == "xfersize" && names.iter().any(|name| name == "read_rate");
             let requested = REQUEST_COLUMNS.map(|name| cell(name).filter(|_| !is_observed(name)).unwrap_or("n/a"));
             let mut load = Load::default();
             for (name, value) in REQUEST_COLUMNS.iter().zip(requested) {
-                apply_request(&mut load, name, value);
+                apply_parameter(&mut load, name, value);
             }
             apply_rate(&mut load, cell("reqrate").unwrap_or_default());
             if figures.get(Column::ReadRate).is_some() {

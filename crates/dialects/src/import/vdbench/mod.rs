@@ -1,6 +1,6 @@
-//! Parts common to Vdbench's two files: rows of intervals, and a row of averages for each run. The
-//! columns depend on the version and the workload, so figures are found by column name, never by
-//! position.
+//! Shared by `flatfile.html` and `summary.html`: interval rows, and an average row for each run.
+//! The columns depend on the version and the workload, so figures are found by column name, never
+//! by position.
 
 mod columns;
 pub(super) mod flat;
@@ -27,7 +27,7 @@ enum RowKind {
     /// Standard deviations over the intervals.
     Deviation,
     /// Maximums over the intervals, which are not read.
-    Largest,
+    Max,
 }
 
 impl RowKind {
@@ -44,7 +44,7 @@ impl RowKind {
             _ if first > last + 1 => None,
             "avg" => Some(RowKind::Average(first, last)),
             "std" => Some(RowKind::Deviation),
-            "max" => Some(RowKind::Largest),
+            "max" => Some(RowKind::Max),
             _ => None,
         }
     }
@@ -59,7 +59,7 @@ struct Row {
     figures: Figures,
 }
 
-/// A run definition, with a value of each of its loops.
+/// A run: a run definition with one value for each of its loop parameters.
 #[derive(Clone, Debug, Default)]
 struct Run {
     name: String,
@@ -73,8 +73,8 @@ impl Run {
         self.averages().is_some()
     }
 
-    /// True if it ended before the first averaged interval. Its rates are per interval, however
-    /// short it was.
+    /// True if it ended before the first averaged interval. Its rates are divided by a whole
+    /// interval, even if the run was shorter.
     fn ended_in_warm_up(&self) -> bool {
         self.averages().is_some_and(|(first, last, _)| first > last)
     }
@@ -92,7 +92,7 @@ impl Run {
     }
 
     /// True if a row of this kind begins another run.
-    fn ends_before(&self, kind: RowKind) -> bool {
+    fn is_ended_by(&self, kind: RowKind) -> bool {
         let last = self.rows.iter().rev().find_map(|row| match row.kind {
             RowKind::Interval(number) => Some(number),
             _ => None,
@@ -100,21 +100,21 @@ impl Run {
         match kind {
             RowKind::Interval(number) => self.is_complete() || last.is_some_and(|last| number <= last),
             RowKind::Average(..) => self.is_complete(),
-            RowKind::Deviation | RowKind::Largest => false,
+            RowKind::Deviation | RowKind::Max => false,
         }
     }
 
     /// The measured load; `None` without averages or without a rate.
-    fn observation(&self, version: Option<&str>) -> Option<Observation> {
+    fn to_observation(&self, version: Option<&str>) -> Option<Observation> {
         let (first, last, figures) = self.averages().filter(|(first, last, _)| first <= last)?;
         let iops = figures.get(Column::Rate)?;
         let length = self.interval_length();
-        let times = |count: u32| length.and_then(|length| length.0.checked_mul(u64::from(count)).map(Nanos));
+        let intervals_length = |count: u32| length.and_then(|length| length.0.checked_mul(u64::from(count)).map(Nanos));
         let total = IoStats {
             iops: Some(iops),
             bytes_per_sec: bytes_per_sec(figures),
-            iops_deviation: self.deviation(),
-            latency: (iops > 0.0).then(|| latency_of_all(figures)).flatten(),
+            iops_deviation: self.rate_deviation(),
+            latency: (iops > 0.0).then(|| total_latency(figures)).flatten(),
             ..IoStats::default()
         };
         Some(Observation {
@@ -123,11 +123,11 @@ impl Run {
             name: self.name.clone(),
             load: Load {
                 // The averages exclude the earlier intervals.
-                warm_up_ns: times(first - 1),
+                warm_up_ns: intervals_length(first - 1),
                 ..self.load.clone()
             },
-            measured_ns: times(last - first + 1),
-            directions: directions(figures, &total),
+            measured_ns: intervals_length(last - first + 1),
+            directions: split_directions(figures, &total),
             total,
             series: length
                 .and_then(|length| self.series(first, last, length))
@@ -141,7 +141,7 @@ impl Run {
         })
     }
 
-    fn deviation(&self) -> Option<f64> {
+    fn rate_deviation(&self) -> Option<f64> {
         let row = self.rows.iter().find(|row| row.kind == RowKind::Deviation)?;
         row.figures.get(Column::Rate)
     }
@@ -160,20 +160,23 @@ impl Run {
         /// Vdbench may write a row this long after the end of its interval.
         const MAX_DELAY_S: f64 = 0.25;
         let rows: Vec<(u32, f64)> = self.intervals().map(|(number, row)| (number, row.time)).collect();
-        let mut found = None;
+        let mut length_s = None;
         for pair in rows.windows(2) {
-            let [(first, first_time), (second, second_time)] = *pair else {
+            let [(first, first_time), (next, next_time)] = *pair else {
                 return None;
             };
-            let passed = (second_time - first_time).rem_euclid(SECONDS_PER_DAY)
-                / f64::from(second.checked_sub(first).filter(|steps| *steps > 0)?);
+            let passed = (next_time - first_time).rem_euclid(SECONDS_PER_DAY)
+                / f64::from(next.checked_sub(first).filter(|steps| *steps > 0)?);
             let seconds = passed.round();
-            if seconds < 1.0 || (passed - seconds).abs() > MAX_DELAY_S || found.is_some_and(|found| found != seconds) {
+            if seconds < 1.0
+                || (passed - seconds).abs() > MAX_DELAY_S
+                || length_s.is_some_and(|length_s| length_s != seconds)
+            {
                 return None;
             }
-            found = Some(seconds);
+            length_s = Some(seconds);
         }
-        found.map(|seconds: f64| Nanos::secs(seconds as u64))
+        length_s.map(|seconds: f64| Nanos::secs(seconds as u64))
     }
 
     /// The averaged intervals, if all are present with their share of reads.
@@ -191,15 +194,15 @@ impl Run {
             let rate = figures.get(Column::Rate)?;
             let reads = figures.get(Column::ReadPercent).filter(|percent| *percent <= 100.0)? / 100.0;
             let bytes = bytes_per_sec(figures)?;
-            let divided = |amount: f64| {
+            let split_by_direction = |amount: f64| {
                 let (read, written) = (amount * seconds * reads, amount * seconds * (1.0 - reads));
                 [read.round() as u64, written.round() as u64, 0]
             };
             Some(SeriesPoint {
                 start_ns: Nanos(length.0.checked_mul(u64::from(number - first))?),
                 length_ns: length,
-                operations: divided(rate),
-                bytes: divided(bytes),
+                operations: split_by_direction(rate),
+                bytes: split_by_direction(bytes),
                 mean_ns: figures.get(Column::Mean).filter(|_| rate > 0.0).map(|mean| mean * 1e6),
                 p99_ns: None,
             })
@@ -224,7 +227,7 @@ fn latency(mean: Option<f64>, deviation: Option<f64>, max: Option<f64>) -> Optio
     })
 }
 
-fn latency_of_all(figures: &Figures) -> Option<Latency> {
+fn total_latency(figures: &Figures) -> Option<Latency> {
     let max_over_directions = || {
         let (read, write) = (figures.get(Column::ReadMax)?, figures.get(Column::WriteMax)?);
         Some(read.max(write))
@@ -233,9 +236,9 @@ fn latency_of_all(figures: &Figures) -> Option<Latency> {
     latency(figures.get(Column::Mean), figures.get(Column::Deviation), max)
 }
 
-/// Splits the total rate by the share of reads. Only if there is a single direction are all its
-/// figures known.
-fn directions(figures: &Figures, total: &IoStats) -> PerDirection<Option<IoStats>> {
+/// Splits the total rate by the share of reads. If there is only one direction, all figures belong
+/// to it.
+fn split_directions(figures: &Figures, total: &IoStats) -> PerDirection<Option<IoStats>> {
     let build_flow = |share: f64, mean: Column, max: Column| {
         let iops = total.iops.map(|iops| iops * share);
         (share > 0.0 && iops > Some(0.0)).then(|| IoStats {
@@ -265,43 +268,43 @@ fn directions(figures: &Figures, total: &IoStats) -> PerDirection<Option<IoStats
 /// Adds the loads of the runs, and reports runs without averages.
 fn add_runs(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
     for run in runs {
-        if let Some(load) = run.observation(version) {
+        if let Some(load) = run.to_observation(version) {
             imported.loads.push(load);
             continue;
         }
-        let (rule, what, help) = match run.intervals().last() {
-            // It says nothing about the runs that follow.
+        let (rule, message, help) = match run.intervals().last() {
+            // A truncated layout does not affect the runs that follow it.
             _ if run.is_layout() => continue,
             _ if run.ended_in_warm_up() => (
                 "RUN-INTERRUPTED",
                 "the run ended within its warm-up, so it has no averages".to_owned(),
-                "let it run for longer: with a greater file, or a shorter interval",
+                "use a larger file or a shorter interval, so that the run outlasts its warm-up",
             ),
             _ if run.is_complete() => (
                 "REPORT-TRUNCATED",
-                "its averages have no rate".to_owned(),
+                "the average row has no rate".to_owned(),
                 "pass flatfile.html or summary.html as Vdbench wrote it",
             ),
             last => {
-                let seen = last.map_or("before its first interval".to_owned(), |(number, _)| {
+                let end_position = last.map_or("before its first interval".to_owned(), |(number, _)| {
                     format!("after interval {number}")
                 });
                 (
                     "REPORT-TRUNCATED",
-                    format!("the run has no averages (avg_…): it is truncated or ended {seen}"),
+                    format!("the run has no averages (avg_…): it is truncated or ended {end_position}"),
                     "copy the whole file, or run it again",
                 )
             }
         };
-        let finding = Finding::new(rule, Severity::Warning, what).at(&*run.name);
-        imported.remarks.push(finding.help(help));
+        let finding = Finding::new(rule, Severity::Warning, message).at(&*run.name);
+        imported.findings.push(finding.help(help));
     }
 }
 
 /// Fills in a requested value, from a loop parameter or a column of the same name. `threads` is per
 /// storage definition, and neither file contains the number of definitions, so the queue depth is
 /// unknown.
-fn apply_request(load: &mut Load, name: &str, value: &str) {
+fn apply_parameter(load: &mut Load, name: &str, value: &str) {
     match name {
         "xfersize" => load.block = value.parse().ok().filter(|size: &Bytes| size.0 > 0),
         "rdpct" => load.read_percent = parse_decimal(value).filter(|percent| *percent <= 100.0),
@@ -323,7 +326,7 @@ fn apply_rate(load: &mut Load, value: &str) {
         Some(999_998.0 | 999_999.0 | 9_999_977.0 | 9_999_988.0) => load.closed_loop = Some(true),
         Some(rate) if rate > 0.0 => (load.rate_iops, load.closed_loop) = (Some(rate), Some(false)),
         Some(_) => {}
-        // A controlled maximum throttles fast workloads so that all keep their shares.
+        // Not `controlled max`: it throttles fast workloads, so the loop is not closed.
         None if matches!(
             value.to_ascii_lowercase().as_str(),
             "max" | "curve" | "uncontrolled max" | "uncontrolled curve"
@@ -340,8 +343,8 @@ fn parse_time_of_day(word: &str) -> Option<f64> {
     let mut parts = word.split(':');
     let (hours, minutes) = (parse_integer(parts.next()?)?, parse_integer(parts.next()?)?);
     let seconds = parse_decimal(parts.next()?)?;
-    let sound = parts.next().is_none() && hours < 24 && minutes < 60 && seconds < 61.0;
-    sound.then(|| (hours * 3600 + minutes * 60) as f64 + seconds)
+    let is_valid = parts.next().is_none() && hours < 24 && minutes < 60 && seconds < 61.0;
+    is_valid.then(|| (hours * 3600 + minutes * 60) as f64 + seconds)
 }
 
 #[cfg(test)]
@@ -385,12 +388,12 @@ mod tests {
             ("seekpct", "100"),
             ("threads", "8"),
         ] {
-            apply_request(&mut load, name, value);
+            apply_parameter(&mut load, name, value);
         }
         assert_eq!((load.block, load.random), (Some(Bytes(4096)), Some(true)));
         assert_eq!((load.read_percent, load.depth), (Some(70.0), None));
-        apply_request(&mut load, "seekpct", "50");
-        apply_request(&mut load, "xfersize", "(4k,50,8k,50)");
+        apply_parameter(&mut load, "seekpct", "50");
+        apply_parameter(&mut load, "xfersize", "(4k,50,8k,50)");
         assert_eq!(
             (load.block, load.random),
             (None, None),

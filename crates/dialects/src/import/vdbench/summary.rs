@@ -2,7 +2,7 @@
 //! lines, with one word above the other.
 
 use super::columns::{Figures, SUMMARY_COLUMNS, missing_columns, row_error, strip_tags};
-use super::{Row, RowKind, Run, apply_rate, apply_request, parse_time_of_day};
+use super::{Row, RowKind, Run, apply_parameter, apply_rate, parse_time_of_day};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location};
 
@@ -30,13 +30,17 @@ fn parse_header(lines: &[String], index: usize) -> Option<(String, Vec<String>)>
         false => names_from_one_line(above),
     };
     // Requires two known names, since a sentence may contain `interval` too.
-    let known = |name: &&String| SUMMARY_COLUMNS.iter().any(|(known, _)| known == name);
+    let is_known_column = |name: &&String| {
+        SUMMARY_COLUMNS
+            .iter()
+            .any(|(is_known_column, _)| is_known_column == name)
+    };
     let date = lines[index]
         .split_whitespace()
         .take(place)
         .collect::<Vec<_>>()
         .join(" ");
-    (names.iter().filter(known).count() > 1).then_some((date, names))
+    (names.iter().filter(is_known_column).count() > 1).then_some((date, names))
 }
 
 /// The column names if both lines were joined, so that the two words of a name are adjacent.
@@ -118,10 +122,10 @@ impl Reader {
         } else if line.contains("ReqstdOps") && !self.refused.is_empty() {
             // Each run repeats this header.
         } else if line.contains("ReqstdOps") || line.starts_with(".Interval.") {
-            let what = "this is a file system workload (fwd=), whose columns fathom does not read";
-            let complaint = Diagnostic::new(what).at(build_location(file, index + 1, line));
+            let message = "this is a file system workload (fwd=), whose columns fathom does not read";
+            let problem = Diagnostic::new(message).at(build_location(file, index + 1, line));
             self.refused
-                .push(complaint.help("pass flatfile.html of the same output; it has reads and writes"));
+                .push(problem.help("pass flatfile.html of the same output; it has reads and writes"));
         } else if let Some((date, names)) = parse_header(lines, index) {
             let lacking = missing_columns(&names, SUMMARY_COLUMNS, &build_location(file, index + 1, line));
             self.refused.extend(lacking);
@@ -144,9 +148,9 @@ impl Reader {
                 .all(|cell| crate::import::numbers::parse_decimal(cell).is_some())
                 && self.refused.is_empty()
             {
-                let what = "figures come before any header, and the columns depend on the version";
-                let complaint = Diagnostic::new(what).at(build_location(file, number, line));
-                self.refused.push(complaint.help(
+                let message = "figures come before any header, and the columns depend on the version";
+                let problem = Diagnostic::new(message).at(build_location(file, number, line));
+                self.refused.push(problem.help(
                     "include the two header lines, with `interval`, `i/o rate` \
                         and the other names",
                 ));
@@ -156,10 +160,10 @@ impl Reader {
         let figures = match Figures::parse(cells, names, SUMMARY_COLUMNS) {
             Ok(figures) => figures,
             // Rows of deviations and maximums may have gaps.
-            Err(_) if matches!(kind, RowKind::Deviation | RowKind::Largest) => return,
+            Err(_) if matches!(kind, RowKind::Deviation | RowKind::Max) => return,
             Err(what) => return self.unread.push(row_error(file, number, line, what)),
         };
-        if self.runs.last().is_none_or(|run| run.ends_before(kind)) {
+        if self.runs.last().is_none_or(|run| run.is_ended_by(kind)) {
             self.runs.push(Run {
                 name: format!("run {}", self.runs.len() + 1),
                 ..Run::default()
@@ -196,7 +200,7 @@ fn parse_run(head: &str) -> Run {
         {
             run.name += &format!(" ({loops})");
             for (name, value) in loops.split_whitespace().filter_map(|word| word.split_once('=')) {
-                apply_request(&mut run.load, name, value);
+                apply_parameter(&mut run.load, name, value);
             }
         }
     }

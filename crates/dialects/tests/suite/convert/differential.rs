@@ -272,8 +272,8 @@ fn read(source: &str) -> Plan {
             };
             let words = split_words(&format!("--name=a {target} {text}"));
             match fio::read("fio", &words, &mut env) {
-                fio::Reading::Run(jobs) => fio_plan(&jobs).unwrap_or_else(|error| panic!("{source}: {error}")),
-                fio::Reading::End(end) => panic!("{source}: {:?}", end.read.notices),
+                fio::ParseOutcome::Run(jobs) => fio_plan(&jobs).unwrap_or_else(|error| panic!("{source}: {error}")),
+                fio::ParseOutcome::End(end) => panic!("{source}: {:?}", end.read.notices),
             }
         }
         "diskspd" => diskspd_line(&format!("{text} /d/a.dat")),
@@ -295,8 +295,8 @@ fn again(conversion: &Conversion) -> Plan {
         Dialect::Fio => {
             let mut env = fio_support::TestEnv::with_file("a.fio", &conversion.text);
             match fio::read("fio", &["a.fio".to_owned()], &mut env) {
-                fio::Reading::Run(jobs) => fio_plan(&jobs).unwrap(),
-                fio::Reading::End(end) => panic!("{:?}\n{}", end.read.notices, conversion.text),
+                fio::ParseOutcome::Run(jobs) => fio_plan(&jobs).unwrap(),
+                fio::ParseOutcome::End(end) => panic!("{:?}\n{}", end.read.notices, conversion.text),
             }
         }
     }

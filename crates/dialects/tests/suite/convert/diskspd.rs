@@ -31,13 +31,13 @@ fn read_plan(case: &PathBuf) -> Option<Plan> {
     });
     let mut env = TestEnv::default().with(|test_env| test_env.files = files.collect());
     let words: Vec<String> = std::iter::once("-Rp".to_owned()).chain(arguments).collect();
-    let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env) else {
+    let dialects::diskspd::ParseOutcome::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env) else {
         panic!("{}", case.display());
     };
     let env = dialects::diskspd::LowerEnv {
         cpus: &[0, 1, 2, 3],
         arguments: &[],
-        form: dialects::diskspd::text::TextForm::V2_2,
+        form: dialects::diskspd::text::TextVersion::V2_2,
         windows: false,
         ..dialects::diskspd::LowerEnv::default()
     };
@@ -64,14 +64,14 @@ fn dash_u_means_the_ring_of_the_system() {
         for line in ["-u -o8 a.dat", "-u a.dat", "-u -x -F2 a.dat b.dat"] {
             let words: Vec<String> = ["-Rp"].into_iter().chain(line.split(' ')).map(str::to_owned).collect();
             let mut env = env_for_line(&words);
-            let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env)
+            let dialects::diskspd::ParseOutcome::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env)
             else {
                 panic!("{line}");
             };
             let env = dialects::diskspd::LowerEnv {
                 cpus: &[0, 1],
                 arguments: &[],
-                form: dialects::diskspd::text::TextForm::V2_2,
+                form: dialects::diskspd::text::TextVersion::V2_2,
                 windows,
                 ..dialects::diskspd::LowerEnv::default()
             };
@@ -176,7 +176,7 @@ proptest! {
     fn any_line_survives_a_round_trip(line in switches()) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let reading = dialects::diskspd::read("diskspd", &words, &mut env_for_line(&words));
-        prop_assume!(!matches!(reading, dialects::diskspd::Reading::End(_)));
+        prop_assume!(!matches!(reading, dialects::diskspd::ParseOutcome::End(_)));
         check(&diskspd(&words, &mut env_for_line(&words)), &line);
     }
 }

@@ -1,4 +1,4 @@
-//! fio's syntax: fio's own grammar reads the text without a complaint, and its values are those of
+//! fio's syntax: fio's own grammar reads the text without a problem, and its values are those of
 //! the plan.
 
 use dialects::convert::{Conversion, to_fio};

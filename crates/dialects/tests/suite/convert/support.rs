@@ -1,8 +1,8 @@
 //! Shortcuts to a plan in each dialect, and back from the text of a conversion.
 
 use dialects::convert::{Conversion, Form};
-use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{LowerEnv, Reading, Version, read, xml};
+use dialects::diskspd::text::TextVersion;
+use dialects::diskspd::{LowerEnv, ParseOutcome, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
 use dialects::{Location, fio};
 use model::plan::{Origin, Plan};
@@ -29,7 +29,7 @@ pub fn lowered(profile: &dialects::diskspd::Profile) -> Plan {
     let env = LowerEnv {
         cpus: &[0, 1, 2, 3],
         arguments: &[],
-        form: TextForm::V2_2,
+        form: TextVersion::V2_2,
         windows: false,
         ..LowerEnv::default()
     };
@@ -44,8 +44,8 @@ pub fn diskspd(arguments: &[String], env: &mut TestEnv) -> Plan {
         .chain(arguments.iter().cloned())
         .collect();
     match read("diskspd", &words, env) {
-        Reading::Run(request) | Reading::Print(request) => lowered(&request.profile),
-        Reading::End(end) => panic!("{arguments:?}: {end:?}"),
+        ParseOutcome::Run(request) | ParseOutcome::Print(request) => lowered(&request.profile),
+        ParseOutcome::End(end) => panic!("{arguments:?}: {end:?}"),
     }
 }
 
@@ -147,11 +147,11 @@ pub fn diskspd_again(conversion: &Conversion) -> Plan {
 pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
     let mut env = fio_support::TestEnv::with_file("a.fio", &conversion.text);
     let mut jobs = |arguments: &[String]| match fio::read("fio", arguments, &mut env) {
-        fio::Reading::Run(read) => {
+        fio::ParseOutcome::Run(read) => {
             assert_eq!(read.stderr().count(), 0, "{:?}\n{}", read.notices, conversion.text);
             read.jobs
         }
-        fio::Reading::End(end) => panic!("{:?}\n{}", end.read.notices, conversion.text),
+        fio::ParseOutcome::End(end) => panic!("{:?}\n{}", end.read.notices, conversion.text),
     };
     let of_file = jobs(&["a.fio".to_owned()]);
     if let Some(line) = &conversion.one_line {
@@ -201,7 +201,7 @@ pub fn fio_plan(jobs: &fio::Jobs) -> Result<Plan, String> {
         utc_offset_s: 0,
         client: None,
     };
-    let lowered = fio::lower(jobs, env).map_err(|complaints| texts(&complaints).join("; "))?;
+    let lowered = fio::lower(jobs, env).map_err(|problems| texts(&problems).join("; "))?;
     Ok(lowered.plan)
 }
 

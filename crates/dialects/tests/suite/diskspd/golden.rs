@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dialects::diskspd::text::{TextForm, lines};
-use dialects::diskspd::{LowerEnv, Reading, Request, lower, xml};
+use dialects::diskspd::text::{TextVersion, lines};
+use dialects::diskspd::{LowerEnv, ParseOutcome, Request, lower, xml};
 use model::Direction;
 use model::plan::Target;
 use testbed::With;
@@ -30,7 +30,7 @@ fn arguments(case: &Path) -> Vec<String> {
 }
 
 /// Reads the command line of a case, with a switch before it, in the folder that has its XML files.
-fn reading(case: &Path, before: &str) -> (Reading, String) {
+fn reading(case: &Path, before: &str) -> (ParseOutcome, String) {
     let mut env = TestEnv::default().with(|test_env| test_env.files = HashMap::new());
     for entry in fs::read_dir(case).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
@@ -73,13 +73,13 @@ fn check_xml(case: &Path, request: &Request) {
 fn command_lines_become_the_recorded_profiles() {
     for case in folders("profiles") {
         let (as_xml, _) = reading(&case, "-Rpxml");
-        assert!(matches!(as_xml, Reading::Print(_)), "{}", case.display());
+        assert!(matches!(as_xml, ParseOutcome::Print(_)), "{}", case.display());
         let as_xml = request(as_xml);
         check_xml(&case, &as_xml);
 
         let (as_text, line) = reading(&case, "-Rptext");
         let as_text = request(as_text);
-        let words = lines(&as_text.profile, TextForm::V2_2).join("\n");
+        let words = lines(&as_text.profile, TextVersion::V2_2).join("\n");
         let recorded = fs::read_to_string(case.join("profile.txt")).unwrap();
         assert_eq!(
             format!("\nCommand Line: diskspd.exe {line}\n\n{words}\n"),
@@ -99,7 +99,7 @@ fn command_lines_become_the_recorded_profiles() {
 fn command_lines_of_runs_become_the_profiles_in_their_results() {
     for case in folders("runs") {
         let (reading, _) = reading(&case, "-Rxml");
-        assert!(matches!(reading, Reading::Run(_)), "{}", case.display());
+        assert!(matches!(reading, ParseOutcome::Run(_)), "{}", case.display());
         let result = fs::read_to_string(case.join("result.xml")).unwrap();
         let inside = result.lines().skip_while(|line| *line != "  <Profile>");
         let recorded: Vec<&str> = inside
@@ -123,7 +123,7 @@ fn command_lines_issue_the_recorded_offsets() {
     assert_eq!(cases.len(), 21);
     for case in cases {
         let (reading, line) = reading(&case, "");
-        assert!(matches!(reading, Reading::Run(_)), "{line}: {reading:?}");
+        assert!(matches!(reading, ParseOutcome::Run(_)), "{line}: {reading:?}");
         let env = LowerEnv {
             cpus: &[0, 1, 2, 3],
             arguments: &arguments(&case),

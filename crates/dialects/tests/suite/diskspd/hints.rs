@@ -1,6 +1,6 @@
 //! Hints about common mistakes. They never change the outcome.
 
-use dialects::diskspd::Reading;
+use dialects::diskspd::ParseOutcome;
 
 use crate::diskspd::support::{TestEnv, end, reading, request, split};
 
@@ -79,7 +79,7 @@ fn accepted_switches_of_the_wrong_case_are_noted() {
 #[test]
 fn a_separated_value_is_noted_if_the_line_is_accepted() {
     let reading = TestEnv::default().read(&split("-r -d 60 t.dat"));
-    assert!(matches!(reading, Reading::Run(_)));
+    assert!(matches!(reading, ParseOutcome::Run(_)));
     let request = request(reading);
     let paths: Vec<&str> = request.profile.time_spans[0]
         .targets

@@ -17,11 +17,11 @@ fn format_switches() -> String {
         text.push_str("| switch | meaning | example |\n| --- | --- | --- |\n");
         let of_group: Vec<&Switch> = switches().filter(|switch| switch.group == *group).collect();
         for form in of_group.iter().flat_map(|switch| switch.forms) {
-            let written = form.written().replace('|', "\\|");
+            let usage = form.usage().replace('|', "\\|");
             let examples: Vec<String> = form.examples.iter().map(|example| format!("`{example}`")).collect();
             let _ = writeln!(
                 text,
-                "| `{written}` | {}{} | {} |",
+                "| `{usage}` | {}{} | {} |",
                 form.help,
                 status(form),
                 examples.join(" ")
@@ -75,11 +75,8 @@ fn the_page_is_current() {
 fn the_help_fits_a_screen_and_lists_every_form() {
     let help = end(reading("-?")).stdout;
     for form in switches().flat_map(|switch| switch.forms) {
-        let written = form.written();
-        assert!(
-            help.iter().any(|line| line.trim_start().starts_with(&written)),
-            "{written}"
-        );
+        let usage = form.usage();
+        assert!(help.iter().any(|line| line.trim_start().starts_with(&usage)), "{usage}");
     }
     for line in &help {
         assert!(line.chars().count() <= 120 && line.trim_end() == line, "{line:?}");

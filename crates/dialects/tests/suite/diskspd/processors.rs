@@ -1,6 +1,6 @@
 //! Affinity lists, checked against the machine's processors.
 
-use dialects::diskspd::{Processors, Reading};
+use dialects::diskspd::{ParseOutcome, Processors};
 
 use crate::diskspd::support::{TestEnv, end, strings};
 
@@ -17,13 +17,13 @@ fn check(list: &str, expected: &[&str]) {
     let switch = format!("-a{list}");
     let reading = env.read(&[&switch, "t.dat"]);
     if expected.is_empty() {
-        assert!(matches!(reading, Reading::Run(_)), "{list}: {reading:?}");
+        assert!(matches!(reading, ParseOutcome::Run(_)), "{list}: {reading:?}");
     } else {
         assert_eq!(end(reading).stderr, strings(expected), "{list}");
     }
     // Printing a profile does not query the machine.
     let printed = env.read(&["-Rp", &switch, "t.dat"]);
-    assert!(matches!(printed, Reading::Print(_)), "{list}: {printed:?}");
+    assert!(matches!(printed, ParseOutcome::Print(_)), "{list}: {printed:?}");
 }
 
 #[test]

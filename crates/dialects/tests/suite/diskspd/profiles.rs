@@ -1,6 +1,6 @@
 //! Profiles in files, and profiles recorded from DiskSpd 2.2.
 
-use dialects::diskspd::Reading;
+use dialects::diskspd::ParseOutcome;
 use dialects::diskspd::profile::ResultFormat;
 
 use crate::diskspd::support::{TestEnv, end, request, split, strings};
@@ -14,7 +14,7 @@ fn template(paths: &[&str]) -> String {
 }
 
 /// Reads a command line for which `p.xml` has these targets.
-fn with_template(paths: &[&str], line: &str) -> Reading {
+fn with_template(paths: &[&str], line: &str) -> ParseOutcome {
     TestEnv::with_file("p.xml", &template(paths)).read(&split(line))
 }
 

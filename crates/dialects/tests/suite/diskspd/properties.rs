@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use dialects::diskspd::profile::Profile;
-use dialects::diskspd::{End, Form, Reading, Value, Version, switches, xml};
+use dialects::diskspd::{ExitOutput, Form, ParseOutcome, Value, Version, switches, xml};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
@@ -200,11 +200,11 @@ fn accepted_lines_survive_being_printed() {
         arguments.extend(pieces.iter().map(|piece| piece.text.as_str()));
         arguments.extend(&paths);
         let worked = match newer("p.xml", FILE).read(&arguments) {
-            Reading::End(End { code, stdout, .. }) => code == 0 || (code == 1 && !stdout.is_empty()),
-            Reading::Run(request) | Reading::Print(request) => {
+            ParseOutcome::End(ExitOutput { code, stdout, .. }) => code == 0 || (code == 1 && !stdout.is_empty()),
+            ParseOutcome::Run(request) | ParseOutcome::Print(request) => {
                 let text = xml::lines(&request.profile).join("\n");
                 let again = newer("again.xml", &text).read(&["-Rp", "-Xagain.xml"]);
-                let Reading::Print(again) = again else {
+                let ParseOutcome::Print(again) = again else {
                     return Err(TestCaseError::fail(format!("{arguments:?}: {again:?}")));
                 };
                 prop_assert_eq!(
@@ -253,7 +253,7 @@ fn every_example_works() {
             env.processors.possible = 128;
             let arguments: Vec<&str> = companion(form).into_iter().chain([*example, "t.dat"]).collect();
             match env.read(&arguments) {
-                Reading::End(end) => {
+                ParseOutcome::End(end) => {
                     let expected = match form.head {
                         "?" | "Rs" => 0,
                         "ye" => 1,
@@ -304,7 +304,7 @@ proptest! {
         let mut env = TestEnv { slash, events_fail, ..newer("p.xml", &file) };
         let mut arguments: Vec<&str> = switches.iter().map(String::as_str).collect();
         arguments.extend(target.then_some("t.dat"));
-        if let Reading::End(end) = env.read(&arguments) {
+        if let ParseOutcome::End(end) = env.read(&arguments) {
             prop_assert!(matches!(end.code, 0 | 1 | 3));
             let says_something = !end.stderr.is_empty() || !end.stdout.is_empty() || end.system.is_some();
             prop_assert!(says_something, "{arguments:?}");

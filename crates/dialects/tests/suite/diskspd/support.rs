@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dialects::diskspd::profile::{Profile, Target, TimeSpan};
-use dialects::diskspd::{End, EventRole, ParseEnv, Processors, Reading, Request, Version, read};
+use dialects::diskspd::{EventRole, ExitOutput, ParseEnv, ParseOutcome, Processors, Request, Version, read};
 use testbed::With;
 
 /// Folder of the recorded data.
@@ -42,7 +42,7 @@ impl TestEnv {
         TestEnv::default().with(|test_env| test_env.files = HashMap::from([(path.to_string(), text.to_string())]))
     }
 
-    pub fn read(&mut self, arguments: &[&str]) -> Reading {
+    pub fn read(&mut self, arguments: &[&str]) -> ParseOutcome {
         let arguments: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
         read("diskspd", &arguments, self)
     }
@@ -89,12 +89,12 @@ pub fn split(line: &str) -> Vec<&str> {
 }
 
 /// Reads a command line in the default environment.
-pub fn reading(line: &str) -> Reading {
+pub fn reading(line: &str) -> ParseOutcome {
     TestEnv::default().read(&split(line))
 }
 
 /// Reads a command line as DiskSpd 2.3 does.
-pub fn newer(line: &str) -> Reading {
+pub fn newer(line: &str) -> ParseOutcome {
     let version = Version::V2_3;
     TestEnv::default()
         .with(|test_env| test_env.version = version)
@@ -103,19 +103,19 @@ pub fn newer(line: &str) -> Reading {
 
 /// The request that a command line makes, for a run or for printing.
 #[track_caller]
-pub fn request(reading: Reading) -> Request {
+pub fn request(reading: ParseOutcome) -> Request {
     match reading {
-        Reading::Run(request) | Reading::Print(request) => request,
-        Reading::End(end) => panic!("refused: {end:?}"),
+        ParseOutcome::Run(request) | ParseOutcome::Print(request) => request,
+        ParseOutcome::End(end) => panic!("refused: {end:?}"),
     }
 }
 
 /// The exit of a command line that ends the process.
 #[track_caller]
-pub fn end(reading: Reading) -> End {
+pub fn end(reading: ParseOutcome) -> ExitOutput {
     match reading {
-        Reading::End(end) => end,
-        Reading::Run(request) | Reading::Print(request) => panic!("accepted: {request:?}"),
+        ParseOutcome::End(end) => end,
+        ParseOutcome::Run(request) | ParseOutcome::Print(request) => panic!("accepted: {request:?}"),
     }
 }
 
@@ -158,7 +158,7 @@ impl AssertMessages for str {
     #[track_caller]
     fn assert_warned(&self, expected: &[&str]) {
         let reading = reading(&format!("{self} t.dat"));
-        assert!(matches!(reading, Reading::Run(_)), "{self}: {reading:?}");
+        assert!(matches!(reading, ParseOutcome::Run(_)), "{self}: {reading:?}");
         assert_eq!(request(reading).stderr, strings(expected), "{self}");
     }
 

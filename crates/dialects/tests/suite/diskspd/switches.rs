@@ -1,6 +1,6 @@
 //! The meaning of each switch, and the values that it refuses.
 
-use dialects::diskspd::Reading;
+use dialects::diskspd::ParseOutcome;
 use dialects::diskspd::profile::{
     Cache, Distribution, Etw, FlushType, Processor, Range, ResultFormat, Source, Target, ThroughputUnit, TimeSpan,
 };
@@ -372,7 +372,7 @@ fn switches_of_the_profile() {
 #[test]
 fn result_formats_accumulate() {
     let printed = |line: &str| match reading(&format!("{line} t.dat")) {
-        Reading::Print(request) => request.profile.result_format,
+        ParseOutcome::Print(request) => request.profile.result_format,
         other => panic!("{line}: {other:?}"),
     };
     assert_eq!(printed("-Rp"), ResultFormat::Text);

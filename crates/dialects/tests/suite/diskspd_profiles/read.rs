@@ -70,7 +70,10 @@ fn only_the_value_true_is_true() {
     }
     for word in ["", "TRUE", "True", "yes", "2", "tru e"] {
         let error = refused(&document(&format!("<Verbose>{word}</Verbose>"), "", ""));
-        assert_eq!(error.reason, format!("<Verbose> is 'true' or 'false', not '{word}'"));
+        assert_eq!(
+            error.reason,
+            format!("<Verbose> must be 'true' or 'false', not '{word}'")
+        );
     }
 }
 
@@ -313,7 +316,7 @@ fn an_incomplete_distribution_is_completed() {
         ("<Percent/>", "<Percent> lacks <Range>"),
         (
             "<Percent><Range>5</Range></Percent>",
-            "<Range> lacks its attribute 'IO'",
+            "<Range> requires the attribute 'IO'",
         ),
         (
             "<Percent><Range IO='101'>5</Range></Percent>",
@@ -374,15 +377,15 @@ fn elements_outside_the_schema_are_refused() {
         ),
         (
             &document("<Speed>1</Speed>", "", ""),
-            "<Profile> has no element <Speed>",
+            "unknown element <Speed> in <Profile>",
         ),
         (
             &document("<progress>1</progress>", "", ""),
-            "<Profile> has no element <progress>",
+            "unknown element <progress> in <Profile>",
         ),
         (
             &document("<Progress unit='s'>1</Progress>", "", ""),
-            "<Progress> has no attribute 'unit'",
+            "unknown attribute 'unit' in <Progress>",
         ),
         (&document("text", "", ""), "<Profile> takes no text"),
         (
@@ -399,7 +402,7 @@ fn elements_outside_the_schema_are_refused() {
         ),
         (
             &document("", "", "<x:Weight xmlns:x='urn:other'>1</x:Weight>"),
-            "<Target> has no element <Weight>",
+            "unknown element <Weight> in <Target>",
         ),
     ] {
         let error = refused(text);
@@ -415,7 +418,7 @@ fn the_schema_is_checked_first() {
         "<Affinity><AffinityAssignment>999</AffinityAssignment></Affinity>",
         "<Bad/>",
     );
-    assert_eq!(refused(&text).reason, "<Target> has no element <Bad>");
+    assert_eq!(refused(&text).reason, "unknown element <Bad> in <Target>");
 }
 
 #[test]
@@ -424,7 +427,7 @@ fn a_mistake_has_a_position() {
     assert_eq!((error.line, error.column), (3, 3));
     error.lines().assert_is(&[
         "ERROR: failed to load profile, line 3, line position 3, errorCode c00ce000",
-        "ERROR: reason: <ResultFormat> is 'text' or 'xml', not 'json'",
+        "ERROR: reason: <ResultFormat> must be 'text' or 'xml', not 'json'",
     ]);
     let error = refused("<Profile>\n  <Progress>1</Profile>");
     assert_eq!((error.kind, error.line), (XmlErrorKind::Syntax, 2));

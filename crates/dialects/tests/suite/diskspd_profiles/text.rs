@@ -2,7 +2,7 @@
 //! has.
 
 use dialects::diskspd::profile::{Cache, Distribution, Range, Target, TimeSpan};
-use dialects::diskspd::text::{TextForm, lines, range_lines, size};
+use dialects::diskspd::text::{TextVersion, format_size, lines, range_lines};
 use dialects::diskspd::{Profile, xml};
 use proptest::prelude::*;
 use testbed::AssertIs;
@@ -36,7 +36,7 @@ fn recorded_profiles_match_as_text() {
             // it is the first time span.
             profile.time_spans[0].random_write_data = report.contains("generating random data");
             assert_eq!(
-                lines(&profile, TextForm::V2_2),
+                lines(&profile, TextVersion::V2_2),
                 recorded_lines(&report),
                 "{}",
                 case.display()
@@ -94,7 +94,7 @@ using I/O Completion Ports
 IO priority: normal
 ";
     let squeezed = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let written: Vec<String> = lines(&profile, TextForm::V2_0).iter().map(squeezed).collect();
+    let written: Vec<String> = lines(&profile, TextVersion::V2_0).iter().map(squeezed).collect();
     assert_eq!(written.join("\n"), expected);
 }
 
@@ -106,8 +106,8 @@ fn the_2_0_form_omits_later_features() {
                 </RandomDataSource></WriteBufferContent><Distribution><Percent><Range IO=\"10\">10</Range></Percent>\
                 </Distribution></Target></Targets></TimeSpan></TimeSpans></Profile>";
     let profile = xml::read(text).unwrap();
-    let newer = lines(&profile, TextForm::V2_2).join("\n");
-    let older = lines(&profile, TextForm::V2_0).join("\n");
+    let newer = lines(&profile, TextVersion::V2_2).join("\n");
+    let older = lines(&profile, TextVersion::V2_0).join("\n");
     for later in [
         "thread pool with 2 threads",
         "relative IO weight in thread pool: 1",
@@ -143,7 +143,7 @@ fn sizes_have_the_largest_unit_that_fits() {
         (3 << 40, "3TiB"),
         (u64::MAX, "16777216.00TiB"),
     ] {
-        assert_eq!(size(bytes), expected, "{bytes}");
+        assert_eq!(format_size(bytes), expected, "{bytes}");
     }
 }
 
@@ -177,7 +177,7 @@ fn ranges_of_a_distribution_are_listed() {
 proptest! {
     #[test]
     fn any_profile_can_be_printed_as_text(profile in profiles()) {
-        for form in [TextForm::V2_2, TextForm::V2_0] {
+        for form in [TextVersion::V2_2, TextVersion::V2_0] {
             let lines = lines(&profile, form);
             prop_assert_eq!(lines.iter().filter(|line| line.starts_with("\ttimespan: ")).count(), profile.time_spans.len());
             prop_assert_eq!(lines.last().map(String::as_str), Some(""));

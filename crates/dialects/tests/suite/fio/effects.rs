@@ -17,13 +17,13 @@ use std::path::Path;
 
 use dialects::Diagnostic;
 use dialects::fio::table::{Kind, Row, Status, rows};
-use dialects::fio::{Disk, LowerEnv, Lowered, PathFacts, PathKind, Reading, TraceFile, lower};
+use dialects::fio::{Disk, LowerEnv, Lowered, ParseOutcome, PathFacts, PathKind, TraceFile, lower};
 use model::plan::{Job, Plan, Stream, Target, Worker};
 use serde_json::{Value, json};
 use testbed::With;
 
 use self::elsewhere::ELSEWHERE;
-use self::sayings::{COMPLAINTS, SAYINGS, SILENCES};
+use self::sayings::{PROBLEMS, SAYINGS, SILENCES};
 use crate::fio::support::{TestEnv, split};
 
 const K: u64 = 1024;
@@ -105,7 +105,7 @@ fn records() -> Vec<u8> {
 fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
     let mut env = TestEnv::default().with(|test_env| test_env.folders = ["d", "e"].map(String::from).to_vec());
     let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();
-    let Reading::Run(jobs) = env.read(&borrowed) else {
+    let ParseOutcome::Run(jobs) = env.read(&borrowed) else {
         return None;
     };
     let env = LowerEnv {
@@ -298,7 +298,7 @@ fn messages(words: &[String]) -> Vec<String> {
             let unusable = lowered.unusable.into_iter().map(|unusable| unusable.line);
             [lowered.stdout, lowered.notes, unusable.collect()].concat()
         }
-        Some(Err(complaints)) => complaints.into_iter().map(|complaint| complaint.what).collect(),
+        Some(Err(problems)) => problems.into_iter().map(|problem| problem.what).collect(),
         None => Vec::new(),
     }
 }
@@ -306,7 +306,7 @@ fn messages(words: &[String]) -> Vec<String> {
 #[test]
 fn every_message_depends_on_its_option() {
     let mut wrong = Vec::new();
-    for (option, line, saying) in SAYINGS.iter().chain(COMPLAINTS) {
+    for (option, line, saying) in SAYINGS.iter().chain(PROBLEMS) {
         let (with, without) = (split_words(line), without(&split_words(line), option));
         let holds = |words: &[String]| messages(words).iter().any(|message| message == saying);
         if !holds(&with) || holds(&without) {

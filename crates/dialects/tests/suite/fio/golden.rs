@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use dialects::fio::{Jobs, Reading};
+use dialects::fio::{Jobs, ParseOutcome};
 
 use crate::fio::support::{DATA, TestEnv, all, reading_in, split};
 
@@ -58,7 +58,7 @@ fn every_recorded_workload_is_accepted() {
             None => name.clone(),
         };
         let reading = reading_in(&mut env(), line.trim());
-        let Reading::Run(read) = reading else {
+        let ParseOutcome::Run(read) = reading else {
             panic!("{name}: {reading:?}");
         };
         assert!(!read.jobs.is_empty(), "{name}");

@@ -4,7 +4,7 @@ use dialects::fio::flags::{Eta, Formats, StandaloneAction};
 use dialects::fio::options::files::ServiceType;
 use dialects::fio::options::pattern::Rw;
 use dialects::fio::options::typed::{CpuRange, Distribution, LogName, Piece, Split};
-use dialects::fio::{Jobs, Reading};
+use dialects::fio::{Jobs, ParseOutcome};
 use testbed::With;
 
 use crate::fio::support::{TestEnv, all, check_refused, job, reading, reading_in};
@@ -184,7 +184,7 @@ fn unsupported_options_are_reported() {
 fn a_server_has_no_jobs() {
     let check = |line: &str, address: &str, file: Option<&str>| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let Reading::End(end) = TestEnv::default().read(&words) else {
+        let ParseOutcome::End(end) = TestEnv::default().read(&words) else {
             panic!("{line} has jobs");
         };
         assert_eq!((end.code, &end.action), (0, &Some(StandaloneAction::Serve)), "{line}");
@@ -196,7 +196,7 @@ fn a_server_has_no_jobs() {
     check("--daemonize pid --server=sock:/tmp/s", "sock:/tmp/s", Some("pid"));
     check_refused(
         "--client=h --name=x",
-        &["fio: --client runs jobs on other hosts, not on this one"],
+        &["fio: --client is not supported here: it runs jobs on other hosts"],
     );
 }
 

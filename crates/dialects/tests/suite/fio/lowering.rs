@@ -61,7 +61,7 @@ fn lowered(line: &str) -> Result<Lowered, Vec<String>> {
         utc_offset_s: 0,
         client: None,
     };
-    lower(&jobs, env).map_err(|complaints| complaints.into_iter().map(|complaint| complaint.what).collect())
+    lower(&jobs, env).map_err(|problems| problems.into_iter().map(|problem| problem.what).collect())
 }
 
 fn plan(line: &str) -> Plan {

@@ -1,11 +1,11 @@
 //! Built-in workloads.
 
-use dialects::fio::Reading;
+use dialects::fio::ParseOutcome;
 use testbed::With;
 
 use crate::fio::support::{TestEnv, all, reading_in};
 
-fn reading(line: &str) -> Reading {
+fn reading(line: &str) -> ParseOutcome {
     let folders = ["./", "/tmp"].map(str::to_owned).to_vec();
     reading_in(
         &mut TestEnv::default().with(|test_env| test_env.folders = folders),

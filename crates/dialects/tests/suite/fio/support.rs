@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use dialects::fio::{End, Job, Jobs, ParseEnv, Reading, read};
+use dialects::fio::{ExitOutput, Job, Jobs, ParseEnv, ParseOutcome, read};
 use testbed::With;
 
 /// Folder of the recorded data.
@@ -21,7 +21,7 @@ impl TestEnv {
         TestEnv::default().with(|test_env| test_env.files = HashMap::from([(path.to_string(), text.to_string())]))
     }
 
-    pub fn read(&mut self, arguments: &[&str]) -> Reading {
+    pub fn read(&mut self, arguments: &[&str]) -> ParseOutcome {
         let arguments: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
         read("fio", &arguments, self)
     }
@@ -85,20 +85,20 @@ pub fn split(line: &str) -> Vec<String> {
     words
 }
 
-pub fn reading_in(env: &mut TestEnv, line: &str) -> Reading {
+pub fn reading_in(env: &mut TestEnv, line: &str) -> ParseOutcome {
     read("fio", &split(line), env)
 }
 
 /// Reads a command line in the default environment.
-pub fn reading(line: &str) -> Reading {
+pub fn reading(line: &str) -> ParseOutcome {
     reading_in(&mut TestEnv::default(), line)
 }
 
 /// Everything that was read, regardless of how reading ended.
-pub fn all(reading: Reading) -> (u8, Jobs) {
+pub fn all(reading: ParseOutcome) -> (u8, Jobs) {
     match reading {
-        Reading::End(End { code, read, .. }) => (code, read),
-        Reading::Run(read) => (0, read),
+        ParseOutcome::End(ExitOutput { code, read, .. }) => (code, read),
+        ParseOutcome::Run(read) => (0, read),
     }
 }
 

@@ -58,16 +58,16 @@ fn the_published_report_is_read_completely() {
     assert_eq!(imported.unread, []);
     // Its results name another file than its parameters do.
     let edited = imported
-        .remarks
+        .findings
         .iter()
-        .find(|remark| remark.rule == "REPORT-EDITED")
+        .find(|finding| finding.rule == "REPORT-EDITED")
         .unwrap();
     assert!(edited.what.contains("test_002.dat"), "{}", edited.what);
     assert!(rules(&imported).contains(&"OPTION-DEPRECATED"));
     // Without -w20 on its command line, the report contradicts itself: 20 % are writes.
     let without = read_text(PUBLISHED_REPORT).replacen("-w20 ", "", 1);
-    let complaints = format!("{:?}", import::read("x", &without).unwrap().remarks);
-    assert_contains(&complaints, "100 % on the command line but 80 %");
+    let problems = format!("{:?}", import::read("x", &without).unwrap().findings);
+    assert_contains(&problems, "100 % on the command line but 80 %");
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn a_report_inside_a_page_is_found() {
     let imported = import::read("page", &page).unwrap();
     assert_published_figures(&imported);
     let typo = imported
-        .remarks
+        .findings
         .iter()
-        .find(|remark| remark.rule == "OPTION-TYPO")
+        .find(|finding| finding.rule == "OPTION-TYPO")
         .unwrap();
     assert!(typo.help.as_deref().unwrap().contains("-o8"));
 }
@@ -114,7 +114,7 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
     assert!(rules(&imported).contains(&"DECIMAL-COMMA"));
     let thousands = text.replace("| 7177.32 |", "| 7,177.32 |");
     let imported = import::read("x", &thousands);
-    let complaints = imported
+    let problems = imported
         .unwrap_err()
         .iter()
         .map(ToString::to_string)
@@ -128,22 +128,22 @@ fn parts_missing_from_a_truncated_report_are_listed() {
     let check = |until: &str, missing: &str| {
         let cut = &text[..text.find(until).unwrap()];
         let imported = import::read("x", cut).unwrap();
-        let remark = imported
-            .remarks
+        let finding = imported
+            .findings
             .iter()
-            .find(|remark| remark.rule == "REPORT-TRUNCATED")
+            .find(|finding| finding.rule == "REPORT-TRUNCATED")
             .unwrap();
-        assert!(remark.what.contains(missing), "{}", remark.what);
+        assert!(finding.what.contains(missing), "{}", finding.what);
         assert_eq!(imported.loads[0].total.operations, Some(215_348));
     };
     check("3-nines", "the percentiles, or their last rows");
     check("Write IO", "the total of writes");
     let settings_only = &text[..text.find("Results for").unwrap()];
-    let complaints = import::read("x", settings_only).unwrap_err();
-    assert_contains(&complaints[0].what, "ends before the results of time span 1");
+    let problems = import::read("x", settings_only).unwrap_err();
+    assert_contains(&problems[0].what, "ends before the results of time span 1");
     let no_total = &text[..text.find("total: 14113046528").unwrap()];
-    let complaints = import::read("x", no_total).unwrap_err();
-    assert_contains(&complaints[0].what, "the total of all operations");
+    let problems = import::read("x", no_total).unwrap_err();
+    assert_contains(&problems[0].what, "the total of all operations");
 }
 
 #[test]
@@ -151,13 +151,13 @@ fn every_recorded_run_is_read_as_text_and_as_xml() {
     for case in folders("diskspd/runs") {
         let text = import::read(&case, &read_text(&format!("diskspd/runs/{case}/result.txt")));
         if ["11-missing-file", "12-target-too-small"].contains(&&*case) {
-            let complaints = text.unwrap_err();
-            assert!(complaints[0].what.contains("interrupted"), "{case}: {complaints:?}");
+            let problems = text.unwrap_err();
+            assert!(problems[0].what.contains("interrupted"), "{case}: {problems:?}");
             continue;
         }
         let text = text.unwrap();
         assert_eq!(text.unread, [], "{case}");
-        assert_eq!(text.remarks, [], "{case}");
+        assert_eq!(text.findings, [], "{case}");
         assert!(
             text.loads.iter().all(|load| load.version.as_deref() == Some("2.2")),
             "{case}"
@@ -165,7 +165,7 @@ fn every_recorded_run_is_read_as_text_and_as_xml() {
         assert_eq!(text.host.as_deref(), Some("testhost"));
         let xml = read(&format!("diskspd/runs/{case}/result.xml"));
         assert_eq!(xml.form, Form::DiskspdXml);
-        assert_eq!(xml.remarks, [], "{case}");
+        assert_eq!(xml.findings, [], "{case}");
         // Text and XML are from two runs of one command line: same load, different figures.
         assert_eq!(text.loads.len(), xml.loads.len(), "{case}");
         for (text, xml) in text.loads.iter().zip(&xml.loads) {
@@ -251,8 +251,8 @@ fn malformed_xml_written_by_diskspd_is_read() {
     let twice = format!("run 1\n{text}\nrun 2\n{text}\nend");
     assert_eq!(import::read("x", &twice).unwrap().loads.len(), 2);
     let cut = &text[..text.len() / 2];
-    let complaints = import::read("x", cut).unwrap_err();
-    assert!(complaints[0].at.as_ref().unwrap().line > 10, "{complaints:?}");
+    let problems = import::read("x", cut).unwrap_err();
+    assert!(problems[0].at.as_ref().unwrap().line > 10, "{problems:?}");
 }
 
 #[test]

@@ -122,24 +122,24 @@ fn a_single_load_may_be_a_table() {
 
 #[test]
 fn a_duplicate_key_is_reported_with_its_line() {
-    let complaints = import::read("figures.toml", "iops = 1000\nread = 70\n\n[read]\niops = 700\n").unwrap_err();
-    assert_eq!(complaints.len(), 1, "{complaints:?}");
-    assert!(complaints[0].what.contains("duplicate key"), "{complaints:?}");
-    assert_eq!(complaints[0].at.as_ref().unwrap().line, 4);
+    let problems = import::read("figures.toml", "iops = 1000\nread = 70\n\n[read]\niops = 700\n").unwrap_err();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].what.contains("duplicate key"), "{problems:?}");
+    assert_eq!(problems[0].at.as_ref().unwrap().line, 4);
     assert!(
-        complaints[0]
+        problems[0]
             .help
             .as_ref()
             .unwrap()
-            .contains("write `read` either as a percentage")
+            .contains("use `read` only once: as a percentage")
     );
     // For any other duplicate key, TOML's own message is sufficient.
     for text in [
         "iops = 1000\ndepth = 8\niops = 900\n",
         "iops = 9\n[load]\n[load]\niops = 3\n",
     ] {
-        let complaints = import::read("figures.toml", text).unwrap_err();
-        assert_eq!(complaints[0].at.as_ref().unwrap().line, 3, "{complaints:?}");
-        assert_eq!(complaints[0].help, None, "{complaints:?}");
+        let problems = import::read("figures.toml", text).unwrap_err();
+        assert_eq!(problems[0].at.as_ref().unwrap().line, 3, "{problems:?}");
+        assert_eq!(problems[0].help, None, "{problems:?}");
     }
 }

@@ -185,8 +185,8 @@ fn notes_before_the_json_and_several_documents_are_accepted() {
     let noted = format!("fio: this platform does not support process shared mutexes\nnote: {{}}\n{text}\n{text}");
     assert_eq!(import::read("x", &noted).unwrap().loads.len(), 1);
     let cut = format!("note\n{}", &text[..text.len() / 2]);
-    let complaints = import::read("x", &cut).unwrap_err();
-    assert!(complaints[0].at.as_ref().unwrap().line > 50, "{complaints:?}");
+    let problems = import::read("x", &cut).unwrap_err();
+    assert!(problems[0].at.as_ref().unwrap().line > 50, "{problems:?}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
         "ranges are not turned into percentiles"
     );
     assert_eq!(load.load.depth, Some(1));
-    let remark = only(&imported.remarks);
+    let finding = only(&imported.findings);
     // 600,000 operations. Below 100 us: 390,000; below 500 us: 599,000; below 1 ms: 599,900.
     assert_eq!(remark.rule.as_str(), "PCT-RANGES");
     assert_eq!(
@@ -204,9 +204,9 @@ fn a_truncated_file_is_reported_and_its_complete_rows_are_read() {
 
 #[test]
 fn unknown_titles_are_refused_with_their_line() {
-    let complaints = import::read("x", &read_text("iometer/other-titles.csv")).unwrap_err();
-    let [rate, time] = &*complaints else {
-        panic!("{complaints:#?}")
+    let problems = import::read("x", &read_text("iometer/other-titles.csv")).unwrap_err();
+    let [rate, time] = &*problems else {
+        panic!("{problems:#?}")
     };
     assert_eq!(
         rate.what,
@@ -214,14 +214,14 @@ fn unknown_titles_are_refused_with_their_line() {
     );
     assert!(time.what.contains("`average response time`"), "{time}");
     assert!(
-        complaints
+        problems
             .iter()
-            .all(|complaint| complaint.at.as_ref().unwrap().line == 14 && complaint.help.is_some())
+            .all(|problem| problem.at.as_ref().unwrap().line == 14 && problem.help.is_some())
     );
     let spoiled = read_text("iometer/results-1.1.csv").replacen("10000.000000", "10.000,5", 1);
-    let complaints = import::read("x", &spoiled).unwrap_err();
+    let problems = import::read("x", &spoiled).unwrap_err();
     assert!(
-        complaints[0].to_string().contains("cannot read") || complaints[0].to_string().contains("cells, but there are"),
-        "{complaints:#?}"
+        problems[0].to_string().contains("cannot read") || problems[0].to_string().contains("cells, but there are"),
+        "{problems:#?}"
     );
 }

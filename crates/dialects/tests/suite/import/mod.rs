@@ -25,7 +25,7 @@ fn read_text(path: &str) -> String {
 
 #[track_caller]
 fn read(path: &str) -> Imported {
-    import::read(path, &read_text(path)).unwrap_or_else(|complaints| panic!("{path}: {complaints:#?}"))
+    import::read(path, &read_text(path)).unwrap_or_else(|problems| panic!("{path}: {problems:#?}"))
 }
 
 /// The only one of a list.
@@ -37,11 +37,11 @@ fn only<T: std::fmt::Debug>(list: &[T]) -> &T {
     }
 }
 
-/// Checks the first complaint about a text.
+/// Checks the first problem about a text.
 #[track_caller]
 fn check_refused(text: &str, expected: &str) {
-    let complaints = import::read("x", text).unwrap_err();
-    assert!(complaints[0].to_string().contains(expected), "{complaints:#?}");
+    let problems = import::read("x", text).unwrap_err();
+    assert!(problems[0].to_string().contains(expected), "{problems:#?}");
 }
 
 /// Folders of a folder, in order.
@@ -56,14 +56,14 @@ fn folders(path: &str) -> Vec<String> {
 }
 
 fn rules(imported: &Imported) -> Vec<&str> {
-    imported.remarks.iter().map(|remark| remark.rule.as_str()).collect()
+    imported.findings.iter().map(|finding| finding.rule.as_str()).collect()
 }
 
 #[test]
 fn other_texts_are_refused_with_a_list_of_readable_results() {
     let check = |text: &str, expected: &str| {
-        let complaints = import::read("x.txt", text).unwrap_err();
-        let message = complaints.iter().map(ToString::to_string).collect::<String>();
+        let problems = import::read("x.txt", text).unwrap_err();
+        let message = problems.iter().map(ToString::to_string).collect::<String>();
         assert!(message.contains(expected), "{message}");
     };
     check("", "x.txt is empty");

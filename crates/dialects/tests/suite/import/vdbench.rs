@@ -232,9 +232,9 @@ fn a_run_that_ended_in_its_warm_up_is_not_truncated() {
     assert_eq!((rules(&imported), imported.loads.len()), (vec!["RUN-INTERRUPTED"], 1));
     let layout = short.replace("Starting RD=seqwrite", "Starting RD=SD_format");
     let imported = import::read("x", &format!("{layout}{whole}")).unwrap();
-    assert!(imported.remarks.is_empty(), "a format run ends once the files exist");
-    let complaints = import::read("x", &layout).unwrap_err();
-    assert!(!complaints.is_empty());
+    assert!(imported.findings.is_empty(), "a format run ends once the files exist");
+    let problems = import::read("x", &layout).unwrap_err();
+    assert!(!problems.is_empty());
 }
 
 #[test]
@@ -286,10 +286,10 @@ fn absent_and_inconsistent_values_stay_unknown() {
 fn complete_runs_of_a_truncated_summary_are_read() {
     let imported = read("vdbench/cut.html");
     assert_eq!(imported.loads.len(), 1);
-    let remark = only(&imported.remarks);
-    assert_eq!(remark.rule, "REPORT-TRUNCATED");
+    let finding = only(&imported.findings);
+    assert_eq!(finding.rule, "REPORT-TRUNCATED");
     assert_eq!(
-        remark.what,
+        finding.what,
         "the run has no averages (avg_…): it is truncated or ended after interval 2"
     );
     let unread = only(&imported.unread);
@@ -299,11 +299,11 @@ fn complete_runs_of_a_truncated_summary_are_read() {
 
 #[track_caller]
 fn refused(path: &str, line: usize, expected: &str) {
-    let complaints = import::read(path, &read_text(path)).unwrap_err();
-    let complaint = only(&complaints);
-    assert_eq!(complaint.at.as_ref().map(|place| place.line), Some(line), "{complaint}");
-    assert!(complaint.to_string().contains(expected), "{complaint}");
-    assert!(complaint.help.is_some(), "{complaint}");
+    let problems = import::read(path, &read_text(path)).unwrap_err();
+    let problem = only(&problems);
+    assert_eq!(problem.at.as_ref().map(|place| place.line), Some(line), "{problem}");
+    assert!(problem.to_string().contains(expected), "{problem}");
+    assert!(problem.help.is_some(), "{problem}");
 }
 
 #[test]
@@ -316,12 +316,12 @@ fn unreadable_text_is_refused_with_its_line() {
     refused("vdbench/no-header.txt", 4, "before any header");
     refused("vdbench/file-system.txt", 4, "file system workload (fwd=)");
     let without = read_text("vdbench/flatfile-50407.html").replace("  rate  MB/sec", "  pace  volume");
-    let complaints = import::read("x", &without).unwrap_err();
-    let complaints: Vec<&str> = complaints.iter().map(|complaint| complaint.what.as_str()).collect();
-    assert_eq!(complaints.len(), 2, "{complaints:?}");
+    let problems = import::read("x", &without).unwrap_err();
+    let problems: Vec<&str> = problems.iter().map(|problem| problem.what.as_str()).collect();
+    assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(
-        complaints[0].contains("`rate`") && complaints[1].contains("`mb/sec`"),
-        "{complaints:?}"
+        problems[0].contains("`rate`") && problems[1].contains("`mb/sec`"),
+        "{problems:?}"
     );
     let comma = read_text("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
     check_refused(&comma, "cannot read `2,500` under `resp time`");

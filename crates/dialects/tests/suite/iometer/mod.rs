@@ -3,7 +3,7 @@
 
 mod page;
 
-use dialects::iometer::{self, Lowered, Machine, PathFacts, Reading, command_line};
+use dialects::iometer::{self, Lowered, Machine, ParseOutcome, PathFacts, command_line};
 use model::access::{Access, Continuation};
 use model::block_size::BlockSizes;
 use model::plan::{DepthScope, Plan, Prepare, Stream};
@@ -51,17 +51,17 @@ fn text(file: &str) -> String {
     std::fs::read_to_string(format!("{FILES}/{file}")).unwrap()
 }
 
-/// The plan of a text, or every complaint, with mappings for the two directories.
+/// The plan of a text, or every problem, with mappings for the two directories.
 pub(crate) fn lower_text(text: &str, more: &[&str]) -> Result<Lowered, String> {
     let words = ["x.icf", "r.csv", "--map", "D:=/d", "--map=E:=/e"];
     let words: Vec<String> = words.iter().chain(more).map(ToString::to_string).collect();
-    let Reading::Run(arguments) = command_line::read("iometer", &words, false) else {
+    let ParseOutcome::Run(arguments) = command_line::read("iometer", &words, false) else {
         panic!("{words:?}");
     };
-    let complaints =
+    let problems =
         |list: Vec<dialects::Diagnostic>| list.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let parsed = iometer::read("x.icf", text).map_err(complaints)?;
-    let mut lowered = iometer::lower(&parsed.config, &arguments, &Fake, false, 9).map_err(complaints)?;
+    let parsed = iometer::read("x.icf", text).map_err(problems)?;
+    let mut lowered = iometer::lower(&parsed.config, &arguments, &Fake, false, 9).map_err(problems)?;
     lowered.plan.check().expect("the plan is complete");
     lowered.notes.splice(0..0, parsed.warnings);
     Ok(lowered)
@@ -77,7 +77,7 @@ fn refused(text: &str, more: &[&str]) -> String {
     lower_text(text, more).expect_err("the file is refused")
 }
 
-/// Checks the complaint about a file with one part replaced.
+/// Checks the problem about a file with one part replaced.
 #[track_caller]
 fn check_refused(base: &str, (from, to): (&str, &str), expected: &str) {
     assert!(base.contains(from), "{from}");

@@ -20,7 +20,7 @@ fn lowered(text: &str) -> Result<Lowered, String> {
 /// Each job with its hosts, operations in flight and rate.
 fn jobs(text: &str) -> Vec<(String, String, u64, f64)> {
     let lowered = lowered(text).unwrap();
-    let jobs = lowered.plan.steps[0].jobs.iter().zip(&lowered.parts);
+    let jobs = lowered.plan.steps[0].jobs.iter().zip(&lowered.job_labels);
     jobs.map(|(job, part)| {
         let rates = job.workers.iter().flat_map(|worker| &worker.streams);
         let rate = rates.map(|stream| match stream.pacing {
@@ -149,7 +149,7 @@ fn trees_have_one_host() {
     assert_eq!(jobs(text), expected);
     let lowered = lowered(text).unwrap();
     assert_eq!(lowered.plan.targets.len(), 2, "the anchors are on different hosts");
-    assert_eq!(lowered.parts[1].items, ["fsd_two", "fwd_two"]);
+    assert_eq!(lowered.job_labels[1].report_files, ["fsd_two", "fwd_two"]);
 }
 
 /// As in Vdbench, threads are dealt to one host after the other.
@@ -250,7 +250,7 @@ fn what_other_hosts_do_not_support_is_refused() {
         ),
         (
             format!("sd=sd1,lun=/dev/sdx,openflags=o_direct\nwd=wd1,sd=sd1,rhpct=50\n{rd}"),
-            "the size of sd=sd1 on other hosts is not known here",
+            "cannot read the size of sd=sd1 on other hosts is on another host (hd=one)",
         ),
         (
             format!("{sds}wd=wd1,sd=sd1,skew=20\nwd=wd2,sd=sd2\n{}", rd.replace('9', "max")),

@@ -11,7 +11,7 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     let list: Vec<&AntiPattern> = if names.is_empty() {
         ANTI_PATTERNS.iter().collect()
     } else {
-        let known = || {
+        let list_names = || {
             ANTI_PATTERNS
                 .iter()
                 .map(|pattern| pattern.name)
@@ -20,11 +20,11 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
         };
         let unknown = |name: &str| {
             let fault =
-                Fault::new(format!("unknown anti-pattern `{name}`")).help(format!("anti-patterns: {}", known()));
+                Fault::new(format!("unknown anti-pattern `{name}`")).help(format!("anti-patterns: {}", list_names()));
             Faults::usage(fault)
         };
-        let found = names.iter().map(|name| find(name).ok_or_else(|| unknown(name)));
-        found.collect::<Result<_, Faults>>()?
+        let patterns = names.iter().map(|name| find(name).ok_or_else(|| unknown(name)));
+        patterns.collect::<Result<_, Faults>>()?
     };
     if json {
         return screen::put_json(&list);

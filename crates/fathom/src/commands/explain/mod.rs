@@ -117,9 +117,9 @@ fn describe_test(
 ///
 /// # Errors
 /// It has no load, or lacks a job that `storage` or a limit names.
-pub fn explain(mut found: Loaded, context: &ExplainContext, storage: &Storage) -> Result<Explanation, Faults> {
-    storage.apply_to_loads(&mut found.loads)?;
-    let jobs: Vec<_> = found
+pub fn explain(mut loaded: Loaded, context: &ExplainContext, storage: &Storage) -> Result<Explanation, Faults> {
+    storage.apply_to_loads(&mut loaded.loads)?;
+    let jobs: Vec<_> = loaded
         .loads
         .iter()
         .map(|load| (load.name.as_str(), &load.load.storage))
@@ -127,19 +127,19 @@ pub fn explain(mut found: Loaded, context: &ExplainContext, storage: &Storage) -
     limits::refuse_unused(&context.layers, &jobs)?;
     let named = context.layers.iter().cloned();
     let context = ExplainContext {
-        not_admissible: found.not_admissible,
-        intervals: found.intervals,
-        layers: named.chain(found.limits).collect(),
+        not_admissible: loaded.not_admissible,
+        intervals: loaded.intervals,
+        layers: named.chain(loaded.limits).collect(),
         ..context.clone()
     };
-    if found.loads.is_empty() {
-        let fault = Fault::new(format!("{} contains no measured load", found.source.file));
+    if loaded.loads.is_empty() {
+        let fault = Fault::new(format!("{} contains no measured load", loaded.source.file));
         return Err(Faults::one(
             fault.help("no operation completed, or the run was interrupted before it measured"),
             Exit::Refused,
         ));
     }
-    Ok(explain::explain(found.source, found.remarks, found.loads, &context))
+    Ok(explain::explain(loaded.source, loaded.findings, loaded.loads, &context))
 }
 
 /// Returns the exit code of one explanation.
@@ -149,7 +149,7 @@ pub fn exit_code(explanation: &Explanation) -> Exit {
 
 fn render(explanations: &[Explanation], json: bool) -> String {
     let texts: Vec<String> = match (json, explanations) {
-        (true, [one]) => vec![screen::json_text(one)],
+        (true, [document]) => vec![screen::json_text(document)],
         (true, many) => vec![screen::json_text(&many)],
         (false, many) => many.iter().map(text::render).collect(),
     };

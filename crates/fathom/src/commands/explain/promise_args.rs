@@ -54,13 +54,15 @@ pub fn read_context(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
     if let Some(name) = &args.policy {
         add_policy(&mut context, args, name)?;
     }
-    let known = limits::from_args(&args.limits, &args.catalogue)?;
-    context.layers.extend(known.layers);
-    context.bursts.extend(known.bursts.iter().map(limits::policy_burst));
+    let known_limits = limits::from_args(&args.limits, &args.catalogue)?;
+    context.layers.extend(known_limits.layers);
+    context
+        .bursts
+        .extend(known_limits.bursts.iter().map(limits::policy_burst));
     // The longest burst comes first: a verdict names the first that could have lasted for the whole
     // test.
     context.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
-    context.credits.extend(known.bursts);
+    context.credits.extend(known_limits.bursts);
     for text in &args.require {
         let clauses = requirement::parse(text).map_err(|errors| {
             let fault =

@@ -95,7 +95,7 @@ fn format_percentiles(load: &ExplainedLoad) -> String {
         let some = values.iter().any(Option::is_some);
         let cells = values
             .into_iter()
-            .map(|value| value.map_or_else(|| "-".into(), numbers::time));
+            .map(|value| value.map_or_else(|| "-".into(), numbers::format_time));
         some.then(|| (name.to_owned(), cells.collect::<Vec<String>>()))
     };
     rows.extend(plain("min", edge(|latency| latency.min_ns)));
@@ -149,7 +149,7 @@ fn format_cell(value: Option<PercentileValue>) -> String {
         Trust::Weak => "~",
         Trust::Unsupported => "?",
     };
-    format!("{sign}{}", numbers::time(value.ns))
+    format!("{sign}{}", numbers::format_time(value.ns))
 }
 
 fn format_limits(limits: &[LimitUse]) -> String {
@@ -190,14 +190,14 @@ fn format_shared_limits(table: &LimitTable) -> String {
 
 /// Formats the diagnosis, unless the sentences above contain it.
 fn format_diagnosis(load: &ExplainedLoad) -> String {
-    let found = &load.diagnosis;
-    let is_covered = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
-    if is_covered || found.answer == Answer::Undetermined && load.limits.is_empty() {
+    let diagnosis = &load.diagnosis;
+    let is_covered = diagnosis.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
+    if is_covered || diagnosis.answer == Answer::Undetermined && load.limits.is_empty() {
         return String::new();
     }
     let mut text = String::from("\n  What limited it\n");
-    text += &screen::wrap_paragraph(&found.sentence);
-    for advice in &found.advice {
+    text += &screen::wrap_paragraph(&diagnosis.sentence);
+    for advice in &diagnosis.advice {
         text += &screen::wrap_paragraph(advice);
     }
     text

@@ -30,7 +30,7 @@ use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::{history, judged, pages, user_file};
-use workloads::{Ready, describe_load, prepare_workloads, without_result};
+use workloads::{PreparedWorkload, describe_load, prepare_workloads, unrun_workload};
 
 /// Load options that are also flags of this command: target, size and length.
 const FLAGS: [&str; 4] = ["target", "size", "time", "warm-up"];
@@ -116,10 +116,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let file = args.file.as_ref().expect("clap asks for a file");
     let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
         .map_err(|error| Faults::unreadable(Path::new(file), &error))?;
-    let read = read_suite(file, &text)?;
+    let suite = read_suite(file, &text)?;
     let outputs = args.outputs()?;
-    outputs.check_inputs(&workloads::list_job_files(file, &read))?;
-    let ready = prepare_workloads(session, args, file, &read)?;
+    outputs.check_inputs(&workloads::list_job_files(file, &suite))?;
+    let ready = prepare_workloads(session, args, file, &suite)?;
     let permissions = permissions::from_args(&args.safety);
     let plans = ready
         .iter()
@@ -145,7 +145,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         shared_files: SharedFiles::default(),
         screen: Screen::from_args(session, &args.study.measure.progress, false)?,
         args,
-        suite: read.name.as_deref().unwrap_or(file),
+        suite: suite.name.as_deref().unwrap_or(file),
         runs: Vec::new(),
         exits: Vec::new(),
     };
@@ -158,20 +158,25 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let (runs, exits) = (std::mem::take(&mut runner.runs), std::mem::take(&mut runner.exits));
     drop(runner);
-    let left_out = ready
+    let unrun = ready
         .iter()
         .skip(workloads.len())
-        .map(without_result)
+        .map(unrun_workload)
         .collect::<Vec<_>>();
-    workloads.extend(left_out);
-    let seen = runs.first().map(|run| &run.results);
-    let report = report::build_report(&read, file, &started, workloads, seen);
+    workloads.extend(unrun);
+    let first_results = runs.first().map(|run| &run.results);
+    let report = report::build_report(&suite, file, &started, workloads, first_results);
     let study = report::build_study(&report, runs, session.process.is_interrupted());
     write_reports(&outputs, &report, &study, &started)?;
     Ok(exit_code(&report, exits))
 }
 
-fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
+fn dry_run(
+    session: &Session,
+    ready: &[PreparedWorkload],
+    plans: &[Plan],
+    permissions: &Permissions,
+) -> Result<Exit, Faults> {
     let (mut text, mut refused) = (String::new(), false);
     let reads = |worker: &Worker| worker.streams.iter().any(|stream| stream.mix.includes(Direction::Read));
     let mut workers = plans.iter().flat_map(Plan::jobs).flat_map(|(_, job)| &job.workers);
@@ -181,7 +186,7 @@ fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Per
         .into_iter()
         .collect();
     for (workload, plan) in ready.iter().zip(plans) {
-        let (described, exit) = dry_run_of(
+        let (description, exit) = dry_run_of(
             session.ranks(),
             [plan, plan],
             permissions,
@@ -189,9 +194,9 @@ fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Per
             &Purpose::default(),
         )?;
         refused |= exit == Exit::Refused;
-        let paced = workload.paced.as_ref().map_or("", |_| " (issued at that rate)");
+        let paced_note = workload.paced.as_ref().map_or("", |_| " (paced at that rate)");
         text += &format!(
-            "{}: required: {}{paced}\n{described}\n",
+            "{}: required: {}{paced_note}\n{description}\n",
             workload.name, workload.required
         );
     }
@@ -234,8 +239,8 @@ struct SuiteRunner<'a> {
 }
 
 impl SuiteRunner<'_> {
-    fn run_workload(&mut self, ready: &Ready, number: usize, count: usize) -> JudgedWorkload {
-        let mut workload = without_result(ready);
+    fn run_workload(&mut self, ready: &PreparedWorkload, number: usize, count: usize) -> JudgedWorkload {
+        let mut workload = unrun_workload(ready);
         match self.run_attempts(ready, &mut workload, &format!("[{number}/{count}]")) {
             Ok(results) => {
                 self.exits.push(Exit::from_results(&results, false));
@@ -265,7 +270,12 @@ impl SuiteRunner<'_> {
     }
 
     /// Runs a workload, and repeats it if operations had to wait for a free slot.
-    fn run_attempts(&mut self, ready: &Ready, workload: &mut JudgedWorkload, place: &str) -> Result<Results, Faults> {
+    fn run_attempts(
+        &mut self,
+        ready: &PreparedWorkload,
+        workload: &mut JudgedWorkload,
+        position: &str,
+    ) -> Result<Results, Faults> {
         let mut search = Search::default();
         loop {
             let attempt = ready.next_attempt(&search);
@@ -274,30 +284,30 @@ impl SuiteRunner<'_> {
             workload.load = describe_load(&plan);
             workload.settings = convert::to_native(&plan).text;
             self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
-            let retry_note = if number > 1 { ", again, with more slots" } else { "" };
+            let retry_note = if number > 1 { " (retry with more slots)" } else { "" };
             self.screen
-                .print(&format!("{place} {}: {}{retry_note}", ready.name, workload.load));
-            self.screen.begin(&plan, Some(format!("{place} {}", ready.name)));
+                .print(&format!("{position} {}: {}{retry_note}", ready.name, workload.load));
+            self.screen.begin(&plan, Some(format!("{position} {}", ready.name)));
             let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
             let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
                 shared_files.adopt_created(&event);
                 screen.handle_event(&event);
             });
             let results = results?;
-            workload.verdict = judged::judge(&results, &ready.clauses).only();
+            workload.verdict = judged::judge(&results, &ready.clauses).into_only_verdict();
             if let (Some(paced), Some(attempt), Some(verdict)) = (&ready.paced, &attempt, &workload.verdict)
                 && let Some(observed) = Observation::from_results(&results, 0, 0)
             {
                 paced.record_window(&mut search, attempt, verdict, &observed);
             }
-            let is_repeated =
+            let should_retry =
                 workload.verdict.is_some() && !Exit::is_cut_short(&results) && ready.next_attempt(&search).is_some();
             self.runs.push(StudyRun {
                 settings: report::settings(&ready.name, Some(number)),
                 role: RunRole::Measured,
                 results: results.clone(),
             });
-            if !is_repeated {
+            if !should_retry {
                 return Ok(results);
             }
         }
@@ -309,7 +319,7 @@ fn write_reports(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, st
     outputs.finish(&Contents {
         text: text.clone(),
         json: report,
-        others: &[
+        other_forms: &[
             (Form::Csv, &|| report::format_csv(report, &study.runs)),
             (Form::Markdown, &|| ::study::suite::sign_off(report)),
             (Form::Junit, &|| {
@@ -321,9 +331,9 @@ fn write_reports(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, st
     })
 }
 
-/// Returns the exit code of the worst run, else of the verdict.
+/// Returns the worst exit code among the runs and the verdict.
 fn exit_code(report: &SuiteReport, mut exits: Vec<Exit>) -> Exit {
-    let rank = |exit: &Exit| match exit {
+    let severity = |exit: &Exit| match exit {
         Exit::Interrupted(_) => 7,
         Exit::Internal => 6,
         Exit::Partial => 5,
@@ -338,5 +348,5 @@ fn exit_code(report: &SuiteReport, mut exits: Vec<Exit>) -> Exit {
         Outcome::Fail => Exit::Failed,
         Outcome::Inconclusive | Outcome::Consistent => Exit::Inconclusive,
     });
-    exits.into_iter().max_by_key(rank).unwrap_or(Exit::Done)
+    exits.into_iter().max_by_key(severity).unwrap_or(Exit::Done)
 }

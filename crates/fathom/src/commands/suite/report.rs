@@ -24,13 +24,13 @@ pub(super) fn build_report(
     file: &str,
     started: &Zoned,
     workloads: Vec<JudgedWorkload>,
-    seen: Option<&Results>,
+    first_results: Option<&Results>,
 ) -> SuiteReport {
     let stem = Path::new(file)
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
     let mut environment = Vec::new();
-    if let Some(results) = seen {
+    if let Some(results) = first_results {
         for (number, target) in results.plan.targets.iter().enumerate() {
             let facts = results
                 .hosts
@@ -73,7 +73,7 @@ pub(super) fn build_report(
     SuiteReport {
         format_version: FORMAT_VERSION,
         kind: SuiteKind::Suite,
-        tool: seen.map_or_else(this_tool, |results| results.tool.clone()),
+        tool: first_results.map_or_else(this_tool, |results| results.tool.clone()),
         name: suite.name.clone().or(stem).unwrap_or_else(|| "suite".into()),
         objective: suite.objective.clone(),
         started: now(started),
@@ -185,11 +185,11 @@ pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
                 .iter()
                 .any(|setting| setting.name == "workload" && setting.value == workload.name)
         };
-        let found = runs
+        let observation = runs
             .iter()
             .rfind(is_of_workload)
             .and_then(|run| Observation::from_results(&run.results, 0, 0));
-        let total = found.as_ref().map(|found| &found.total);
+        let total = observation.as_ref().map(|observation| &observation.total);
         let latency = total.and_then(|total| total.user_latency());
         let quantile = |share: f64| {
             let is_supported = |latency: &&Latency| support(share, latency.samples.unwrap_or(0)) != Support::None;

@@ -21,7 +21,7 @@ use crate::judged;
 use crate::session::Session;
 
 /// A workload that can be run.
-pub(super) struct Ready {
+pub(super) struct PreparedWorkload {
     pub(super) name: String,
     pub(super) document: Document,
     pub(super) required: String,
@@ -30,7 +30,7 @@ pub(super) struct Ready {
     pub(super) paced: Option<Verification>,
 }
 
-impl Ready {
+impl PreparedWorkload {
     /// Builds the document of an attempt; `attempt` is `None` for a workload without a rate.
     fn build_document(&self, attempt: Option<&Attempt>) -> Document {
         let mut document = self.document.clone();
@@ -83,7 +83,7 @@ pub(super) fn prepare_workloads(
     args: &Args,
     file: &str,
     suite: &Suite,
-) -> Result<Vec<Ready>, Faults> {
+) -> Result<Vec<PreparedWorkload>, Faults> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let prepare = |workload: &Workload| prepare_workload(session, args, folder, suite, workload);
     suite.workloads.iter().map(prepare).collect()
@@ -95,7 +95,7 @@ fn prepare_workload(
     folder: &Path,
     suite: &Suite,
     workload: &Workload,
-) -> Result<Ready, Faults> {
+) -> Result<PreparedWorkload, Faults> {
     let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
     let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
     let of_file = match &workload.base {
@@ -108,17 +108,17 @@ fn prepare_workload(
     record_preset_changes(&mut document, &args.load.options);
     check_target_count(&document)?;
     if document.jobs.len() != 1 {
-        let what = format!(
+        let message = format!(
             "the workload `{}` has {} jobs, but only one can be judged",
             workload.name,
             document.jobs.len()
         );
-        return Err(fault(what, "make each a separate workload"));
+        return Err(fault(message, "make each a separate workload"));
     }
     let judged_by = document.about.as_ref().and_then(|about| about.judged_by.clone());
     let Some(required) = workload.require.clone().or(judged_by) else {
-        let what = format!("the workload `{}` has no requirement", workload.name);
-        return Err(fault(what, "add one, for example require = \"iops>=4000,p99<=3ms\""));
+        let message = format!("the workload `{}` has no requirement", workload.name);
+        return Err(fault(message, "add one, for example require = \"iops>=4000,p99<=3ms\""));
     };
     let clauses = judged::parse_clauses(&required, &at)?;
     let job = &document.jobs[0];
@@ -128,11 +128,11 @@ fn prepare_workload(
     {
         false => None,
         true if job.rate.is_some() => {
-            let what = format!(
+            let message = format!(
                 "the workload `{}` sets a rate, but `pace` takes the rate from its requirement",
                 workload.name
             );
-            return Err(fault(what, "remove `rate` or `pace`"));
+            return Err(fault(message, "remove `rate` or `pace`"));
         }
         true => {
             let paced = suite::pacing(&clauses, read_load(job, &document, |name| workload.sets(name)));
@@ -141,7 +141,7 @@ fn prepare_workload(
             })?)
         }
     };
-    Ok(Ready {
+    Ok(PreparedWorkload {
         name: workload.name.clone(),
         document,
         required,
@@ -206,7 +206,7 @@ pub(super) fn describe_load(plan: &Plan) -> String {
 }
 
 /// Returns a workload without any result yet.
-pub(super) fn without_result(ready: &Ready) -> JudgedWorkload {
+pub(super) fn unrun_workload(ready: &PreparedWorkload) -> JudgedWorkload {
     JudgedWorkload {
         name: ready.name.clone(),
         objective: ready.document.objective.clone(),

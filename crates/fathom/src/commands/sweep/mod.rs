@@ -178,7 +178,7 @@ fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::
     outputs.finish(&Contents {
         text: text::format_report(report, &study.runs[0].results),
         json: report,
-        others: &[(Form::Csv, &|| pages::sweep_csv(report))],
+        other_forms: &[(Form::Csv, &|| pages::sweep_csv(report))],
         page: Some(&|| pages::sweep(report, study)),
         study: Some(study),
     })
@@ -325,7 +325,7 @@ fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
         return Ok(());
     }
     let location = || Location::on_command_line(text.clone());
-    native::apply(job, &setting.name, &setting.value, location).map_err(|complaint| Faults::from(vec![complaint]))
+    native::apply(job, &setting.name, &setting.value, location).map_err(|problem| Faults::from(vec![problem]))
 }
 
 /// Checks every value before the sweep. A mistake in the last one must not end it after an hour.

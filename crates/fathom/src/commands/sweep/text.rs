@@ -3,7 +3,7 @@
 use analysis::knee::{Axis, Bounds, Knee, Scalability};
 use model::results::Results;
 use model::study::{Parameter, Setting};
-use report::numbers::{rate, rough, throughput, time};
+use report::numbers::{format_rough, format_time, rate, throughput};
 use report::{Summary, formats};
 use study::sweep::{Curve, Report, Row, format_settings};
 
@@ -90,7 +90,7 @@ fn format_figures(row: &Row) -> String {
     let share = row
         .iops_half_width
         .map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
-    let or_none = |value: Option<f64>| value.map_or("-".into(), time);
+    let or_none = |value: Option<f64>| value.map_or("-".into(), format_time);
     format!(
         "{:>11}{:>11}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
         row.format_in_flight(),
@@ -98,7 +98,7 @@ fn format_figures(row: &Row) -> String {
         share,
         throughput(row.bytes_per_sec / f64::from(1 << 20)),
         throughput(row.bytes_per_sec / 1e6),
-        time(row.mean_ns),
+        format_time(row.mean_ns),
         or_none(row.p50_ns),
         or_none(row.p99_ns),
         or_none(row.p999_ns),
@@ -107,14 +107,14 @@ fn format_figures(row: &Row) -> String {
 
 /// Formats a line about a finished run, for stderr.
 pub(super) fn format_run(settings: &[Setting], results: &Results) -> Option<String> {
-    let found = model::observation::Observation::from_results(results, 0, 0)?;
-    let latency = found.total.user_latency()?;
+    let observation = model::observation::Observation::from_results(results, 0, 0)?;
+    let latency = observation.total.user_latency()?;
     Some(format!(
         "  {}: {} IOPS, {} mean, {} p99",
         format_settings(settings),
-        rate(found.total.iops?),
-        time(latency.mean_ns?),
-        latency.quantile(0.99).map_or("-".into(), time)
+        rate(observation.total.iops?),
+        format_time(latency.mean_ns?),
+        latency.quantile(0.99).map_or("-".into(), format_time)
     ))
 }
 
@@ -151,7 +151,7 @@ fn format_heat_map(report: &Report) -> String {
             let here = |row: &&Row| row.settings[0] == **column && row.settings[1] == *line;
             let cell = report.rows.iter().find(here).map(|row| {
                 let shade = (row.iops / iops_max * (SHADES.len() - 1) as f64).round() as usize;
-                format!("{} {}", rough(row.iops), SHADES[shade.min(SHADES.len() - 1)])
+                format!("{} {}", format_rough(row.iops), SHADES[shade.min(SHADES.len() - 1)])
             });
             text += &format!("{:>12}", cell.unwrap_or_else(|| ".".into()));
         }
@@ -219,7 +219,7 @@ fn format_bounds(bounds: &Bounds, unit: &str) -> String {
     format!(
         "bounds: {} per operation at {} (R0), at most {} per second, reached at {}; on an ideal device the knee is at \
          {:.1} {unit} (N*)",
-        time(bounds.alone_ns),
+        format_time(bounds.alone_ns),
         with_unit(bounds.alone_at, unit),
         rate(bounds.most_iops),
         bounds.most_at,

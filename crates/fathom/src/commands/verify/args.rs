@@ -142,7 +142,7 @@ pub(super) struct VerifyRequest {
     pub(super) requirement: Option<String>,
     pub(super) expired: Option<String>,
     pub(super) machine: Option<Machine>,
-    pub(super) known: KnownLimits,
+    pub(super) known_limits: KnownLimits,
     pub(super) storage: Storage,
     /// Limits from a job file, copied into the plan.
     pub(super) caps: Vec<LimitLayer>,
@@ -238,7 +238,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
         requirement: args.require.clone(),
         expired,
         machine: below.machine,
-        known: below.known,
+        known_limits: below.known_limits,
         storage,
         caps,
         detected: below.detected,
@@ -364,7 +364,7 @@ struct LimitsBelow {
     /// The machine with its limits, if any were named.
     machine: Option<Machine>,
     /// The named limits and the policy's limits, for the diagnosis.
-    known: KnownLimits,
+    known_limits: KnownLimits,
     /// Burst credits, each with the name of its machine or disk.
     credits: Vec<(String, Burst)>,
     /// Source of the machine type, or the reason why its limits are not used.
@@ -416,7 +416,7 @@ impl LimitsBelow {
         let layers: Vec<LimitLayer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
         let policy_bursts = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
         let bursts = credits.iter().cloned().chain(policy_bursts);
-        let known = KnownLimits {
+        let known_limits = KnownLimits {
             layers: layers.clone(),
             bursts: bursts.map(|(layer, burst)| limits::known_burst(layer, burst)).collect(),
             ..KnownLimits::default()
@@ -428,7 +428,7 @@ impl LimitsBelow {
         });
         Ok(LimitsBelow {
             machine,
-            known,
+            known_limits,
             credits,
             detected: detected.fact,
         })

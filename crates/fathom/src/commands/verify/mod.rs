@@ -95,20 +95,20 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     verdict.notes.extend(request.describe_environment(&results));
     results
         .findings
-        .extend(study::diagnosis::detect_cache_hits(&results, &request.known));
+        .extend(study::diagnosis::detect_cache_hits(&results, &request.known_limits));
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     // An interrupted run cannot show its limit, and failed operations are not a limit.
     if verdict.clauses.iter().any(is_missed) && !Exit::is_cut_short(&results) {
-        let known = KnownLimits {
+        let known_limits = KnownLimits {
             question: choose_question(&verdict),
-            ..request.known.clone()
+            ..request.known_limits.clone()
         };
         // Any of these may have limited the load: limits from the command line, the policy or the
         // system.
         results.diagnoses = match &shallower {
             // The probes do the work of --confirm in other commands.
-            Some(shallower) => study::diagnosis::diagnoses_with_deeper_run(&results, shallower, &known),
-            None => study::diagnosis::diagnoses(&results, &known),
+            Some(shallower) => study::diagnosis::diagnoses_with_deeper_run(&results, shallower, &known_limits),
+            None => study::diagnosis::diagnoses(&results, &known_limits),
         };
         if is_cause_elsewhere(&verdict) {
             let says_nothing = |diagnosis: &JobDiagnosis| diagnosis.diagnosis.answer == Answer::Undetermined;
@@ -236,7 +236,7 @@ fn run_attempts(
     }
     let (results, mut verdict, attempt) = judged.expect("the loop ends with a judged window");
     verdict.notes.extend(search.describe_recheck());
-    let shallower = shallower.filter(|_| search.depth_search().is_some_and(|found| found.saturated));
+    let shallower = shallower.filter(|_| search.depth_search().is_some_and(|depth_search| depth_search.saturated));
     Ok((results, shallower, verdict, LastAttempt { attempt, search }))
 }
 
@@ -291,7 +291,7 @@ pub(super) fn divide_among_hosts(ranks: Option<u32>, mut plan: Plan) -> Plan {
 
 fn introduction(verification: &Verification, attempt: &Attempt) -> String {
     let issued = verification.issued(attempt);
-    let what = match attempt {
+    let purpose = match attempt {
         Attempt { is_probe: true, .. } => "searching the depth: ",
         Attempt { number: 1, .. } => "",
         Attempt { .. } => "repeating with another depth: ",
@@ -301,7 +301,7 @@ fn introduction(verification: &Verification, attempt: &Attempt) -> String {
         time => format!("{time} of"),
     };
     format!(
-        "{what}{:.0} operations per second of {}, up to {} in flight: {warm_up} warm-up, {} measured",
+        "{purpose}{:.0} operations per second of {}, up to {} in flight: {warm_up} warm-up, {} measured",
         issued.rate_iops, issued.block, issued.concurrency, issued.measured_ns
     )
 }

@@ -98,8 +98,8 @@ impl Targets {
 
     /// Adds a job. One load is issued, so all jobs must agree about the storage below it.
     fn add_job(&mut self, name: &str, job: &JobSpec) -> Result<(), Faults> {
-        let known = self.storage.get_or_insert_with(|| job.storage.clone());
-        if *known != job.storage {
+        let common_storage = self.storage.get_or_insert_with(|| job.storage.clone());
+        if *common_storage != job.storage {
             let fault = Fault::new(format!("jobs of {name} differ in path, role, replicas or hops"));
             return Err(Faults::usage(
                 fault.help("verify tests one load: keep one job in the file, or use `fathom run`"),

@@ -7,7 +7,7 @@ pub(super) const PATH_NOT_FOUND: i32 = 2;
 /// `EISDIR`.
 pub(super) const IS_DIRECTORY: i32 = 21;
 /// `ENOTBLK`.
-pub(super) const NOT_A_DEVICE: i32 = 15;
+pub(super) const NO_TARGET_SIZE: i32 = 15;
 /// `ENOSPC`.
 pub(super) const DISK_FULL: i32 = 28;
 /// `EINVAL`.

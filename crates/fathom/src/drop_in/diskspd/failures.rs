@@ -57,11 +57,11 @@ impl Messages {
 }
 
 /// Collects the messages about an unsupported profile.
-pub fn messages_for_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Messages {
+pub fn messages_for_problems(problems: &[dialects::Diagnostic], format: ResultFormat) -> Messages {
     let mut messages = Messages::default();
-    for complaint in complaints {
-        messages.line(complaint.what.clone());
-        messages.hint(complaint.help.clone());
+    for problem in problems {
+        messages.line(problem.what.clone());
+        messages.hint(problem.help.clone());
     }
     let opened = messages
         .stderr
@@ -182,10 +182,13 @@ pub fn short_transfer_lines(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     for (plan, step) in results.plan.steps.iter().zip(&results.steps) {
         let workers = plan.jobs.iter().flat_map(|job| &job.workers);
-        let found = step.jobs.iter().flat_map(|job| &job.workers);
-        for (number, (worker, found)) in workers.zip(found).enumerate() {
-            for (stream, found) in worker.streams.iter().zip(&found.streams) {
-                let short = found.directions.iter().filter_map(|(_, results)| results.as_ref());
+        let worker_results = step.jobs.iter().flat_map(|job| &job.workers);
+        for (number, (worker, worker_results)) in workers.zip(worker_results).enumerate() {
+            for (stream, stream_results) in worker.streams.iter().zip(&worker_results.streams) {
+                let short = stream_results
+                    .directions
+                    .iter()
+                    .filter_map(|(_, results)| results.as_ref());
                 let short: u64 = short.map(|results| results.short).sum();
                 let block = stream.pattern.longest(&stream.mix).0;
                 if short > 0 {
@@ -255,7 +258,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
             messages.line("ERROR: target size could not be determined".into());
             true
         }
-        TargetError::Unsuitable { path, .. } => opening(path, error_codes::NOT_A_DEVICE),
+        TargetError::Unsuitable { path, .. } => opening(path, error_codes::NO_TARGET_SIZE),
         TargetError::Examine { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
         TargetError::Fill(FillError::File {
             action: what, errno, ..

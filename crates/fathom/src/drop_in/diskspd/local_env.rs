@@ -37,8 +37,8 @@ impl LocalEnv {
 
     /// Returns the event of a role, if the command line names one.
     pub fn event(&self, role: EventRole) -> Option<&NamedEvent> {
-        let mut found = self.events.iter().rev();
-        found
+        let mut newest_first = self.events.iter().rev();
+        newest_first
             .find(|(event_role, _)| *event_role == role)
             .map(|(_, event)| event)
     }

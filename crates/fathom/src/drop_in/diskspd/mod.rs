@@ -19,8 +19,8 @@ use ::run::targets::TargetError;
 use archive::history::EntryKind;
 use dialects::diskspd::newer::CoreOrder;
 use dialects::diskspd::profile::{Profile, ResultFormat};
-use dialects::diskspd::text::{self, TextForm};
-use dialects::diskspd::{self, EventRole, Reading, Request, xml};
+use dialects::diskspd::text::{self, TextVersion};
+use dialects::diskspd::{self, EventRole, ParseOutcome, Request, xml};
 use model::plan::{Dialect, Plan, Step};
 use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
@@ -51,10 +51,10 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         .split_at(skip.min(session.process.arguments.len()));
     let mut env = LocalEnv::for_hosts(session.has_fleet());
     ExitCode::from(match diskspd::read(&program.join(" "), arguments, &mut env) {
-        Reading::End(diskspd::End {
+        ParseOutcome::End(diskspd::ExitOutput {
             system: Some(format), ..
         }) => report_system(session, format),
-        Reading::End(end) => {
+        ParseOutcome::End(end) => {
             end.notes.iter().for_each(|text| note(text));
             print_stderr(&end.stderr);
             print_notes(&format_hints(&end.hints));
@@ -63,19 +63,19 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
                 false => FAILED,
             }
         }
-        Reading::Print(_) | Reading::Run(_) if check_environment().is_some() => {
+        ParseOutcome::Print(_) | ParseOutcome::Run(_) if check_environment().is_some() => {
             print_stderr(&check_environment().into_iter().collect::<Vec<_>>());
             USAGE_ERROR
         }
-        Reading::Run(_) if !can_save_result() => FAILED,
-        Reading::Print(request) => {
+        ParseOutcome::Run(_) if !can_save_result() => FAILED,
+        ParseOutcome::Print(request) => {
             print_notes_and_warnings(&request);
             match print_lines(&profile_lines(session, &request.profile)) {
                 true => DONE,
                 false => FAILED,
             }
         }
-        Reading::Run(request) => {
+        ParseOutcome::Run(request) => {
             print_notes_and_warnings(&request);
             run(session, &request.profile, &env)
         }
@@ -111,10 +111,10 @@ fn print(text: &str) -> bool {
 const TEXT_FORM_VARIABLE: &str = "FATHOM_DISKSPD_TEXT";
 
 /// Chooses the format of text reports.
-fn text_form() -> TextForm {
+fn text_form() -> TextVersion {
     match std::env::var_os(TEXT_FORM_VARIABLE) {
-        Some(form) if form == "2.0" => TextForm::V2_0,
-        _ => TextForm::V2_2,
+        Some(form) if form == "2.0" => TextVersion::V2_0,
+        _ => TextVersion::V2_2,
     }
 }
 
@@ -126,8 +126,8 @@ fn check_environment() -> Option<String> {
     ]
     .into_iter()
     .find_map(|(name, values)| {
-        let value =
-            std::env::var_os(name).filter(|value| !value.is_empty() && !values.iter().any(|known| value == *known))?;
+        let value = std::env::var_os(name)
+            .filter(|value| !value.is_empty() && !values.iter().any(|default_value| value == *default_value))?;
         Some(format!(
             "ERROR: invalid value `{}` of {name}: valid values are {}",
             value.display(),
@@ -172,14 +172,14 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
     };
     let lowered = match diskspd::lower(profile, lower_env) {
         Ok(lowered) => lowered,
-        Err(complaints) => {
+        Err(problems) => {
             let plan = Plan {
                 origin: diskspd::origin(profile, lower_env),
                 steps: vec![Step::default(); profile.time_spans.len()],
                 ..Plan::default()
             };
             debug_assert_eq!(plan.origin.dialect, Dialect::Diskspd);
-            let messages = failures::messages_for_complaints(&complaints, profile.result_format);
+            let messages = failures::messages_for_problems(&problems, profile.result_format);
             return report_failure(&session.empty_results(plan), profile, &messages);
         }
     };

@@ -64,17 +64,17 @@ pub(super) fn execute_usable(
             Err(RunError::Interrupted) => return Ok(partial.empty_results(session)),
             Err(error) => {
                 let messages = failures::messages_for_error(&error, plan, &partial.origins);
-                messages.stderr.iter().for_each(|line| output.print_complaint(line));
+                messages.stderr.iter().for_each(|line| output.print_problem(line));
                 messages.stdout.iter().for_each(|line| output.print_error_line(line));
                 messages.hints.iter().for_each(|hint| output.print_hint(hint));
-                let known = unusable.len();
+                let unusable_count = unusable.len();
                 for message in messages.unusable {
-                    let is_same = |known: &Unusable| (known.job, known.clone) == (message.job, message.clone);
+                    let is_same = |listed: &Unusable| (listed.job, listed.clone) == (message.job, message.clone);
                     if !unusable.iter().any(is_same) {
                         unusable.push(message);
                     }
                 }
-                if unusable.len() == known {
+                if unusable.len() == unusable_count {
                     return Err(FAILED);
                 }
             }
@@ -213,7 +213,7 @@ fn add_disks(results: &mut Results, unusable: &[Unusable]) {
             };
             for device in &facts.devices {
                 let devices = &mut results.steps[error.job.0].devices;
-                if devices.iter().any(|known| known.counters.name == device.name) {
+                if devices.iter().any(|counted| counted.counters.name == device.name) {
                     continue;
                 }
                 devices.push(HostDeviceUse {

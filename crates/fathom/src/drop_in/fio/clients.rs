@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use ::run::RunError;
 use ::run::hosts::{Duplex, HandshakeError, Role};
 use archive::history::EntryKind;
-use dialects::fio::{self, Address, Disk, HostArgs, Jobs, PathFacts, PathKind, Reading, TraceFile};
+use dialects::fio::{self, Address, Disk, HostArgs, Jobs, ParseOutcome, PathFacts, PathKind, TraceFile};
 use model::environment::Host;
 use model::event::Event;
 use model::finding::Severity;
@@ -95,13 +95,13 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[HostArgs]) -> E
     let mut all = Vec::new();
     for reading in &readings {
         match reading {
-            Reading::Run(jobs) => all.push(jobs),
-            Reading::End(end) if end.read.flags.server.is_some() => {
-                output.print_complaint("fio: can't be both client and server");
+            ParseOutcome::Run(jobs) => all.push(jobs),
+            ParseOutcome::End(end) if end.read.flags.server.is_some() => {
+                output.print_problem("fio: can't be both client and server");
                 code = Some(FAILED);
                 break;
             }
-            Reading::End(end) => {
+            ParseOutcome::End(end) => {
                 print_parse_messages(&mut output, &end.read, &[]);
                 code = Some(end.code.max(code.unwrap_or(0)));
             }
@@ -111,7 +111,7 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[HostArgs]) -> E
         Some(code) => code,
         None if !can_save_result() => FAILED,
         None => run(session, parts, &all, &mut output).unwrap_or_else(|refused| {
-            refused.lines.iter().for_each(|line| output.print_complaint(line));
+            refused.lines.iter().for_each(|line| output.print_problem(line));
             refused.hints.iter().for_each(|hint| output.print_hint(hint));
             FAILED
         }),
@@ -213,10 +213,10 @@ fn parse_hosts<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, S
     let text = user_file::read_text(Path::new(named), user_file::MAX_TEXT)
         .map_err(|error| format!("fio: could not open client list file {named} for read: {error}"))?;
     let words = text.split_whitespace();
-    let found = words.map(parse_host).collect::<Result<Vec<_>, _>>()?;
-    match found.is_empty() {
+    let hosts = words.map(parse_host).collect::<Result<Vec<_>, _>>()?;
+    match hosts.is_empty() {
         true => Err(format!("fio: the client list file {named} is empty")),
-        false => Ok(found),
+        false => Ok(hosts),
     }
 }
 
@@ -299,8 +299,8 @@ fn lower(host: &ClientHost<'_>, words: &[String]) -> Result<fio::Lowered, Refuse
         utc_offset_s: local_env::utc_offset_s(),
         client: Some(&host.hostname),
     };
-    let lowered = fio::lower(host.jobs, env).map_err(|complaints| Refused {
-        lines: complaints.into_iter().map(|complaint| complaint.what).collect(),
+    let lowered = fio::lower(host.jobs, env).map_err(|problems| Refused {
+        lines: problems.into_iter().map(|problem| problem.what).collect(),
         hints: Vec::new(),
     })?;
     match lowered.unusable.is_empty() {
@@ -368,8 +368,8 @@ fn connect_host(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBo
     let connected = match &host.address {
         Address::Socket(path) => connector.connect(|| link::connect_at(Path::new(path))),
         Address::Network { version_6, .. } => {
-            let found = resolve_addresses((hostname, port, *version_6), token.is_some())?;
-            connector.connect(|| link::connect(&found))
+            let addresses = resolve_addresses((hostname, port, *version_6), token.is_some())?;
+            connector.connect(|| link::connect(&addresses))
         }
     };
     connected.map_err(|error| match error {
@@ -409,7 +409,7 @@ fn print_host_start(
 ) {
     let named = |text: &str| format!("<{name}> {text}");
     jobs.stdout().for_each(|line| output.print_line(&named(line)));
-    jobs.stderr().for_each(|line| output.print_complaint(&named(line)));
+    jobs.stderr().for_each(|line| output.print_problem(&named(line)));
     jobs.hints.iter().for_each(|hint| output.print_hint(hint));
     lowered.notes.iter().for_each(|text| note(&named(text)));
     if jobs.flags.formats.normal {
@@ -429,7 +429,7 @@ fn print_host_start(
     lowered
         .stderr
         .iter()
-        .for_each(|line| output.print_complaint(&named(line)));
+        .for_each(|line| output.print_problem(&named(line)));
 }
 
 fn execute_jobs(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> Result<Results, Refused> {
@@ -468,7 +468,7 @@ fn conclude(
     for (facts, host) in ranks.zip(hosts) {
         if let Some(why) = &facts.lost {
             failed += 1;
-            output.print_complaint(&format!("fio: client <{}>: {why}", host.hostname));
+            output.print_problem(&format!("fio: client <{}>: {why}", host.hostname));
         }
     }
     let clients: Vec<Client> = host_plans
@@ -496,14 +496,14 @@ fn conclude(
         messages
             .stderr
             .iter()
-            .for_each(|line| output.print_complaint(&named(line)));
+            .for_each(|line| output.print_problem(&named(line)));
         messages.hints.iter().for_each(|hint| output.print_hint(hint));
         failed += failures::count_failed_workers(&client.results);
     }
     let mut written = true;
     for (place, client) in clients.iter().enumerate() {
-        if let Err(complaint) = requests[place].write_of_host(&client.results, &log_suffix(hosts, place)) {
-            output.print_complaint(&complaint);
+        if let Err(problem) = requests[place].write_of_host(&client.results, &log_suffix(hosts, place)) {
+            output.print_problem(&problem);
             written = false;
         }
     }

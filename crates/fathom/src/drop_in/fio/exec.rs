@@ -51,9 +51,9 @@ impl Commands {
         let mut list: Vec<JobCommands> = places.zip(&jobs.jobs).map(job_commands).collect();
         list.retain(|commands| commands.before.is_some() || commands.after.is_some());
         match list.first().filter(|_| !are_programs_allowed()) {
-            Some(one) => Err(refusal_line(
-                &one.name,
-                match one.before {
+            Some(job) => Err(refusal_line(
+                &job.name,
+                match job.before {
                     Some(_) => "exec_prerun runs a command of the job file",
                     None => "exec_postrun runs a command of the job file",
                 },
@@ -124,7 +124,7 @@ impl JobCommands {
             match run_shell(command, &file) {
                 Ok(success) => success,
                 Err(error) => {
-                    output.print_complaint(&format!("fio: exec of cmd <{command}> failed: {error}"));
+                    output.print_problem(&format!("fio: exec of cmd <{command}> failed: {error}"));
                     false
                 }
             }

@@ -44,12 +44,12 @@ pub(super) fn number_as_fio(results: &mut Results) {
             failure.errno = failure.errno.map(fio_error_number);
         }
         for stream in &mut worker.streams {
-            let found = &mut stream.directions;
-            for found in [&mut found.read, &mut found.write, &mut found.trim]
+            let directions = &mut stream.directions;
+            for results in [&mut directions.read, &mut directions.write, &mut directions.trim]
                 .into_iter()
                 .flatten()
             {
-                found.first_error = found.first_error.map(fio_error_number);
+                results.first_error = results.first_error.map(fio_error_number);
             }
         }
     }
@@ -81,24 +81,24 @@ fn format_place(errno: i32, function: &str) -> String {
 }
 
 /// Finds workers with unusable files, before any file is created.
-pub(super) fn unusable_targets(plan: &Plan, known: &[Unusable]) -> Vec<Unusable> {
-    let mut found: Vec<Unusable> = Vec::new();
+pub(super) fn unusable_targets(plan: &Plan, reported: &[Unusable]) -> Vec<Unusable> {
+    let mut unusable: Vec<Unusable> = Vec::new();
     for ((step, number), job) in plan.jobs() {
         for (clone, worker) in job.workers.iter().enumerate() {
-            let known = known
+            let reported = reported
                 .iter()
                 .any(|error| error.job == (step, number) && error.clone == clone);
-            let Some(fault) = first_unusable(plan, worker).filter(|_| !known) else {
+            let Some(fault) = first_unusable(plan, worker).filter(|_| !reported) else {
                 continue;
             };
-            found.push(Unusable {
+            unusable.push(Unusable {
                 job: (step, number),
                 clone,
                 ..fault
             });
         }
     }
-    found
+    unusable
 }
 
 /// `ENOENT`.
@@ -421,7 +421,7 @@ const NO_DIRECT: &str = "fio: first direct IO errored. File system may not suppo
 
 fn add_help(help: Option<&str>, messages: &mut Messages) {
     if let Some(help) = help
-        && !messages.hints.iter().any(|known| known == help)
+        && !messages.hints.iter().any(|hint| hint == help)
     {
         messages.hints.push(help.to_owned());
     }

@@ -135,10 +135,10 @@ impl Disk for RealDisk {
     }
 
     fn below(&self, folder: &str) -> Result<Vec<String>, String> {
-        let mut found = Vec::new();
-        collect_files(folder.as_ref(), &mut found).map_err(|error| error_text(&error))?;
-        found.sort();
-        Ok(found)
+        let mut files = Vec::new();
+        collect_files(folder.as_ref(), &mut files).map_err(|error| error_text(&error))?;
+        files.sort();
+        Ok(files)
     }
 
     fn trace(&self, path: &str) -> Result<TraceFile, String> {
@@ -198,14 +198,14 @@ fn descriptor(_: &fs::File) -> i32 {
 }
 
 /// Collects the regular files below a directory. Links are not followed.
-fn collect_files(folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
+fn collect_files(folder: &Path, files: &mut Vec<String>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            collect_files(&entry.path(), found)?;
+            collect_files(&entry.path(), files)?;
         } else if kind.is_file() {
-            found.push(entry.path().display().to_string());
+            files.push(entry.path().display().to_string());
         }
     }
     Ok(())

@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use archive::history::EntryKind;
 use dialects::fio::flags::{IdleProfile as IdleShown, StandaloneAction};
-use dialects::fio::{self, Jobs, Notice, Reading, Unusable};
+use dialects::fio::{self, Jobs, Notice, ParseOutcome, Unusable};
 use engine::idle::IdleProfile;
 use engine::sys::signals;
 use model::draws::{GeneratorChoice, fio_seeds};
@@ -58,8 +58,8 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let mut env = LocalEnv::default();
     let reading = fio::read(&program, arguments, &mut env);
     let flags = match &reading {
-        Reading::End(end) => &end.read.flags,
-        Reading::Run(jobs) => &jobs.flags,
+        ParseOutcome::End(end) => &end.read.flags,
+        ParseOutcome::Run(jobs) => &jobs.flags,
     };
     let file = env.output();
     let files = Files {
@@ -78,7 +78,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         }
     };
     let code = match reading {
-        Reading::End(end) => {
+        ParseOutcome::End(end) => {
             if let Err(error) = output.open() {
                 print_stderr(&[format!("fio: output file open error: {error}")]);
                 return ExitCode::from(FAILED);
@@ -90,7 +90,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
             print_parse_messages(&mut output, &end.read, &banners);
             match (&end.action, &end.read.flags) {
                 (None, flags) if flags.daemonize.is_some() && end.code == 0 => {
-                    output.print_complaint("fio: --daemonize needs --server");
+                    output.print_problem("fio: --daemonize needs --server");
                     FAILED
                 }
                 (None, _) => end.code,
@@ -100,7 +100,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
                 (Some(action), _) => run_standalone(session, action, &mut output),
             }
         }
-        Reading::Run(jobs) => match can_save_result() {
+        ParseOutcome::Run(jobs) => match can_save_result() {
             true => run(session, (&jobs, started), files, &mut output),
             false => FAILED,
         },
@@ -120,14 +120,14 @@ fn run_standalone(session: &Session, action: &StandaloneAction, output: &mut Out
         StandaloneAction::CalibrateIdle => match IdleProfile::new() {
             Ok(profile) => output.print_report(|out| reports::calibration(&profile.snapshot(), out)),
             Err(error) => {
-                output.print_complaint(&format!("fio: cannot measure idle processors: {error}"));
+                output.print_problem(&format!("fio: cannot measure idle processors: {error}"));
                 return FAILED;
             }
         },
         StandaloneAction::InflateLog(path) => {
             let mut lines = Vec::new();
             if let Err(error) = archive::inflate_fio_log(Path::new(path), &mut lines) {
-                output.print_complaint(&format!("fio: {error}"));
+                output.print_problem(&format!("fio: {error}"));
                 return FAILED;
             }
             output.print_report(|out| out.write_all(&lines));
@@ -151,18 +151,13 @@ type CappedDepths = Vec<(String, u32)>;
 pub fn build_plan(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>> {
     let mut env = LocalEnv::only_reading();
     let read = match fio::read("fio", arguments, &mut env) {
-        Reading::Run(jobs) => jobs,
-        Reading::End(end) => return Err(all_messages(&end.read)),
+        ParseOutcome::Run(jobs) => jobs,
+        ParseOutcome::End(end) => return Err(all_messages(&end.read)),
     };
     let mut words = vec!["fio".to_owned()];
     words.extend(arguments.iter().cloned());
     let lowered = lower(&read, &words, &local_env::RealDisk);
-    let lowered = lowered.map_err(|complaints| {
-        complaints
-            .into_iter()
-            .map(|complaint| complaint.what)
-            .collect::<Vec<_>>()
-    })?;
+    let lowered = lowered.map_err(|problems| problems.into_iter().map(|problem| problem.what).collect::<Vec<_>>())?;
     let mut plan = lowered.plan;
     plan.origin.profile = banner::format_lines(&read).concat();
     Ok((plan, lowered.capped_depths))
@@ -192,7 +187,7 @@ fn print_parse_messages(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>
     for notice in &jobs.notices {
         match notice {
             Notice::Out(line) => output.print_line(line),
-            Notice::Err(line) => output.print_complaint(line),
+            Notice::Err(line) => output.print_problem(line),
             Notice::Hint(hint) => output.print_hint(hint),
             Notice::Added(job) => banners
                 .get(*job)
@@ -243,7 +238,7 @@ impl Files<'_> {
 /// Ends the run with a message. The file of `--output` stays as it was.
 fn refuse(output: &mut Output, line: &str) -> u8 {
     output.discard();
-    output.print_complaint(line);
+    output.print_problem(line);
     FAILED
 }
 
@@ -255,7 +250,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     }
     print_parse_messages(output, jobs, if normal { &banners } else { &[] });
     if let Err(line) = merge_traces::merge(jobs, session.process.interrupt_flag()) {
-        output.print_complaint(&line);
+        output.print_problem(&line);
         return if session.process.is_interrupted() {
             SIGNALLED
         } else {
@@ -271,7 +266,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     let mut prepared = match prepare(session, jobs, banners.concat(), started) {
         Ok(prepared) => prepared,
         Err(lines) => {
-            lines.iter().for_each(|line| output.print_complaint(line));
+            lines.iter().for_each(|line| output.print_problem(line));
             return FAILED;
         }
     };
@@ -286,7 +281,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     if normal {
         output.print_report(|out| reports::starting(plan, out));
     }
-    if jobs.flags.debugs("random") {
+    if jobs.flags.is_debug_enabled("random") {
         seed_lines(plan).iter().for_each(|line| output.print_line(line));
     }
     let mut unusable = std::mem::take(&mut prepared.unusable);
@@ -302,14 +297,11 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
             .for_each(|line| output.print_line(line));
     }
     if is_alone && let Err(error) = make_directories(plan) {
-        output.print_complaint(&error);
+        output.print_problem(&error);
         return FAILED;
     }
     prepared.stdout_lines.iter().for_each(|line| output.print_line(line));
-    prepared
-        .stderr_lines
-        .iter()
-        .for_each(|line| output.print_complaint(line));
+    prepared.stderr_lines.iter().for_each(|line| output.print_problem(line));
     for job in prepared.actions.commands.run_before_first_step(output) {
         unusable.extend(skip_all_clones(plan, job));
     }
@@ -320,8 +312,8 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
         Err(code) => return code,
     };
     let written = prepared.logs.write(&results);
-    if let Err(complaint) = &written {
-        output.print_complaint(complaint);
+    if let Err(problem) = &written {
+        output.print_problem(problem);
     }
     let triggered = prepared.actions.trigger.has_fired();
     let code = conclude(session, jobs, results, triggered, output);
@@ -373,12 +365,7 @@ fn prepare<'a>(
         }
         false => lower(jobs, &session.process.arguments, &local_env::RealDisk),
     };
-    let lowered = lowered.map_err(|complaints| {
-        complaints
-            .into_iter()
-            .map(|complaint| complaint.what)
-            .collect::<Vec<_>>()
-    })?;
+    let lowered = lowered.map_err(|problems| problems.into_iter().map(|problem| problem.what).collect::<Vec<_>>())?;
     lowered.notes.iter().for_each(|text| note(text));
     let mut plan = lowered.plan;
     plan.origin.profile = profile;
@@ -431,17 +418,17 @@ fn print_unusable(unusable: &[Unusable], output: &mut Output) {
     for error in unusable {
         match (error.line.is_empty(), error.function.is_empty()) {
             (true, _) => output.print_error_line(&failures::process_line(error.errno, &error.function)),
-            (false, true) => output.print_complaint(&error.line),
+            (false, true) => output.print_problem(&error.line),
             (false, false)
                 if matches!(error.function.as_str(), "cpuio" | "exec") || error.function.starts_with("open(") =>
             {
-                output.print_complaint(&error.line);
+                output.print_problem(&error.line);
                 output.print_error_line(&failures::process_line(error.errno, &error.function));
             }
             // fio has not created the process of the clone yet.
             (false, false) => {
-                output.print_complaint(&error.line);
-                output.print_complaint(&failures::set_up_line(error.errno, &error.function));
+                output.print_problem(&error.line);
+                output.print_problem(&failures::set_up_line(error.errno, &error.function));
             }
         }
     }
@@ -473,11 +460,11 @@ fn skip_all_clones(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
     let messages = failures::messages_for_results(&results);
     messages.stdout.iter().for_each(|line| output.print_error_line(line));
-    messages.stderr.iter().for_each(|line| output.print_complaint(line));
+    messages.stderr.iter().for_each(|line| output.print_problem(line));
     messages.hints.iter().for_each(|hint| output.print_hint(hint));
     let lost = lost_host_lines(&results);
     lost.iter()
-        .for_each(|line| output.print_complaint(&format!("fio: {line}")));
+        .for_each(|line| output.print_problem(&format!("fio: {line}")));
     print_reports(jobs, &results, output);
     print_findings(&results);
     let is_recorded = record_results(&results, EntryKind::Fio);

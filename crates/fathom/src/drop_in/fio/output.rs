@@ -18,7 +18,7 @@ pub(super) struct Output {
 
 #[derive(Debug)]
 enum Destination {
-    /// stdout, and stderr for complaints.
+    /// stdout, and stderr for problems.
     Terminal,
     /// A file that is written immediately: a pipe, or reports that are repeated during the run. It
     /// is opened, and emptied, only when the run is permitted; `buffered` collects the text until
@@ -105,12 +105,12 @@ impl Output {
     pub(super) fn print_error_line(&mut self, line: &str) {
         match self.has_information {
             true => self.print_line(line),
-            false => self.print_complaint(line),
+            false => self.print_problem(line),
         }
     }
 
     /// Prints an error or warning. With `--output` it goes to the file and to stderr, as with fio.
-    pub(super) fn print_complaint(&mut self, line: &str) {
+    pub(super) fn print_problem(&mut self, line: &str) {
         print_stderr(&[line.to_owned()]);
         match &self.to {
             Destination::Direct { .. } | Destination::Whole { .. } => self.put(&format!("{line}\n")),

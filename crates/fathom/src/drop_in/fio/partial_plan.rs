@@ -155,8 +155,8 @@ impl<'a> PartialPlan<'a> {
 /// Builds a step of the usable jobs, with renumbered dependencies.
 fn usable_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Step {
     let renumbered = |old: u32| {
-        let found = origins.iter().position(|origin| origin.job == old as usize);
-        found.map(|new| new as u32)
+        let position = origins.iter().position(|origin| origin.job == old as usize);
+        position.map(|new| new as u32)
     };
     let usable_job = |origin: &Origin| {
         let mut job = step.jobs[origin.job].clone();

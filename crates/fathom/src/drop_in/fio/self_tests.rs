@@ -103,7 +103,7 @@ fn choose<'a, T>(rows: &'a [(&str, T)], types: &str, output: &mut Output) -> Opt
         Ok(chosen) if chosen.is_empty() => Some(rows.iter().collect()),
         Ok(chosen) => Some(chosen),
         Err(unknown) => {
-            output.print_complaint(&format!("fio: unknown hash `{unknown}`. Available:"));
+            output.print_problem(&format!("fio: unknown hash `{unknown}`. Available:"));
             rows.iter().for_each(|(name, _)| output.print_line(name));
             None
         }
@@ -147,7 +147,7 @@ pub(super) fn test_clocks(clock: Clock, output: &mut Output) -> u8 {
                 failed += behind.len();
             }
             Err(error) => {
-                output.print_complaint(&format!("fio: cannot bind a thread to CPU {cpu}: {error}"));
+                output.print_problem(&format!("fio: cannot bind a thread to CPU {cpu}: {error}"));
                 return FAILED;
             }
         }

@@ -41,18 +41,18 @@ pub(super) fn resolve_addresses(
     (host, port, version_6): (&str, u16, Option<bool>),
     has_token: bool,
 ) -> Result<Vec<SocketAddr>, String> {
-    let found = (host, port)
+    let addresses = (host, port)
         .to_socket_addrs()
         .map_err(|error| format!("fio: failed to resolve {host}: {error}"))?;
     let fits = |address: &SocketAddr| version_6.is_none_or(|version_6| address.is_ipv6() == version_6);
-    let found: Vec<SocketAddr> = found.filter(fits).collect();
-    if found.is_empty() {
+    let addresses: Vec<SocketAddr> = addresses.filter(fits).collect();
+    if addresses.is_empty() {
         return Err(format!(
             "fio: failed to resolve {host}: no address of the requested IP version"
         ));
     }
-    match has_token || found.iter().all(|address| address.ip().is_loopback()) {
-        true => Ok(found),
+    match has_token || addresses.iter().all(|address| address.ip().is_loopback()) {
+        true => Ok(addresses),
         false => Err(format!(
             "fio: {host},{port}: connections to other machines need a token on both sides"
         )),
@@ -63,10 +63,10 @@ pub(super) fn resolve_addresses(
 pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: &mut Output) -> u8 {
     let listening = token_from_env().and_then(|token| Ok((open_listener(flags, token.is_some())?, token)));
     let ((listener, shown), token) = match listening {
-        Ok(found) => found,
+        Ok(addresses) => addresses,
         Err(line) => {
             let hint = line.contains("token").then_some(TOKEN_HELP);
-            output.print_complaint(&line);
+            output.print_problem(&line);
             hint.into_iter().for_each(|hint| output.print_hint(hint));
             return FAILED;
         }
@@ -75,7 +75,7 @@ pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: 
         return match spawn_background_server(process, words, listener, Path::new(file)) {
             Ok(()) => 0,
             Err(error) => {
-                output.print_complaint(&format!("fio: --daemonize={file}: {error}"));
+                output.print_problem(&format!("fio: --daemonize={file}: {error}"));
                 FAILED
             }
         };

@@ -29,7 +29,7 @@ struct State {
     fired: AtomicBool,
     over: AtomicBool,
     /// A message about a command that failed to start.
-    complaint: Mutex<Option<String>>,
+    problem: Mutex<Option<String>>,
 }
 
 /// The conditions, and the command to run.
@@ -86,14 +86,9 @@ impl Trigger {
         if let Some(waiting) = self.waiting.take() {
             let _ = waiting.join();
         }
-        let complaint = self
-            .state
-            .complaint
-            .lock()
-            .ok()
-            .and_then(|mut complaint| complaint.take());
-        if let Some(line) = complaint {
-            output.print_complaint(&line);
+        let problem = self.state.problem.lock().ok().and_then(|mut problem| problem.take());
+        if let Some(line) = problem {
+            output.print_problem(&line);
         }
     }
 }
@@ -111,14 +106,14 @@ impl TriggerRequest {
         interrupt.store(true, Ordering::Relaxed);
         let Some(command) = &self.command else { return };
         let ran = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).status();
-        if let (Err(error), Ok(mut complaint)) = (ran, state.complaint.lock()) {
-            *complaint = Some(format!("fio: failed executing trigger {command}: {error}"));
+        if let (Err(error), Ok(mut problem)) = (ran, state.problem.lock()) {
+            *problem = Some(format!("fio: failed executing trigger {command}: {error}"));
         }
     }
 
     /// Checks for the file, and removes it as fio does.
     fn take_file(&self) -> bool {
-        let seen = |file: &PathBuf| file.exists() && std::fs::remove_file(file).is_ok();
-        self.file.as_ref().is_some_and(seen) || self.at.is_some_and(|at| Instant::now() >= at)
+        let was_removed = |file: &PathBuf| file.exists() && std::fs::remove_file(file).is_ok();
+        self.file.as_ref().is_some_and(was_removed) || self.at.is_some_and(|at| Instant::now() >= at)
     }
 }

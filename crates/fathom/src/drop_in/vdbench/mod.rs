@@ -436,7 +436,7 @@ impl<'a> Drive<'a> {
             monitor: parameters.general.monitor.as_deref().map(Path::new),
             finished: &finished,
         };
-        let reported = (&lowered.parts[..], &limits[..]);
+        let reported = (&lowered.job_labels[..], &limits[..]);
         let mut printer = RunPrinter::new(run, facts, style, reported, ends, &mut self.output);
         printer.write_status("Starting");
         let permissions = permissions::from_env();

@@ -113,20 +113,20 @@ fn format_anchor_row(fsd: &Fsd, set: Option<u64>, width: usize) -> String {
 impl Drive<'_> {
     /// Creates missing anchors, and prints the size of each.
     pub(super) fn prepare_anchors(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
-        let mut known: Vec<Fsd> = Vec::new();
+        let mut prepared: Vec<Fsd> = Vec::new();
         for fsd in runs
             .iter()
             .filter_map(|run| run.files.as_ref())
             .flat_map(|files| &files.fsds)
         {
-            if !known.contains(fsd) {
-                known.push(fsd.clone());
+            if !prepared.contains(fsd) {
+                prepared.push(fsd.clone());
             }
         }
-        for fsd in &known {
+        for fsd in &prepared {
             self.output.print_stamped(&format_anchor_size(fsd));
         }
-        for fsd in known.iter().filter(|fsd| fsd.rank().is_none()) {
+        for fsd in prepared.iter().filter(|fsd| fsd.rank().is_none()) {
             let path = Path::new(&fsd.anchor);
             if path.exists() {
                 continue;
@@ -151,21 +151,21 @@ impl Drive<'_> {
 
     /// Creates the page of anchors, with a row for each.
     pub(super) fn create_anchors_page(&mut self, runs: &[&Run]) -> Result<(), Failure> {
-        let mut known: Vec<&Fsd> = Vec::new();
+        let mut listed: Vec<&Fsd> = Vec::new();
         for fsd in runs
             .iter()
             .filter_map(|run| run.files.as_ref())
             .flat_map(|files| &files.fsds)
         {
-            if !known.iter().any(|other| other.name == fsd.name) {
-                known.push(fsd);
+            if !listed.iter().any(|other| other.name == fsd.name) {
+                listed.push(fsd);
             }
         }
-        self.anchor_width = known.iter().map(|fsd| fsd.anchor.len()).max().unwrap_or(0);
+        self.anchor_width = listed.iter().map(|fsd| fsd.anchor.len()).max().unwrap_or(0);
         let [first, second] = ANCHOR_HEADERS.map(|text| format!("{:width$}{text}", "", width = self.anchor_width + 4));
         let title = format!("Anchor status report\n\n(existing and opened files are not counted)\n\n{first}\n{second}");
         self.create_linked("anchors", &title, &[])?;
-        for fsd in known {
+        for fsd in listed {
             let row = format_anchor_row(fsd, None, self.anchor_width);
             self.output.write("anchors", &row);
         }

@@ -51,7 +51,7 @@ fn read_arguments(arguments: &[String]) -> Result<Selection, Diagnostic> {
             option,
         ) {
             (Some("a"), _) => selection.averages = true,
-            (Some(known @ ("i" | "o" | "c" | "f")), _) => option = known,
+            (Some(letter @ ("i" | "o" | "c" | "f")), _) => option = letter,
             (None, "i") => selection.input.clone_from(word),
             (None, "o") => selection.output.clone_from(word),
             (None, "c") => selection.columns.push(word.clone()),
@@ -92,8 +92,8 @@ fn format_table(text: &str, selection: &Selection) -> Result<String, Diagnostic>
         .filter(|line| !line.starts_with(['*', '<']) && !line.trim().is_empty());
     let header: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
     let place = |name: &str| {
-        let found = header.iter().position(|known| known.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| {
+        let column_index = header.iter().position(|title| title.eq_ignore_ascii_case(name));
+        column_index.ok_or_else(|| {
             let columns = format!("known columns: {}", header.join(" "));
             Diagnostic::new(format!("no column `{name}` in {}", selection.input)).help(columns)
         })

@@ -3,7 +3,7 @@
 use std::fs;
 
 use dialects::vdbench::{CopiedLines, Parameters, Run};
-use report::formats::vdbench::{FLAT_COMMENT, file_flat_header, format_flat_header};
+use report::formats::vdbench::{FLAT_COMMENT, format_file_flat_header, format_flat_header};
 
 use super::output::STANDARD;
 use super::run_printer::RowStyle;
@@ -107,7 +107,7 @@ impl Drive<'_> {
         self.run_links = format_run_links(runs);
         self.create_common(&items)?;
         let header = match &self.style.files {
-            Some(_) => file_flat_header(),
+            Some(_) => format_file_flat_header(),
             None => format_flat_header(self.style.layout),
         };
         self.output.write("flatfile", &header);
@@ -244,13 +244,13 @@ pub(super) fn header_time() -> String {
 
 /// Returns names in order without duplicates.
 fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut labels: Vec<String> = Vec::new();
     for name in names {
-        if !found.contains(&name) {
-            found.push(name);
+        if !labels.contains(&name) {
+            labels.push(name);
         }
     }
-    found
+    labels
 }
 
 /// Returns the names of a run's SDs or FSDs.

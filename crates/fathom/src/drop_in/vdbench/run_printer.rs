@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dialects::vdbench::values::format_loop_value;
-use dialects::vdbench::{JobPart, Run, RunRate};
+use dialects::vdbench::{JobLabel, Run, RunRate};
 use engine::probe::CoreTimes;
 use model::environment::CoreUse;
 use model::event::{Event, Phase};
@@ -12,8 +12,9 @@ use model::histogram::Histogram;
 use model::results::{HostCoreUse, Results};
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
-    Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, file_counters, file_flat_row, file_header,
-    file_row, format_file_histogram, format_flat_row, format_header, format_histogram, format_row, format_skew_table,
+    Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, format_file_counters, format_file_flat_row,
+    format_file_header, format_file_histogram, format_file_row, format_flat_row, format_header, format_histogram,
+    format_row, format_skew_table,
 };
 
 use ::run::targets::SHORT_FILES;
@@ -28,7 +29,7 @@ pub struct RowStyle {
     pub decimal: bool,
     /// The labels of the hosts that have pages of their own.
     pub hosts: Vec<String>,
-    /// Other hosts do the work. This host's processor time is not the test's.
+    /// The workers run on other hosts, so the processor time of this host is irrelevant.
     pub in_fleet: bool,
     /// The columns of runs on files.
     pub files: Option<FileColumns>,
@@ -57,31 +58,30 @@ pub struct RunPrinter<'a> {
     facts: FlatFacts,
     style: RowStyle,
     output: &'a mut Output,
-    limits_us: &'a [u64],
+    bucket_limits: &'a [u64],
     /// Seconds before the measured window.
     warm_up: u64,
-    /// The report files with rows of each job: that of its SD, or those of its FSD and FWD, and
-    /// those of its host if there are several.
-    items: Vec<Vec<String>>,
-    /// For each job: its figures by interval, the number of complete intervals, and true after its
-    /// end.
+    /// For each job, the report files that get its rows: those of its SD (or FSD and FWD) and, with
+    /// several hosts, of its host.
+    report_files: Vec<Vec<String>>,
+    /// For each job: figures by interval, number of complete intervals, and true after its end.
     jobs: Vec<(Vec<Tally>, u64, bool)>,
     /// Number of printed intervals.
     printed: u64,
     /// Processor time of each printed interval.
     cpus: Vec<Cpu>,
     /// Sum of the intervals after the warm-up.
-    average: Tally,
+    measured_sum: Tally,
     /// Processor times at the end of the last interval.
-    cpu: Arc<CoreTimes>,
+    cpu_at_last_interval: Arc<CoreTimes>,
     /// Processor times at the end of the warm-up.
     cpu_after_warm_up: Arc<CoreTimes>,
     /// Processor times when the last event arrived.
     cpu_now: Arc<CoreTimes>,
     has_begun: bool,
     ends: EarlyEnds<'a>,
-    /// The last interval, once something ends the run early.
-    last: Option<u64>,
+    /// The last interval of a run that ends early; `None` if it runs to its planned end.
+    early_last: Option<u64>,
     /// What the file of `monitor=` asked for.
     request: Option<Request>,
 }
@@ -105,7 +105,7 @@ impl<'a> RunPrinter<'a> {
         run: &'a Run,
         facts: FlatFacts,
         style: RowStyle,
-        (parts, limits_us): (&[JobPart], &'a [u64]),
+        (labels, bucket_limits): (&[JobLabel], &'a [u64]),
         ends: EarlyEnds<'a>,
         output: &'a mut Output,
     ) -> RunPrinter<'a> {
@@ -114,31 +114,31 @@ impl<'a> RunPrinter<'a> {
             (false, 0) => run.interval,
             (false, warmup) => warmup,
         };
-        let pages = |part: &JobPart| match style.hosts.len() {
+        let pages = |label: &JobLabel| match style.hosts.len() {
             1 => Vec::new(),
-            _ => RowStyle::page_names(style.host(part.rank)).to_vec(),
+            _ => RowStyle::page_names(style.host(label.rank)).to_vec(),
         };
         let cpu_now = Arc::new(CoreTimes::read());
         RunPrinter {
             facts,
             output,
-            limits_us,
+            bucket_limits,
             warm_up,
-            jobs: parts.iter().map(|_| (Vec::new(), 0, false)).collect(),
-            items: parts
+            jobs: labels.iter().map(|_| (Vec::new(), 0, false)).collect(),
+            report_files: labels
                 .iter()
-                .map(|part| [part.items.clone(), pages(part)].concat())
+                .map(|label| [label.report_files.clone(), pages(label)].concat())
                 .collect(),
             style,
             printed: 0,
             cpus: Vec::new(),
-            average: Tally::default(),
-            cpu: Arc::clone(&cpu_now),
+            measured_sum: Tally::default(),
+            cpu_at_last_interval: Arc::clone(&cpu_now),
             cpu_after_warm_up: Arc::clone(&cpu_now),
             cpu_now,
             has_begun: false,
             ends,
-            last: None,
+            early_last: None,
             request: None,
             run,
         }
@@ -153,34 +153,34 @@ impl<'a> RunPrinter<'a> {
                 ..
             } if !self.has_begun => {
                 self.has_begun = true;
-                self.cpu = Arc::clone(&self.cpu_now);
+                self.cpu_at_last_interval = Arc::clone(&self.cpu_now);
                 self.cpu_after_warm_up = Arc::clone(&self.cpu_now);
             }
             Event::Interval(interval) if matches!(interval.phase, Phase::WarmUp | Phase::Measured) => {
-                let before = if interval.phase == Phase::Measured {
+                let offset_s = if interval.phase == Phase::Measured {
                     self.warm_up
                 } else {
                     0
                 };
                 let (length, last) = (self.run.interval * 1_000_000_000, self.run.intervals().0);
-                let start = before * 1_000_000_000 + interval.start_ns.0;
+                let start = offset_s * 1_000_000_000 + interval.start_ns.0;
                 // Assign an event to the interval that it mostly overlaps, because it may begin
                 // slightly late.
                 let number = ((start + interval.length_ns.0 / 2) / length).min(last.saturating_sub(1));
                 // The run ends a little after its last interval.
-                let is_in_run = self.last.is_none_or(|last| number < last) && number < 10_000_000;
+                let is_in_run = self.early_last.is_none_or(|last| number < last) && number < 10_000_000;
                 if let Some((tallies, complete, _)) = self.jobs.get_mut(interval.job as usize)
                     && is_in_run
                 {
                     if tallies.len() <= number as usize {
                         tallies.resize(number as usize + 1, Tally::default());
                     }
-                    let side = |direction| {
+                    let direction_tally = |direction| {
                         DirectionTally::from_interval(interval.counts[direction], interval.latency[direction].as_ref())
                     };
                     tallies[number as usize].add(&Tally {
-                        reads: side(Direction::Read),
-                        writes: side(Direction::Write),
+                        reads: direction_tally(Direction::Read),
+                        writes: direction_tally(Direction::Write),
                         in_flight_ns: Some(u128::from(interval.in_flight_ns.0)),
                         file_operations: interval.file_operations.clone(),
                     });
@@ -188,7 +188,7 @@ impl<'a> RunPrinter<'a> {
                 }
             }
             Event::Notice { finding } if finding.rule == SHORT_FILES => self.output.print_stamped(&finding.what),
-            // Without a fleet, a run of its own lays out files.
+            // Without a fleet, a separate run lays out the files and reports it.
             Event::Prepared { target, how, .. } if self.style.in_fleet => {
                 self.output.print_stamped(&format!("{target}: {how}"));
             }
@@ -218,13 +218,13 @@ impl<'a> RunPrinter<'a> {
     }
 
     /// Sums the figures of jobs by report file.
-    fn sum_by_item(&self, of_jobs: &[Tally]) -> Vec<(String, Tally)> {
+    fn sum_by_file(&self, job_tallies: &[Tally]) -> Vec<(String, Tally)> {
         let mut sums: Vec<(String, Tally)> = Vec::new();
-        for (items, tally) in self.items.iter().zip(of_jobs) {
-            for item in items {
-                match sums.iter_mut().find(|(name, _)| name == item) {
+        for (report_files, tally) in self.report_files.iter().zip(job_tallies) {
+            for file in report_files {
+                match sums.iter_mut().find(|(name, _)| name == file) {
                     Some((_, sum)) => sum.add(tally),
-                    None => sums.push((item.clone(), tally.clone())),
+                    None => sums.push((file.clone(), tally.clone())),
                 }
             }
         }
@@ -241,19 +241,19 @@ impl<'a> RunPrinter<'a> {
         let number = self.printed + 1;
         let cpu = match self.style.in_fleet {
             true => Cpu::default(),
-            false => cpu_between(&self.cpu_now, &self.cpu),
+            false => cpu_between(&self.cpu_now, &self.cpu_at_last_interval),
         };
-        self.cpu = Arc::clone(&self.cpu_now);
+        self.cpu_at_last_interval = Arc::clone(&self.cpu_now);
         self.cpus.push(cpu);
         let label = number.to_string();
         let mut sum = Tally::default();
-        let of_jobs: Vec<Tally> = self
+        let job_tallies: Vec<Tally> = self
             .jobs
             .iter()
             .map(|(tallies, ..)| tallies.get(self.printed as usize).cloned().unwrap_or_default())
             .collect();
-        of_jobs.iter().for_each(|tally| sum.add(tally));
-        for (name, tally) in self.sum_by_item(&of_jobs) {
+        job_tallies.iter().for_each(|tally| sum.add(tally));
+        for (name, tally) in self.sum_by_file(&job_tallies) {
             self.write_row(&name, &label, number, &tally, cpu);
         }
         for file in self.total_files() {
@@ -266,19 +266,19 @@ impl<'a> RunPrinter<'a> {
         self.write_flat(&label, &sum, self.run.interval as f64, cpu);
         let first = self.run.intervals().1;
         if number >= first {
-            self.average.add(&sum);
+            self.measured_sum.add(&sum);
         } else if number + 1 == first {
-            self.cpu_after_warm_up = Arc::clone(&self.cpu);
+            self.cpu_after_warm_up = Arc::clone(&self.cpu_at_last_interval);
             self.write_status("Warmup done");
         }
         self.printed = number;
         self.end_after_max_bytes();
-        self.follow_monitor();
+        self.check_monitor_file();
     }
 
     /// Ends the run if the file of `monitor=` asks for it. Lay-outs and formats continue, because
     /// the next run needs all of their files.
-    fn follow_monitor(&mut self) {
+    fn check_monitor_file(&mut self) {
         let file = self
             .ends
             .monitor
@@ -290,7 +290,7 @@ impl<'a> RunPrinter<'a> {
         self.output
             .print_stamped(&format!("monitor={file}: rd={name} shutting down"));
         self.request = Some(request);
-        self.last = Some(self.printed);
+        self.early_last = Some(self.printed);
         self.ends.finished.store(true, Ordering::Relaxed);
     }
 
@@ -299,7 +299,7 @@ impl<'a> RunPrinter<'a> {
         let (Some(maxdata), Some(max)) = (self.run.maxdata, self.ends.max_bytes) else {
             return;
         };
-        if self.last == Some(self.printed) {
+        if self.early_last == Some(self.printed) {
             self.ends.finished.store(true, Ordering::Relaxed);
         }
         let printed = self.printed as usize;
@@ -312,8 +312,8 @@ impl<'a> RunPrinter<'a> {
             })
             .sum();
         let is_last = self.printed >= self.run.intervals().0;
-        if bytes >= max && self.last.is_none() && !is_last {
-            self.last = Some(self.printed + 1);
+        if bytes >= max && self.early_last.is_none() && !is_last {
+            self.early_last = Some(self.printed + 1);
             self.output.print_stamped(&format!(
                 "Reached {}={}. rd={} shutting down after next interval. ",
                 maxdata.name,
@@ -352,7 +352,7 @@ impl<'a> RunPrinter<'a> {
 
     fn format_header(&self) -> [String; 2] {
         match &self.style.files {
-            Some(columns) => file_header(self.style.layout, columns, &date()),
+            Some(columns) => format_file_header(self.style.layout, columns, &date()),
             None => format_header(self.style.layout, &date(), self.style.decimal),
         }
     }
@@ -364,7 +364,7 @@ impl<'a> RunPrinter<'a> {
         };
         if let Some(columns) = &self.style.files {
             let (layout, decimal) = (self.style.layout, self.style.decimal);
-            return file_row(layout, columns, (&time(), label), tally, seconds, decimal, cpu);
+            return format_file_row(layout, columns, (&time(), label), tally, seconds, decimal, cpu);
         }
         format_row(
             self.style.layout,
@@ -386,7 +386,7 @@ impl<'a> RunPrinter<'a> {
         if let Some(columns) = &self.style.files {
             let facts = (&*self.run.name, self.facts.reqrate, self.facts.compratio);
             let times = (&*time(), &*timestamp());
-            let line = file_flat_row(columns, times, label, facts, tally, seconds, cpu);
+            let line = format_file_flat_row(columns, times, label, facts, tally, seconds, cpu);
             return self.output.write("flatfile", &line);
         }
         let line = format_flat_row(
@@ -412,8 +412,8 @@ impl<'a> RunPrinter<'a> {
         self.output.write("status", &line);
     }
 
-    /// Writes remaining rows, averages, histograms and figures of the results. `totals_headers`
-    /// writes headers above the row in `totals.html`.
+    /// Writes remaining rows, averages, histograms and figures of the results. If `totals_headers`
+    /// is true, the row in `totals.html` gets headers.
     pub fn finish(mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], totals_headers: bool) -> Outcome {
         // A run without any operation has an interval too.
         while self.printed == 0 || self.has_unprinted_intervals() {
@@ -422,50 +422,50 @@ impl<'a> RunPrinter<'a> {
         let (_, first) = self.run.intervals();
         let label = format!("avg_{first}-{}", self.printed);
         // Average all intervals of a run that ended during the warm-up.
-        let from = if self.printed < first { 0 } else { first as usize - 1 };
+        let start = if self.printed < first { 0 } else { first as usize - 1 };
         let sum_counted = |tallies: &[Tally]| {
-            tallies.iter().skip(from).fold(Tally::default(), |mut sum, tally| {
+            tallies.iter().skip(start).fold(Tally::default(), |mut sum, tally| {
                 sum.add(tally);
                 sum
             })
         };
-        let averages: Vec<Tally> = self.jobs.iter().map(|(tallies, ..)| sum_counted(tallies)).collect();
+        let job_sums: Vec<Tally> = self.jobs.iter().map(|(tallies, ..)| sum_counted(tallies)).collect();
         if self.printed < first {
-            self.average = sum_counted(&averages);
+            self.measured_sum = sum_counted(&job_sums);
         }
-        let average = std::mem::take(&mut self.average);
+        let measured_sum = std::mem::take(&mut self.measured_sum);
         let cpu = match self.printed < first {
             _ if self.style.in_fleet => cpu_of_hosts(results, |_| true),
             true => self.cpus.last().copied().unwrap_or_default(),
-            false => cpu_between(&self.cpu, &self.cpu_after_warm_up),
+            false => cpu_between(&self.cpu_at_last_interval, &self.cpu_after_warm_up),
         };
-        for (name, tally) in self.sum_by_item(&averages) {
+        for (name, tally) in self.sum_by_file(&job_sums) {
             let cpu = self.cpu_of_page(&name, results).unwrap_or(cpu);
             self.write_row(&name, &label, self.printed, &tally, cpu);
             self.write_histogram(&format!("{name}.histogram"), &tally, results, Some(&name));
         }
         for file in self.total_files() {
-            self.write_row(&file, &label, self.printed, &average, cpu);
+            self.write_row(&file, &label, self.printed, &measured_sum, cpu);
         }
         if totals_headers {
             self.write_headers("totals", "", 1);
         }
-        self.write_row("totals", &label, self.printed, &average, cpu);
-        self.print_row(&label, self.printed, &average, cpu);
+        self.write_row("totals", &label, self.printed, &measured_sum, cpu);
+        self.print_row(&label, self.printed, &measured_sum, cpu);
         let seconds = self.average_seconds();
-        self.write_flat(&label, &average, seconds, cpu);
-        self.write_histogram("histogram", &average, results, None);
+        self.write_flat(&label, &measured_sum, seconds, cpu);
+        self.write_histogram("histogram", &measured_sum, results, None);
         let sds = self.run.sds.iter().map(|sd| &sd.name);
-        self.write_skew("SD", &self.skew_rows(sds, &averages));
+        self.write_skew("SD", &self.skew_rows(sds, &job_sums));
         let hosts = self.style.hosts.clone();
-        self.write_skew("Host", &self.skew_rows(hosts.iter(), &averages));
-        self.write_workloads(results, workload_of, (&label, cpu), &average);
+        self.write_skew("Host", &self.skew_rows(hosts.iter(), &job_sums));
+        self.write_workloads(results, workload_of, (&label, cpu), &measured_sum);
         self.write_status("Workload done");
         self.write_status("Slaves done");
         self.print_counters();
         let total = match &self.style.files {
-            Some(columns) => average.sum_of_kinds(&columns.requested),
-            None => average.all(),
+            Some(columns) => measured_sum.sum_of_kinds(&columns.requested),
+            None => measured_sum.all(),
         };
         Outcome {
             rate: total.n as f64 / seconds,
@@ -480,20 +480,20 @@ impl<'a> RunPrinter<'a> {
         let Some(files) = &self.run.files else { return };
         let (mut reading, mut writing) = (Tally::default(), Tally::default());
         for (load, (tallies, ..)) in files.loads().iter().zip(&self.jobs) {
-            let side = if load.writes() { &mut writing } else { &mut reading };
-            tallies.iter().for_each(|tally| side.add(tally));
+            let job_kind_tally = if load.writes() { &mut writing } else { &mut reading };
+            tallies.iter().for_each(|tally| job_kind_tally.add(tally));
         }
         let seconds = (self.printed.max(1) * self.run.interval) as f64;
-        for line in file_counters(&reading, &writing, seconds) {
+        for line in format_file_counters(&reading, &writing, seconds) {
             self.output.print_stamped(&line);
         }
     }
 
-    /// Writes a histogram. Those of runs on files cover the jobs of a page, or all.
+    /// Writes a histogram. In a run on files, it covers the jobs of `page`, or all jobs.
     fn write_histogram(&mut self, file: &str, tally: &Tally, results: &Results, page: Option<&str>) {
         let lines = match &self.style.files {
-            Some(columns) => format_file_histogram(&self.requested_times(columns, results, page), self.limits_us),
-            None => format_histogram(tally, self.limits_us),
+            Some(columns) => format_file_histogram(&self.requested_times(columns, results, page), self.bucket_limits),
+            None => format_histogram(tally, self.bucket_limits),
         };
         self.output.write(file, "");
         for line in lines {
@@ -505,13 +505,13 @@ impl<'a> RunPrinter<'a> {
     fn requested_times(&self, columns: &FileColumns, results: &Results, page: Option<&str>) -> Histogram {
         let mut times = Histogram::new();
         let jobs = results.steps.first().map_or(&[][..], |step| &step.jobs);
-        for (job, items) in jobs.iter().zip(&self.items) {
-            if page.is_some_and(|page| !items.iter().any(|item| item == page)) {
+        for (job, report_files) in jobs.iter().zip(&self.report_files) {
+            if page.is_some_and(|page| !report_files.iter().any(|file| file == page)) {
                 continue;
             }
-            for found in job.file_operations() {
-                if columns.requested.contains(&found.kind) {
-                    times.merge(found.results.latency());
+            for operation in job.file_operations() {
+                if columns.requested.contains(&operation.kind) {
+                    times.merge(operation.results.latency());
                 }
             }
         }
@@ -525,22 +525,22 @@ impl<'a> RunPrinter<'a> {
         results: &Results,
         workload_of: &[Vec<Vec<usize>>],
         (label, cpu): (&str, Cpu),
-        average: &Tally,
+        measured_sum: &Tally,
     ) {
         let run = self.run;
         let is_single = run.workloads.len() == 1;
-        let before = self.warm_up / run.interval;
+        let warm_up_intervals = self.warm_up / run.interval;
         let mut rows = Vec::new();
         for (index, (wd, share)) in run.workloads.iter().enumerate() {
             let is_paced = matches!(run.rate, RunRate::Number(_) | RunRate::Variable) || wd.rate.is_some();
             let (intervals, total) = workload_figures(results, workload_of, index, run.interval, is_paced);
-            let tally = if is_single { average.clone() } else { total };
+            let tally = if is_single { measured_sum.clone() } else { total };
             for (number, tally) in intervals.iter().enumerate().filter(|_| !is_single) {
-                let number = before + number as u64 + 1;
+                let number = warm_up_intervals + number as u64 + 1;
                 // Write headers above the first row.
-                let headers = if number == before + 1 { 1 } else { number };
+                let header_row_number = if number == warm_up_intervals + 1 { 1 } else { number };
                 let cpu = self.cpus.get(number as usize - 1).copied().unwrap_or_default();
-                self.write_row(&wd.name, &number.to_string(), headers, tally, cpu);
+                self.write_row(&wd.name, &number.to_string(), header_row_number, tally, cpu);
             }
             self.write_row(&wd.name, label, self.printed, &tally, cpu);
             self.write_histogram(&format!("{}.histogram", wd.name), &tally, results, None);
@@ -554,10 +554,10 @@ impl<'a> RunPrinter<'a> {
     }
 
     /// Returns the rows of SDs or hosts that have work in this run.
-    fn skew_rows<'n>(&self, names: impl Iterator<Item = &'n String>, averages: &[Tally]) -> Vec<SkewRow> {
-        let sums = self.sum_by_item(averages);
+    fn skew_rows<'n>(&self, names: impl Iterator<Item = &'n String>, job_sums: &[Tally]) -> Vec<SkewRow> {
+        let sums = self.sum_by_file(job_sums);
         let row = |name: &String| {
-            let (_, tally) = sums.iter().find(|(known, _)| known == name)?;
+            let (_, tally) = sums.iter().find(|(file, _)| file == name)?;
             Some(SkewRow {
                 name: name.clone(),
                 requested: None,
@@ -598,7 +598,7 @@ impl<'a> RunPrinter<'a> {
 fn workload_figures(
     results: &Results,
     workload_of: &[Vec<Vec<usize>>],
-    wanted: usize,
+    index: usize,
     interval: u64,
     is_paced: bool,
 ) -> (Vec<Tally>, Tally) {
@@ -606,12 +606,12 @@ fn workload_figures(
     let jobs = results.steps.first().map_or(&[][..], |step| &step.jobs);
     for (job, workers) in jobs.iter().zip(workload_of) {
         let is_wanted =
-            |worker: usize, stream: usize| workers.get(worker).and_then(|streams| streams.get(stream)) == Some(&wanted);
+            |worker: usize, stream: usize| workers.get(worker).and_then(|streams| streams.get(stream)) == Some(&index);
         for series in &job.series {
-            let of_stream = series
+            let is_wanted_stream = series
                 .source
                 .is_some_and(|(worker, stream)| is_wanted(worker as usize, stream as usize));
-            if !of_stream || series.length_ns.0 != interval * 1_000_000_000 {
+            if !is_wanted_stream || series.length_ns.0 != interval * 1_000_000_000 {
                 continue;
             }
             let PerDirection { read, write, .. } = &series.points;
@@ -641,25 +641,25 @@ fn workload_figures(
                 .enumerate()
                 .filter(|(stream, _)| is_wanted(number, *stream));
             for (_, stream) in streams {
-                let side = |direction: Direction| {
+                let direction_tally = |direction: Direction| {
                     stream.directions[direction]
                         .as_ref()
-                        .map_or(DirectionTally::default(), |found| {
+                        .map_or(DirectionTally::default(), |figures| {
                             let counts = model::event::Counts {
-                                operations: found.operations,
-                                bytes: found.bytes,
+                                operations: figures.operations,
+                                bytes: figures.bytes,
                             };
-                            DirectionTally::from_interval(counts, Some(found.latency()))
+                            DirectionTally::from_interval(counts, Some(figures.latency()))
                         })
                 };
                 let sum = |direction: Direction| {
                     stream.directions[direction]
                         .as_ref()
-                        .map_or(0, |found| found.total.sum())
+                        .map_or(0, |figures| figures.total.sum())
                 };
                 total.add(&Tally {
-                    reads: side(Direction::Read),
-                    writes: side(Direction::Write),
+                    reads: direction_tally(Direction::Read),
+                    writes: direction_tally(Direction::Write),
                     in_flight_ns: Some(sum(Direction::Read) + sum(Direction::Write)),
                     ..Tally::default()
                 });
@@ -674,13 +674,13 @@ fn cpu_between(end: &CoreTimes, start: &CoreTimes) -> Cpu {
     cpu_of_cores(&end.since(start))
 }
 
-/// Returns the processor time of some hosts of a fleet while all jobs measured.
+/// Returns the processor time of the selected hosts during the time in which all jobs measured.
 fn cpu_of_hosts(results: &Results, is_wanted: impl Fn(&HostCoreUse) -> bool) -> Cpu {
     let cores = results.steps.iter().flat_map(|step| &step.cores);
-    let wanted: Vec<CoreUse> = cores.filter(|core| is_wanted(core)).map(|core| core.core).collect();
-    match wanted.is_empty() {
+    let selected_cores: Vec<CoreUse> = cores.filter(|core| is_wanted(core)).map(|core| core.core).collect();
+    match selected_cores.is_empty() {
         true => Cpu::default(),
-        false => cpu_of_cores(&wanted),
+        false => cpu_of_cores(&selected_cores),
     }
 }
 

@@ -198,41 +198,42 @@ impl Drive<'_> {
         };
         let journal = parameters.validation.as_ref().and_then(|validation| validation.journal);
         let journal = journal.unwrap_or_default();
-        let found = KeyMapFile::read(map).map_err(|error| cannot_recover(mapped, &error))?;
-        if found.length != mapped.length {
+        let map_file = KeyMapFile::read(map).map_err(|error| cannot_recover(mapped, &error))?;
+        if map_file.length != mapped.length {
             let help = "use the transfer sizes of the run that wrote the journal, or start again with `-j`";
-            let what = format!(
+            let message = format!(
                 "key blocks of {file} have {} bytes, those of these runs {}",
-                found.length, mapped.length
+                map_file.length, mapped.length
             );
-            return Err(fail(what, help));
+            return Err(fail(message, help));
         }
-        if !found.complete {
-            let what = format!("the run that wrote {file} did not end, and `-jm` writes the journal only at the end");
+        if !map_file.complete {
+            let message =
+                format!("the run that wrote {file} did not end, and `-jm` writes the journal only at the end");
             let help = "start again with `-j`, which updates the journal at each write";
-            return Err(fail(what, help));
+            return Err(fail(message, help));
         }
         // A killed run may leave a block with sectors of two writes, so the block is compared with
         // both.
-        if journal.skip_reads && !journal.ignore_pending && found.compratio != parameters.general.compratio {
-            let what = format!(
+        if journal.skip_reads && !journal.ignore_pending && map_file.compratio != parameters.general.compratio {
+            let message = format!(
                 "`-js` uses compratio={}, but the journal was written with compratio={}",
-                parameters.general.compratio, found.compratio
+                parameters.general.compratio, map_file.compratio
             );
             return Err(fail(
-                what,
+                message,
                 "omit `s`, add `i`, or set the `compratio=` of the earlier run",
             ));
         }
-        if self.compratio_before.is_some_and(|ratio| ratio != found.compratio) {
-            let what = "the journals of its SDs were written with different `compratio=`";
+        if self.compratio_before.is_some_and(|ratio| ratio != map_file.compratio) {
+            let message = "the journals of its SDs were written with different `compratio=`";
             return Err(fail(
-                what.into(),
+                message.into(),
                 "recover each SD separately, with its own parameter file",
             ));
         }
-        self.compratio_before = Some(found.compratio);
-        self.check_sizes(mapped, &found)
+        self.compratio_before = Some(map_file.compratio);
+        self.check_sizes(mapped, &map_file)
             .map_err(|(what, help)| fail(what, help))?;
         let forgotten = match journal.ignore_pending {
             true => KeyMapFile::forget_pending(map),
@@ -242,13 +243,13 @@ impl Drive<'_> {
             Storage::Sd(sd) => KeyMapFile::extend(map, self.block_count(sd, mapped.length)),
             Storage::Fsd(_) => Ok(()),
         });
-        let found = extended
+        let restored_file = extended
             .and_then(|()| KeyMapFile::read(map))
             .map_err(|error| cannot_recover(mapped, &error))?;
         let restored = format!(
             "Data Validation map restored for {}. Map contains {:>16} known blocks.",
             map.file_name().unwrap_or_default().to_string_lossy(),
-            group_digits(found.known)
+            group_digits(restored_file.known)
         );
         self.output.write(
             "errorlog",
@@ -257,12 +258,12 @@ impl Drive<'_> {
         self.print_slave_line(&format!(
             "Completed journal recovery for {name}. Starting data validation."
         ));
-        Ok(found.known_end)
+        Ok(restored_file.known_end)
     }
 
     /// Checks that an SD, or each file of an FSD, still has all known blocks. Fails with the cause
     /// and help.
-    fn check_sizes(&self, mapped: &MappedStorage<'_>, found: &KeyMapFile) -> Result<(), (String, &'static str)> {
+    fn check_sizes(&self, mapped: &MappedStorage<'_>, map_file: &KeyMapFile) -> Result<(), (String, &'static str)> {
         let missing = |what: String, present: u64, known_end: u64| {
             let what = format!("{what} has {present} bytes, but its journal contains blocks up to byte {known_end}");
             let help = "restore the missing part and recover again, or start again with `-j`";
@@ -271,15 +272,15 @@ impl Drive<'_> {
         let fsd = match mapped.storage {
             Storage::Sd(sd) => {
                 let present = self.env.read_size(&sd.lun).unwrap_or(0);
-                return match found.known_end > present {
-                    true => missing(format!("lun={}", sd.lun), present, found.known_end),
+                return match map_file.known_end > present {
+                    true => missing(format!("lun={}", sd.lun), present, map_file.known_end),
                     false => Ok(()),
                 };
             }
             Storage::Fsd(fsd) => fsd,
         };
         let blocks = TreeKeyBlocks::new(&fsd.tree(), mapped.length);
-        if !found.belongs_to_tree(Path::new(&fsd.anchor), blocks.tree()) {
+        if !map_file.belongs_to_tree(Path::new(&fsd.anchor), blocks.tree()) {
             let help = "use the `anchor=`, `depth=`, `width=`, `files=`, `sizes=`, `totalsize=` and `distribution=` of the run \
                         that wrote it, or start again with `-j`";
             return Err((format!("{} is the journal of another tree", mapped.map.display()), help));
@@ -413,8 +414,13 @@ impl Drive<'_> {
             self.print_rank_line(Some(rank as usize), &line);
         }
         let streams = workers.iter().flat_map(|worker| &worker.streams);
-        let directions = streams.flat_map(|stream| stream.directions.iter().filter_map(|(_, found)| found.as_ref()));
-        let counted: u64 = directions.map(|found| found.errors).sum();
+        let directions = streams.flat_map(|stream| {
+            stream
+                .directions
+                .iter()
+                .filter_map(|(_, direction_results)| direction_results.as_ref())
+        });
+        let counted: u64 = directions.map(|direction_results| direction_results.errors).sum();
         let ending = workers.iter().filter(|worker| {
             let failure = worker.failure.as_ref();
             failure.is_some_and(|failure| failure.operation.is_some())

@@ -10,7 +10,7 @@ use report::html::run::{Head, provenance, repeat_command};
 use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
-use super::{all_figures, build_change_charts, common_lines, judgement_verdict, latencies};
+use super::{build_change_charts, common_lines, figures_download, judgement_verdict, latencies};
 
 /// Builds the page of a comparison of A and B in alternating runs.
 pub fn ab(report: &Report, study: &Study) -> Page {
@@ -18,7 +18,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     let changes = report
         .found
         .as_ref()
-        .map(|found| found.changes.as_slice())
+        .map(|comparison| comparison.changes.as_slice())
         .unwrap_or_default();
     let names = ["A".to_owned(), "B".to_owned()];
     let mut sections = vec![Section {
@@ -37,7 +37,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     sections.push(Section {
         title: "Pair by pair".into(),
         about: "Drift affects both sides equally, because each pair was measured in succession.".into(),
-        blocks: Block::chart_block(Some(pairs(study)))
+        blocks: Block::chart_block(Some(build_pair_chart(study)))
             .into_iter()
             .chain(texts(Topic::Tests).map(Block::Text))
             .collect(),
@@ -72,8 +72,8 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         .chain(common.iter().filter(|line| !is_when(line)).cloned())
         .chain(when.clone())
         .collect(),
-        verdict: report.found.as_ref().map_or_else(Verdict::default, |found| {
-            judgement_verdict((found.word, &found.changes), "B", "A", "chance")
+        verdict: report.found.as_ref().map_or_else(Verdict::default, |comparison| {
+            judgement_verdict((comparison.word, &comparison.changes), "B", "A", "chance")
         }),
         lead: [Lead {
             topic: "What this means".into(),
@@ -85,7 +85,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         .collect(),
         findings: report.warnings.clone(),
         sections,
-        downloads: vec![all_figures("ab", report)],
+        downloads: vec![figures_download("ab", report)],
         provenance: summary.as_ref().map_or_else(String::new, provenance),
         ..Page::default()
     };
@@ -95,16 +95,19 @@ pub fn ab(report: &Report, study: &Study) -> Page {
 
 /// Advises what to do after a comparison, with the command that does it.
 fn advise_next_step(report: &Report, head: Option<&Head>) -> Option<Lead> {
-    let found = report.found.as_ref()?;
+    let comparison = report.found.as_ref()?;
     let arguments = head.map_or(&[][..], |head| &head.arguments[..]);
-    let is_contrary = compare::describe_contrary(found.word, &found.changes).is_some();
-    let (sentence, pairs) = match found.word {
+    let is_contrary = compare::describe_contrary(comparison.word, &comparison.changes).is_some();
+    let (sentence, pairs) = match comparison.word {
         _ if is_contrary => (
             "Choose by the figure that matters to your programs: the rate if many operations run at \
             the same time, the latency if each waits for the previous one.",
             None,
         ),
-        Judgement::Undecided => ("Four times as many pairs halve the interval.", Some(4 * found.pairs)),
+        Judgement::Undecided => (
+            "Four times as many pairs halve the interval.",
+            Some(4 * comparison.pairs),
+        ),
         Judgement::Better => ("Use B, and repeat the comparison after changes of the storage.", None),
         Judgement::Worse => ("Keep A, and repeat the comparison after changes of the storage.", None),
         Judgement::Same => ("Use either; other reasons may decide.", None),
@@ -127,7 +130,7 @@ fn advise_next_step(report: &Report, head: Option<&Head>) -> Option<Lead> {
 }
 
 /// Builds the chart of the rate of each run, pair by pair.
-fn pairs(study: &Study) -> Chart {
+fn build_pair_chart(study: &Study) -> Chart {
     let series_of_side = |side: &str| {
         let runs = study.runs.iter().filter(|run| run.role == RunRole::Measured);
         let points = runs.filter_map(|run| {

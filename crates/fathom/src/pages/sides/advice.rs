@@ -48,7 +48,7 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     };
     let repeated = match alternate {
         Some((Variants::Two, _)) => Vec::new(),
-        _ => repetitions(files, heads),
+        _ => list_repetitions(files, heads),
     };
     let advice = alternate
         .map(|(_, command)| format!("`{command}`"))
@@ -148,24 +148,24 @@ fn ab_side(arguments: &[String]) -> Option<String> {
 }
 
 /// Lists the commands that repeat the first results under neutral names, and compare them.
-fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
+fn list_repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
     let mut compared: Vec<String> = files.to_vec();
     let mut advice: Vec<String> = Vec::new();
-    let mut known: Vec<Option<String>> = Vec::new();
+    let mut advised: Vec<Option<String>> = Vec::new();
     for head in heads.iter().take(3).filter(|head| !head.arguments.is_empty()) {
         let side = ab_side(&head.arguments);
         // The same test needs one repetition only.
-        if side.is_some() && known.contains(&side) {
+        if side.is_some() && advised.contains(&side) {
             continue;
         }
-        known.push(side);
+        advised.push(side);
         let mut options = Vec::new();
         if let Some("run" | "quick" | "verify") = head.arguments.get(1).map(String::as_str) {
-            let file = format!("repeat-{}.fathom", known.len());
+            let file = format!("repeat-{}.fathom", advised.len());
             options.push(("--save".to_owned(), file.clone()));
             compared.push(file);
             if head.arguments.iter().any(|word| word == "--report") {
-                options.push(("--report".to_owned(), format!("repeat-{}.html", known.len())));
+                options.push(("--report".to_owned(), format!("repeat-{}.html", advised.len())));
             }
         }
         advice.push(format!("`{}`", repeat_command(&head.arguments, &options)));
@@ -182,7 +182,7 @@ fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{judge, weaken};
+    use super::super::{judge, weaken_verdict};
     use super::*;
     use analysis::compare::{Change, RankedResult};
     use model::finding::Severity;
@@ -239,7 +239,7 @@ mod tests {
                 warnings: warnings.to_vec(),
                 ..Head::default()
             }];
-            let found = weaken(judge(&files, &job), &heads);
+            let found = weaken_verdict(judge(&files, &job), &heads);
             (found.word, found.tone, found.sentence)
         };
         let (word, _, sentence) = judged(Judgement::Better, &[]);

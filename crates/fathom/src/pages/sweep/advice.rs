@@ -7,10 +7,10 @@ use model::study::{Parameter, Study};
 use report::Summary;
 use report::html::page::{Lead, Tone, Verdict};
 use report::html::run::{repeat_command, requirement_from_result, run_command};
-use report::numbers::{rough, time};
+use report::numbers::{format_rough, format_time};
 use study::sweep::{Curve, Report, format_settings};
 
-use super::{curve_rows, format_setting};
+use super::{find_curve_rows, format_setting};
 
 /// Share of the highest rate that counts as the highest: repetitions differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
@@ -30,7 +30,7 @@ pub(super) fn assess(report: &Report, study: &Study) -> Option<Lead> {
     }
     let limit = [("--slo".to_owned(), "p99<=5ms".to_owned())];
     let comparison = recommended_observation(report, study)
-        .and_then(|seen| super::super::compare_with_typical(&seen))
+        .and_then(|observation| super::super::compare_with_typical(&observation))
         .unwrap_or_default();
     let sentence = format!(
         "That depends on the latency that your programs tolerate. {comparison} This command finds the highest load \
@@ -81,11 +81,11 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
         AdviceKind::LimitMissed if is_sweep => {
             let attainable = curve.knee.attainable_limit()?;
             let figure = report.limit?.figure;
-            let value = time(attainable).replace(' ', "");
+            let value = format_time(attainable).replace(' ', "");
             (
                 format!(
                     "Use faster storage, or a limit that this storage can meet: {} or more.",
-                    time(attainable)
+                    format_time(attainable)
                 ),
                 repeat_command(&show_again(arguments), &option("--slo", format!("{figure}<={value}"))),
             )
@@ -123,7 +123,7 @@ fn confirm(curve: &Curve, report: &Report, study: &Study, summary: &Summary) -> 
         Parameter::Targets => return None,
         other => other.name(),
     };
-    let row = curve_rows(curve, report).get(at).copied()?;
+    let row = find_curve_rows(curve, report).get(at).copied()?;
     let required = match &report.limit {
         Some(limit) => {
             let rate = requirement_from_result(row.iops, []);
@@ -153,7 +153,7 @@ fn recommended_observation(report: &Report, study: &Study) -> Option<Observation
     let [curve] = &report.curves[..] else { return None };
     let load = curve.knee.advice.load?;
     let at = curve.knee.points.iter().position(|point| point.load == load)?;
-    let row = curve_rows(curve, report).get(at).copied()?;
+    let row = find_curve_rows(curve, report).get(at).copied()?;
     let results = &study.runs.get(row.order - 1)?.results;
     let mut targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
     let is_real = targets.all(|target| target.kind != "simulated");
@@ -232,7 +232,7 @@ fn describe_highest_rate(report: &Report) -> Option<String> {
         return None;
     }
     let rates = curve.knee.points.iter().map(|point| point.iops);
-    let highest = rough(rates.fold(0.0, f64::max));
+    let highest = format_rough(rates.fold(0.0, f64::max));
     Some(match curve.knee.advice.kind {
         AdviceKind::StillRising | AdviceKind::AllDelivered => {
             format!("The storage served {highest} operations per second, and may serve more at a higher load.")
@@ -264,10 +264,11 @@ fn describe_met(curve: &Curve, figure: LimitedFigure) -> String {
             "{fixed_settings}met up to {} {}, with {} IOPS{}",
             curve.parameter.name(),
             format_setting(curve.setting_at(point.load).unwrap_or(point.load)),
-            rough(point.iops),
-            point
-                .limited_ns
-                .map_or(String::new(), |found| format!(" and {figure} {}", time(found)))
+            format_rough(point.iops),
+            point.limited_ns.map_or(String::new(), |latency| format!(
+                " and {figure} {}",
+                format_time(latency)
+            ))
         ),
         None => format!("{fixed_settings}met by no measured point"),
     }
@@ -316,13 +317,13 @@ fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
     let words = |name: &str, load: f64| {
         let at = knee.points.iter().position(|point| point.load == load)?;
         let (point, setting) = (&knee.points[at], curve.settings.get(at)?);
-        let row = curve_rows(curve, report).get(at).and_then(|row| row.p99_ns);
-        let p99 = row.map_or_else(String::new, |p99| format!(", p99 {}", time(p99)));
+        let row = find_curve_rows(curve, report).get(at).and_then(|row| row.p99_ns);
+        let p99 = row.map_or_else(String::new, |p99| format!(", p99 {}", format_time(p99)));
         let (parameter, value) = (curve.parameter.name(), format_setting(*setting));
         Some(format!(
             "{name}: {parameter} {value} with {} IOPS, mean {}{p99}",
-            rough(point.iops),
-            time(point.mean_ns)
+            format_rough(point.iops),
+            format_time(point.mean_ns)
         ))
     };
     // With a limit, other loads miss it or reach no higher rate within it.

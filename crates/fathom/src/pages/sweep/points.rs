@@ -4,10 +4,10 @@ use model::finding::Finding;
 use model::study::{Parameter, Study};
 use report::diagnosis::format_sentence;
 use report::html::page::{Block, Download, Lead, Section, Table};
-use report::numbers::{rough, time};
+use report::numbers::{format_rough, format_time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
 
-use crate::pages::{all_figures, group_warnings};
+use crate::pages::{figures_download, group_warnings};
 
 /// Lists the warnings of the checks: each rule once, with the points that it concerns.
 pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
@@ -15,7 +15,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
         let run = study.runs.get(row.order - 1);
         run.map_or(&[][..], |run| &run.results.findings)
     };
-    let found = group_warnings(report.rows.iter().map(|row| (row, findings(row))));
+    let groups = group_warnings(report.rows.iter().map(|row| (row, findings(row))));
     let list_points = |(mut warning, points): (Finding, Vec<&Row>)| {
         let first = format_settings(&points[0].settings);
         if points.len() > 1 {
@@ -28,7 +28,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
         warning.at = Some(first);
         warning
     };
-    found.into_iter().map(list_points).collect()
+    groups.into_iter().map(list_points).collect()
 }
 
 /// Joins the settings of several points: `depth 1, 2, 8`, or all settings if several parameters
@@ -74,22 +74,22 @@ pub(super) fn table(report: &Report) -> Section {
     let shown = figures.into_iter().filter(is_shown);
     head.extend(shown.map(str::to_owned));
     let row = |row: &Row| {
-        let or = |value: Option<f64>| value.map_or("-".to_owned(), time);
+        let or = |value: Option<f64>| value.map_or("-".to_owned(), format_time);
         let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
         let half = row.iops_half_width;
         let interval = half.map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
         cells.extend([
-            rough(row.iops),
+            format_rough(row.iops),
             or(row.p99_ns),
-            time(row.mean_ns),
+            format_time(row.mean_ns),
             or(row.p50_ns),
             or(row.p999_ns),
         ]);
         cells.extend(has_intervals.then_some(interval));
         cells.extend(has_in_flight.then(|| row.format_in_flight()));
         cells.extend([
-            rough(row.bytes_per_sec / 1e6),
-            rough(row.bytes_per_sec / f64::from(1 << 20)),
+            format_rough(row.bytes_per_sec / 1e6),
+            format_rough(row.bytes_per_sec / f64::from(1 << 20)),
         ]);
         cells
     };
@@ -158,7 +158,7 @@ pub(super) fn omitted(report: &Report) -> Option<Section> {
 pub(super) fn downloads(report: &Report) -> Vec<Download> {
     let name = report::html::to_identifier(&report.name);
     vec![
-        all_figures(&name, report),
+        figures_download(&name, report),
         Download {
             file: format!("{name}.csv"),
             words: "Every point (CSV)".into(),

@@ -13,20 +13,20 @@ pub(super) struct DistributionUse<'a> {
 
 /// Each distinct distribution, in order of first appearance.
 pub(super) fn distinct_distributions<'a>(threads: &'a [Thread<'a>]) -> Vec<DistributionUse<'a>> {
-    let mut found: Vec<DistributionUse<'a>> = Vec::new();
+    let mut uses: Vec<DistributionUse<'a>> = Vec::new();
     for (number, thread) in threads.iter().enumerate() {
         for row in thread.rows.iter().filter(|row| !row.ranges.is_empty()) {
             // The same distribution on targets of equal size has bit-identical shares.
-            let index = found.iter().position(|shared| shared.ranges == row.ranges);
+            let index = uses.iter().position(|shared| shared.ranges == row.ranges);
             let index = index.unwrap_or_else(|| {
                 let users = Vec::new();
-                found.push(DistributionUse {
+                uses.push(DistributionUse {
                     ranges: row.ranges,
                     users,
                 });
-                found.len() - 1
+                uses.len() - 1
             });
-            let users = &mut found[index].users;
+            let users = &mut uses[index].users;
             match users.iter_mut().find(|(path, _)| *path == row.path) {
                 // A thread may use a path twice.
                 Some((_, threads)) if threads.last() == Some(&number) => {}
@@ -35,7 +35,7 @@ pub(super) fn distinct_distributions<'a>(threads: &'a [Thread<'a>]) -> Vec<Distr
             }
         }
     }
-    found
+    uses
 }
 
 /// Joins three or more consecutive numbers: `0 - 5 7 8 10`. DiskSpd prints a single number before a

@@ -81,21 +81,21 @@ impl<'a> Span<'a> {
     /// Creates the time span of a step. `None` if it failed, or was interrupted before it measured
     /// anything: DiskSpd prints no figures then.
     pub(super) fn for_step(results: &'a Results, machine: &CpuTopology, step: usize) -> Option<Span<'a>> {
-        let found = results.steps.get(step)?;
-        if !found.jobs.iter().any(was_measured) {
+        let step_results = results.steps.get(step)?;
+        if !step_results.jobs.iter().any(was_measured) {
             return None;
         }
-        let measured = found.jobs.iter().map(JobResults::measured).max()?;
+        let measured = step_results.jobs.iter().map(JobResults::measured).max()?;
         let mut span = Span {
             settings: SpanSettings::for_step(&results.plan, step),
             seconds: measured.as_secs(),
-            cpus: machine.shares(found),
+            cpus: machine.shares(step_results),
             threads: Vec::new(),
             totals: Split::default(),
             paths: Vec::new(),
             latency: Split::default(),
         };
-        for job in &found.jobs {
+        for job in &step_results.jobs {
             for index in 0..job.workers.len() {
                 span.add_worker(results, job, index);
             }
@@ -136,13 +136,13 @@ impl<'a> Span<'a> {
             (DirectionPart::Read, Direction::Read),
             (DirectionPart::Write, Direction::Write),
         ] {
-            let found = stream.directions[direction].as_ref();
-            figures[part] = self.direction_figures(found, direction, &series);
+            let direction_results = stream.directions[direction].as_ref();
+            figures[part] = self.direction_figures(direction_results, direction, &series);
             let counted = figures[part].clone();
             figures.total.merge(&counted);
-            if let Some(found) = found {
-                latency[part].merge(&found.completion);
-                latency.total.merge(&found.completion);
+            if let Some(direction_results) = direction_results {
+                latency[part].merge(&direction_results.completion);
+                latency.total.merge(&direction_results.completion);
             }
         }
         for part in DirectionPart::ALL {
@@ -159,7 +159,7 @@ impl<'a> Span<'a> {
 
     fn direction_figures(
         &self,
-        found: Option<&DirectionResults>,
+        direction_results: Option<&DirectionResults>,
         direction: Direction,
         series: &impl Fn(&BucketGrid) -> Option<&'a Series>,
     ) -> Figures {
@@ -168,15 +168,15 @@ impl<'a> Span<'a> {
             Buckets::from_points(points, grid)
         });
         Figures {
-            bytes: found.map_or(0, |found| found.bytes.0),
-            operations: found.map_or(0, |found| found.operations),
+            bytes: direction_results.map_or(0, |direction_results| direction_results.bytes.0),
+            operations: direction_results.map_or(0, |direction_results| direction_results.operations),
             latency: Spread::default(),
             buckets,
         }
     }
 
     fn add_latency(&mut self, path: Cow<'a, str>, latency: &Split<Histogram>) {
-        let index = self.paths.iter().position(|(known, _)| *known == path);
+        let index = self.paths.iter().position(|(known_path, _)| *known_path == path);
         let index = index.unwrap_or_else(|| {
             self.paths.push((path, Split::default()));
             self.paths.len() - 1

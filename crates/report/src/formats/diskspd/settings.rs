@@ -111,6 +111,6 @@ fn parse_setting<T: FromStr>(presentation: &Presentation, name: &str, number: Op
 }
 
 fn find_other<'a>(presentation: &'a Presentation, name: &str) -> Option<&'a str> {
-    let entry = presentation.other.iter().find(|(found, _)| found == name);
+    let entry = presentation.other.iter().find(|(entry_name, _)| entry_name == name);
     entry.map(|(_, value)| value.as_str())
 }

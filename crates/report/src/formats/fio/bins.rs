@@ -130,11 +130,11 @@ fn bin_class(ns: u64) -> usize {
 }
 
 /// `part` as a percentage of `total`, at least `min` if `part` is not 0; 0 if `total` is 0.
-pub(super) fn share(part: u64, total: u64, min: f64) -> f64 {
-    if part == 0 || total == 0 {
+pub(super) fn share(amount: u64, total: u64, min: f64) -> f64 {
+    if amount == 0 || total == 0 {
         return 0.0;
     }
-    (part as f64 / total as f64 * 100.0).max(min)
+    (amount as f64 / total as f64 * 100.0).max(min)
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
     document.integer("timestamp", end.unix_ms / 1000);
     document.text("time", end.text);
     document.put("global options", global_options(clients));
-    let found: Vec<_> = clients.iter().map(|client| collect_entries(&client.results)).collect();
-    let totals: Vec<_> = found.iter().map(|entries| groups(entries)).collect();
+    let entries_of_clients: Vec<_> = clients.iter().map(|client| collect_entries(&client.results)).collect();
+    let totals: Vec<_> = entries_of_clients.iter().map(|entries| groups(entries)).collect();
     let mut jobs = Vec::new();
     let mut each_disk = Vec::new();
     let all_disks: Vec<_> = clients
@@ -62,7 +62,7 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
         .map(|client| collect_disks(&client.results, &Settings::from_plan(&client.results.plan)))
         .collect();
     for (place, client) in clients.iter().enumerate() {
-        for entry in &found[place] {
+        for entry in &entries_of_clients[place] {
             let group = totals[place].iter().find(|group| group.number == entry.group);
             let form = Form {
                 entry,

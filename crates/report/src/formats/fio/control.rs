@@ -39,14 +39,14 @@ pub(super) struct Steady {
 /// Finds a rule with its outcome.
 fn find_rule<T>(
     job: &Job,
-    found: &JobResults,
+    results: &JobResults,
     rule: impl Fn(&Control) -> Option<T>,
 ) -> Option<(T, Option<ControlOutcome>)> {
     let rules = job.control.iter().enumerate();
     let (index, rule) = rules
         .filter_map(|(index, control)| Some((index, rule(control)?)))
         .next()?;
-    Some((rule, found.control.get(index).cloned()))
+    Some((rule, results.control.get(index).cloned()))
 }
 
 /// The latency target. fio prints its defaults if no target is set; plans of other dialects have
@@ -56,11 +56,11 @@ pub(super) fn evaluate_target(member: &Member, settings: &JobSettings, is_fio: b
         let slots = member.job.workers.first().map(|worker| worker.slots());
         settings.depth.or(slots).unwrap_or(1)
     };
-    let found = find_rule(member.job, member.found, |control| match control {
+    let matching_rule = find_rule(member.job, member.job_results, |control| match control {
         Control::LatencyTarget(evaluate_target) => Some(*evaluate_target),
         Control::Precision(_) | Control::SteadyState(_) | Control::MinimumRate(_) => None,
     });
-    match found {
+    match matching_rule {
         Some((rule, outcome)) => Some(Target {
             target: rule.target_ns,
             window: rule.window_ns,
@@ -78,11 +78,11 @@ pub(super) fn evaluate_target(member: &Member, settings: &JobSettings, is_fio: b
 }
 
 pub(super) fn evaluate_steady_state(member: &Member) -> Option<Steady> {
-    let (rule, outcome) = find_rule(member.job, member.found, |control| match control {
+    let (rule, outcome) = find_rule(member.job, member.job_results, |control| match control {
         Control::SteadyState(evaluate_steady_state) => Some(*evaluate_steady_state),
         Control::Precision(_) | Control::LatencyTarget(_) | Control::MinimumRate(_) => None,
     })?;
-    let points = points_of_window(member.found, &rule);
+    let points = points_of_window(member.job_results, &rule);
     let rate = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(rule.interval_ns.0.max(1))) as u64;
     let judged: Vec<f64> = outcome
         .as_ref()
@@ -117,20 +117,20 @@ pub(super) fn evaluate_steady_state(member: &Member) -> Option<Steady> {
 }
 
 /// The last intervals of the job that the rule evaluates.
-fn points_of_window(found: &JobResults, rule: &SteadyState) -> Vec<Point> {
+fn points_of_window(results: &JobResults, rule: &SteadyState) -> Vec<Point> {
     let fits = |series: &&Series| series.length_ns == rule.interval_ns;
-    let whole: Vec<&Series> = found
+    let whole: Vec<&Series> = results
         .series
         .iter()
         .filter(fits)
         .filter(|series| series.source.is_none())
         .collect();
     let used: Vec<&Series> = match whole.is_empty() {
-        true => found.series.iter().filter(fits).collect(),
+        true => results.series.iter().filter(fits).collect(),
         false => whole,
     };
     let length = rule.interval_ns.0.max(1);
-    let complete = (found.measured().0 / length) as usize;
+    let complete = (results.measured().0 / length) as usize;
     let mut sums: Vec<Point> = Vec::new();
     for points in used
         .iter()

@@ -81,11 +81,11 @@ pub(super) fn collect_disks(results: &Results, settings: &Settings) -> Vec<Disk>
         let find = |name: &str| counters.iter().find(|counters| counters.name == name);
         let mut seen: Vec<&str> = Vec::new();
         for (name, member_names) in top_devices(results, host, &counters) {
-            let Some(found) = find(name).filter(|_| !seen.contains(&name)) else {
+            let Some(disk_facts) = find(name).filter(|_| !seen.contains(&name)) else {
                 continue;
             };
             seen.push(name);
-            let mut disk = Disk::from_counters(found, elapsed);
+            let mut disk = Disk::from_counters(disk_facts, elapsed);
             let members = member_names.iter().filter_map(|name| find(name));
             disk.members = members.map(|counters| Disk::from_counters(counters, elapsed)).collect();
             disks.push(disk);

@@ -118,7 +118,7 @@ impl Entry<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Member<'a> {
     pub job: &'a Job,
-    pub found: &'a JobResults,
+    pub job_results: &'a JobResults,
     /// Index of the job over all steps.
     pub number: usize,
     pub index: usize,
@@ -166,15 +166,15 @@ pub(super) fn collect_entries(results: &Results) -> Vec<Entry<'_>> {
     let mut open_group = None;
     for (number, ((step, index), job)) in results.plan.jobs().enumerate() {
         let settings = JobSettings::for_job(&results.plan, number);
-        let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
+        let job_results = results.steps.get(step).and_then(|step| step.jobs.get(index));
         // fio lists jobs that never started with zeros.
-        let found = found.or_else(|| is_fio_plan(&results.plan).then_some(&NEVER_STARTED));
-        let (Some(found), true) = (found, settings.reported) else {
+        let job_results = job_results.or_else(|| is_fio_plan(&results.plan).then_some(&NEVER_STARTED));
+        let (Some(job_results), true) = (job_results, settings.reported) else {
             continue;
         };
         let (group, merged) = find_group(&results.plan, (step, index));
         let merged = settings.merged.unwrap_or(merged);
-        for member in members(job, found, number) {
+        for member in members(job, job_results, number) {
             // `group_reporting` adds a job to the previous one in its group, even if that one lacks
             // the option.
             if open_group != Some(group) || !merged {
@@ -194,9 +194,9 @@ pub(super) fn combine_clients<'a>(name: &'a str, all: &[&'a Results]) -> Option<
     let mut every: Vec<Member> = Vec::new();
     for results in all {
         for (number, ((step, index), job)) in results.plan.jobs().enumerate() {
-            let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
-            if let Some(found) = found.filter(|_| JobSettings::for_job(&results.plan, number).reported) {
-                every.extend(members(job, found, number));
+            let job_results = results.steps.get(step).and_then(|step| step.jobs.get(index));
+            if let Some(job_results) = job_results.filter(|_| JobSettings::for_job(&results.plan, number).reported) {
+                every.extend(members(job, job_results, number));
             }
         }
     }
@@ -215,14 +215,14 @@ pub(super) fn combine_clients<'a>(name: &'a str, all: &[&'a Results]) -> Option<
     })
 }
 
-fn members<'a>(job: &'a Job, found: &'a JobResults, number: usize) -> impl Iterator<Item = Member<'a>> {
-    let count = found.workers.len().max(job.workers.len());
+fn members<'a>(job: &'a Job, job_results: &'a JobResults, number: usize) -> impl Iterator<Item = Member<'a>> {
+    let count = job_results.workers.len().max(job.workers.len());
     (0..count).map(move |index| Member {
         job,
-        found,
+        job_results,
         number,
         index,
-        worker: found.workers.get(index),
+        worker: job_results.workers.get(index),
     })
 }
 
@@ -230,12 +230,12 @@ fn members<'a>(job: &'a Job, found: &'a JobResults, number: usize) -> impl Itera
 /// is a group.
 fn find_group(plan: &Plan, job: (usize, usize)) -> (usize, bool) {
     let job = (job.0 as u32, job.1 as u32);
-    let found = plan
+    let group = plan
         .groups
         .iter()
         .enumerate()
         .find(|(_, group)| group.jobs.contains(&job));
-    found.map_or((job.0 as usize, false), |(number, group)| (number, group.merged))
+    group.map_or((job.0 as usize, false), |(number, group)| (number, group.merged))
 }
 
 impl<'a> Entry<'a> {

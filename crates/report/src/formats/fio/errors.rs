@@ -57,7 +57,7 @@ pub(super) fn member_error(member: &Member) -> Option<EntryError> {
     let mut streams = member.job.workers.iter().flat_map(|worker| &worker.streams);
     let mut full_is_end = || streams.any(|stream| stream.on_error.stop_when_full);
     let directions = worker.streams.iter().flat_map(|stream| stream.directions.iter());
-    let errors = directions.filter_map(|(_, found)| found.as_ref()?.first_error);
+    let errors = directions.filter_map(|(_, results)| results.as_ref()?.first_error);
     let mut tolerated = errors.filter(|number| !NO_SPACE.contains(number) || !full_is_end());
     if let Some(number) = tolerated.next() {
         // fio names the place only for synchronous engines, and not for verification.
@@ -65,7 +65,7 @@ pub(super) fn member_error(member: &Member) -> Option<EntryError> {
         let error_source = named.then(|| "xfer".to_owned());
         return Some(EntryError { number, error_source });
     }
-    missed_rule(member.job, member.found).map(|(rule, _)| {
+    missed_rule(member.job, member.job_results).map(|(rule, _)| {
         let (number, error_source) = error_of_rule(rule);
         EntryError {
             number,
@@ -98,7 +98,7 @@ fn call(engine: EngineKind) -> &'static str {
 
 /// The rule that made a job fail, with its outcome: a missed minimum rate, or a latency target for
 /// all operations that was missed even at depth 1.
-pub fn missed_rule<'a>(job: &'a Job, found: &'a JobResults) -> Option<(&'a Control, &'a ControlOutcome)> {
+pub fn missed_rule<'a>(job: &'a Job, results: &'a JobResults) -> Option<(&'a Control, &'a ControlOutcome)> {
     let fails = |(rule, outcome): &(&Control, &ControlOutcome)| match rule {
         Control::MinimumRate(_) => !outcome.attained,
         Control::LatencyTarget(target) => {
@@ -106,7 +106,7 @@ pub fn missed_rule<'a>(job: &'a Job, found: &'a JobResults) -> Option<(&'a Contr
         }
         Control::Precision(_) | Control::SteadyState(_) => false,
     };
-    job.control.iter().zip(&found.control).find(fails)
+    job.control.iter().zip(&results.control).find(fails)
 }
 
 /// The error number of a missed rule and the part of fio that reports it.
@@ -146,11 +146,11 @@ pub(super) fn count_tolerated_errors(members: &[Member]) -> Option<Tolerated> {
     let mut sum = Tolerated::default();
     for member in members {
         let Some(worker) = member.worker else { continue };
-        for (_, found) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
-            let Some(found) = found else { continue };
-            sum.total += found.errors;
+        for (_, results) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
+            let Some(results) = results else { continue };
+            sum.total += results.errors;
             if sum.first == 0 {
-                sum.first = found.first_error.unwrap_or(0);
+                sum.first = results.first_error.unwrap_or(0);
             }
         }
         if let Some(failure) = &worker.failure {

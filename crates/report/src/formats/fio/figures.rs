@@ -53,9 +53,9 @@ impl Figures {
 
     fn add_priority(&mut self, class: u8, level: u8, hint: u16, latency: &Histogram) {
         let has_same_priority =
-            |known: &&mut PriorityFigures| (known.class, known.level, known.hint) == (class, level, hint);
+            |figures: &&mut PriorityFigures| (figures.class, figures.level, figures.hint) == (class, level, hint);
         match self.priorities.iter_mut().find(has_same_priority) {
-            Some(known) => known.latency.merge(latency),
+            Some(figures) => figures.latency.merge(latency),
             None => self.priorities.push(PriorityFigures {
                 class,
                 level,
@@ -107,21 +107,21 @@ impl Figures {
     }
 
     /// Adds the results of a stream.
-    fn add_stream(&mut self, found: &DirectionResults, has_slat: bool, (enabled, of_lat): (Latencies<bool>, bool)) {
-        self.bytes += found.bytes.0;
-        self.operations += found.operations;
-        self.issued += found.operations + found.errors;
-        self.short += found.short;
+    fn add_stream(&mut self, results: &DirectionResults, has_slat: bool, (enabled, of_lat): (Latencies<bool>, bool)) {
+        self.bytes += results.bytes.0;
+        self.operations += results.operations;
+        self.issued += results.operations + results.errors;
+        self.short += results.short;
         for (mine, theirs, wanted) in [
-            (&mut self.latency.slat, &found.submission, enabled.slat && has_slat),
-            (&mut self.latency.clat, &found.completion, enabled.clat),
-            (&mut self.latency.lat, &found.total, enabled.lat),
+            (&mut self.latency.slat, &results.submission, enabled.slat && has_slat),
+            (&mut self.latency.clat, &results.completion, enabled.clat),
+            (&mut self.latency.lat, &results.total, enabled.lat),
         ] {
             if wanted {
                 mine.merge(theirs);
             }
         }
-        for figures in &found.priorities {
+        for figures in &results.priorities {
             let (latency, wanted) = match of_lat {
                 true => (&figures.total, enabled.lat),
                 false => (&figures.completion, enabled.clat),
@@ -141,14 +141,14 @@ fn per_second(amount: u64, runtime_ms: u64) -> u64 {
 /// The figures of one worker. With mixed reporting, all directions are counted as reads.
 pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: &JobSettings) -> PerDirection<Figures> {
     let mut figures: PerDirection<Figures> = PerDirection::default();
-    for (direction, found) in worker.streams.iter().flat_map(directions) {
+    for (direction, results) in worker.streams.iter().flat_map(directions) {
         let mine = &mut figures[reported_direction(direction, settings)];
         let enabled = Latencies {
             lat: settings.enabled.lat && !member.is_metadata_engine(),
             ..settings.enabled
         };
-        mine.add_stream(found, member.has_slat(), (enabled, settings.percentiles_of.lat));
-        if found.bytes.0 > 0 {
+        mine.add_stream(results, member.has_slat(), (enabled, settings.percentiles_of.lat));
+        if results.bytes.0 > 0 {
             let runtime = direction_runtime(direction, member, worker).0.div_ceil(1_000_000);
             mine.runtime_ms = mine.runtime_ms.max(runtime);
         }
@@ -161,7 +161,7 @@ pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: 
     if let Some(failed) = errors::failed_operation(worker) {
         figures[reported_direction(failed.direction, settings)].issued += 1;
     }
-    let sampled = |length: Nanos| samples::sample_windows(member.found, member.index, length, worker.measured_ns);
+    let sampled = |length: Nanos| samples::sample_windows(member.job_results, member.index, length, worker.measured_ns);
     let bandwidth = sampled(settings.bandwidth_sample);
     let iops = match settings.iops_sample == settings.bandwidth_sample {
         true => bandwidth.clone(),
@@ -192,8 +192,8 @@ fn direction_runtime(direction: Direction, member: &Member, worker: &WorkerResul
 }
 
 fn directions(stream: &StreamResults) -> impl Iterator<Item = (Direction, &DirectionResults)> {
-    let found = stream.directions.iter();
-    found.filter_map(|(direction, found)| Some((direction, found.as_ref()?)))
+    let directions = stream.directions.iter();
+    directions.filter_map(|(direction, results)| Some((direction, results.as_ref()?)))
 }
 
 fn reported_direction(direction: Direction, settings: &JobSettings) -> Direction {

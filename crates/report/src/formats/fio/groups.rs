@@ -83,8 +83,8 @@ impl GroupTotals {
 pub(super) fn groups(entries: &[Entry]) -> Vec<GroupTotals> {
     let mut groups: Vec<GroupTotals> = Vec::new();
     for entry in entries {
-        let known = groups.iter().position(|group| group.number == entry.group);
-        let index = known.unwrap_or_else(|| {
+        let position = groups.iter().position(|group| group.number == entry.group);
+        let index = position.unwrap_or_else(|| {
             groups.push(GroupTotals {
                 number: entry.group,
                 units: entry.settings.units,
@@ -97,10 +97,10 @@ pub(super) fn groups(entries: &[Entry]) -> Vec<GroupTotals> {
         group.units = entry.settings.units;
         group.unified = entry.settings.unified;
         for (direction, figures) in entry.parts.iter() {
-            let known = &mut group.parts[direction];
-            *known = match (*known, Total::from_figures(figures)) {
-                (Some(known), Some(new)) => Some(known.merge_entry(new)),
-                (known, new) => known.or(new),
+            let direction_part = &mut group.parts[direction];
+            *direction_part = match (*direction_part, Total::from_figures(figures)) {
+                (Some(direction_part), Some(new)) => Some(direction_part.merge_entry(new)),
+                (direction_part, new) => direction_part.or(new),
             };
         }
     }

@@ -262,10 +262,10 @@ impl<'a> Form<'a> {
         if let Some(description) = entry.description {
             job.text("desc", description);
         }
-        if let Some(found) = &entry.lifetimes {
+        if let Some(block_lifetimes) = &entry.lifetimes {
             job.object(
                 "block",
-                lifetimes::lifetimes_to_object(found, &entry.settings.percentiles),
+                lifetimes::lifetimes_to_object(block_lifetimes, &entry.settings.percentiles),
             );
         }
         if let Some(steady) = &entry.steady {

@@ -333,8 +333,8 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
     if let Some(target) = &entry.target {
         write_target(out, target)?;
     }
-    if let Some(found) = &entry.lifetimes {
-        lifetimes::write(out, found, &entry.settings.percentiles)?;
+    if let Some(block_lifetimes) = &entry.lifetimes {
+        lifetimes::write(out, block_lifetimes, &entry.settings.percentiles)?;
     }
     entry
         .steady

@@ -59,19 +59,19 @@ pub(super) fn sample_windows(
         Some((owner, _)) => owner as usize == worker,
         None => false,
     };
-    let mut found: Vec<&Series> = job
+    let mut fitting_series: Vec<&Series> = job
         .series
         .iter()
         .filter(|series| series.length_ns == length)
         .filter(is_of_worker)
         .collect();
-    if found.is_empty() && is_single_worker {
+    if fitting_series.is_empty() && is_single_worker {
         let job_series = job.series.iter().find(|series| series.length_ns == length);
-        found.extend(job_series);
+        fitting_series.extend(job_series);
     }
     let complete = measured.0.checked_div(length.0).unwrap_or(0) as usize;
     let mut windows: PerDirection<Vec<Point>> = PerDirection::default();
-    for series in found {
+    for series in fitting_series {
         for direction in Direction::ALL {
             add(&mut windows[direction], &series.points[direction], complete);
         }

@@ -203,6 +203,6 @@ fn parse_option<T: FromStr>(presentation: &Presentation, name: &str, number: Opt
 }
 
 fn find_other<'a>(presentation: &'a Presentation, name: &str) -> Option<&'a str> {
-    let entry = presentation.other.iter().find(|(found, _)| found == name);
+    let entry = presentation.other.iter().find(|(entry_name, _)| entry_name == name);
     entry.map(|(_, value)| value.as_str())
 }

@@ -60,13 +60,13 @@ impl Figures {
             self.connection_latency.merge(&connections.latency);
         }
         for (moved, direction) in [(&mut self.read, Direction::Read), (&mut self.write, Direction::Write)] {
-            let Some(found) = &stream.directions[direction] else {
+            let Some(results) = &stream.directions[direction] else {
                 continue;
             };
-            moved.operations += found.operations;
-            moved.bytes += found.bytes.0;
-            moved.errors += found.errors;
-            moved.latency.merge(&found.completion);
+            moved.operations += results.operations;
+            moved.bytes += results.bytes.0;
+            moved.errors += results.errors;
+            moved.latency.merge(&results.completion);
         }
     }
 

@@ -127,7 +127,7 @@ pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let setting = |name: &str| {
         other
             .iter()
-            .find(|(known, _)| known == name)
+            .find(|(label, _)| label == name)
             .map_or("", |(_, value)| value)
     };
     let is_old = setting("version").starts_with("2006");

@@ -60,7 +60,7 @@ fn fit(value: f64, width: usize, decimals: usize) -> String {
 }
 
 /// The two lines above the rows.
-pub fn file_header(layout: Layout, columns: &FileColumns, date: &str) -> [String; 2] {
+pub fn format_file_header(layout: Layout, columns: &FileColumns, date: &str) -> [String; 2] {
     let label = match layout {
         Layout::V50407 => "..Interval..",
         Layout::V50406 => ".Interval.",
@@ -83,7 +83,7 @@ pub fn file_header(layout: Layout, columns: &FileColumns, date: &str) -> [String
 }
 
 /// Formats a row. `seconds` is the nominal length of the interval, or of all averaged intervals.
-pub fn file_row(
+pub fn format_file_row(
     layout: Layout,
     columns: &FileColumns,
     (time, label): (&str, &str),
@@ -148,13 +148,13 @@ fn flat_names() -> Vec<String> {
 }
 
 /// The header line of the flat file.
-pub fn file_flat_header() -> String {
+pub fn format_file_flat_header() -> String {
     flat_line(("tod", "timestamp"), flat_names().into_iter().map(|name| (name, 10)))
 }
 
 /// Formats a row of the flat file. `run` is the name of the run; requested rate and compression
 /// ratio follow it.
-pub fn file_flat_row(
+pub fn format_file_flat_row(
     columns: &FileColumns,
     times: (&str, &str),
     label: &str,
@@ -217,7 +217,7 @@ const COUNTERS: [(&str, &str, &[FileOperationKind]); 10] = [
 const READ_OPENS: &str = "READ_OPENS";
 
 /// Formats the counters of a run, from jobs that open files for reading and jobs that write.
-pub fn file_counters(reading: &Tally, writing: &Tally, seconds: f64) -> Vec<String> {
+pub fn format_file_counters(reading: &Tally, writing: &Tally, seconds: f64) -> Vec<String> {
     let counts = COUNTERS.map(|(name, text, kinds)| {
         let count_opens = |tally: &Tally| tally.sum_of_kinds(kinds).n;
         let count = match name {
@@ -286,7 +286,7 @@ mod tests {
             system: 32.8,
             idle: 64.4,
         };
-        let row = file_row(
+        let row = format_file_row(
             Layout::V50406,
             &columns,
             ("21:54:45.061", "avg_2-4"),
@@ -299,7 +299,7 @@ mod tests {
             row,
             "21:54:45.061    avg_2-4   88.2  0.012  35.6 32.8 100.0   88.2  0.012    0.0  0.000  0.34  0.00   0.34    4096   0.0  0.000   0.0  0.000   0.0  0.000   3.0  0.327   2.5  0.029   0.0  0.000"
         );
-        let [first, second] = file_header(Layout::V50406, &columns, "Nov 23, 2026");
+        let [first, second] = format_file_header(Layout::V50406, &columns, "Nov 23, 2026");
         assert_eq!(
             first,
             "Nov 23, 2026 .Interval. .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.. ...mkdir.... ...rmdir.... ...create... ....open.... ...close.... ...delete..."
@@ -308,7 +308,7 @@ mod tests {
             second,
             "                          rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp"
         );
-        let newer = file_row(
+        let newer = format_file_row(
             Layout::V50407,
             &columns,
             ("21:54:45.061", "1"),
@@ -318,7 +318,7 @@ mod tests {
             cpu,
         );
         assert_eq!(
-            file_header(Layout::V50407, &columns, "Nov 23, 2026")[0].len(),
+            format_file_header(Layout::V50407, &columns, "Nov 23, 2026")[0].len(),
             newer.len()
         );
     }
@@ -355,7 +355,7 @@ mod tests {
         };
         let reading = tally(&[(FileOperationKind::Open, 25_341), (FileOperationKind::Close, 25_340)]);
         assert_eq!(
-            file_counters(&reading, &Tally::default(), 2.0)[3..5],
+            format_file_counters(&reading, &Tally::default(), 2.0)[3..5],
             [
                 "READ_OPENS          Files opened for read activity:              25,341     12,670/sec",
                 "FILE_CLOSES         Close requests:                              25,340     12,670/sec",
@@ -363,19 +363,19 @@ mod tests {
         );
         let made = tally(&[(FileOperationKind::Create, 100), (FileOperationKind::Mkdir, 4)]);
         assert_eq!(
-            file_counters(&Tally::default(), &made, 1.0)[3..6],
+            format_file_counters(&Tally::default(), &made, 1.0)[3..6],
             [
                 "FILE_CREATES        Files created:                                  100        100/sec",
                 "DIRECTORY_CREATES   Directories created:                              4          4/sec",
                 "WRITE_OPENS         Files opened for write activity:                100        100/sec",
             ]
         );
-        assert_eq!(file_counters(&Tally::default(), &Tally::default(), 1.0).len(), 1);
+        assert_eq!(format_file_counters(&Tally::default(), &Tally::default(), 1.0).len(), 1);
     }
 
     #[test]
     fn flat_file_rows_have_every_column() {
-        let row = file_flat_row(
+        let row = format_file_flat_row(
             &FileColumns::default(),
             ("21:54:45.061", "11/23/2026-21:54:45-UTC"),
             "1",
@@ -385,6 +385,6 @@ mod tests {
             Cpu::default(),
         );
         assert_eq!(row.split_whitespace().count(), 44);
-        assert_eq!(file_flat_header().split_whitespace().count(), 44);
+        assert_eq!(format_file_flat_header().split_whitespace().count(), 44);
     }
 }

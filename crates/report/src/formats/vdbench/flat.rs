@@ -72,7 +72,7 @@ pub fn format_flat_row(
 ) -> String {
     let total = tally.all();
     let float = |value: f64| format!("{value:.4}");
-    let known = |value: Option<f64>| value.filter(|value| *value >= 0.0).map_or("n/a".into(), float);
+    let format_or_na = |value: Option<f64>| value.filter(|value| *value >= 0.0).map_or("n/a".into(), float);
     let cell = |column: &str| match column {
         "Run" => facts.run.clone(),
         "Interval" => label.to_owned(),
@@ -96,10 +96,10 @@ pub fn format_flat_row(
             (Some(threads), false) => threads.to_string(),
             (None, _) => "n/a".into(),
         },
-        "rdpct" => known(facts.rdpct),
-        "rhpct" => known(facts.rhpct),
-        "whpct" => known(facts.whpct),
-        "seekpct" => known(facts.seekpct),
+        "rdpct" => format_or_na(facts.rdpct),
+        "rhpct" => format_or_na(facts.rhpct),
+        "whpct" => format_or_na(facts.whpct),
+        "seekpct" => format_or_na(facts.seekpct),
         "lunsize" => float(facts.lun_bytes as f64 / 1_073_741_824.0),
         "compratio" => float(facts.compratio),
         "queue_depth" => float(tally.queue(seconds)),

@@ -8,7 +8,10 @@ mod flat;
 mod histogram;
 mod tally;
 
-pub use files::{FileColumns, file_counters, file_flat_header, file_flat_row, file_header, file_row};
+pub use files::{
+    FileColumns, format_file_counters, format_file_flat_header, format_file_flat_row, format_file_header,
+    format_file_row,
+};
 pub use flat::{FLAT_COMMENT, FlatFacts, format_flat_header, format_flat_row};
 pub use histogram::{DEFAULT_LIMITS_US, format_file_histogram, format_histogram, group_digits};
 pub use tally::{DirectionTally, Tally};

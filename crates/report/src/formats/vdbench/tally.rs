@@ -112,11 +112,11 @@ impl Tally {
         let in_flight = self.in_flight_ns.zip(other.in_flight_ns);
         self.in_flight_ns = in_flight.map(|(mine, theirs)| mine + theirs);
         for added in &other.file_operations {
-            match self.file_operations.iter_mut().find(|known| known.kind == added.kind) {
+            match self.file_operations.iter_mut().find(|tally| tally.kind == added.kind) {
                 None => self.file_operations.push(*added),
-                Some(known) => {
-                    known.counts.add(added.counts);
-                    known.latency_ns.0 += added.latency_ns.0;
+                Some(tally) => {
+                    tally.counts.add(added.counts);
+                    tally.latency_ns.0 += added.latency_ns.0;
                 }
             }
         }
@@ -124,13 +124,17 @@ impl Tally {
 
     /// Sums these kinds of file operation.
     pub fn sum_of_kinds(&self, kinds: &[FileOperationKind]) -> DirectionTally {
-        let mut side = DirectionTally::default();
-        for found in self.file_operations.iter().filter(|found| kinds.contains(&found.kind)) {
-            side.n += found.counts.operations;
-            side.bytes += found.counts.bytes.0;
-            side.sum_ns += u128::from(found.latency_ns.0);
+        let mut sum = DirectionTally::default();
+        for operation in self
+            .file_operations
+            .iter()
+            .filter(|operation| kinds.contains(&operation.kind))
+        {
+            sum.n += operation.counts.operations;
+            sum.bytes += operation.counts.bytes.0;
+            sum.sum_ns += u128::from(operation.latency_ns.0);
         }
-        side
+        sum
     }
 
     /// Both directions together.

@@ -16,7 +16,7 @@ use super::repetition::{name_of_repetition, repeat_command};
 use super::settings::format_command_line;
 use super::{OPEN_JOBS, PageContext, fleet, format_percentile};
 use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
-use crate::numbers::{duration_with_unit, local_time, rough, time as time_words};
+use crate::numbers::{duration_with_unit, format_rough, format_time, local_time};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
@@ -77,18 +77,18 @@ const OTHER_PROGRAMS: [&str; 3] = ["OTHER-LOAD", "D-CPU", "BUSY-DISK"];
 /// Why the figures are unreliable: `other programs used the disk and kept the processors busy`;
 /// `None` without such a warning.
 fn unreliable_because(findings: &[Finding]) -> Option<String> {
-    let found = |rule: &str| {
+    let find_finding = |rule: &str| {
         let is_grave = |finding: &&Finding| finding.rule == rule && finding.severity == Severity::Warning;
         findings.iter().find(is_grave)
     };
     let meanings: Vec<&str> = MEANINGS
         .iter()
         .filter(|(rule, _)| {
-            found(rule).is_some()
+            find_finding(rule).is_some()
                 && match *rule {
-                    "BUSY-DISK" => found("OTHER-LOAD").is_none(),
+                    "BUSY-DISK" => find_finding("OTHER-LOAD").is_none(),
                     // Processors that come and go change the rate too.
-                    "NOT-STEADY" => found("D-CPU").is_none(),
+                    "NOT-STEADY" => find_finding("D-CPU").is_none(),
                     _ => true,
                 }
         })
@@ -133,14 +133,14 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
     if job.total.operations == 0 || is_simulated(summary) {
         return None;
     }
-    let found = |rule: &str| summary.findings.iter().find(|finding| finding.rule == rule);
+    let find_finding = |rule: &str| summary.findings.iter().find(|finding| finding.rule == rule);
     let unreliable = unreliable_because(&summary.findings);
     let unsteady = job
         .iops_confidence_percent
         .filter(|percent| *percent > UNSTEADY_PERCENT);
     let is_sound = ["RATE-NOT-KEPT", "STALLS"]
         .into_iter()
-        .all(|rule| found(rule).is_none())
+        .all(|rule| find_finding(rule).is_none())
         && summary
             .findings
             .iter()
@@ -154,14 +154,14 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
     let rate = match job.iops_confidence_percent {
         _ if unreliable.is_some() => String::new(),
         Some(_) if unsteady.is_some() => "The rate varied too much to quote.".into(),
-        Some(_) if job.total.service.is_some() => match found("RATE-NOT-KEPT") {
+        Some(_) if job.total.service.is_some() => match find_finding("RATE-NOT-KEPT") {
             Some(_) => "The target did not deliver the rate that the test requested.".into(),
             None => "The target delivered the rate that the test requested.".into(),
         },
         Some(percent) => format!("The mean rate is known within ± {percent:.1} % (95 %)."),
         None => "The run was too short to say whether the rate is steady.".into(),
     };
-    let stalls = found("STALLS").map(|finding| diagnosis::format_sentence(&finding.what));
+    let stalls = find_finding("STALLS").map(|finding| diagnosis::format_sentence(&finding.what));
     let mut others = summary.findings.clone();
     others.retain(|finding| {
         let is_meant = MEANINGS.iter().any(|(rule, _)| *rule == finding.rule);
@@ -251,7 +251,7 @@ fn options_against(findings: &[Finding], job: &JobSummary, phases: &Phases) -> V
             "--warm-up" => phases.warm_up_ns,
             _ => job.measured_ns,
         };
-        if is_found && current < Nanos::secs(seconds) && !options.iter().any(|(known, _)| known == name) {
+        if is_found && current < Nanos::secs(seconds) && !options.iter().any(|(option_name, _)| option_name == name) {
             options.push((name.to_owned(), format!("{seconds}s")));
         }
     }
@@ -569,7 +569,11 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
     let mut tiles = vec![
         Tile {
             name: "Operations per second".into(),
-            value: format!("{}{} IOPS", if is_unsteady { "≈ " } else { "" }, rough(total.iops)),
+            value: format!(
+                "{}{} IOPS",
+                if is_unsteady { "≈ " } else { "" },
+                format_rough(total.iops)
+            ),
             note: match job.iops_confidence_percent {
                 // A paced rate varies too little to print.
                 Some(percent) if percent >= 0.05 => format!(
@@ -582,8 +586,8 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
         },
         Tile {
             name: "Throughput".into(),
-            value: format!("{} MB/s", rough(total.mb_per_sec)),
-            note: format!("{} MiB/s", rough(total.mib_per_sec)),
+            value: format!("{} MB/s", format_rough(total.mb_per_sec)),
+            note: format!("{} MiB/s", format_rough(total.mib_per_sec)),
         },
         latency_tile(total, is_queued),
     ];
@@ -622,7 +626,10 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
         Some(service) if is_queued => (
             "Time per operation",
             service.mean_ns,
-            format!("mean; with the wait in the queue {}", time_words(total.latency.mean_ns)),
+            format!(
+                "mean; with the wait in the queue {}",
+                format_time(total.latency.mean_ns)
+            ),
         ),
         Some(_) => (
             "Response time",
@@ -633,7 +640,7 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
     };
     Tile {
         name: name.into(),
-        value: time_words(value),
+        value: format_time(value),
         note,
     }
 }
@@ -651,7 +658,7 @@ fn format_iops_by_direction(job: &JobSummary) -> String {
         .filter_map(|(name, figures)| {
             figures
                 .as_ref()
-                .map(|figures| format!("{} {name}", rough(figures.iops)))
+                .map(|figures| format!("{} {name}", format_rough(figures.iops)))
         })
         .collect();
     if present.len() > 1 {

@@ -5,7 +5,7 @@ use model::results::{JobResults, RankSeries, Results};
 use super::ChartScope;
 use crate::html::chart::{Axis, Chart, Form, Series, Tone};
 use crate::html::page::{Block, Lead, Section, Table, Tile};
-use crate::numbers::{count, rough, signed_time, time};
+use crate::numbers::{count, format_rough, format_time, signed_time};
 use crate::summary::{JobSummary, RankSummary, Summary};
 
 /// Up to this many ranks have a line each in the chart over time.
@@ -96,8 +96,8 @@ pub(super) fn fleet_section(results: &Results, summary: &Summary) -> Option<Sect
     let fleet = results.fleet.as_ref()?;
     let mut blocks: Vec<Block> = host_differences(summary).map(Block::Table).into_iter().collect();
     let several = summary.jobs.len() > 1;
-    let found = results.steps.iter().flat_map(|step| &step.jobs);
-    for (number, (job, found)) in summary.jobs.iter().zip(found).enumerate() {
+    let job_results = results.steps.iter().flat_map(|step| &step.jobs);
+    for (number, (job, job_results)) in summary.jobs.iter().zip(job_results).enumerate() {
         if job.ranks.is_empty() {
             continue;
         }
@@ -107,10 +107,10 @@ pub(super) fn fleet_section(results: &Results, summary: &Summary) -> Option<Sect
         };
         blocks.push(Block::Table(rank_table(&scope, job)));
         blocks.extend(Block::chart_block(Some(rank_bars(&scope, job))));
-        blocks.extend(Block::chart_block(iops_over_time(&scope, job, found)));
+        blocks.extend(Block::chart_block(iops_over_time(&scope, job, job_results)));
     }
-    let skew = summary.findings.iter().filter(|found| found.rule == "START-SKEW");
-    blocks.extend(skew.map(|found| Block::Text(found.what.clone())));
+    let skew = summary.findings.iter().filter(|finding| finding.rule == "START-SKEW");
+    blocks.extend(skew.map(|finding| Block::Text(finding.what.clone())));
     Some(Section {
         title: "Hosts".into(),
         about: format!(
@@ -125,10 +125,10 @@ pub(super) fn fleet_section(results: &Results, summary: &Summary) -> Option<Sect
 
 /// Creates a table of differences between hosts.
 fn host_differences(summary: &Summary) -> Option<Table> {
-    let found = summary.findings.iter().filter(|found| found.rule == "HOSTS-DIFFER");
-    let rows: Vec<Vec<String>> = found
+    let findings = summary.findings.iter().filter(|finding| finding.rule == "HOSTS-DIFFER");
+    let rows: Vec<Vec<String>> = findings
         .take(MAX_ROWS)
-        .map(|found| vec![found.at.clone().unwrap_or_default(), found.what.clone()])
+        .map(|finding| vec![finding.at.clone().unwrap_or_default(), finding.what.clone()])
         .collect();
     (!rows.is_empty()).then(|| Table::new("Differences between hosts", &["host", "difference"], rows))
 }
@@ -175,8 +175,8 @@ fn rank_table(scope: &ChartScope, job: &JobSummary) -> Table {
 
 fn rank_row(rank: &RankSummary) -> Vec<String> {
     let format_percentile = |percent: f64| {
-        let found = rank.total.latency.percentile(percent);
-        found.map_or("-".to_owned(), |found| super::format_percentile(&found))
+        let percentile = rank.total.latency.percentile(percent);
+        percentile.map_or("-".to_owned(), |percentile| super::format_percentile(&percentile))
     };
     let word = match (&rank.lost, rank.straggles) {
         (Some(why), _) => format!("lost: {why}"),
@@ -186,8 +186,8 @@ fn rank_row(rank: &RankSummary) -> Vec<String> {
     vec![
         rank.rank.to_string(),
         rank.host.clone(),
-        rough(rank.total.iops),
-        rough(rank.total.mib_per_sec),
+        format_rough(rank.total.iops),
+        format_rough(rank.total.mib_per_sec),
         format_percentile(50.0),
         format_percentile(99.0),
         rank.in_flight
@@ -196,7 +196,7 @@ fn rank_row(rank: &RankSummary) -> Vec<String> {
         format!(
             "{} ± {}",
             signed_time(rank.clock_ahead_ns),
-            time(rank.clock_error_ns as f64)
+            format_time(rank.clock_error_ns as f64)
         ),
         rank.ended_ns.map_or("-".into(), crate::numbers::duration),
         word,
@@ -282,10 +282,12 @@ fn iops_points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
 
 /// Creates the chart of the ranks' rates over time; if there are many, of the slowest, the median
 /// and the fastest rank, with all others in a band.
-fn iops_over_time(scope: &ChartScope, job: &JobSummary, found: &JobResults) -> Option<Chart> {
+fn iops_over_time(scope: &ChartScope, job: &JobSummary, job_results: &JobResults) -> Option<Chart> {
     let rank_points = |rank: &RankSummary| {
-        let scope = found.rank_series.binary_search_by_key(&rank.rank, |series| series.rank);
-        Some(iops_points(&found.rank_series[scope.ok()?], rank))
+        let scope = job_results
+            .rank_series
+            .binary_search_by_key(&rank.rank, |series| series.rank);
+        Some(iops_points(&job_results.rank_series[scope.ok()?], rank))
     };
     let line = |words: String, rank: &RankSummary| Some(Series::new(words, Form::Steps, rank_points(rank)?));
     let has_line_each = job.ranks.len() <= MAX_LINES;

@@ -19,17 +19,17 @@ const MAX_STEPS: usize = 400;
 fn direction_histograms<'a>(
     directions: &'a PerDirection<Option<Cow<DirectionResults>>>,
 ) -> Vec<(String, Tone, &'a Histogram)> {
-    let found = directions
+    let histograms = directions
         .iter()
         .filter_map(|(direction, results)| Some((direction, results.as_ref()?.latency())));
-    found
+    histograms
         .filter(|(_, latency)| !latency.is_empty())
         .map(|(direction, latency)| (format!("{}s", direction.word()), direction_tone(direction), latency))
         .collect()
 }
 
-fn common_unit(found: &[(String, Tone, &Histogram)]) -> (&'static str, f64) {
-    let slowest = found.iter().map(|(_, _, latency)| latency.quantile(0.99)).max();
+fn common_unit(histograms: &[(String, Tone, &Histogram)]) -> (&'static str, f64) {
+    let slowest = histograms.iter().map(|(_, _, latency)| latency.quantile(0.99)).max();
     time_unit(slowest.unwrap_or(0) as f64)
 }
 
@@ -52,14 +52,17 @@ pub(super) fn percentile_charts(
 }
 
 /// Creates percentile curves of histograms, each with a name and a colour.
-pub fn percentile_curve(id: String, title: String, found: &[(String, Tone, &Histogram)]) -> Option<Chart> {
-    if found.is_empty() {
+pub fn percentile_curve(id: String, title: String, histograms: &[(String, Tone, &Histogram)]) -> Option<Chart> {
+    if histograms.is_empty() {
         return None;
     }
-    let (unit, ns) = common_unit(found);
+    let (unit, ns) = common_unit(histograms);
     let nines = |latency: &Histogram| (latency.n() as f64).log10();
-    let max_nines = found.iter().map(|(_, _, latency)| nines(latency)).fold(2.0, f64::max);
-    let series = found
+    let max_nines = histograms
+        .iter()
+        .map(|(_, _, latency)| nines(latency))
+        .fold(2.0, f64::max);
+    let series = histograms
         .iter()
         .flat_map(|(name, tone, latency)| percentile_lines(name, *tone, latency, ns))
         .collect();
@@ -180,11 +183,11 @@ pub(super) fn cumulative_chart(
     scope: &ChartScope,
     directions: &PerDirection<Option<Cow<DirectionResults>>>,
 ) -> Option<Chart> {
-    let found = direction_histograms(directions);
-    if found.is_empty() {
+    let histograms = direction_histograms(directions);
+    if histograms.is_empty() {
         return None;
     }
-    let (unit, ns) = common_unit(&found);
+    let (unit, ns) = common_unit(&histograms);
     let line = |(name, tone, latency): &(String, Tone, &Histogram)| {
         let n = latency.n() as f64;
         let mut sum = 0;
@@ -218,7 +221,7 @@ pub(super) fn cumulative_chart(
         about: "The share of all operations that took no longer than this. A steep rise marks a common latency; several steps mean several kinds of operations.".into(),
         x: Axis::log("latency", unit),
         y: Axis::from_zero("operations", "%"),
-        series: found.iter().map(line).collect(),
+        series: histograms.iter().map(line).collect(),
         ..Chart::default()
     })
 }

@@ -21,7 +21,7 @@ use model::{Direction, Nanos};
 use super::chart::{Across, Chart, Mark, Tone};
 use super::page::{Block, Clause, Line, Page, Section, Table, Verdict, mark_title};
 use super::path;
-use crate::numbers::{count, duration, local_time, rate, rough, time as time_words};
+use crate::numbers::{count, duration, format_rough, format_time, local_time, rate};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
@@ -106,8 +106,8 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
     let summary = Summary::from_results(results);
     let mut sections = Vec::new();
     sections.extend(overview_section(&summary));
-    for (step, found) in results.steps.iter().enumerate() {
-        for job in 0..found.jobs.len() {
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for job in 0..step_results.jobs.len() {
             sections.extend(job_section(results, &summary, context, step, job));
         }
     }
@@ -257,7 +257,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         let words = format!(
             "{}, mean {}, p50 {}, p99 {}, maximum {}",
             count(flush.operations),
-            time_words(flush.latency.mean_ns),
+            format_time(flush.latency.mean_ns),
             format_percentile(50.0),
             format_percentile(99.0),
             Nanos(flush.latency.max_ns)
@@ -266,7 +266,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
     }));
     let cpus: u32 = summary.hosts.iter().map(|host| host.cpus).sum();
     if cpus > 0 {
-        let cpu_time = time_words(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);
+        let cpu_time = format_time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);
         let words = format!("{:.2} of {cpus}, {cpu_time} per operation", job.cpu.processors);
         rows.push(("CPUs used by this test".into(), words));
     }
@@ -309,10 +309,10 @@ fn overview_section(summary: &Summary) -> Option<Section> {
                 false => job.name.clone(),
             },
             job.operations.clone(),
-            rough(total.iops),
-            rough(total.mb_per_sec),
-            rough(total.mib_per_sec),
-            time_words(total.latency.mean_ns),
+            format_rough(total.iops),
+            format_rough(total.mb_per_sec),
+            format_rough(total.mib_per_sec),
+            format_time(total.latency.mean_ns),
             format_percentile(50.0),
             format_percentile(99.0),
             job.in_flight.map_or("-".into(), |average| format!("{average:.1}")),
@@ -338,7 +338,7 @@ fn job_section(
     step: usize,
     job: usize,
 ) -> Option<Section> {
-    let found = results.steps.get(step)?.jobs.get(job)?;
+    let job_results = results.steps.get(step)?.jobs.get(job)?;
     let planned = results.plan.steps.get(step)?.jobs.get(job)?;
     let number = results.steps[..step].iter().map(|step| step.jobs.len()).sum::<usize>() + job;
     let figures = summary.jobs.get(number)?;
@@ -349,7 +349,7 @@ fn job_section(
         } else {
             String::new()
         },
-        name: several.then(|| found.name.clone()),
+        name: several.then(|| job_results.name.clone()),
     };
     let mut blocks = vec![
         Block::Table(figures_table(figures)),
@@ -365,7 +365,7 @@ fn job_section(
             .collect();
         let is_mean = |clause: &Clause| matches!(clause.line, Some(Line::Latency(_)));
         let with_mean = context.verdict.clauses.iter().any(is_mean);
-        let mut drawn: Vec<Chart> = job_charts(results, &scope, found, (&observation, with_mean), &marks)
+        let mut drawn: Vec<Chart> = job_charts(results, &scope, job_results, (&observation, with_mean), &marks)
             .into_iter()
             .flatten()
             .collect();
@@ -375,7 +375,7 @@ fn job_section(
     }
     Some(Section {
         title: if several {
-            found.name.clone()
+            job_results.name.clone()
         } else {
             "Measurements".into()
         },
@@ -400,7 +400,7 @@ fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usi
         words,
         tone,
     };
-    let layers = find_diagnosis(context, step, job).map_or(&[][..], |found| &found.diagnosis.layers);
+    let layers = find_diagnosis(context, step, job).map_or(&[][..], |job_diagnosis| &job_diagnosis.diagnosis.layers);
     // A rate that the test itself sets is the requirement, or coincides with the curve.
     let near = layers
         .iter()
@@ -416,7 +416,7 @@ fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usi
     let mean = mean.then(|| {
         line(
             figures.total.iops,
-            format!("mean {}", rough(figures.total.iops)),
+            format!("mean {}", format_rough(figures.total.iops)),
             Tone::Total,
         )
     });
@@ -426,30 +426,30 @@ fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usi
 fn job_charts(
     results: &Results,
     scope: &ChartScope,
-    found: &JobResults,
+    job_results: &JobResults,
     (observation, with_mean): (&Observation, bool),
     marks: &[Mark],
 ) -> Vec<Option<Chart>> {
-    let directions = found.directions();
+    let directions = job_results.directions();
     let paced = directions
         .iter()
         .any(|(_, direction)| direction.as_ref().is_some_and(|direction| direction.response.is_some()));
-    let [iops, bytes] = time::rate_charts(scope, found, observation, marks);
+    let [iops, bytes] = time::rate_charts(scope, job_results, observation, marks);
     vec![
         iops,
         bytes,
-        Some(time::latency_charts(scope, found, (paced, with_mean), marks)),
-        time::heat_chart(scope, found),
+        Some(time::latency_charts(scope, job_results, (paced, with_mean), marks)),
+        time::heat_chart(scope, job_results),
         latency::percentile_charts(scope, &directions),
         latency::cumulative_chart(scope, &directions),
-        resources::target_chart(scope, &rates_by_target(results, found)),
+        resources::target_chart(scope, &rates_by_target(results, job_results)),
     ]
 }
 
 /// Name, operations per second and MB/s of each target; empty if a stream has several targets.
-fn rates_by_target(results: &Results, found: &JobResults) -> Vec<(String, f64, f64)> {
+fn rates_by_target(results: &Results, job_results: &JobResults) -> Vec<(String, f64, f64)> {
     let mut sums: BTreeMap<u32, (u32, f64, f64)> = BTreeMap::new();
-    for worker in &found.workers {
+    for worker in &job_results.workers {
         let seconds = worker.measured_ns.as_secs();
         for stream in &worker.streams {
             let [target] = stream.targets[..] else {
@@ -502,9 +502,9 @@ fn figures_table(job: &JobSummary) -> Table {
         rows.push(std::iter::once(name.to_owned()).chain(values).collect());
     };
     row("operations", &|figures| count(figures.operations));
-    row("IOPS", &|figures| rough(figures.iops));
-    row("MB/s (10^6)", &|figures| rough(figures.mb_per_sec));
-    row("MiB/s (2^20)", &|figures| rough(figures.mib_per_sec));
+    row("IOPS", &|figures| format_rough(figures.iops));
+    row("MB/s (10^6)", &|figures| format_rough(figures.mb_per_sec));
+    row("MiB/s (2^20)", &|figures| format_rough(figures.mib_per_sec));
     if columns.iter().any(|(_, figures)| figures.errors > 0) {
         row("failed", &|figures| count(figures.errors));
     }
@@ -533,7 +533,7 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
     let format_latency =
         |value: fn(&LatencyFigures) -> u64| move |figures: &Figures| Nanos(value(&figures.latency)).to_string();
     row(&name("fastest"), &format_latency(|latency| latency.min_ns));
-    row(&name("mean"), &|figures| time_words(figures.latency.mean_ns));
+    row(&name("mean"), &|figures| format_time(figures.latency.mean_ns));
     for percent in PERCENTILES {
         row(&name(&format!("p{percent}")), &|figures| {
             percentile_cell(&figures.latency, percent)
@@ -548,7 +548,7 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
             figures
                 .service
                 .as_ref()
-                .map_or("-".into(), |service| time_words(service.mean_ns))
+                .map_or("-".into(), |service| format_time(service.mean_ns))
         });
     }
 }
@@ -588,10 +588,10 @@ fn find_diagnosis(context: &PageContext, step: usize, job: usize) -> Option<&Job
 
 fn paths_section(results: &Results, context: &PageContext) -> Option<Section> {
     let mut blocks = Vec::new();
-    for (step, found) in results.steps.iter().enumerate() {
-        for job in 0..found.jobs.len() {
+    for (step, step_results) in results.steps.iter().enumerate() {
+        for job in 0..step_results.jobs.len() {
             if blocks.len() < OPEN_JOBS {
-                let diagnosis = find_diagnosis(context, step, job).map(|found| &found.diagnosis);
+                let diagnosis = find_diagnosis(context, step, job).map(|job_diagnosis| &job_diagnosis.diagnosis);
                 blocks.extend(path::build_io_path(results, step, job, diagnosis).map(Block::Path));
             }
         }

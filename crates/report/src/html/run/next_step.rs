@@ -92,8 +92,8 @@ fn best_time(context: &PageContext) -> Option<String> {
         .diagnoses
         .iter()
         .flat_map(|diagnosis| &diagnosis.diagnosis.advice);
-    let found = advice.filter_map(|advice| advice.split(':').next().filter(|start| start.starts_with("repeat at ")));
-    found.map(format_sentence).next()
+    let times = advice.filter_map(|advice| advice.split(':').next().filter(|start| start.starts_with("repeat at ")));
+    times.map(format_sentence).next()
 }
 
 /// The command that judges the repetition of a saved result.

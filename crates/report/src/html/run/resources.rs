@@ -36,11 +36,11 @@ pub(super) fn core_chart(scope: &ChartScope, step: &StepResults, hosts: &[HostRe
         ("interrupts", |core| core.interrupt_ns, Tone::Trim),
         ("stolen (hypervisor)", |core| core.stolen_ns, Tone::Limit),
     ];
-    let cpu_time_series = |(words, part, tone): (&str, Part, Tone)| {
+    let cpu_time_series = |(words, cpu_part, tone): (&str, Part, Tone)| {
         let bars = step
             .cores
             .iter()
-            .map(|core| (name(core), Some(100.0 * part(&core.core).0 as f64 / window)));
+            .map(|core| (name(core), Some(100.0 * cpu_part(&core.core).0 as f64 / window)));
         Series::over_names(words, Form::Stack, bars).tone(tone)
     };
     Some(Chart {
@@ -94,11 +94,11 @@ pub struct PlanePoint {
 
 impl PlanePoint {
     /// The point of a load; `None` if its rate or latency is unknown.
-    pub fn from_observation(seen: &Observation) -> Option<PlanePoint> {
+    pub fn from_observation(observation: &Observation) -> Option<PlanePoint> {
         Some(PlanePoint {
-            name: seen.name.clone(),
-            iops: seen.total.iops.filter(|iops| *iops > 0.0)?,
-            mean_ns: seen.total.latency.as_ref()?.mean_ns.filter(|mean| *mean > 0.0)?,
+            name: observation.name.clone(),
+            iops: observation.total.iops.filter(|iops| *iops > 0.0)?,
+            mean_ns: observation.total.latency.as_ref()?.mean_ns.filter(|mean| *mean > 0.0)?,
         })
     }
 }

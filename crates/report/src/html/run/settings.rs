@@ -174,11 +174,11 @@ fn target_rows(environment: &Environment) -> Vec<(String, String)> {
             );
             facts.extend(device.write_cache.clone());
             if let Some(health) = &device.health {
-                let complaints = match health.problems.is_empty() {
+                let problems = match health.problems.is_empty() {
                     true => "no complaints".into(),
                     false => health.problems.join(", "),
                 };
-                facts.push(format!("health ({}): {complaints}", health.source));
+                facts.push(format!("health ({}): {problems}", health.source));
             }
             pairs.push((format!("device {}", device.name), facts.join(", ")));
         }

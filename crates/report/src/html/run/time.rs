@@ -220,9 +220,9 @@ pub(crate) fn merge_into_columns(intervals: &[IntervalHistogram], max: usize) ->
     let merge_latencies = |some: &[IntervalHistogram]| {
         let mut sum = Histogram::new();
         for interval in some {
-            for (_, found) in interval.latency.iter() {
-                if let Some(found) = found {
-                    sum.merge(found);
+            for (_, latency) in interval.latency.iter() {
+                if let Some(latency) = latency {
+                    sum.merge(latency);
                 }
             }
         }
@@ -241,21 +241,23 @@ pub(super) fn latency_charts(
     let columns = merge_into_columns(&job.histograms, MAX_POINTS);
     let (unit, ns) = time_unit(job.total().latency().quantile(0.99) as f64);
     let line = |(fraction, name): (f64, &str)| {
-        let value = |found: &Histogram| match support(fraction, found.n()) {
+        let value = |histogram: &Histogram| match support(fraction, histogram.n()) {
             Support::None => f64::NAN,
-            Support::Good | Support::Weak => found.quantile(fraction) as f64 / ns,
+            Support::Good | Support::Weak => histogram.quantile(fraction) as f64 / ns,
         };
-        let points = columns.iter().map(|(start, found)| (start.as_secs(), value(found)));
+        let points = columns
+            .iter()
+            .map(|(start, histogram)| (start.as_secs(), value(histogram)));
         Series::new(name, Form::Steps, points)
     };
     let mut series: Vec<Series> = PERCENTILES.into_iter().map(line).collect();
     if with_mean {
-        let means = columns.iter().filter(|(_, found)| !found.is_empty());
-        let means = means.map(|(start, found)| (start.as_secs(), found.mean() / ns));
+        let means = columns.iter().filter(|(_, histogram)| !histogram.is_empty());
+        let means = means.map(|(start, histogram)| (start.as_secs(), histogram.mean() / ns));
         series.push(Series::new("mean", Form::Steps, means).tone(Tone::Total));
     }
-    let maxima = columns.iter().filter(|(_, found)| !found.is_empty());
-    let maxima = maxima.map(|(start, found)| (start.as_secs(), found.max() as f64 / ns));
+    let maxima = columns.iter().filter(|(_, histogram)| !histogram.is_empty());
+    let maxima = maxima.map(|(start, histogram)| (start.as_secs(), histogram.max() as f64 / ns));
     series.push(Series::new("maximum", Form::Dots, maxima).tone(Tone::Other));
     // Omits percentiles for which no interval has enough operations.
     series.retain(|series| series.y.iter().any(Option::is_some));
@@ -290,16 +292,18 @@ pub(super) fn heat_chart(scope: &ChartScope, job: &JobResults) -> Option<Chart> 
     let (first, last) = (row_of(latency.min() as f64), row_of(latency.max() as f64));
     let (unit, ns) = time_unit(latency.quantile(0.99) as f64);
     let edge = |row: i64| 10f64.powf(row as f64 / ROWS_PER_DECADE);
-    let counted = |found: &Histogram| {
+    let counted = |histogram: &Histogram| {
         let mut rows = vec![0u64; (last - first + 1) as usize];
-        for (bucket, count) in found.buckets() {
-            let low = model::histogram::bucket_low(bucket).max(found.min()).min(found.max());
+        for (bucket, count) in histogram.buckets() {
+            let low = model::histogram::bucket_low(bucket)
+                .max(histogram.min())
+                .min(histogram.max());
             debug_assert_eq!(bucket_index(low), bucket, "a bucket holds its own lower end");
             rows[(row_of(low as f64).clamp(first, last) - first) as usize] += count;
         }
         rows
     };
-    let counts: Vec<Vec<u64>> = columns.iter().map(|(_, found)| counted(found)).collect();
+    let counts: Vec<Vec<u64>> = columns.iter().map(|(_, histogram)| counted(histogram)).collect();
     let row = |row: usize| {
         counts
             .iter()

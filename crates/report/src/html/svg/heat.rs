@@ -6,7 +6,7 @@ use super::scale::{PlacedTick, Span};
 use super::{Area, LABEL_LINE, WIDE_LETTER, truncate};
 use crate::html::chart::{Axis, Heat, Scale, X};
 use crate::html::escape::text;
-use crate::numbers::rough;
+use crate::numbers::format_rough;
 
 /// Number of colour levels.
 const LEVELS: usize = 8;
@@ -105,7 +105,7 @@ pub(super) fn draw_cells(map: &Heat, width: f64, height: f64, out: &mut String) 
 fn format_value(value: f64) -> String {
     match value.fract() {
         0.0 if value < 1000.0 => format!("{value:.0}"),
-        _ => rough(value),
+        _ => format_rough(value),
     }
 }
 

@@ -173,11 +173,11 @@ fn tone_class(tone: Tone) -> &'static str {
 
 fn axis_names(chart: &Chart) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    let mut known = std::collections::HashSet::new();
+    let mut shown_names = std::collections::HashSet::new();
     let x_values = chart.series.iter().flat_map(|series| &series.x);
     for x in x_values.chain(chart.heat.iter().flat_map(|map| &map.x)) {
         if let X::Name(name) = x
-            && known.insert(name.as_str())
+            && shown_names.insert(name.as_str())
         {
             names.push(name);
         }

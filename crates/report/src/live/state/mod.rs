@@ -6,7 +6,7 @@ mod schedule;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use model::environment::{CoreUse, DeviceUse};
-use model::event::{DeviceUnder, Event, Interval, Phase, RankFigures, RankNow, RankState};
+use model::event::{DeviceUnder, Event, Interval, Phase, RankFigures, RankProgress, RankState};
 use model::finding::Severity;
 use model::histogram::Histogram;
 use model::plan::Plan;
@@ -19,21 +19,21 @@ const MAX_HISTORY: usize = 400;
 /// Number of messages to keep.
 const MAX_MESSAGES: usize = 50;
 
-/// The state of the run.
+/// The data of the live view of one run.
 #[derive(Debug, Default)]
 pub struct State {
     schedule: Schedule,
     jobs: BTreeMap<(u32, u32), JobState>,
     /// The ranks, if several processes execute the run.
     ranks: BTreeMap<u32, RankEntry>,
-    preparing: Option<Preparing>,
+    preparing: Option<Preparation>,
     devices: Vec<DeviceUnder>,
     machine: Option<Machine>,
     history: VecDeque<Rates>,
     messages: VecDeque<(Severity, String)>,
     stopping: bool,
     /// A step has begun since the last call of `take_step_begun`.
-    begun: bool,
+    step_begun: bool,
 }
 
 /// Counters of the machine over a short time, read by the caller.
@@ -47,7 +47,7 @@ pub struct Machine {
     pub devices: Vec<DeviceUse>,
 }
 
-/// A job since its first event.
+/// State of a job, created by its first event.
 #[derive(Debug)]
 struct JobState {
     name: String,
@@ -56,6 +56,7 @@ struct JobState {
     last: Option<Interval>,
     /// End of the last interval, from the start of its phase.
     phase_time: Nanos,
+    /// Number of resets of the statistics.
     epoch: u32,
     measured_latency: PerDirection<Option<Histogram>>,
     measured_counts: PerDirection<model::event::Counts>,
@@ -65,7 +66,7 @@ struct JobState {
 
 /// A target that is being written before the test.
 #[derive(Clone, Debug)]
-pub(super) struct Preparing {
+pub(super) struct Preparation {
     pub(super) target: String,
     pub(super) done: Bytes,
     pub(super) total: Bytes,
@@ -76,7 +77,7 @@ pub(super) struct Preparing {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Rates {
     pub(super) iops: f64,
-    pub(super) bytes: f64,
+    pub(super) bytes_per_sec: f64,
 }
 
 /// Average operations in flight, and the configured depth.
@@ -103,9 +104,9 @@ pub(super) struct DeviceRow {
     pub(super) name: String,
     pub(super) kernel: Rates,
     pub(super) busy_percent: f64,
-    pub(super) in_device: f64,
+    pub(super) device_queue_depth: f64,
     /// `None` if a stream has files on several devices.
-    pub(super) ours: Option<Rates>,
+    pub(super) test_rates: Option<Rates>,
 }
 
 /// The state of a rank.
@@ -118,7 +119,7 @@ struct RankEntry {
 }
 
 impl RankEntry {
-    fn apply(&mut self, now: &RankNow) {
+    fn apply(&mut self, now: &RankProgress) {
         self.host.clone_from(&now.host);
         self.state = now.state;
         self.figures
@@ -148,14 +149,14 @@ pub(super) struct Progress {
 impl Rates {
     fn add(&mut self, other: Rates) {
         self.iops += other.iops;
-        self.bytes += other.bytes;
+        self.bytes_per_sec += other.bytes_per_sec;
     }
 }
 
 impl State {
-    /// Starts another run, keeping messages. `about` identifies it among several runs.
-    pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
-        self.schedule = Schedule::from_plan(plan, about);
+    /// Starts another run, keeping messages. `run_label` identifies it among several runs.
+    pub fn begin(&mut self, plan: &Plan, run_label: Option<String>) {
+        self.schedule = Schedule::from_plan(plan, run_label);
         self.jobs.clear();
         self.ranks.clear();
         self.history.clear();
@@ -172,7 +173,7 @@ impl State {
                 total,
                 left_ns,
             } => {
-                self.preparing = Some(Preparing {
+                self.preparing = Some(Preparation {
                     target: target.clone(),
                     done: *done,
                     total: *total,
@@ -185,7 +186,7 @@ impl State {
                 self.jobs.clear();
                 self.ranks.values_mut().for_each(|rank| rank.figures.clear());
                 self.history.clear();
-                (self.preparing, self.machine, self.begun) = (None, None, true);
+                (self.preparing, self.machine, self.step_begun) = (None, None, true);
                 self.devices.clone_from(devices);
             }
             Event::Phase {
@@ -208,7 +209,7 @@ impl State {
                 // interval adds one sample for all.
                 if self.jobs.iter().find(|(_, job)| !job.ended).map(|(key, _)| *key) == Some(key) {
                     let current = self.current_rates();
-                    self.history.push_back(self.sum(&current));
+                    self.history.push_back(self.sum_directions(&current));
                     if self.history.len() > MAX_HISTORY {
                         self.history.pop_front();
                     }
@@ -233,7 +234,7 @@ impl State {
     /// Returns true once per step. The caller then restarts its counters, so that they do not
     /// include the previous step.
     pub fn take_step_begun(&mut self) -> bool {
-        std::mem::take(&mut self.begun)
+        std::mem::take(&mut self.step_begun)
     }
 
     /// Adds a message: a finding, or progress of a command.
@@ -257,13 +258,13 @@ impl State {
     }
 
     /// Length of an interval, if known.
-    pub fn interval(&self) -> Option<Nanos> {
-        let lasts = self.running().filter_map(|(_, job)| job.last.as_ref());
-        lasts.map(|interval| interval.length_ns).max()
+    pub fn interval_length(&self) -> Option<Nanos> {
+        let last_intervals = self.shown_jobs().filter_map(|(_, job)| job.last.as_ref());
+        last_intervals.map(|interval| interval.length_ns).max()
     }
 
     /// The running jobs, or all jobs of the step if none is running.
-    fn running(&self) -> impl Iterator<Item = (&(u32, u32), &JobState)> {
+    fn shown_jobs(&self) -> impl Iterator<Item = (&(u32, u32), &JobState)> {
         let all_ended = self.jobs.values().all(|job| job.ended);
         self.jobs.iter().filter(move |(_, job)| all_ended || !job.ended)
     }
@@ -272,7 +273,7 @@ impl State {
         self.stopping
     }
 
-    /// True while intervals are expected.
+    /// True if a job is in a phase that reports intervals.
     pub(super) fn expects_intervals(&self) -> bool {
         let produces_intervals = |job: &JobState| {
             let phases = [
@@ -287,28 +288,27 @@ impl State {
         self.preparing.is_none() && self.jobs.values().any(produces_intervals)
     }
 
-    pub(super) fn preparing(&self) -> Option<&Preparing> {
+    pub(super) fn preparing(&self) -> Option<&Preparation> {
         self.preparing.as_ref()
     }
 
     /// Name of the running jobs.
     pub(super) fn title(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
-        for (_, job) in self.running() {
+        for (_, job) in self.shown_jobs() {
             if !names.contains(&job.name.as_str()) {
                 names.push(&job.name);
             }
         }
         match names.as_slice() {
             [] => self.schedule.name.clone(),
-            [one] => (*one).to_owned(),
-            [first, others @ ..] => format!("{first} and {} more", others.len()),
+            [name] => (*name).to_owned(),
+            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         }
     }
 
-    /// Identifies this run among several.
-    pub(super) fn about(&self) -> Option<&str> {
-        self.schedule.about.as_deref()
+    pub(super) fn run_label(&self) -> Option<&str> {
+        self.schedule.run_label.as_deref()
     }
 
     /// Number of the step and of all steps.
@@ -330,8 +330,8 @@ impl State {
     }
 
     /// Time left in the phase.
-    pub(super) fn left(&self) -> Option<Nanos> {
-        let running = self.running().filter_map(|(_, job)| job.phase_left);
+    pub(super) fn time_left(&self) -> Option<Nanos> {
+        let running = self.shown_jobs().filter_map(|(_, job)| job.phase_left);
         running.max().filter(|time_left| time_left.0 > 0)
     }
 
@@ -344,20 +344,20 @@ impl State {
         let step = self.schedule.steps.get(self.schedule.step)?;
         let length = lengths[self.schedule.step].0;
         let all_ended = !self.jobs.is_empty() && self.jobs.values().all(|job| job.ended);
-        let phase_time = if all_ended {
+        let step_time = if all_ended {
             length
         } else {
             self.time_in_step(step).0.min(length)
         };
         Some(Progress {
-            done: Nanos(before + phase_time),
+            done: Nanos(before + step_time),
             total: Nanos(total),
         })
     }
 
     /// Time since the start of the step.
     fn time_in_step(&self, step: &PlannedStep) -> Nanos {
-        let position = |((_, number), job): (&(u32, u32), &JobState)| {
+        let elapsed = |((_, number), job): (&(u32, u32), &JobState)| {
             let planned = step.jobs.get(*number as usize)?;
             let start = planned.starts?;
             let measured = start + planned.delay + planned.warm_up;
@@ -372,13 +372,13 @@ impl State {
                 Phase::CoolDown | Phase::Verify | Phase::Draining => measured + planned.measured.unwrap_or_default(),
             })
         };
-        self.running().filter_map(position).max().unwrap_or_default()
+        self.shown_jobs().filter_map(elapsed).max().unwrap_or_default()
     }
 
     /// Rates of the last interval.
     pub(super) fn current_rates(&self) -> PerDirection<Rates> {
         let mut current = PerDirection::<Rates>::default();
-        for (_, job) in self.running() {
+        for (_, job) in self.shown_jobs() {
             let Some(last) = &job.last else { continue };
             for (direction, counts) in last.counts.iter() {
                 current[direction].add(per_second(counts.operations, counts.bytes, last.length_ns));
@@ -390,18 +390,18 @@ impl State {
     /// Rates of the measured window so far; `None` before it.
     pub(super) fn measured_rates(&self) -> Option<PerDirection<Rates>> {
         let mut sum = PerDirection::<Rates>::default();
-        let mut any = false;
-        for (_, job) in self.running().filter(|(_, job)| job.measured_time.0 > 0) {
-            any = true;
+        let mut is_measured = false;
+        for (_, job) in self.shown_jobs().filter(|(_, job)| job.measured_time.0 > 0) {
+            is_measured = true;
             for (direction, counts) in job.measured_counts.iter() {
                 sum[direction].add(per_second(counts.operations, counts.bytes, job.measured_time));
             }
         }
-        any.then_some(sum)
+        is_measured.then_some(sum)
     }
 
     /// All directions together.
-    pub(super) fn sum(&self, rates: &PerDirection<Rates>) -> Rates {
+    pub(super) fn sum_directions(&self, rates: &PerDirection<Rates>) -> Rates {
         let mut sum = Rates::default();
         rates.iter().for_each(|(_, rates)| sum.add(*rates));
         sum
@@ -414,28 +414,28 @@ impl State {
 
     /// Latencies of the last interval.
     pub(super) fn latency_now(&self, direction: Direction) -> Option<Histogram> {
-        let intervals = self.running().filter_map(|(_, job)| job.last.as_ref());
+        let intervals = self.shown_jobs().filter_map(|(_, job)| job.last.as_ref());
         merge_histograms(intervals.filter_map(|last| last.latency[direction].as_ref()))
     }
 
     /// Latencies of the measured window so far.
     pub(super) fn measured_latency(&self, direction: Direction) -> Option<Histogram> {
         merge_histograms(
-            self.running()
+            self.shown_jobs()
                 .filter_map(|(_, job)| job.measured_latency[direction].as_ref()),
         )
     }
 
     /// Length of the last interval and of the measured window so far.
-    pub(super) fn windows(&self) -> (Option<Nanos>, Nanos) {
-        let measured = self.running().map(|(_, job)| job.measured_time).max();
-        (self.interval(), measured.unwrap_or_default())
+    pub(super) fn window_lengths(&self) -> (Option<Nanos>, Nanos) {
+        let measured = self.shown_jobs().map(|(_, job)| job.measured_time).max();
+        (self.interval_length(), measured.unwrap_or_default())
     }
 
     /// Operations in flight, over the last interval.
     pub(super) fn in_flight(&self) -> Option<InFlight> {
         let mut in_flight = InFlight::default();
-        for ((step, number), job) in self.running() {
+        for ((step, number), job) in self.shown_jobs() {
             let Some(last) = job.last.as_ref().filter(|last| last.length_ns.0 > 0) else {
                 continue;
             };
@@ -451,13 +451,14 @@ impl State {
     /// Jobs, if several run side by side.
     pub(super) fn jobs(&self) -> Vec<Row> {
         let rows: Vec<Row> = self
-            .running()
+            .shown_jobs()
             .filter_map(|(_, job)| {
                 let last = job.last.as_ref()?;
-                let counts = last.counts.iter().map(|(_, counts)| counts);
-                let (operations, bytes) =
-                    counts.fold((0, 0), |sum, rates| (sum.0 + rates.operations, sum.1 + rates.bytes.0));
-                let latency = last.latency_of_all();
+                let direction_counts = last.counts.iter().map(|(_, counts)| counts);
+                let (operations, bytes) = direction_counts.fold((0, 0), |sum, counts| {
+                    (sum.0 + counts.operations, sum.1 + counts.bytes.0)
+                });
+                let latency = last.total_latency();
                 Some(Row {
                     name: job.name.clone(),
                     rates: per_second(operations, Bytes(bytes), last.length_ns),
@@ -470,7 +471,7 @@ impl State {
 
     /// Targets, if there are several.
     pub(super) fn targets(&self) -> Vec<Row> {
-        let rows = self.by_target();
+        let rows = self.target_rows();
         if rows.len() < 2 {
             return Vec::new();
         }
@@ -487,24 +488,25 @@ impl State {
             .and_then(|first| self.schedule.targets.get(*first as usize));
         match (first, targets.len()) {
             (Some(first), 1) => first.clone(),
-            (Some(first), more) => format!("{first} and {} more files", more - 1),
+            (Some(first), count) => format!("{first} and {} more files", count - 1),
             (None, _) => "unnamed".into(),
         }
     }
 
     /// Figures of each target, or file set of a stream, over the last interval.
-    fn by_target(&self) -> BTreeMap<Vec<u32>, Row> {
+    fn target_rows(&self) -> BTreeMap<Vec<u32>, Row> {
         let mut sums: BTreeMap<Vec<u32>, (Rates, f64, f64)> = BTreeMap::new();
-        for ((step, number), job) in self.running() {
+        for ((step, number), job) in self.shown_jobs() {
             let Some(last) = &job.last else { continue };
             let mut add = |targets: &[u32], counts: &PerDirection<model::event::Counts>, latency: f64| {
-                let flows = counts.iter().map(|(_, counts)| counts);
-                let (operations, bytes) =
-                    flows.fold((0, 0), |sum, rates| (sum.0 + rates.operations, sum.1 + rates.bytes.0));
-                let sum = sums.entry(targets.to_vec()).or_default();
-                sum.0.add(per_second(operations, Bytes(bytes), last.length_ns));
-                sum.1 += latency;
-                sum.2 += operations as f64;
+                let direction_counts = counts.iter().map(|(_, counts)| counts);
+                let (operations, bytes) = direction_counts.fold((0, 0), |sum, counts| {
+                    (sum.0 + counts.operations, sum.1 + counts.bytes.0)
+                });
+                let target_sum = sums.entry(targets.to_vec()).or_default();
+                target_sum.0.add(per_second(operations, Bytes(bytes), last.length_ns));
+                target_sum.1 += latency;
+                target_sum.2 += operations as f64;
             };
             for target in &last.targets {
                 add(&target.targets, &target.counts, target.latency_ns.0 as f64);
@@ -513,8 +515,8 @@ impl State {
             let planned = planned.and_then(|step| step.jobs.get(*number as usize));
             if let Some(planned) = planned.filter(|_| last.targets.is_empty()) {
                 let latencies = last.latency.iter().filter_map(|(_, latency)| latency.as_ref());
-                let sum: f64 = latencies.map(|histogram| histogram.sum() as f64).sum();
-                add(&planned.targets, &last.counts, sum);
+                let latency_sum: f64 = latencies.map(|histogram| histogram.sum() as f64).sum();
+                add(&planned.targets, &last.counts, latency_sum);
             }
         }
         let row = |(rates, latency, operations): (Rates, f64, f64)| Row {
@@ -541,20 +543,22 @@ impl State {
         let Some(machine) = self.machine.as_ref().filter(|machine| machine.length.0 > 0) else {
             return Vec::new();
         };
-        let by_target = self.by_target();
+        let target_rows = self.target_rows();
         let row = |device: &DeviceUse| {
-            let targets_on_device = &self.devices.iter().find(|known| known.name == device.name)?.targets;
+            let targets_on_device = &self.devices.iter().find(|listed| listed.name == device.name)?.targets;
             // Unknown before the first interval.
-            let mut ours = (!by_target.is_empty()).then(Rates::default);
-            for (targets, row) in &by_target {
-                let there = targets
+            let mut test_rates = (!target_rows.is_empty()).then(Rates::default);
+            for (targets, row) in &target_rows {
+                let on_device = targets
                     .iter()
                     .filter(|target| targets_on_device.contains(target))
                     .count();
-                match there {
+                match on_device {
                     0 => {}
-                    _ if there == targets.len() => ours.iter_mut().for_each(|ours| ours.add(row.rates)),
-                    _ => ours = None,
+                    _ if on_device == targets.len() => {
+                        test_rates.iter_mut().for_each(|test_rates| test_rates.add(row.rates))
+                    }
+                    _ => test_rates = None,
                 }
             }
             let length = machine.length.0 as f64;
@@ -566,16 +570,16 @@ impl State {
                     machine.length,
                 ),
                 busy_percent: (100.0 * device.busy_ns.0 as f64 / length).min(100.0),
-                in_device: device.weighted_ns.0 as f64 / length,
-                ours,
+                device_queue_depth: device.weighted_ns.0 as f64 / length,
+                test_rates,
             })
         };
         machine.devices.iter().filter_map(row).collect()
     }
 
-    /// The ranks in order. If there are more than `max`, the most conspicuous come first: lost
-    /// ranks, late ones, then those whose rate is furthest from the median.
-    pub(super) fn ranks(&self, max: usize) -> Vec<RankRow> {
+    /// Returns all ranks. If there are more than `max`, ranks to show come first: lost ones, late
+    /// ones, then those whose rate is furthest from the median.
+    pub(super) fn sorted_rank_rows(&self, max: usize) -> Vec<RankRow> {
         let row = |(rank, entry): (&u32, &RankEntry)| RankRow {
             rank: *rank,
             host: entry.host.clone(),
@@ -600,7 +604,7 @@ impl State {
     }
 
     /// Number of hosts, and number of lost ranks.
-    pub(super) fn hosts(&self) -> Option<(usize, usize)> {
+    pub(super) fn host_counts(&self) -> Option<(usize, usize)> {
         let names: BTreeSet<&str> = self.ranks.values().map(|rank| rank.host.as_str()).collect();
         let lost = self.ranks.values().filter(|rank| rank.state == RankState::Lost);
         (!names.is_empty()).then(|| (names.len(), lost.count()))
@@ -672,7 +676,7 @@ fn per_second(operations: u64, bytes: Bytes, length: Nanos) -> Rates {
     let seconds = length.as_secs().max(1e-9);
     Rates {
         iops: operations as f64 / seconds,
-        bytes: bytes.0 as f64 / seconds,
+        bytes_per_sec: bytes.0 as f64 / seconds,
     }
 }
 

@@ -8,7 +8,7 @@ use model::plan::{Job, Pacing, Plan, Step};
 pub(super) struct Schedule {
     pub(super) name: String,
     /// Identifies this run among several.
-    pub(super) about: Option<String>,
+    pub(super) run_label: Option<String>,
     pub(super) steps: Vec<PlannedStep>,
     pub(super) targets: Vec<String>,
     /// Index of the running step.
@@ -34,10 +34,10 @@ pub(super) struct PlannedJob {
 }
 
 impl Schedule {
-    pub(super) fn from_plan(plan: &Plan, about: Option<String>) -> Schedule {
+    pub(super) fn from_plan(plan: &Plan, run_label: Option<String>) -> Schedule {
         Schedule {
             name: plan.name.clone(),
-            about,
+            run_label,
             steps: plan.steps.iter().map(PlannedStep::from_step).collect(),
             targets: plan.targets.iter().map(|target| target.path.clone()).collect(),
             step: 0,

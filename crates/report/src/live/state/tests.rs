@@ -75,7 +75,7 @@ fn concurrent_jobs_add_up() {
         reads(1, Phase::Measured, Nanos(0), Nanos::millis(500), 1_000),
     );
     assert_eq!(state.current_rates().read.iops, 3_000.0);
-    assert_eq!(state.current_rates().read.bytes, 3_000.0 * 4096.0);
+    assert_eq!(state.current_rates().read.bytes_per_sec, 3_000.0 * 4096.0);
     let in_flight = state.in_flight().expect("two jobs have something in flight");
     assert_eq!((in_flight.average, in_flight.depth), (3.0, 16));
     assert_eq!(state.jobs().len(), 2);
@@ -176,8 +176,8 @@ fn a_device_is_compared_only_with_io_that_certainly_reached_it() {
     let rows = state.device_rows();
     assert_eq!(rows.len(), 2);
     assert_eq!((rows[0].kernel.iops, rows[0].busy_percent), (620.0, 50.0));
-    assert_eq!(rows[0].ours.map(|ours| ours.iops), Some(300.0));
-    assert_eq!(rows[1].ours, None, "files of one stream are on two devices");
+    assert_eq!(rows[0].test_rates.map(|rates| rates.iops), Some(300.0));
+    assert_eq!(rows[1].test_rates, None, "files of one stream are on two devices");
     // The next step starts without data of the previous one.
     assert!(state.take_step_begun() && !state.take_step_begun());
     let devices = vec![device("sda", &[0, 1])];
@@ -188,5 +188,5 @@ fn a_device_is_compared_only_with_io_that_certainly_reached_it() {
         cores: Vec::new(),
         devices: vec![used("sda")],
     });
-    assert_eq!(state.device_rows()[0].ours, None, "no interval has come yet");
+    assert_eq!(state.device_rows()[0].test_rates, None, "no interval has come yet");
 }

@@ -159,7 +159,7 @@ fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<
 fn title_line(state: &State, options: ViewOptions, width: usize) -> Line {
     let phase = if state.is_stopping() { "stopping" } else { state.phase() };
     let (step, steps) = state.step();
-    let time_left = state.left().filter(|_| !state.is_stopping());
+    let time_left = state.time_left().filter(|_| !state.is_stopping());
     let time_left = time_left.map_or(String::new(), |time_left| {
         format!("{} left", duration(whole_seconds(time_left)))
     });
@@ -168,20 +168,21 @@ fn title_line(state: &State, options: ViewOptions, width: usize) -> Line {
     } else {
         String::new()
     };
-    let about = state.about().unwrap_or_default();
+    let run_label = state.run_label().unwrap_or_default();
     let hosts = state
-        .hosts()
+        .host_counts()
         .map_or(String::new(), |(hosts, lost)| match (hosts, lost) {
             (1, 0) => "1 host".to_owned(),
             (hosts, 0) => format!("{hosts} hosts"),
             (1, lost) => format!("1 host, {lost} lost"),
             (hosts, lost) => format!("{hosts} hosts, {lost} lost"),
         });
-    let fixed = columns(phase) + columns(&time_left) + columns(&place) + columns(about) + columns(&hosts) + 6 * BETWEEN;
+    let fixed =
+        columns(phase) + columns(&time_left) + columns(&place) + columns(run_label) + columns(&hosts) + 6 * BETWEEN;
     let name = truncate_start(&state.title(), width.saturating_sub(fixed).max(12), options);
     fit_pieces(
         vec![
-            piece(3, about),
+            piece(3, run_label),
             strong(4, name),
             strong(1, phase),
             piece(2, time_left),
@@ -237,7 +238,7 @@ fn bar_line(share: f64, mut texts: Vec<Piece>, options: ViewOptions, width: usiz
 
 /// Warns that the figures below are outdated if no events arrive.
 fn silence_warning(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
-    let Some(interval) = state.interval().filter(|_| state.expects_intervals()) else {
+    let Some(interval) = state.interval_length().filter(|_| state.expects_intervals()) else {
         return Vec::new();
     };
     if options.silent_for.0 < (3 * interval.0).max(3_000_000_000) {
@@ -250,7 +251,7 @@ fn silence_warning(state: &State, options: ViewOptions, width: usize) -> Vec<Lin
 }
 
 fn format_mib(rates: Rates) -> String {
-    throughput(rates.bytes / f64::from(1 << 20))
+    throughput(rates.bytes_per_sec / f64::from(1 << 20))
 }
 
 fn active_directions(state: &State) -> Vec<Direction> {
@@ -260,7 +261,7 @@ fn active_directions(state: &State) -> Vec<Direction> {
 }
 
 fn rates_table(state: &State, width: usize) -> Vec<Line> {
-    if state.interval().is_none() {
+    if state.interval_length().is_none() {
         return Vec::new();
     }
     let (current, measured_rates) = (state.current_rates(), state.measured_rates());
@@ -268,7 +269,7 @@ fn rates_table(state: &State, width: usize) -> Vec<Line> {
         vec![
             rate(current.iops),
             format_mib(current),
-            throughput(current.bytes / 1e6),
+            throughput(current.bytes_per_sec / 1e6),
             measured_rates.map_or_else(|| "-".into(), |measured_rates| rate(measured_rates.iops)),
             measured_rates.map_or_else(|| "-".into(), format_mib),
         ]
@@ -276,8 +277,10 @@ fn rates_table(state: &State, width: usize) -> Vec<Line> {
     let mut rows = vec![(
         "all".to_owned(),
         cells(
-            state.sum(&current),
-            measured_rates.as_ref().map(|measured_rates| state.sum(measured_rates)),
+            state.sum_directions(&current),
+            measured_rates
+                .as_ref()
+                .map(|measured_rates| state.sum_directions(measured_rates)),
         ),
     )];
     let directions = active_directions(state);
@@ -318,7 +321,7 @@ const PLAIN: ViewOptions = ViewOptions {
 };
 
 fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line> {
-    let (last, measured) = state.windows();
+    let (last, measured) = state.window_lengths();
     let Some(last) = last else { return Vec::new() };
     let mut rows = Vec::new();
     // The last interval of each direction comes before the whole window, because the first rows
@@ -329,11 +332,11 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
     ];
     for (words, is_current) in windows {
         for direction in active_directions(state) {
-            let found = match is_current {
+            let latency = match is_current {
                 true => state.latency_now(direction),
                 false => state.measured_latency(direction),
             };
-            if let Some(histogram) = found.filter(|histogram| !histogram.is_empty()) {
+            if let Some(histogram) = latency.filter(|histogram| !histogram.is_empty()) {
                 let name = format!("{} {words}", direction.word());
                 rows.push((name, latency_cells(&histogram, marks)));
             }
@@ -449,7 +452,7 @@ fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
     };
     vec![
         format_row("IOPS", |rates| rates.iops, rate),
-        format_row("MiB/s", |rates| rates.bytes / f64::from(1 << 20), throughput),
+        format_row("MiB/s", |rates| rates.bytes_per_sec / f64::from(1 << 20), throughput),
     ]
 }
 
@@ -490,19 +493,19 @@ fn processor_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Lin
 }
 
 fn device_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line> {
-    let found = state.device_rows();
-    if found.is_empty() {
+    let devices = state.device_rows();
+    if devices.is_empty() {
         return Vec::new();
     }
     let row = |device: super::state::DeviceRow| {
-        let ours = |text: fn(Rates) -> String| device.ours.map_or_else(|| "-".into(), text);
+        let show_test_rate = |text: fn(Rates) -> String| device.test_rates.map_or_else(|| "-".into(), text);
         let cells = vec![
             rate(device.kernel.iops),
-            ours(|rates| rate(rates.iops)),
+            show_test_rate(|rates| rate(rates.iops)),
             format_mib(device.kernel),
-            ours(format_mib),
+            show_test_rate(format_mib),
             format!("{:.0} %", device.busy_percent),
-            format_in_flight(device.in_device),
+            format_in_flight(device.device_queue_depth),
         ];
         (device.name.clone(), cells)
     };
@@ -516,18 +519,18 @@ fn device_lines(state: &State, options: ViewOptions, width: usize) -> Vec<Line> 
             ("busy", 4, 5),
             ("queue", 5, 5),
         ],
-        rows: found.into_iter().map(row).collect(),
+        rows: devices.into_iter().map(row).collect(),
         ..Table::default()
     };
     table.lines(options, width)
 }
 
-fn table_lines(head: &'static str, found: &[Row], options: ViewOptions, width: usize) -> Vec<Line> {
-    if found.is_empty() {
+fn table_lines(head: &'static str, table_rows: &[Row], options: ViewOptions, width: usize) -> Vec<Line> {
+    if table_rows.is_empty() {
         return Vec::new();
     }
     let row = |row: &Row| {
-        let mean = row.mean_ns.map_or_else(|| "-".into(), crate::numbers::time);
+        let mean = row.mean_ns.map_or_else(|| "-".into(), crate::numbers::format_time);
         (
             row.name.clone(),
             vec![rate(row.rates.iops), format_mib(row.rates), mean],
@@ -536,7 +539,7 @@ fn table_lines(head: &'static str, found: &[Row], options: ViewOptions, width: u
     let table = Table {
         head,
         columns: vec![("IOPS", 0, 9), ("MiB/s", 2, 8), ("mean latency", 1, 12)],
-        rows: found.iter().map(row).collect(),
+        rows: table_rows.iter().map(row).collect(),
         ..Table::default()
     };
     table.lines(options, width)
@@ -546,8 +549,8 @@ fn table_lines(head: &'static str, found: &[Row], options: ViewOptions, width: u
 const RESERVED_LINES: usize = 18;
 
 fn rank_lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line> {
-    let found = state.ranks(height.saturating_sub(RESERVED_LINES));
-    if found.is_empty() {
+    let rank_rows = state.sorted_rank_rows(height.saturating_sub(RESERVED_LINES));
+    if rank_rows.is_empty() {
         return Vec::new();
     }
     let row = |row: super::state::RankRow| {
@@ -561,7 +564,7 @@ fn rank_lines(state: &State, options: ViewOptions, width: usize, height: usize) 
     let table = Table {
         head: "rank and host",
         columns: vec![("", 1, 9), ("IOPS", 0, 9), ("p99", 2, 9)],
-        rows: found.into_iter().map(row).collect(),
+        rows: rank_rows.into_iter().map(row).collect(),
         ..Table::default()
     };
     table.lines(options, width)

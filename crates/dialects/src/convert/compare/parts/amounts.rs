@@ -173,7 +173,7 @@ impl Issued {
             true => 1e-9,
             false => ESTIMATE_TOLERANCE,
         };
-        let is_near = |one: f64, other: f64| (one - other).abs() <= tolerance * one.max(other);
+        let is_near = |a: f64, b: f64| (a - b).abs() <= tolerance * a.max(b);
         is_near(self.operations, other.operations) && is_near(self.bytes, other.bytes)
     }
 }

@@ -448,12 +448,12 @@ fn sum_rates(all: impl Iterator<Item = PerDirection<Option<Rate>>>) -> PerDirect
     all.fold(PerDirection::default(), |mut sum, rates| {
         for (direction, rate) in rates.iter() {
             sum[direction] = match (sum[direction], *rate) {
-                (Some(one), Some(other)) if one.unit == other.unit => Some(Rate {
-                    amount: ((one.per_second() + other.per_second()) * PARTS).round() as u64,
+                (Some(first), Some(second)) if first.unit == second.unit => Some(Rate {
+                    amount: ((first.per_second() + second.per_second()) * PARTS).round() as u64,
                     per_ns: Nanos::secs(PARTS as u64),
-                    ..one
+                    ..first
                 }),
-                (one, other) => one.or(other),
+                (first, second) => first.or(second),
             };
         }
         sum

@@ -141,8 +141,8 @@ pub(in crate::convert::compare) fn compare_file_removal(pair: &Pair<'_>) -> Diff
 pub(in crate::convert::compare) fn compare_region(pair: &Pair<'_>) -> Difference {
     // If the size is unknown, compare the regions at two sizes. One percent of each is a multiple
     // of any block size, so rounding makes no difference.
-    let known = known_size(pair.wanted.target).map(|size| vec![size]);
-    let sizes = known.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
+    let target_sizes = known_size(pair.wanted.target).map(|size| vec![size]);
+    let sizes = target_sizes.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
     let areas = |region: &Region| sizes.iter().map(|size| region.resolve(*size)).collect::<Vec<_>>();
     let (wanted, got) = (&pair.wanted.stream.region, &pair.got.stream.region);
     let in_words = |Region { base, length }: &Region| {

@@ -170,7 +170,7 @@ pub const SILENCES: &[Saying] = &[
 ];
 
 /// Options that are refused together, and the message.
-pub const COMPLAINTS: &[Saying] = &[
+pub const PROBLEMS: &[Saying] = &[
     (
         "filesize",
         "--filesize=8m-1m --size=8m",

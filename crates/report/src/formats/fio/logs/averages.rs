@@ -119,10 +119,10 @@ fn average_rates(
     sample: Nanos,
     rate: impl Fn(&Sample) -> u64,
 ) -> Vec<(u64, Values)> {
-    let (Some(found), Some(worker)) = (source.found, source.worker()) else {
+    let (Some(job_results), Some(worker)) = (source.job_results, source.worker()) else {
         return Vec::new();
     };
-    let merged_windows = samples::sample_windows(found, source.worker_index, sample, Nanos::NEVER);
+    let merged_windows = samples::sample_windows(job_results, source.worker_index, sample, Nanos::NEVER);
     let mut points = merged_windows[direction].clone();
     // An operation that ends exactly at the end of the measured window starts no new sample.
     let count = source.window_count(sample).max(1) as usize;
@@ -187,7 +187,7 @@ fn coarsen_buckets(buckets: &[(u32, u64)], coarseness: u32) -> Vec<u64> {
 impl Source<'_> {
     /// The windows of the worker in a direction, in time order.
     fn windows(&self, direction: Direction, wanted: impl Fn(&WindowSeries) -> bool) -> Vec<Window> {
-        let series = self.found.map_or(&[][..], |found| &found.windows);
+        let series = self.job_results.map_or(&[][..], |job_results| &job_results.windows);
         let mine = |series: &&WindowSeries| series.worker as usize == self.worker_index && wanted(series);
         let Some(series) = series.iter().find(mine) else {
             return Vec::new();

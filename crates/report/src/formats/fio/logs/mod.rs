@@ -212,7 +212,7 @@ pub struct LogFile<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Source<'a> {
     job: &'a Job,
-    found: Option<&'a JobResults>,
+    job_results: Option<&'a JobResults>,
     /// Number in its job.
     worker_index: usize,
     /// Milliseconds to add to all times.
@@ -282,7 +282,7 @@ pub fn list_files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) 
     let positions: Vec<(usize, usize)> = results.plan.jobs().map(|(position, _)| position).collect();
     let log_file = |log: PlannedLog<'a>| {
         let (step, index) = positions[log.job];
-        let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
+        let job_results = results.steps.get(step).and_then(|step| step.jobs.get(index));
         LogFile {
             name: log.name,
             appended: !log.request.per_job,
@@ -292,10 +292,14 @@ pub fn list_files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) 
             request: log.request,
             source: Source {
                 job: log.planned,
-                found,
+                job_results,
                 worker_index: log.worker,
                 epoch_ms: match log.request.clock_ahead_ns {
-                    Some(ahead) => epoch_ms(results, found.and_then(|found| found.workers.get(log.worker)), ahead),
+                    Some(ahead) => epoch_ms(
+                        results,
+                        job_results.and_then(|job_results| job_results.workers.get(log.worker)),
+                        ahead,
+                    ),
                     None => 0,
                 },
             },
@@ -353,7 +357,7 @@ impl<'a> Source<'a> {
     }
 
     fn worker(&self) -> Option<&'a WorkerResults> {
-        self.found?.workers.get(self.worker_index)
+        self.job_results?.workers.get(self.worker_index)
     }
 }
 

@@ -104,10 +104,14 @@ impl Total {
             let first = ((from.0 / length.0) as usize).min(last);
             let boundary = Nanos(length.0 * (first as u64 + 1));
             let before = took.min(boundary.since(from));
-            let part = u128::from(point.bytes) * u128::from(before.0) / u128::from(took.0.max(1));
-            let part = if took > Nanos(0) { part as u64 } else { point.bytes };
-            self.bytes[first] += part;
-            self.bytes[(first + 1).min(last)] += point.bytes - part;
+            let bytes_before = u128::from(point.bytes) * u128::from(before.0) / u128::from(took.0.max(1));
+            let bytes_before = if took > Nanos(0) {
+                bytes_before as u64
+            } else {
+                point.bytes
+            };
+            self.bytes[first] += bytes_before;
+            self.bytes[(first + 1).min(last)] += point.bytes - bytes_before;
         }
     }
 }

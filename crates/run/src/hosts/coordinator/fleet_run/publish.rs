@@ -1,6 +1,6 @@
 //! Publishes the events of all hosts as events of one run.
 
-use model::event::{Event, RankFigures, RankNow, RankState as PublishedState};
+use model::event::{Event, RankFigures, RankProgress, RankState as PublishedState};
 use model::finding::{Finding, Severity};
 
 use super::{AgentEnd, AgentState, FleetRun, LATE_AFTER};
@@ -91,7 +91,7 @@ impl FleetRun<'_> {
     }
 
     fn rank_event(&self, rank: u32, state: PublishedState, figures: Option<RankFigures>) -> Event {
-        Event::Rank(Box::new(RankNow {
+        Event::Rank(Box::new(RankProgress {
             rank,
             rank_count: self.shares.len() as u32,
             host: self.coordinator.host_name(rank + self.coordinator.first_process()),
