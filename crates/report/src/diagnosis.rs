@@ -189,7 +189,7 @@ pub(crate) fn format_limit(layer: &LayerUse) -> String {
 pub(crate) fn format_use(layer: &LayerUse) -> String {
     let share = match layer.share {
         share if share < 10.0 => format!("{:.1} %", 100.0 * share),
-        share => format!("{} times as much", rough(share)),
+        share => format!("{} times as much", format_rough(share)),
     };
     let (used, limit) = (
         format_amount(layer.used, &layer.unit),

@@ -38,7 +38,7 @@ pub(super) const PERCENTILES: Check = Check {
                 let (word, operations) = (direction.word(), results.operations);
                 let operations_beyond = (operations as f64 * (1.0 - fraction)).floor();
                 let verb = if operations_beyond == 1.0 { "is" } else { "are" };
-                let what = format!(
+                let message = format!(
                     "{name} of {word}s: only {operations_beyond:.0} of {operations} operations {verb} beyond it"
                 );
                 let needed = (10.0 / (1.0 - fraction)).ceil();

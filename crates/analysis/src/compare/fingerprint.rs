@@ -128,7 +128,7 @@ const EXACT_TO_COARSE_FACTS: [(&str, &str); 5] = [
 pub const INVALIDATING_FINDINGS: &str = "invalidating findings";
 
 /// Formats the value of the fact [`INVALIDATING_FINDINGS`].
-pub fn describe_doubts<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
+pub fn format_invalidating_findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
     match list_doubts(findings)[..] {
         [] => "none".into(),
         ref rules => rules.join(", "),
@@ -389,7 +389,7 @@ mod tests {
             let facts = facts_of_results(&results, step, 0).expect("a measured job");
             facts
                 .into_iter()
-                .find(|fact| fact.name == DOUBTS)
+                .find(|fact| fact.name == INVALIDATING_FINDINGS)
                 .expect("the fact")
                 .value
         };

@@ -10,8 +10,8 @@ mod trend;
 
 pub use change::{Change, Figure, Judgement, MARGIN, changes, describe_change, describe_contrary, primary};
 pub use fingerprint::{
-    Difference, Fact, FactKind, changes_load, concerns_job, describe_doubts, facts_of_observation, facts_of_results,
-    format_invalidating_findings, has_invalidating_findings, list_differences, names_place,
+    Difference, Fact, FactKind, INVALIDATING_FINDINGS, changes_load, concerns_job, facts_of_observation,
+    facts_of_results, format_invalidating_findings, has_invalidating_findings, list_differences, names_place,
 };
 pub use interleaved::{InterleavedComparison, interleaved};
 pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};

@@ -209,7 +209,7 @@ pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<DiagnosisNote> {
             share if share < 10.0 => format!("{:.0} % of", 100.0 * share),
             share => format!("{} times", three_digits(share)),
         };
-        let what = format!(
+        let sentence = format!(
             "{} are {share} the limit of {}: {why}",
             format_figure(bound.used, bound.unit()),
             bound.layer

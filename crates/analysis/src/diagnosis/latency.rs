@@ -47,7 +47,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let latency_ms = format_time(input.mean_latency()?);
     let gives = if depth == 1 { "gives" } else { "each give" };
     let sentence = format!(
-        "the latency of operations: {depth} in flight at {latency} {gives} {} IOPS",
+        "the latency of operations: {depth} in flight at {latency_ms} {gives} {} IOPS",
         three_digits(input.rate()?)
     );
     let symptom = symptom.with_advice("raise the depth or the number of workers for more operations per second");

@@ -310,7 +310,7 @@ fn reasons(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
         }
     }
     if need.size.is_some() && resolved.kind == PolicyKind::Whole && resolved.inputs.is_empty() {
-        remarks.push("the catalogue lists no size".into());
+        reasons.push("the catalogue lists no size".into());
     }
     if let (Some(_), None, PolicyKind::Machine) = (need.latency_ns, resolved.latency_ns, resolved.kind) {
         reasons.push("the limits of a machine do not include latency".into());

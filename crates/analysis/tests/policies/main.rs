@@ -581,7 +581,7 @@ fn contracts_are_advised_like_disks() {
         ..need
     };
     let contract = advice_on("provider-sla/ssd-ultra", &faster);
-    assert_eq!(contract.remarks, ["its latency is 3 ms, but 1 ms is needed"]);
+    assert_eq!(contract.reasons, ["its latency is 3 ms, but 1 ms is needed"]);
     // The sizes of machines with their disks are not known.
     let sized = Need {
         iops: Some(1000.0),
@@ -590,7 +590,7 @@ fn contracts_are_advised_like_disks() {
     };
     let machine = advice_on("azure/b2ms+p30", &sized);
     assert_eq!(
-        (machine.fits, &machine.remarks[..]),
+        (machine.fits, &machine.reasons[..]),
         (true, &["the catalogue lists no size".to_owned()][..])
     );
 }

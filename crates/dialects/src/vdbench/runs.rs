@@ -207,10 +207,10 @@ fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Para
     if !sds.is_empty() {
         let mut names = BTreeSet::new();
         for wanted in sds {
-            let mut found = { parameters.sds.iter() }
+            let mut matching_sds = { parameters.sds.iter() }
                 .filter(|sd| matches_name(wanted, &sd.name))
                 .peekable();
-            let is_missing = found.peek().is_none();
+            let is_missing = matching_sds.peek().is_none();
             names.extend(matching_sds.map(|sd| sd.name.clone()));
             if is_missing {
                 return Err(format!("Could not find sd={wanted} for rd={}", rd.name));

@@ -290,7 +290,7 @@ fn build_tiles(observation: &Observation) -> Vec<Tile> {
         tile("Throughput", format!("{} MB/s", format_rough(bytes / 1e6)), mib)
     }));
     let latency = total.user_latency();
-    let in_flight = analysis::identities::estimate_queue_fill(seen).map(|found| {
+    let in_flight = analysis::identities::estimate_queue_fill(observation).map(|found| {
         let depth_text = found.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
         format!("{:.1}{depth_text} in flight on average", found.in_flight)
     });
@@ -337,7 +337,7 @@ fn build_section(number: usize, load: &ExplainedLoad, several: bool) -> Section 
             rows: rows.collect(),
         }));
     }
-    blocks.extend(io_path_of_report(seen, &load.diagnosis).map(Block::Path));
+    blocks.extend(io_path_of_report(observation, &load.diagnosis).map(Block::Path));
     for chart in [
         build_rate_chart(&id("iops"), observation),
         build_percentile_chart(&id("percentiles"), observation),

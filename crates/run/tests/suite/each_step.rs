@@ -1,7 +1,7 @@
 //! Targets that steps recreate, failures that end other workers, counts of waits, effective ranges.
 
 use model::access::{RangeBasis, RangeShare, Ranges, RangesRule};
-use model::plan::{EndPropagation, LatencyPoints, PrepareWhen, Step, Target};
+use model::plan::{EndPropagation, LatencyPoints, PrepareWhen, Step, Target, TargetCleanup};
 
 use crate::prelude::*;
 
@@ -140,7 +140,8 @@ fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
         let mut sound = both.targets[0].clone();
         sound.kind = TargetKind::Simulated { device: device() };
         both.targets.push(sound);
-        both.steps[0].jobs[0].ends_with = EndsWith::default().with(|ends_with| ends_with.workers_on_failure = together);
+        both.steps[0].jobs[0].ends_with =
+            EndPropagation::default().with(|ends_with| ends_with.workers_on_failure = together);
         let job = run_job(both);
         let failure = job.workers[0].failure.as_ref().unwrap();
         let operation = failure.operation.as_ref().unwrap();
@@ -290,7 +291,7 @@ fn mapped_streams_run_alongside_others() {
         worker.streams[0].cache.mapping = Some(model::plan::Mapping::default());
         worker.streams.push(called);
         if shared {
-            worker.depth = Depth::Shared { operations: 4 };
+            worker.depth = DepthScope::Shared { operations: 4 };
         }
         both.steps[0].jobs[0].stop.operations = Some(600);
         let (results, _) = try_run(both).unwrap();

@@ -66,7 +66,7 @@ fn operations_have_their_own_priorities() {
         assert!(error.to_string().contains("same I/O priority"), "{error}");
     }
     // At one operation at a time, the choice must still be an engine that supports priorities.
-    let part = stream().with(|part| part.priority = priority(3, 50));
+    let prioritized = stream().with(|stream| stream.priority = priority(3, 50));
     let job = run_job(plan(&path, EngineKind::Auto, vec![worker(vec![prioritized])]));
     let expected = match cfg!(windows) {
         true => EngineKind::Psync,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use model::access::Positions;
+use model::access::PositionSharing;
 use model::plan::FileService;
 
 use crate::prelude::*;

@@ -39,7 +39,7 @@ mod prelude {
     pub use model::event::{EndReason, Event};
     pub use model::mix::{Mix, MixRule};
     pub use model::plan::{
-        Depth, EngineKind, Grid, GridScope, Pacing, Pattern, Plan, Prepare, Rate, SimulatedDevice, SimulatedFault,
+        DepthScope, EngineKind, Grid, GridScope, Pacing, Pattern, Plan, Prepare, Rate, SimulatedDevice, SimulatedFault,
         SimulatedPause, SimulatedService, Stop, Stream, StreamTarget, SyncRule, TargetId, TargetKind, Verify, Worker,
     };
     pub use model::results::{JobResults, Results};

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use model::plan::AtEndOfJob;
+use model::plan::TargetCleanup;
 use run::RunHooks;
 use run::targets::{Cleanup, Peers};
 

@@ -1,8 +1,8 @@
 //! Simulated devices that several workers, jobs and steps share. Every run gives the same figures.
 
 use model::plan::{
-    CacheContents, Control, Dependency, FileLock, LatencyTarget, SimulatedCache, SimulatedCollection, SimulatedLayer,
-    SimulatedNeighbour, SimulatedWriteBuffer, Step, Target,
+    CacheContents, Control, Dependency, FileLock, LatencyTarget, SimulatedCache, SimulatedGarbageCollection,
+    SimulatedLayer, SimulatedNeighbour, SimulatedWriteBuffer, Step, Target,
 };
 use model::results::Usage;
 

@@ -125,8 +125,8 @@ fn a_corrupted_block_is_found_at_its_offset() {
         assert_eq!(worker.mismatch_count, 1, "{name}");
         let mismatch = &worker.mismatches[0];
         assert_eq!((mismatch.offset, mismatch.length), (Bytes(17 * BLOCK), 4096), "{name}");
-        assert_eq!(found.block_offset, Bytes(17 * BLOCK), "{name}");
-        assert_eq!(found.block_length, 4096, "{name}");
+        assert_eq!(mismatch.block_offset, Bytes(17 * BLOCK), "{name}");
+        assert_eq!(mismatch.block_length, 4096, "{name}");
         assert_eq!(mismatch.path, target.file.display().to_string());
         assert_eq!(job.ended, Some(EndReason::Failed), "{name}");
         // The worker counts the completion that fails, then ends.

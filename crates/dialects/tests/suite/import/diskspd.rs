@@ -119,7 +119,7 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
         .iter()
         .map(ToString::to_string)
         .collect::<String>();
-    complaints.assert_contains(&["cannot read `7,177.32`: expected a number with a decimal point", "x:58"]);
+    problems.assert_contains(&["cannot read `7,177.32`: expected a number with a decimal point", "x:58"]);
 }
 
 #[test]

@@ -98,9 +98,9 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
     assert_eq!(load.load.depth, Some(1));
     let finding = only(&imported.findings);
     // 600,000 operations. Below 100 us: 390,000; below 500 us: 599,000; below 1 ms: 599,900.
-    assert_eq!(remark.rule.as_str(), "PCT-RANGES");
+    assert_eq!(finding.rule.as_str(), "PCT-RANGES");
     assert_eq!(
-        remark.what.as_str(),
+        finding.what.as_str(),
         "by its latency histogram, p50 is in 50 to 100 uS, p99 is in 200 to 500 uS, p99.9 is in 0.5 to 1 mS"
     );
     let decimal = read_text("iometer/results-1.1.csv").replace("MiBps (Binary)", "Mibit");

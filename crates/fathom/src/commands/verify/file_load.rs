@@ -4,7 +4,7 @@ use analysis::policies::Workload;
 use model::access::Access;
 use model::block_size::BlockSizes;
 use model::finding::Severity;
-use model::plan::{EndsWith, Job, Phases, Plan, RateUnit, Step, Stop, Stream};
+use model::plan::{EndPropagation, Job, Phases, Plan, RateUnit, Step, Stop, Stream};
 use model::{Bytes, Direction, Nanos};
 use report::words;
 use study::verify::FULL_TIME_SECS;
@@ -155,9 +155,9 @@ fn keep_step(mut plan: Plan, step: usize) -> Result<Plan, String> {
         }
         job.workers.extend(other.workers);
     }
-    job.ends_with = EndsWith {
+    job.ends_with = EndPropagation {
         workers_on_failure: true,
-        ..EndsWith::default()
+        ..EndPropagation::default()
     };
     if streams(&job).any(|stream| stream.files.is_some()) {
         return Err("its operations are on files, not on blocks".into());
@@ -166,8 +166,8 @@ fn keep_step(mut plan: Plan, step: usize) -> Result<Plan, String> {
         jobs: vec![job],
         ..step
     }];
-    let is_used = plan.uses_of_targets();
-    plan.keep_targets(&is_used);
+    let is_used = plan.used_targets();
+    plan.retain_targets(&is_used);
     Ok(plan)
 }
 

@@ -136,7 +136,7 @@ fn rates_of_streams_that_share_slots_are_kept() {
             ..stream()
         };
         let streams = rates.into_iter().zip(weights).map(create_stream).collect();
-        let both = worker(streams).with(|worker| worker.depth = Depth::Shared { operations: 4 });
+        let both = worker(streams).with(|worker| worker.depth = DepthScope::Shared { operations: 4 });
         let job = run_job(plan(device(), Stop::after(Nanos::secs(4)), vec![both]));
         for (found, rate) in job.workers[0].streams.iter().zip(rates) {
             let issued = found.lifetime.read.operations;
@@ -163,7 +163,8 @@ fn streams_that_share_slots_have_one_share_of_a_flow() {
         }),
         ..stream()
     };
-    let two = worker(vec![part(Some(8)), part(None)]).with(|worker| worker.depth = Depth::Shared { operations: 4 });
+    let two =
+        worker(vec![part(Some(8)), part(None)]).with(|worker| worker.depth = DepthScope::Shared { operations: 4 });
     let workers = vec![two, worker(vec![part(Some(2))])];
     let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), workers));
     let issued = |worker: usize| -> u64 {
@@ -592,7 +593,7 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
     (first.weight, second.weight) = (1, 3);
     second.mix = Mix::WRITES;
     let both = worker(vec![first, second])
-        .with(|both| (both.depth, both.batching.completion_routines) = (Depth::Shared { operations: 16 }, true));
+        .with(|both| (both.depth, both.batching.completion_routines) = (DepthScope::Shared { operations: 16 }, true));
     let stop = Stop::after_operations(16);
     let job = run_job(plan(device(), stop, vec![both.clone()]));
     // Each slot begins with the first stream.

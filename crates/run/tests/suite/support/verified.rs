@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
-use model::access::{Once, OnceMethod, Positions, Uniform};
+use model::access::{Once, OnceMethod, PositionSharing, Uniform};
 use model::draws::Reduction;
 use model::plan::Consent;
 use model::results::WorkerResults;
