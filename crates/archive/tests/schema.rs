@@ -76,89 +76,84 @@ impl Validator {
         value: &Value,
         pointer: &str,
     ) -> Vec<String> {
-        let error_unless = |holds: bool| match holds {
-            true => Vec::new(),
-            false => vec![format!("{pointer}: {keyword} {rule}: {value}")],
-        };
         let matching = || {
             let alternatives = rule.as_array().expect("a list of schemas").iter();
-            alternatives
-                .filter(|schema| self.errors(schema, value, pointer).is_empty())
-                .count()
+            let fits = |schema: &&Value| self.errors(schema, value, pointer).is_empty();
+            alternatives.filter(fits).count()
         };
         let limit = || rule.as_f64().expect("a number");
-        let child = |name: &str| format!("{pointer}/{name}");
-        match keyword {
-            "$schema" | "$defs" | "title" | "description" | "default" | "format" => Vec::new(),
-            "$ref" => {
-                let path = rule
-                    .as_str()
-                    .and_then(|name| name.strip_prefix('#'))
-                    .expect("a local reference");
-                self.errors(self.0.pointer(path).expect("it is defined"), value, pointer)
-            }
-            "type" => error_unless(match rule {
+        let holds = match keyword {
+            "$schema" | "$defs" | "title" | "description" | "default" | "format" => true,
+            "type" => match rule {
                 Value::Array(types) => types.iter().any(|name| has_type(value, name)),
                 name => has_type(value, name),
+            },
+            "const" => value == rule,
+            "minimum" => value.as_f64().is_none_or(|number| number >= limit()),
+            "maximum" => value.as_f64().is_none_or(|number| number <= limit()),
+            "minItems" => value.as_array().is_none_or(|items| items.len() as f64 >= limit()),
+            "maxItems" => value.as_array().is_none_or(|items| items.len() as f64 <= limit()),
+            "anyOf" => matching() > 0,
+            "oneOf" => matching() == 1,
+            "required" => value.as_object().is_none_or(|object| {
+                let mut names = rule.as_array().expect("a list of names").iter();
+                names.all(|name| object.contains_key(name.as_str().expect("a name")))
             }),
-            "const" => error_unless(value == rule),
-            "minimum" => error_unless(value.as_f64().is_none_or(|number| number >= limit())),
-            "maximum" => error_unless(value.as_f64().is_none_or(|number| number <= limit())),
-            "minItems" => error_unless(value.as_array().is_none_or(|items| items.len() as f64 >= limit())),
-            "maxItems" => error_unless(value.as_array().is_none_or(|items| items.len() as f64 <= limit())),
-            "anyOf" => error_unless(matching() > 0),
-            "oneOf" => error_unless(matching() == 1),
-            "required" => {
-                let names = rule
-                    .as_array()
-                    .expect("a list")
-                    .iter()
-                    .map(|name| name.as_str().expect("a name"));
-                error_unless(
-                    value
-                        .as_object()
-                        .is_none_or(|object| names.into_iter().all(|name| object.contains_key(name))),
-                )
+            _ => return self.errors_of_parts(keywords, keyword, rule, value, pointer),
+        };
+        match holds {
+            true => Vec::new(),
+            false => vec![format!("{pointer}: {keyword} {rule}: {value}")],
+        }
+    }
+
+    /// Violations of the keywords that apply schemas to the members or items of a value.
+    fn errors_of_parts(
+        &self,
+        keywords: &Map<String, Value>,
+        keyword: &str,
+        rule: &Value,
+        value: &Value,
+        pointer: &str,
+    ) -> Vec<String> {
+        let members = || value.as_object().into_iter().flatten();
+        let items = || value.as_array().into_iter().flatten();
+        let parts: Vec<(&Value, &Value, String)> = match keyword {
+            "$ref" => {
+                let path = rule.as_str().and_then(|name| name.strip_prefix('#'));
+                let schema = self.0.pointer(path.expect("a local reference")).expect("it is defined");
+                return self.errors(schema, value, pointer);
             }
-            "properties" => {
-                let members = rule.as_object().expect("an object").iter();
-                let present = members.filter_map(|(name, schema)| Some((name, schema, value.get(name)?)));
-                present
-                    .flat_map(|(name, schema, member)| self.errors(schema, member, &child(name)))
-                    .collect()
-            }
+            "properties" => members()
+                .filter_map(|(name, member)| Some((rule.get(name)?, member, name.clone())))
+                .collect(),
             "additionalProperties" => {
-                let known = keywords.get("properties").and_then(Value::as_object);
-                let is_other = |name: &str| known.is_none_or(|known| !known.contains_key(name));
-                let others = value
-                    .as_object()
-                    .into_iter()
-                    .flatten()
-                    .filter(|(name, _)| is_other(name));
-                others
-                    .flat_map(|(name, member)| self.errors(rule, member, &child(name)))
-                    .collect()
+                let known = |name: &String| {
+                    keywords
+                        .get("properties")
+                        .is_some_and(|known| known.get(name).is_some())
+                };
+                let others = members().filter(|(name, _)| !known(name));
+                others.map(|(name, member)| (rule, member, name.clone())).collect()
             }
             "prefixItems" => {
-                let pairs = rule
-                    .as_array()
-                    .expect("a list")
-                    .iter()
-                    .zip(value.as_array().into_iter().flatten());
-                pairs
-                    .flat_map(|(schema, item)| self.errors(schema, item, &child("item")))
+                let schemas = rule.as_array().expect("a list of schemas").iter();
+                schemas
+                    .zip(items())
+                    .map(|(schema, item)| (schema, item, "item".into()))
                     .collect()
             }
             "items" => {
-                let described = keywords
-                    .get("prefixItems")
-                    .and_then(Value::as_array)
-                    .map_or(0, Vec::len);
-                let rest = value.as_array().into_iter().flatten().skip(described);
-                rest.flat_map(|item| self.errors(rule, item, &child("item"))).collect()
+                let prefix = keywords.get("prefixItems").and_then(Value::as_array);
+                let rest = items().skip(prefix.map_or(0, Vec::len));
+                rest.map(|item| (rule, item, "item".into())).collect()
             }
             other => panic!("this validator does not know {other}"),
-        }
+        };
+        let errors = parts
+            .iter()
+            .flat_map(|(schema, part, name)| self.errors(schema, part, &format!("{pointer}/{name}")));
+        errors.collect()
     }
 }
 

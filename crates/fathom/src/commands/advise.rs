@@ -176,10 +176,10 @@ fn format_text(need: &Need, advice_list: &[Advice]) -> String {
         (false, false, "Does not meet the requirement"),
         (false, true, "Machines that do not allow enough"),
     ] {
-        let part = advice_list
+        let matching = advice_list
             .iter()
             .filter(|advice| advice.fits == fits && is_machine(advice) == machines);
-        let part: Vec<&Advice> = part.collect();
+        let matching: Vec<&Advice> = matching.collect();
         if matching.is_empty() {
             continue;
         }

@@ -52,18 +52,7 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         .map(|(number, load)| build_section(number, load, several))
         .collect();
     sections.extend(explanation.shared_limits.iter().map(shared_limits_section));
-    let points: Vec<PlanePoint> = explanation
-        .loads
-        .iter()
-        .filter_map(|load| PlanePoint::from_observation(&load.observation))
-        .collect();
-    sections.extend(
-        Block::chart_block(plane_chart("plane", "Rate and latency", &points)).map(|block| Section {
-            title: "Rate, latency and queue depth".into(),
-            blocks: vec![block],
-            ..Section::default()
-        }),
-    );
+    sections.extend(build_plane_section(explanation));
     sections.push(Section {
         title: "What these figures do not show".into(),
         blocks: vec![Block::Text(DISCLAIMER.into())],
@@ -104,6 +93,18 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         page.promote_charts(&["iops", "percentiles"]);
     }
     page
+}
+
+fn build_plane_section(explanation: &Explanation) -> Option<Section> {
+    let loads = explanation.loads.iter();
+    let points: Vec<PlanePoint> = loads
+        .filter_map(|load| PlanePoint::from_observation(&load.observation))
+        .collect();
+    Some(Section {
+        title: "Rate, latency and queue depth".into(),
+        blocks: vec![Block::chart_block(plane_chart("plane", "Rate and latency", &points))?],
+        ..Section::default()
+    })
 }
 
 /// Assesses a result without a promise, and advises the command that judges by one.

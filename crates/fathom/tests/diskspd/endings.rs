@@ -292,7 +292,7 @@ fn a_missing_permission_to_open_is_reported() {
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "diskspd", "-?"));
-    let as_nobody = |line: &str| calling::finish(&mut other_user(&split_words(line)));
+    let as_nobody = |line: &str| finish(&mut other_user(&split_words(line)));
     let file = text(&secret);
     let ran = as_nobody(&format!("-d60 {file}"));
     let opening = format!("Error opening file: {file} [13]");
@@ -381,7 +381,7 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
         "{hints:#?}"
     );
     let saved = folder.path().join("saved");
-    let ran = calling::finish(sandbox.command(&split_words(&line)).env("FATHOM_RESULT", &saved));
+    let ran = finish(sandbox.command(&split_words(&line)).env("FATHOM_RESULT", &saved));
     assert_eq!(ran.code, Some(1));
     // 8 MiB in blocks of 64 KiB precede the error. The report has no figures, like DiskSpd's.
     let results = archive::load(&saved).unwrap();
@@ -406,7 +406,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     }
     // FATHOM_ALLOW_DESTROY does not help.
     let line = format!("-w100 -d60 {device}");
-    let ran = calling::finish(sandbox.command(&split_words(&line)).env("FATHOM_ALLOW_DESTROY", device));
+    let ran = finish(sandbox.command(&split_words(&line)).env("FATHOM_ALLOW_DESTROY", device));
     ran.expect(1, &["is mounted at"]);
     // Reading is allowed.
     sandbox.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
@@ -427,7 +427,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     let ran = sandbox.line(&line);
     assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 2), "{ran:#?}");
     ran.expect(1, &["ext4", "FATHOM_ALLOW_DESTROY"]);
-    let ran = calling::finish(
+    let ran = finish(
         sandbox
             .command(&split_words(&line))
             .env("FATHOM_ALLOW_DESTROY", blank.path()),
@@ -441,7 +441,7 @@ fn results_and_notes_are_written_on_request() {
     sandbox.file("f", 1 << 20);
     let (saved, line) = (sandbox.path().join("saved"), "-d1 -W0 -r -b4K -ft f");
     let mut command = sandbox.command(&split_words(line));
-    let ran = calling::finish(command.env("FATHOM_RESULT", &saved).env("FATHOM_NOTES", "1"));
+    let ran = finish(command.env("FATHOM_RESULT", &saved).env("FATHOM_NOTES", "1"));
     assert_eq!(ran.code, Some(0));
     assert!(ran.err.contains("note: -ft has no effect"), "{}", ran.err);
     assert!(ran.err.lines().all(|line| line.starts_with("note: ")), "{}", ran.err);
@@ -465,13 +465,13 @@ fn results_and_notes_are_written_on_request() {
     assert_eq!(sandbox.names(), vec!["f".to_owned()]);
     // The run fails if it cannot save a requested result.
     let missing = sandbox.path().join("no/such/place");
-    let ran = calling::finish(sandbox.command(&split_words(line)).env("FATHOM_RESULT", &missing));
+    let ran = finish(sandbox.command(&split_words(line)).env("FATHOM_RESULT", &missing));
     ran.expect(1, &["ERROR: FATHOM_RESULT: ", "No such file"]);
     assert!(
         !ran.out.contains("Total IO"),
         "it is reported before anything is measured"
     );
-    let ran = calling::finish(sandbox.command(&split_words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
+    let ran = finish(sandbox.command(&split_words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
     ran.expect(3, &["ERROR: invalid value `2.1` of FATHOM_DISKSPD_TEXT"]);
 }
 

@@ -28,7 +28,7 @@ fn printed_profiles_match_the_recording() {
             let recorded = read(&case.join(file));
             assert_same_lines(&label, &recorded.lines().collect::<Vec<_>>(), &printed);
             assert!(ran.out.ends_with('\n'), "{label}");
-            let warnings = std::fs::read_to_string(case.join("stderr.txt")).unwrap_or_default();
+            let warnings = fs::read_to_string(case.join("stderr.txt")).unwrap_or_default();
             assert_eq!((ran.code, ran.err.as_str()), (Some(0), warnings.as_str()), "{label}");
         }
     }
@@ -39,7 +39,7 @@ fn printed_profiles_match_the_recording() {
 fn refused_lines_print_the_recorded_errors() {
     let sandbox = Sandbox::new();
     let template = format!("{DATA}/profiles/24-xml-template/template.xml");
-    std::fs::copy(template, sandbox.path().join("template.xml")).unwrap();
+    fs::copy(template, sandbox.path().join("template.xml")).unwrap();
     let cases: Vec<Value> = serde_json::from_str(&read(format!("{DATA}/rejected.json").as_ref())).unwrap();
     assert_eq!(cases.len(), 33);
     for case in &cases {
@@ -79,10 +79,10 @@ fn the_help_is_printed_on_request_and_without_arguments() {
 #[test]
 fn the_diskspd_command_replaces_the_program_name() {
     let typed = ["diskspd", "-Rpxml", "-b4K", "-r", "t.dat"];
-    let ran = sandbox::plain(crate::calling::fathom(&typed));
+    let ran = sandbox::plain(fathom(&typed));
     let sandbox = Sandbox::new();
     assert_eq!((ran.code, ran.out), (Some(0), sandbox.run(&typed[1..]).out));
-    let help = sandbox::plain(crate::calling::fathom(&["diskspd", "-?"]));
+    let help = sandbox::plain(fathom(&["diskspd", "-?"]));
     let usage = format!("fathom{} diskspd [options] target1", std::env::consts::EXE_SUFFIX);
     help.expect(0, &[&usage]);
 }

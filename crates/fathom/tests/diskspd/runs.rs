@@ -18,10 +18,10 @@ impl Case {
     fn run(&self) -> Ran {
         let sandbox = Sandbox::new();
         sandbox.file("exist.dat", EXIST);
-        for entry in std::fs::read_dir(&self.folder).unwrap().flatten() {
+        for entry in fs::read_dir(&self.folder).unwrap().flatten() {
             let name = entry.file_name().into_string().unwrap();
             if name.ends_with(".xml") && name != "result.xml" {
-                std::fs::copy(entry.path(), sandbox.path().join(name)).unwrap();
+                fs::copy(entry.path(), sandbox.path().join(name)).unwrap();
             }
         }
         let format = self.is_xml.then(|| "-Rxml".to_owned());
@@ -51,7 +51,7 @@ impl Case {
 
     /// DiskSpd's lines on stderr, without warnings of short transfers that fathom does not make.
     fn recorded_errors(&self) -> Vec<String> {
-        let text = std::fs::read_to_string(self.folder.join("stderr.txt")).unwrap_or_default();
+        let text = fs::read_to_string(self.folder.join("stderr.txt")).unwrap_or_default();
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         if self.is_trimmed() {
             lines.retain(|line| !line.starts_with("Warning: thread "));

@@ -138,10 +138,10 @@ fn a_mixed_load_with_the_old_cache_switch() {
 fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
     use crate::calling;
 
-    let memory = testbed::need(testbed::TmpFs::with_size(64 << 20))?;
+    let memory = need(testbed::TmpFs::with_size(64 << 20))?;
     let sandbox = Sandbox::new();
-    let mut command = sandbox.command_in(memory.path(), &sandbox::split_words(line));
-    let ran = calling::finish(command.env("FATHOM_NOTES", "1"));
+    let mut command = sandbox.command_in(memory.path(), &split_words(line));
+    let ran = finish(command.env("FATHOM_NOTES", "1"));
     if ran.code == Some(0) {
         assert_eq!(calling::names(memory.path()), files);
     }

@@ -9,7 +9,7 @@ const CLIENT: &str = "fio-plot==1.1.21";
 /// The folder with the client's programs, installed once for all test runs.
 fn client_programs() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio-clients");
-    testbed::need(testbed::python_packages(&folder, &[CLIENT]))?;
+    need(testbed::python_packages(&folder, &[CLIENT]))?;
     Some(folder.join("bin"))
 }
 
@@ -49,8 +49,8 @@ fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
         for depth in [1, 4] {
             for jobs in [1, 2] {
                 let report = sandbox.path().join(format!("{results}/{mode}-{depth}-{jobs}.json"));
-                let text = std::fs::read_to_string(&report).unwrap();
-                let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+                let text = fs::read_to_string(&report).unwrap();
+                let report: Value = serde_json::from_str(&text).unwrap();
                 let direction = if mode == "randread" { "read" } else { "write" };
                 assert!(
                     report["jobs"][0][direction]["total_ios"].as_u64().unwrap() > 0,
@@ -72,7 +72,7 @@ fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
             "fio-plot",
             &format!("-i {results} -T {title} {arguments} -o {chart}").replace(title, &title.replace(' ', "-")),
         );
-        let bytes = std::fs::read(sandbox.path().join(&chart)).unwrap_or_default();
+        let bytes = fs::read(sandbox.path().join(&chart)).unwrap_or_default();
         assert!(
             bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000,
             "{title}: {} bytes\n{message}",
@@ -87,11 +87,11 @@ fn tools_shipped_with_fio_read_our_files() {
     let available = Command::new("fio2gnuplot").arg("--help").output();
     let available =
         available.map_err(|error| testbed::Unavailable::because(format!("`fio2gnuplot` cannot be run: {error}")));
-    if testbed::need(available).is_none() {
+    if need(available).is_none() {
         return;
     }
     let sandbox = Sandbox::new();
-    let read = |name: &str| std::fs::read_to_string(sandbox.path().join(name)).unwrap();
+    let read = |name: &str| fs::read_to_string(sandbox.path().join(name)).unwrap();
     let call = |program: &str, arguments: &str| {
         let mut command = Command::new(program);
         command.args(arguments.split_whitespace()).current_dir(sandbox.path());
@@ -109,7 +109,7 @@ fn tools_shipped_with_fio_read_our_files() {
         .line(&format!("{line} --output-format=json+ --output=report.json"))
         .expect(0, &[]);
 
-    std::fs::create_dir(sandbox.path().join("plots")).unwrap();
+    fs::create_dir(sandbox.path().join("plots")).unwrap();
     call("fio2gnuplot", "-b -d plots/");
     let averages = read("plots/result.average");
     for (disk, log) in ["w_bw.1.log", "w_bw.2.log"].into_iter().enumerate() {
@@ -126,7 +126,7 @@ fn tools_shipped_with_fio_read_our_files() {
         assert!((found - mean).abs() <= 1.0 && mean > 0.0, "{log}: {found} and {mean}");
     }
 
-    let report: serde_json::Value = serde_json::from_str(&read("report.json")).unwrap();
+    let report: Value = serde_json::from_str(&read("report.json")).unwrap();
     call("fio_jsonplus_clat2csv", "report.json table.csv");
     for job in 0..2 {
         let operations = report["jobs"][job]["read"]["total_ios"].as_u64().unwrap();

@@ -197,7 +197,7 @@ fn a_missing_permission_to_open_is_reported() {
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fio", "--version"));
-    let as_nobody = |arguments: &[&str]| calling::finish(&mut other_user(arguments));
+    let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
     let hint = "hint: use a target that this user may open, or run as root\n";
@@ -332,15 +332,15 @@ fn commands_of_a_job_need_permission() {
         !ran.out.contains("x: (groupid=0") && ran.err.lines().count() == 1,
         "{ran:#?}"
     );
-    let ran = calling::finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    let ran = finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     ran.exits(0).prints(&[
         "x : Saving output of prerun in x.prerun.txt\n",
         "x : Saving output of postrun in x.postrun.txt\n",
         "x: (groupid=0, jobs=1): err= 0",
     ]);
     let output = |when: &str| fs::read_to_string(sandbox.path().join(format!("x.{when}.txt"))).unwrap();
-    assert_eq!(output("prerun"), "before\n".into());
-    assert_eq!(output("postrun"), "after\n".into());
+    assert_eq!(output("prerun"), "before\n");
+    assert_eq!(output("postrun"), "after\n");
 }
 
 /// They are refused before anything is done.
@@ -361,7 +361,7 @@ fn a_failing_command_cancels_only_its_job() {
     let words = "--ioengine=null --size=64k --output-format=json --name=first --name=second --stonewall \
                  --exec_prerun=false --exec_postrun=true --name=third --stonewall --exec_prerun=true";
     let arguments: Vec<&str> = words.split_whitespace().collect();
-    let ran = calling::finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    let ran = finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     // Only normal output names the files with the output of the commands.
     let report: Value = serde_json::from_str(&ran.out).unwrap();

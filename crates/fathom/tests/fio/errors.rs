@@ -108,7 +108,7 @@ fn check(case: &Case) {
     if case.name == "exec-prerun-fails" {
         command.env("FATHOM_ALLOW_EXEC", "1");
     }
-    let ran = crate::calling::finish(&mut command);
+    let ran = finish(&mut command);
     let all = format!("{}\n--- stderr\n{}", ran.out, ran.err);
     assert_eq!(ran.code, Some(case.exit), "{}: {}\n{all}", case.name, case.line);
     let lines = |lines: Vec<String>| -> Vec<String> { lines.iter().map(|line| mask_measured(line)).collect() };

@@ -117,7 +117,7 @@ fn trigger_timeout_ends_the_run_and_starts_the_command() {
     refused.expect(1, &["--trigger", "FATHOM_ALLOW_EXEC=1"]);
     assert!(!sandbox.path().join("x.0.0").exists(), "no file was created");
     let start = Instant::now();
-    let ran = calling::finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    let ran = finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     assert!(start.elapsed() < Duration::from_secs(30), "the trigger ended the run");
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     assert!(!ran.out.contains("terminating"), "{}", ran.out);
@@ -143,7 +143,7 @@ fn trigger_file_ends_the_run() {
     std::thread::sleep(Duration::from_millis(1000));
     let start = Instant::now();
     fs::write(sandbox.path().join("now"), "").unwrap();
-    let ran = calling::end(child);
+    let ran = end(child);
     assert!(start.elapsed() < Duration::from_secs(30), "the trigger ended the run");
     ran.expect(0, &["x: (groupid=0, jobs=1): err= 0"]);
     assert!(!sandbox.path().join("now").exists(), "the trigger file is removed");

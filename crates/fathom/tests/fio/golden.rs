@@ -50,7 +50,7 @@ fn check(case: &str, end: EndsBy) {
         let mut all = vec![format.to_owned()];
         all.extend(arguments.iter().cloned());
         let mut command = sandbox.command(&all);
-        let ran = crate::calling::finish(command.env("SZ", "64").env("RW", "write"));
+        let ran = finish(command.env("SZ", "64").env("RW", "write"));
         let both_outputs = || format!("{}{}", ran.out, ran.err);
         let code = codes
             .lines()

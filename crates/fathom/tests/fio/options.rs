@@ -11,7 +11,7 @@ use crate::prelude::*;
 const MIB: u64 = 1 << 20;
 
 /// Creates a file of 1 MiB with data.
-fn create_file(sandbox: &Sandbox) -> std::path::PathBuf {
+fn create_file(sandbox: &Sandbox) -> PathBuf {
     let path = sandbox.path().join("file");
     fs::write(&path, vec![7; MIB as usize]).unwrap();
     path
@@ -361,7 +361,7 @@ fn error_dump_reports_tolerated_errors() {
             .arg(fio.get_program())
             .args(fio.get_args())
             .current_dir(sandbox.path());
-        let ran = crate::calling::finish(&mut command);
+        let ran = finish(&mut command);
         assert_eq!(ran.code, Some(0), "{ran:#?}");
         assert_eq!(ran.err.contains("io_u error on file"), is_dumped, "{ran:#?}");
         fs::remove_file(sandbox.path().join("file")).unwrap();
@@ -407,7 +407,7 @@ fn is_in_group(groups: &str, group: &str) -> bool {
 }
 
 /// Mount point of the control groups for block I/O.
-fn control_group_root() -> Option<std::path::PathBuf> {
+fn control_group_root() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     let find = |wanted: fn(&str, &str) -> bool| {
         let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -457,7 +457,7 @@ fn jobs_run_in_the_named_control_group() {
 }
 
 /// The current I/O scheduler of a device.
-fn current_scheduler(device: &std::path::Path) -> String {
+fn current_scheduler(device: &Path) -> String {
     let name = device.file_name().unwrap().to_str().unwrap();
     let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
     offered.split(['[', ']']).nth(1).unwrap_or("none").to_owned()

@@ -39,12 +39,12 @@ fn bytes_in(operations: &[String], direction: &str) -> u64 {
 }
 
 /// The same numbers in the report of a job.
-fn reported_counts(job: &serde_json::Value) -> [u64; 4] {
+fn reported_counts(job: &Value) -> [u64; 4] {
     ["read", "write", "trim", "sync"].map(|direction| job[direction]["total_ios"].as_u64().unwrap())
 }
 
 /// Runs a program in the folder of a test and parses its report.
-fn run(sandbox: &Sandbox, program: &str, line: &str) -> serde_json::Value {
+fn run(sandbox: &Sandbox, program: &str, line: &str) -> Value {
     let output = Command::new(program)
         .args(line.split_whitespace())
         .arg("--output-format=json")
@@ -167,7 +167,7 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
         assert_eq!(written_blocks(), expected, "{writer} wrote, {reader} read: {job}");
         // fio's report of a replay omits the bytes of the last operations in flight, but counts the
         // operations.
-        let reads_and_writes = |report: &serde_json::Value| reported_counts(&report["jobs"][0])[..2].to_vec();
+        let reads_and_writes = |report: &Value| reported_counts(&report["jobs"][0])[..2].to_vec();
         assert_eq!(
             reads_and_writes(&by_reader),
             reads_and_writes(&by_writer),
@@ -256,7 +256,7 @@ fn options_change_the_positions_kinds_and_files_of_a_replay() {
 #[test]
 fn files_that_a_trace_writes_to_are_guarded_like_any_target() {
     let sandbox = Sandbox::new();
-    let disk = testbed::Directory::fast().unwrap();
+    let disk = Directory::fast().unwrap();
     let database = disk.path().join("data");
     let mut bytes = b"SQLite format 3\0".to_vec();
     bytes.resize(8192, 1);
@@ -314,7 +314,7 @@ fn clones_rotate_through_traces_or_read_standard_input() {
     let mut command = sandbox.command(&["--name=b", "--numjobs=2", "--read_iolog=-", "--output-format=json"]);
     command.stdin(fs::File::open(sandbox.path().join("two")).unwrap());
     let output = command.output().unwrap();
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let reads: Vec<u64> = report["jobs"]
         .as_array()
         .unwrap()

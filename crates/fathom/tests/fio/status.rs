@@ -76,18 +76,18 @@ fn a_signal_or_a_file_causes_a_report() {
         std::thread::sleep(Duration::from_millis(10));
     }
     std::thread::sleep(Duration::from_millis(1500));
-    let signalled = std::process::Command::new("kill")
+    let signalled = Command::new("kill")
         .args(["-USR1", &child.id().to_string()])
         .status()
         .unwrap();
     assert!(signalled.success());
     let first = receive_report(&mut printed);
     std::thread::sleep(Duration::from_millis(1000));
-    std::fs::write(folder.join("fio-dump-status"), "").unwrap();
+    fs::write(folder.join("fio-dump-status"), "").unwrap();
     let second = receive_report(&mut printed);
     assert!(!folder.join("fio-dump-status").exists());
     let last = receive_report(&mut printed);
-    assert_eq!(calling::end(child).code, Some(0));
+    assert_eq!(end(child).code, Some(0));
     assert_eq!(printed.try_iter().count(), 0, "a fourth report");
     let counts = [first, second, last].map(|report| operations(&report));
     assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
@@ -117,7 +117,7 @@ fn eta_always_prints_the_status_line() {
     assert!(states[0].starts_with("Jobs: 1 (f=1), 0-200 IOPS"), "{:?}", ran.out);
     let is_complete = |line: &str| line.contains(": [r(1)][") && line.contains(" IOPS][eta 00m:0");
     assert!(states.iter().any(|line| is_complete(line)), "{:?}", ran.out);
-    let report = std::fs::read_to_string(sandbox.path().join("report.txt")).unwrap();
+    let report = fs::read_to_string(sandbox.path().join("report.txt")).unwrap();
     assert!(report.contains("issued rwts") && !report.contains("Jobs: "), "{report}");
     let silent = sandbox.line(&format!("{JOB} --runtime=2"));
     assert!(!silent.out.contains("Jobs: "), "{}", silent.out);

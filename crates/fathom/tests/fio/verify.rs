@@ -121,7 +121,7 @@ fn state_files_are_interchangeable_with_fio() {
     let ran = need!(fio(&sandbox, &load));
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{text}");
-    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["jobs"][0]["read"]["total_ios"], 9);
 }
 
@@ -135,7 +135,7 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
         "{job} --verify=crc32c --trim_percentage=50 --trim_backlog=16 --output-format=json"
     ));
     ran.expect(0, &[]);
-    let counts = |ran: &crate::calling::Ran| {
+    let counts = |ran: &Ran| {
         let job = &ran.json()["jobs"][0];
         ["read", "write", "trim"].map(|direction| job[direction]["total_ios"].as_u64().unwrap())
     };

@@ -77,14 +77,14 @@ fn averaged_request(prefix: &str) -> LogRequest {
 
 /// Parses the columns of each line of a file.
 fn lines(path: &Path) -> Vec<Vec<u64>> {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let columns = |line: &str| line.split(", ").map(|column| column.parse().unwrap()).collect();
     text.lines().map(columns).collect()
 }
 
 /// Lists the names of the files in a folder.
 fn list_names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap();
+    let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -192,7 +192,7 @@ fn each_operation_has_a_line() {
 fn workers_append_to_an_existing_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("all_iops.log");
-    std::fs::write(&log, "1, 2, 0, 0, 0\n").unwrap();
+    fs::write(&log, "1, 2, 0, 0, 0\n").unwrap();
     let wanted = LogRequest {
         iops: Some("all".into()),
         averaging_time: Some(WINDOW),
@@ -217,7 +217,7 @@ fn workers_append_to_an_existing_log() {
 fn a_failure_changes_no_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("run_iops.1.log");
-    std::fs::write(&log, "precious").unwrap();
+    fs::write(&log, "precious").unwrap();
     let mut results = execute(simulated());
     // The operation log of the second job is missing. By then, all logs of the first job have been
     // prepared.
@@ -228,7 +228,7 @@ fn a_failure_changes_no_log() {
     let requests = [Some(averaged_request("run")), Some(request)];
     let error = archive::write_fio_logs(&results, &requests, folder.path()).unwrap_err();
     assert!(error.to_string().contains("none"), "{error}");
-    assert_eq!(std::fs::read_to_string(&log).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(&log).unwrap(), "precious");
     assert_eq!(list_names(folder.path()), ["run_iops.1.log"]);
     let missing = folder.path().join("no such folder");
     let error = archive::write_fio_logs(&results, &requests, &missing).unwrap_err();

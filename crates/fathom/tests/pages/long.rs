@@ -15,7 +15,7 @@ const RUNS: [(u64, usize); 3] = [(300, 1), (3600, 1), (3600, 8)];
 /// Jobs with a point for each second: rates and latencies that wander.
 fn long_run(seconds: u64, jobs: usize) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
-    let mut results: Results = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut results: Results = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let asked = results.plan.steps[0].jobs[0].clone();
     let mut found = results.steps[0].jobs[0].clone();
     for worker in &mut found.workers {
@@ -74,7 +74,7 @@ fn an_hour_of_eight_jobs_opens() {
         let begin = Instant::now();
         let page = html::file(&run::create_page(&long_run(seconds, jobs), &PageContext::default()));
         let made = begin.elapsed().as_secs_f64();
-        std::fs::write(&file, &page).unwrap();
+        fs::write(&file, &page).unwrap();
         (file, page.len(), made)
     };
     let written = RUNS.map(write);

@@ -34,7 +34,7 @@ fn fathom(folder: &Path, arguments: &[&str]) -> String {
 }
 
 fn json(path: &Path) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// What holds for every page.
@@ -228,7 +228,7 @@ fn a_verdict_a_sweep_and_a_comparison() {
     fathom(folder, &["report", "sweep.fathom", "-o", "again.html"]);
     // A device that nothing disturbs, so that the reasons are of the usual length.
     let device = "[[job]]\ntarget = \"simulated:disk\"\n[simulated.disk]\nservers = 4\nservice = \"exponential 2ms\"\n";
-    std::fs::write(folder.join("disk.toml"), device).unwrap();
+    fs::write(folder.join("disk.toml"), device).unwrap();
     let require = ["--require", "iops>=1000,p99<=3ms", "--quick", "-q"];
     fathom(
         folder,
@@ -349,7 +349,7 @@ fn a_test_on_several_hosts() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = place.path();
     let job = "[[job]]\nname = \"shared\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"20s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 2ms\"\n";
-    std::fs::write(folder.join("job.toml"), job).unwrap();
+    fs::write(folder.join("job.toml"), job).unwrap();
     let out = ["--report", "fleet.html", "--out", "json=fleet.json"];
     let run = [
         &["run", "job.toml", "--quiet", "--hosts", "local,local,local"],
@@ -411,7 +411,7 @@ fn names_are_text() {
 fn the_history_is_served() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let job = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"3s\"\nwarm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
-    std::fs::write(place.path().join("job.toml"), job).unwrap();
+    fs::write(place.path().join("job.toml"), job).unwrap();
     let program = |arguments: &[&str]| {
         let mut command = Command::new(FATHOM);
         command

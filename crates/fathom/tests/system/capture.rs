@@ -146,7 +146,7 @@ fn a_mix_on_a_device_with_a_queue_is_captured() {
     let job = &document.jobs[0];
     output.assert_contains(&["From trace events: requests as the device receives them"]);
     assert!((job.part.read_percent - 70.0).abs() < 4.0, "{output}");
-    let size = model::Bytes::kib(4);
+    let size = Bytes::kib(4);
     assert_eq!(job.part.sizes, BlockSizes::Fixed { size }, "{output}");
     assert!(matches!(job.part.access, Access::Random { .. }), "{output}");
     assert!((1..=16).contains(&job.depth.unwrap_or(1)), "{output}");
@@ -174,7 +174,7 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
     let of = |kib: u64| {
         entries
             .iter()
-            .find(|entry| entry.size == model::Bytes::kib(kib))
+            .find(|entry| entry.size == Bytes::kib(kib))
             .map_or(0.0, |entry| entry.percent)
     };
     assert!((of(4) - 75.0).abs() < 4.0 && (of(32) - 25.0).abs() < 4.0, "{output}");
@@ -219,7 +219,7 @@ fn a_stream_of_writes_with_flushes_is_captured() {
     let job = &document.jobs[0];
     assert_eq!(job.part.read_percent, 0.0, "{output}");
     assert!(matches!(job.part.access, Access::Sequential(_)), "{output}");
-    let size = model::Bytes::kib(64);
+    let size = Bytes::kib(64);
     assert_eq!(job.part.sizes, BlockSizes::Fixed { size }, "{output}");
     assert!((4..=6).contains(&job.flush_every), "{output}");
 }
@@ -233,7 +233,7 @@ fn counters_give_means_with_a_caveat() {
     let job = &document.jobs[0];
     output.assert_contains(&["are assumed to be random because their", "order is unknown (--counters"]);
     assert!((job.part.read_percent - 50.0).abs() < 6.0, "{output}");
-    let size = model::Bytes::kib(8);
+    let size = Bytes::kib(8);
     assert_eq!(job.part.sizes, BlockSizes::Fixed { size }, "{output}");
 }
 

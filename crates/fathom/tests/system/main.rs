@@ -46,7 +46,7 @@ mod prelude {
     #[cfg(target_os = "linux")]
     pub use crate::calling::loop_device;
     pub use crate::calling::{PROGRAM, Ran, command, end, fathom, fathom_line, finish, signal, split_words, text};
-    pub use crate::{calling, sandbox};
+    pub(crate) use crate::{calling, sandbox};
     pub use engine::clock::ClockStart;
     pub use model::plan::Plan;
     pub use model::results::Results;

@@ -326,7 +326,7 @@ fn a_file_of_fathom_can_be_reused_from_run_to_run() {
         .args(["-INT", &child.id().to_string()])
         .status()
         .unwrap();
-    crate::calling::end(child);
+    end(child);
     workspace
         .fathom(COMMANDS[0].1)
         .expect(0, &["prepared earlier with 16 MiB of random data"]);

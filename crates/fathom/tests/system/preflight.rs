@@ -120,7 +120,7 @@ fn io_of_other_programs_during_a_run_is_reported_in_every_mode() {
     let ran = diskspd();
     assert!(ran.err.contains(&other_load), "{ran:#?}");
     drop(neighbour);
-    let kept = std::fs::read_to_string(&saved).unwrap();
+    let kept = fs::read_to_string(&saved).unwrap();
     assert!(
         kept.contains("OTHER-LOAD") && kept.contains("boot_id"),
         "the saved result has no OTHER-LOAD finding"

@@ -68,8 +68,8 @@ fn reason_of_others(code: Option<i32>, json: &Value) -> &str {
     let clauses = json["verdict"]["clauses"].as_array().expect("a verdict has clauses");
     let clause = clauses.last().expect("a requirement has a clause");
     assert_eq!(code, Some(2), "{json:#}");
-    assert_eq!(&clause["outcome"], &"inconclusive".into(), "{json:#}");
-    assert_eq!(&clause["cause"], &"others".into(), "{json:#}");
+    assert_eq!(clause["outcome"], "inconclusive", "{json:#}");
+    assert_eq!(clause["cause"], "others", "{json:#}");
     clause["reason"].as_str().expect("a clause has a reason")
 }
 

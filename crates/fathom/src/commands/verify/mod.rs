@@ -9,6 +9,7 @@ mod targets;
 use ::report::junit;
 use ::run::RunError;
 use ::run::targets::SharedFiles;
+use ::run::targets::guard::Permissions;
 use analysis::diagnosis::{Answer, JobDiagnosis, Question};
 use analysis::lint::Purpose;
 use analysis::requirement::Metric;
@@ -61,28 +62,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let plan = build_plan(session, &request, &first);
     if args.dry.dry_run {
         Outputs::parse(&args.output)?;
-        let window = Attempt {
-            is_probe: false,
-            ..first
-        };
-        let plan = build_plan(session, &request, &window);
-        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (mut text, exit) = run::dry_run(
-            session.ranks(),
-            [&plan, &plan],
-            &permissions,
-            &silenced,
-            &Purpose::default(),
-        )?;
-        if first.is_probe {
-            let probe = request.verification.issued(&first).measured_ns;
-            text += &format!(
-                "\nprobes of {probe} find the depth of the window: from {} up\n",
-                first.slots
-            );
-        }
-        screen::put(&text)?;
-        return Ok(exit);
+        return print_dry_run(session, &request, &first, &permissions, &silenced);
     }
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
     if let Some(path) = &args.junit {
@@ -133,6 +113,38 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     }
     Ok(Exit::from_verdict(&results, verified.verdict.outcome, strict))
+}
+
+/// Prints what the test would do.
+fn print_dry_run(
+    session: &Session,
+    request: &VerifyRequest,
+    first: &Attempt,
+    permissions: &Permissions,
+    silenced: &[String],
+) -> Result<Exit, Faults> {
+    let window = Attempt {
+        is_probe: false,
+        ..*first
+    };
+    let plan = build_plan(session, request, &window);
+    ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+    let (mut text, exit) = run::dry_run(
+        session.ranks(),
+        [&plan, &plan],
+        permissions,
+        silenced,
+        &Purpose::default(),
+    )?;
+    if first.is_probe {
+        let probe = request.verification.issued(first).measured_ns;
+        text += &format!(
+            "\nprobes of {probe} find the depth of the window: from {} up\n",
+            first.slots
+        );
+    }
+    screen::put(&text)?;
+    Ok(exit)
 }
 
 /// Chooses the figure that the diagnosis explains: latency if only latency clauses fail.
