@@ -1,5 +1,5 @@
-//! Finds the disks, machines and contracts that meet a need, and the size, IOPS and throughput to order.
-//! States why each other entry does not meet it.
+//! Finds the disks, machines and contracts that meet a need, and the size, IOPS and throughput to
+//! order. States why each other entry does not meet it.
 
 use model::{Bytes, Nanos};
 use serde::Serialize;
@@ -76,7 +76,8 @@ pub fn advise(catalogue: &Catalogue, need: &Need) -> Vec<Advice> {
     list
 }
 
-/// The smallest disk, of an entry or a contract, that satisfies the need, otherwise the largest with its unmet needs.
+/// The smallest disk, of an entry or a contract, that satisfies the need, otherwise the largest
+/// with its unmet needs.
 fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     let smallest = need.size.map_or(Bytes::gib(1).0 as f64, |size| size.0 as f64);
     let largest = policy.largest_size().unwrap_or(MAX_DISK_SIZE.0 as f64);

@@ -44,7 +44,8 @@ is repeated, the last one applies unless its entry says otherwise. Letters are c
 
 A target is a file or a device. In profiles, *<n> means target n of the command line.
 
-<size> is a number of bytes, or a number with K, M, G or T for powers of 1024, or with b for multiples of the block size (-b).";
+<size> is a number of bytes, or a number with K, M, G or T for powers of 1024, or with b for multiples of the block
+size (-b).";
 
 const EXAMPLES: &str = "Examples:
   Random reads of 4 KiB by 4 threads with 32 in flight each, bypassing the cache, for a minute, with latencies:

@@ -327,10 +327,13 @@ mod tests {
             ),
             ("kind = \"files\"\nmix = \"stat\"\nread = 70", "`read` has no effect"),
             ("kind = \"files\"\nmix = \"stat\"\nblock = \"4k-8k\"", "one `block`"),
-            ("kind = \"files\"\nmix = \"stat\"\n[[job.part]]", "no parts"),
+            (
+                "kind = \"files\"\nmix = \"stat\"\n[[job.part]]",
+                "parts are not allowed",
+            ),
             ("kind = \"files\"\nmix = \"stats\"", "did you mean `stat`?"),
             ("kind = \"files\"\nmix = \"stat/0\"", "share above 0"),
-            ("kind = \"files\"\nsequence = \"stat/3\"", "no shares"),
+            ("kind = \"files\"\nsequence = \"stat/3\"", "shares are not allowed"),
             ("kind = \"files\"\nmix = \"delete+read\"", "read needs an existing name"),
             (
                 "kind = \"files\"\nmix = \"read+create\"",

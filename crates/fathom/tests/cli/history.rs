@@ -522,7 +522,7 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
     assert_eq!(kernel["values"], serde_json::json!(["6.1.0", "6.8.0"]));
     let text = workspace.fathom(&["trend", "--force"]);
     text.exits(0).prints(&[
-        "Operations per second fell by 20 % between 5 (",
+        "Operations per second fell by 20 % between run 5 (",
         "IOPS, mean latency, p99 changed",
     ]);
     assert!(flat(&text).contains("kernel 6.1.0 → 6.8.0"), "{text:#?}");

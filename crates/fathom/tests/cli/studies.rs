@@ -320,7 +320,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
 #[test]
 fn a_directory_is_prepared_once_and_left_unchanged() {
     let folder = need!(Directory::fast());
-    let words = split_words("sweep. --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
+    let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
     let ran = finish(command(&words).current_dir(folder.path()));
     ran.expect(0, &["Recommendation"]);
     assert_eq!(

@@ -348,7 +348,7 @@ fn a_journal_can_be_used_by_one_process_only() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
     for letters in ["-j", "-jr"] {
-        let ran = run_vdbench(folder.path(), JOURNALED, &[letters, "-o", "output"]);
+        let ran = run_vdbench(folder.path(), JOURNALED, &[letters, "-o", "other"]);
         ran.expect(157, &["another process is using it", "help: wait for the other run"]);
     }
     child.kill().unwrap();

@@ -298,7 +298,7 @@ fn a_run_judges_by_requirements() {
         .to_owned();
     let (failed, good) = judged.split_once("job2\n").unwrap();
     assert!(
-        failed.contains("a read failed") && !good.contains("a read failed"),
+        failed.contains("read failed") && !good.contains("read failed"),
         "{judged}"
     );
 }

@@ -205,7 +205,7 @@ mod tests {
         let Some(Incoming::Lost { process: 1, why }) = comm.receive(Duration::from_secs(10)) else {
             panic!("no loss was reported");
         };
-        assert!(why.contains("are queued for it"), "{why}");
+        assert!(why.contains("are waiting"), "{why}");
         assert_eq!(
             comm.receive(Duration::from_millis(1)),
             None,

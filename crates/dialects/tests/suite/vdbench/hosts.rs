@@ -1,6 +1,6 @@
 //! Several hosts: `hd=`, `host=`, and the division of work among them.
 
-use dialects::vdbench::{Host, Lowered};
+use dialects::vdbench::{Host, Lowered, lower, with_tree_formats};
 use model::plan::{Job, Pacing, Prepare};
 use model::testing::assert_contains;
 use testbed::With;
@@ -187,7 +187,13 @@ fn hosts_share_a_tree_that_one_of_them_creates() {
                 fwd=d,fsd=f,operation=delete,host=two,threads=8\nrd=r,fwd=*,fwdrate=80,elapsed=4,format=yes";
     let expected = [job("w", "0", 3, 30.0), job("w", "1", 3, 30.0), job("d", "1", 8, 20.0)];
     assert_eq!(jobs(text), expected);
-    let all = run("-f parmfile", &format!("{HOSTS}{text}")).unwrap();
+    let mut env = Fixture::default().with(|fixture| fixture.text = Some(format!("{HOSTS}{text}")));
+    let (_, parameters, runs) = read("-f parmfile", &mut env).unwrap();
+    let runs = with_tree_formats(&runs, &parameters);
+    let all: Vec<Lowered> = runs
+        .iter()
+        .map(|run| lower(run, &parameters, &env, 1).unwrap())
+        .collect();
     let parts = |lowered: &Lowered| -> Vec<Option<(u32, u32)>> {
         let workers = lowered.plan.jobs().flat_map(|(_, job)| &job.workers[..1]);
         workers
