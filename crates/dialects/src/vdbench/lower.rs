@@ -547,7 +547,7 @@ impl<'a> Lowering<'a> {
             || wd.hits != (0.0, 0.0)
             || self.parameters.general.dedup.is_some();
         if size == WHOLE && needs_size {
-            let what = format!("the size of sd={} on other hosts is not known here", sd.name);
+            let what = format!("cannot read the size of sd={}: it is on other hosts", sd.name);
             return Err(Diagnostic::new(what).help(format!(
                 "set `size=` in sd={}: `range=`, `hotband=`, `poisson`, `streams=`, `rhpct=`, `whpct=` and `dedupratio=` need it",
                 sd.name

@@ -256,7 +256,7 @@ fn what_other_hosts_do_not_support_is_refused() {
         ),
         (
             format!("sd=sd1,lun=/dev/sdx,openflags=o_direct\nwd=wd1,sd=sd1,rhpct=50\n{rd}"),
-            "cannot read the size of sd=sd1 on other hosts is on another host (hd=one)",
+            "cannot read the size of sd=sd1: it is on other hosts",
         ),
         (
             format!("{sds}wd=wd1,sd=sd1,skew=20\nwd=wd2,sd=sd2\n{}", rd.replace('9', "max")),

@@ -553,7 +553,7 @@ fn workloads_may_have_rates_of_their_own() {
         (wds.replace(",priority=1", ""), "also must have  priority= specified."),
         (wds.replace(",priority=2", ""), "wd=wd2 has no priority="),
         (wds.replace("priority=2", "priority=1"), "have the same priority=1"),
-        (wds.replace("priority=1", "priority=3"), "comes before others"),
+        (wds.replace("priority=1", "priority=3"), "precedes that of another WD"),
         (
             format!("{wds}\nwd=wd3,sd=sd3,priority=3"),
             "several WDs without `iorate=`",
