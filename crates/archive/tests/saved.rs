@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use archive::{ArchiveError, load, save, write_whole};
+use archive::{ArchiveError, load, save};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -223,7 +223,7 @@ fn an_interrupted_write_leaves_the_old_file_intact() {
         let noise: Vec<u8> = (0..4_000_000u32)
             .map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8)
             .collect();
-        write_whole(Path::new(&path), &noise).expect("written");
+        archive::write_whole(Path::new(&path), &noise).expect("written");
         return;
     }
     let folder = folder();

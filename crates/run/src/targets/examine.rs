@@ -400,15 +400,15 @@ fn action_for_file_to_fill(
 
 #[cfg(test)]
 mod tests {
-    use super::{broken_rule, fillable_bytes, size_in};
+    use super::{broken_rule, fillable_bytes};
 
     /// `/proc` reports no size, as ramfs does.
     #[cfg(target_os = "linux")]
     #[test]
     fn the_memory_bounds_a_file_system_that_reports_no_size() {
         let folder = std::path::Path::new("/proc");
-        assert!(size_in(folder, Some(1 << 20), "file").is_ok());
-        assert!(size_in(folder, Some(1 << 50), "file").is_err());
+        assert!(super::size_in(folder, Some(1 << 20), "file").is_ok());
+        assert!(super::size_in(folder, Some(1 << 50), "file").is_err());
     }
 
     #[test]

@@ -73,12 +73,11 @@ fn folder_facts(system: &System, folder: &Path, kind: &str, path: &str) -> Targe
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     /// What the run will create is on the devices of its directory, here of an overlay.
-    #[cfg(target_os = "linux")]
     #[test]
     fn planned_targets_have_the_devices_of_their_directory() {
         let root = tempfile::tempdir().unwrap();

@@ -29,6 +29,7 @@ mod verification_rules;
 mod windows;
 
 /// What most of these files use.
+#[cfg_attr(windows, allow(unused_imports, reason = "some of these files are for Linux"))]
 mod prelude {
     pub use crate::support::{device, plan, plan_on, run_job, stream, try_run, worker};
     pub use engine::clock::ClockStart;
