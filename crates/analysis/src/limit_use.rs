@@ -52,8 +52,9 @@ pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[LimitLa
     };
     let sums = combined_path_limits(&loads, layers);
     let mut rows: Vec<LimitUse> = layers.iter().chain(&sums).filter_map(layer_rows).flatten().collect();
-    // The shown share falls where a figure exceeds the largest reading of a limit.
-    let nearness = |row: &LimitUse| row.measured / row.limit.high;
+    // The shown share falls where a figure exceeds the largest reading of a limit. Within its range,
+    // a limit is just reached.
+    let nearness = |row: &LimitUse| row.share.min((row.measured / row.limit.high).max(1.0));
     rows.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
     rows
 }

@@ -1,7 +1,6 @@
 //! The operations that a stream issues in a pass over its region.
 
 use model::access::{Access, Advance, AtEnd, OnceMethod, Placement, PositionSharing};
-use model::block_size::BlockSizes;
 use model::plan::Stream;
 use model::{Direction, PerDirection};
 
@@ -81,20 +80,6 @@ pub(crate) fn mean_length(stream: &Stream) -> f64 {
     let shares = PerDirection::new(reads, writes, trims);
     let means = shares
         .iter()
-        .map(|(direction, share)| share / 100.0 * mean(&stream.pattern.sizes[direction]));
+        .map(|(direction, share)| share / 100.0 * stream.pattern.sizes[direction].mean());
     means.sum::<f64>().max(1.0)
-}
-
-fn mean(sizes: &BlockSizes) -> f64 {
-    match sizes {
-        BlockSizes::Fixed { size } => size.0 as f64,
-        BlockSizes::Range { low, high, .. } => (low.0 + high.0) as f64 / 2.0,
-        BlockSizes::Split { entries } => {
-            let total: f64 = entries.iter().map(|entry| entry.percent).sum();
-            entries
-                .iter()
-                .map(|entry| entry.size.0 as f64 * entry.percent / total)
-                .sum()
-        }
-    }
 }

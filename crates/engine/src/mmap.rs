@@ -89,18 +89,21 @@ impl MappedFile {
     /// Copies or flushes. A map cannot trim.
     pub(crate) fn perform(&mut self, io: &Request, buffer: &mut [u8]) -> i64 {
         let (offset, length) = (io.offset as usize, io.length as usize);
-        let result = |ok: bool| {
-            if ok {
-                i64::from(io.length)
-            } else {
-                -i64::from(sys::file::IO_ERROR)
-            }
+        // An access beyond the end of a file that became shorter transfers nothing, as a read does.
+        let end = io.offset + u64::from(io.length);
+        let result = |map: &FileMap, ok: bool| match ok {
+            true => i64::from(io.length),
+            false if map.file_size().is_some_and(|size| size < end) => 0,
+            false => -i64::from(sys::file::IO_ERROR),
         };
         match io.action {
-            Action::Read => result(self.map.read(offset, &mut buffer[..length])),
+            Action::Read => {
+                let ok = self.map.read(offset, &mut buffer[..length]);
+                result(&self.map, ok)
+            }
             Action::Write => {
                 if !self.map.write(offset, &buffer[..length], self.mapping.non_temporal) {
-                    return result(false);
+                    return result(&self.map, false);
                 }
                 let flushed = match self.mapping.flush {
                     MapFlush::None => 0,

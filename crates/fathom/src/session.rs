@@ -127,6 +127,7 @@ impl Session {
             background_io: None,
             hooks: RunHooks::default(),
             silenced: silenced::from_env(),
+            purpose: Purpose::default(),
         }
     }
 
@@ -150,12 +151,18 @@ pub struct Execution<'a> {
     background_io: Option<BackgroundIo>,
     hooks: RunHooks<'a>,
     silenced: Vec<String>,
+    purpose: Purpose,
 }
 
 impl<'a> Execution<'a> {
     /// Adds the I/O of other programs that was observed before the test.
     pub fn with_background_io(self, background_io: Option<BackgroundIo>) -> Execution<'a> {
         Execution { background_io, ..self }
+    }
+
+    /// Sets what the test is for, for the rules of `lint`.
+    pub fn with_purpose(self, purpose: Purpose) -> Execution<'a> {
+        Execution { purpose, ..self }
     }
 
     /// Lets the caller act during the run.
@@ -215,7 +222,7 @@ impl<'a> Execution<'a> {
         results.findings.extend(analysis::check(&results));
         results
             .findings
-            .extend(analysis::lint::lint_results(&results, &Purpose::default()));
+            .extend(analysis::lint::lint_results(&results, &self.purpose));
         results.findings = analysis::lint::filter_silenced(results.findings, &self.silenced);
         Ok(results)
     }

@@ -67,6 +67,19 @@ impl BlockSizes {
         }
     }
 
+    /// The mean length in bytes.
+    pub fn mean(&self) -> f64 {
+        match self {
+            BlockSizes::Fixed { size } => size.0 as f64,
+            BlockSizes::Range { low, high, .. } => (low.0 + high.0) as f64 / 2.0,
+            BlockSizes::Split { entries } => {
+                let total: f64 = entries.iter().map(|entry| entry.percent).sum();
+                let bytes = entries.iter().map(|entry| entry.size.0 as f64 * entry.percent / total);
+                bytes.sum()
+            }
+        }
+    }
+
     /// The shortest length.
     pub fn min(&self) -> Bytes {
         match self {

@@ -162,7 +162,7 @@ fn find_limit_changes(device: &str, before: &[DeviceLimit], samples: &[&HostSamp
     Some(finding.help("repeat the test with constant limits (`io.max`, `blkio.throttle.*`)"))
 }
 
-/// Finds health complaints and link errors that are new since the test began.
+/// Finds health problems and link errors that are new since the test began.
 fn find_health_change(device: &Device) -> Option<Finding> {
     let (before, after) = (device.health.as_ref()?, device.health_after.as_ref()?);
     let new = |problem: &&String| !before.problems.contains(problem);
@@ -304,13 +304,13 @@ mod tests {
 
     #[test]
     fn a_decline_in_health_is_reported_once() {
-        let health = |complaints: &[&str], link_errors: Option<u64>| Health {
+        let health = |problems: &[&str], link_errors: Option<u64>| Health {
             source: "SMART".into(),
-            problems: complaints.iter().map(ToString::to_string).collect(),
+            problems: problems.iter().map(ToString::to_string).collect(),
             link_errors,
             ..Health::default()
         };
-        let complaints = |before: Option<Health>, after: Option<Health>| {
+        let new_problems = |before: Option<Health>, after: Option<Health>| {
             let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
             let target = TargetFacts {
                 devices: vec![Device {
@@ -327,18 +327,18 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let well = || Some(health(&["8 sectors wait"], Some(3)));
-        assert_eq!(complaints(well(), well()), Vec::<String>::new());
-        assert_eq!(complaints(well(), None), Vec::<String>::new());
-        assert_eq!(complaints(None, well()), Vec::<String>::new());
+        assert_eq!(new_problems(well(), well()), Vec::<String>::new());
+        assert_eq!(new_problems(well(), None), Vec::<String>::new());
+        assert_eq!(new_problems(None, well()), Vec::<String>::new());
         assert_eq!(
-            complaints(
+            new_problems(
                 well(),
                 Some(health(&["8 sectors wait", "it is about to fail"], Some(5)))
             ),
             ["it is about to fail; 2 transfers to the device were corrupted and repeated"]
         );
         // A decreasing counter was reset.
-        assert_eq!(complaints(well(), Some(health(&[], Some(0)))), Vec::<String>::new());
-        assert_eq!(complaints(well(), Some(health(&[], None))), Vec::<String>::new());
+        assert_eq!(new_problems(well(), Some(health(&[], Some(0)))), Vec::<String>::new());
+        assert_eq!(new_problems(well(), Some(health(&[], None))), Vec::<String>::new());
     }
 }

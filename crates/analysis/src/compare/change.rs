@@ -201,10 +201,10 @@ fn relative_error(observation: &Observation, value: impl Fn(&SeriesPoint) -> Opt
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
     // The last interval may be shorter and then varies more than the others.
     let longest_points = observation.series.iter().filter(|point| point.length_ns == longest);
-    let batches = batch_means(&longest_points.filter_map(value).collect::<Vec<f64>>(), LEVEL)?;
-    let degrees = batches.batches - 1;
+    let means = batch_means(&longest_points.filter_map(value).collect::<Vec<f64>>(), LEVEL)?;
+    let degrees = means.batches - 1;
     let quantile = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees);
-    (batches.mean > 0.0).then(|| (batches.half_width / quantile / batches.mean, f64::from(degrees)))
+    (means.mean > 0.0).then(|| (means.half_width / quantile / means.mean, f64::from(degrees)))
 }
 
 /// Welch's interval (1947) of the logarithm of a ratio of means. The errors come from batch means.

@@ -137,7 +137,8 @@ pub fn format_invalidating_findings<'a>(findings: impl IntoIterator<Item = &'a F
 
 /// True if a finding names this job or target as its place, perhaps among others.
 pub fn names_place(finding: &Finding, name: &str) -> bool {
-    finding.at.iter().any(|at| at.split(", ").any(|place| place == name))
+    let mut places = finding.at.iter().flat_map(|at| at.split(", "));
+    places.any(|place| place == name || place.split(" and ").any(|job| job == name))
 }
 
 /// True if a finding of a result concerns this job: it names no other job, or this one as well.

@@ -44,10 +44,10 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             .then(Symptom::default)?
             .with_evidence(figure("depth", 1.0, "")),
     };
-    let latency_ms = format_time(input.mean_latency()?);
+    let latency = format_time(input.mean_latency()?);
     let gives = if depth == 1 { "gives" } else { "each give" };
     let sentence = format!(
-        "the latency of operations: {depth} in flight at {latency_ms} {gives} {} IOPS",
+        "the latency of operations: {depth} in flight at {latency} {gives} {} IOPS",
         three_digits(input.rate()?)
     );
     let symptom = symptom.with_advice("raise the depth or the number of workers for more operations per second");

@@ -269,10 +269,10 @@ const DEFECTS: &[(&str, Defect)] = &[
         });
     }),
     ("DEGRADED-RAID", |case| {
-        let complaints = vec!["1 of 2 members is missing".into()];
+        let problems = vec!["1 of 2 members is missing".into()];
         case.device().health = Some(Health {
             source: "md".into(),
-            problems: complaints,
+            problems,
             ..Health::default()
         });
     }),

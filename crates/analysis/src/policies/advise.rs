@@ -238,7 +238,7 @@ fn build_advice(policy: &Policy, resolved: &ResolvedPolicy, need: &Need) -> Advi
         bytes_per_sec: max_throughput(resolved),
         latency_ns: resolved.latency_ns,
         reasons: match fits {
-            true => reasons(resolved, need),
+            true => list_notes(resolved, need),
             false => missing,
         },
     }
@@ -301,20 +301,20 @@ fn unmet_needs(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
     missing
 }
 
-/// Remarks about an entry that satisfies the need.
-fn reasons(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
-    let mut reasons = Vec::new();
+/// Notes about an entry that satisfies the need.
+fn list_notes(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
+    let mut notes = Vec::new();
     for burst in &resolved.bursts {
         let lasts = Nanos((burst.lasts_secs() * 1e9) as u64);
         if burst.unit == BurstUnit::Iops {
-            reasons.push(format!("sustained; bursts to {:.0} IOPS for {lasts}", burst.ceiling));
+            notes.push(format!("sustained; bursts to {:.0} IOPS for {lasts}", burst.ceiling));
         }
     }
     if need.size.is_some() && resolved.kind == PolicyKind::Whole && resolved.inputs.is_empty() {
-        reasons.push("the catalogue lists no size".into());
+        notes.push("the catalogue lists no size".into());
     }
     if let (Some(_), None, PolicyKind::Machine) = (need.latency_ns, resolved.latency_ns, resolved.kind) {
-        reasons.push("the limits of a machine do not include latency".into());
+        notes.push("the limits of a machine do not include latency".into());
     }
-    reasons
+    notes
 }

@@ -80,7 +80,10 @@ pub struct IssuedLoad {
     pub concurrency: u32,
     /// Threads that issued them.
     pub workers: u32,
-    /// Targets that share the load evenly.
+    /// Operations bypassed the page cache; absent if only a part did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct: Option<bool>,
+    /// Targets that share the load.
     pub targets: u32,
     /// Length of the warm-up before the measured window.
     pub warm_up_ns: Nanos,

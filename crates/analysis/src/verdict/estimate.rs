@@ -235,9 +235,9 @@ fn means_by_second(values: &[f64], length: f64) -> Vec<f64> {
 
 /// The standard error of a mean by batch means.
 fn mean_spread(values: &[f64]) -> Option<Spread> {
-    let batches = batch_means(values, CONFIDENCE)?;
-    let degrees = batches.batches - 1;
-    let error = batches.half_width / student_quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, degrees);
+    let means = batch_means(values, CONFIDENCE)?;
+    let degrees = means.batches - 1;
+    let error = means.half_width / student_quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, degrees);
     Some(Spread::Student { error, degrees })
 }
 

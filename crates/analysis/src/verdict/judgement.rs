@@ -15,7 +15,7 @@ use crate::shifts::Shift;
 
 /// Probability of a wrong PASS over all clauses together.
 pub const ALPHA: f64 = 0.01;
-/// Probability of a wrong FAIL over all clauses together. It is lower, because a problem to a
+/// Probability of a wrong FAIL over all clauses together. It is lower, because a complaint to a
 /// provider must be justified.
 pub const ALPHA_FAIL: f64 = 0.001;
 /// A figure whose interval is wider than this share of the limit is not close to it.
@@ -137,7 +137,7 @@ impl Case<'_> {
         let is_other_load = |finding: &Finding| OTHER_PROGRAMS.contains(&finding.rule.as_str());
         let is_disturbed = others.is_some() || self.context.findings.iter().any(is_other_load);
         (outcome == Outcome::Pass && is_disturbed && self.observation.load.direct == Some(true)).then(|| {
-            let others = others.unwrap_or_else(|| "other I/O".into());
+            let others = others.unwrap_or_else(|| "other load".into());
             let others = others.trim_start_matches("the ");
             format!("{others} used the disk or the processors; such load slows a test, so the pass holds")
         })

@@ -320,10 +320,10 @@ impl Case<'_> {
 
     fn doubt_by_finding(&self, rules: &[&str]) -> Option<Doubt> {
         let mut findings = self.context.findings.iter();
-        let findings = findings.find(|finding| rules.contains(&finding.rule.as_str()))?;
+        let finding = findings.find(|finding| rules.contains(&finding.rule.as_str()))?;
         Some(Doubt::new(
             Cause::Invalid,
-            format!("{}: {}", findings.rule, findings.what),
+            format!("{}: {}", finding.rule, finding.what),
         ))
     }
 

@@ -184,11 +184,11 @@ impl Lowering<'_> {
             return Err(too_small(&format!("wd={}", wd.name), block));
         }
         let mut streams = Vec::new();
-        for (sd, target, from, region_share) in regions {
+        for (sd, target, from, bytes) in regions {
             for (of_sizes, sizes, align) in sizes(run, sd, wd, true)? {
                 let piece = Piece {
-                    share: of_sizes * region_share as f64 / length as f64,
-                    region: (from, region_share),
+                    share: of_sizes * bytes as f64 / length as f64,
+                    region: (from, bytes),
                     mix: mix(f64::from(wd.rdpct)),
                     access: access(run, wd)?,
                     sizes,

@@ -4,7 +4,7 @@
 //! keep a file open for the number of blocks in `stopafter=`; a rate does not count opening and
 //! closing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::block_size::{BlockSizes, SizeShare};
 use model::draws::GeneratorChoice;
@@ -177,11 +177,8 @@ impl FileRun {
             } else {
                 1
             };
-        if self
-            .loads()
-            .iter()
-            .any(|other| !self.has_same_shares(other.rank, load.rank))
-        {
+        let ranks: BTreeSet<Option<usize>> = self.loads().iter().map(|load| load.rank).collect();
+        if ranks.iter().any(|rank| !self.has_same_shares(*rank, load.rank)) {
             return Err(unsupported_run(
                 run,
                 "`skew=` under `fwdrate=max` or `curve` on hosts with different workloads",

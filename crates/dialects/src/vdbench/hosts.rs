@@ -237,6 +237,16 @@ impl Parameters {
         };
         let count = |wd: &&Wd| places.iter().filter(|rank| self.runs_on(wd, sd, **rank)).count();
         if let Some(wd) = wds_on_sd().find(|wd| count(wd) == 0) {
+            // A host without a thread has no part of the SD.
+            if (0..self.hosts.len()).any(|rank| self.runs_on(wd, sd, Some(rank))) {
+                let message = format!(
+                    "sd={} has fewer threads than hosts, so wd={} has none",
+                    sd.name, wd.name
+                );
+                return Err(
+                    Diagnostic::new(message).help(format!("set `threads={}` or more in the SD", self.hosts.len()))
+                );
+            }
             let message = format!(
                 "Could not find sd={} for wd={},host={}",
                 sd.name,

@@ -195,11 +195,16 @@ impl<'a> Lowering<'a> {
 
     /// The number of bytes that ends a run.
     fn byte_limit(&self, run: &Run) -> Result<Option<u64>, Diagnostic> {
-        let sds = run
+        let is_share = run.maxdata.as_ref().is_some_and(|maxdata| maxdata.bytes.abs() <= 100.0);
+        let unknown = { run.sds.iter() }.find(|sd| self.sd_size(sd).is_ok_and(|size| size >= WHOLE));
+        if let Some(sd) = unknown.filter(|_| is_share) {
+            return Err(size_on_other_hosts(sd));
+        }
+        let sizes = run
             .sds
             .iter()
             .filter_map(|sd| self.sd_size(sd).ok().filter(|size| *size < WHOLE));
-        run.byte_limit(run.files.is_none().then(|| sds.sum()))
+        run.byte_limit(run.files.is_none().then(|| sizes.sum()))
     }
 
     fn lower_step(&mut self, run: &Run) -> Result<(), Diagnostic> {
@@ -547,11 +552,7 @@ impl<'a> Lowering<'a> {
             || wd.hits != (0.0, 0.0)
             || self.parameters.general.dedup.is_some();
         if size == WHOLE && needs_size {
-            let what = format!("cannot read the size of sd={}: it is on other hosts", sd.name);
-            return Err(Diagnostic::new(what).help(format!(
-                "set `size=` in sd={}: `range=`, `hotband=`, `poisson`, `streams=`, `rhpct=`, `whpct=` and `dedupratio=` need it",
-                sd.name
-            )));
+            return Err(size_on_other_hosts(sd));
         }
         let range = range.unwrap_or((0.0, 100.0));
         let (low, high) = range_bytes(range, size);
@@ -693,4 +694,13 @@ fn check_supported(run: &Run) -> Result<(), Diagnostic> {
         return Err(unsupported_run(run, "a run that would not end", "set `elapsed=`"));
     }
     Ok(())
+}
+
+fn size_on_other_hosts(sd: &Sd) -> Diagnostic {
+    let message = format!("cannot read the size of sd={}: it is on other hosts", sd.name);
+    Diagnostic::new(message).help(format!(
+        "set `size=` in sd={}: `range=`, `hotband=`, `poisson`, `streams=`, `rhpct=`, `whpct=`, `dedupratio=` and a \
+         `maxdata=` in SD sizes need it",
+        sd.name
+    ))
 }

@@ -30,7 +30,7 @@ pub(super) fn range_bytes((low, high): (f64, f64), size: u64) -> (f64, f64) {
     }
 }
 
-/// The complaint about a region that is too short for its transfers.
+/// The error of a region that is too short for its transfers.
 pub(super) fn too_small(what: &str, block: u64) -> Diagnostic {
     Diagnostic::new("Insufficient amount of lun size specified").help(format!(
         "{what} needs room for two transfers of {block} bytes: use a larger `size=` or `range=`, or a smaller `xfersize=`"

@@ -222,7 +222,8 @@ fn read_purpose(args: &Args, mut known: KnownLimits, plan: &Plan) -> Result<Purp
         known.layers.extend(resolved.layers);
         clauses = resolved.clauses;
     }
-    let promised = purpose_of(&known, plan, &clauses);
+    let promised = build_purpose(&known, plan, &clauses);
+    limits::refuse_unused(&promised.layers, &limits::list_jobs(plan))?;
     Ok(Purpose {
         intent: intent.map(|(_, intent)| *intent),
         promised_iops: args.promised_iops.or(promised.promised_iops),
@@ -233,8 +234,8 @@ fn read_purpose(args: &Args, mut known: KnownLimits, plan: &Plan) -> Result<Purp
     })
 }
 
-/// The purpose of a test behind these limits, and those of its plan, that clauses judge.
-pub(super) fn purpose_of(known: &KnownLimits, plan: &Plan, clauses: &[Clause]) -> Purpose {
+/// Builds the purpose of a test from known limits, the limits of its plan, and promised clauses.
+pub(super) fn build_purpose(known: &KnownLimits, plan: &Plan, clauses: &[Clause]) -> Purpose {
     let target = |is_wanted: fn(Metric) -> bool| {
         let mut total = clauses.iter().filter(|clause| clause.direction.is_none());
         Some(total.find(|clause| is_wanted(clause.metric))?.target)
@@ -301,7 +302,7 @@ fn survey_environment(plan: &Plan) -> Environment {
     }
 }
 
-/// Converts refusals of the guard or of the targets to findings, except those of `known` targets.
+/// Converts refusals of the guard or of the targets to findings, except those of the targets in `known_paths`.
 fn list_refusals(plan: &Plan, known_paths: &[String]) -> Vec<Finding> {
     let permissions = permissions::from_env();
     let judged = match ::run::targets::judge(plan, &permissions) {
@@ -343,7 +344,7 @@ fn list_refusals(plan: &Plan, known_paths: &[String]) -> Vec<Finding> {
     findings.collect()
 }
 
-/// True if a missing target, or one without room, is among `known`.
+/// True if a missing target, or one without room, is among `known_paths`.
 fn is_about(known_paths: &[String], error: &TargetError) -> bool {
     match error {
         TargetError::NoParent(path)

@@ -237,13 +237,13 @@ fn describe_run(next: NextRun) -> String {
 
 /// Loads the document with the load of a round.
 fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
-    let message = &args.what;
-    let is_file = message.ends_with(".toml");
-    let mut document = run::load_document(is_file.then_some(message))?;
+    let target = &args.what;
+    let is_file = target.ends_with(".toml");
+    let mut document = run::load_document(is_file.then_some(target))?;
     document.arguments.clone_from(&session.process.arguments);
     if !is_file {
         let job = &mut document.jobs[0];
-        job.targets = vec![message.clone()];
+        job.targets = vec![target.clone()];
         (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
     args.test.apply(&mut document, args.measure.seed)?;
@@ -254,7 +254,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
             "there are {} targets, but each run preconditions one",
             job.targets.len()
         ));
-        return Err(Faults::usage(fault.at(message).help("run the command once for each")));
+        return Err(Faults::usage(fault.at(target).help("run the command once for each")));
     };
     let ends = |control: &Control| {
         matches!(
@@ -264,11 +264,11 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     };
     if job.on_files {
         let fault = Fault::new("only block jobs can precondition, but this job works on files");
-        return Err(Faults::usage(fault.at(message).help("remove `kind = \"files\"`")));
+        return Err(Faults::usage(fault.at(target).help("remove `kind = \"files\"`")));
     }
     if job.operations.is_some() || job.bytes.is_some() || job.passes.is_some() || job.control.iter().any(ends) {
         let fault = Fault::new("the job sets its own end, but precondition sets the round length");
-        return Err(Faults::usage(fault.at(message).help(
+        return Err(Faults::usage(fault.at(target).help(
             "remove operations, bytes, passes, until-… and latency-target; set the length with --round",
         )));
     }

@@ -13,7 +13,7 @@ use dialects::import::recognise_test;
 use dialects::native::{self, Document, JobSpec, presets};
 use dialects::{Location, convert};
 use model::Nanos;
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 use model::plan::Plan;
 use model::results::Results;
 use report::{html, words};
@@ -105,11 +105,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
-    let required = match &args.require {
-        Some(text) => judged::parse_clauses(text, "--require")?,
-        None => Vec::new(),
-    };
-    let clauses = [judged::read_clauses(&document)?, required.clone()].concat();
+    let mut clauses = judged::read_clauses(&document)?;
+    if let Some(text) = &args.require {
+        clauses.extend(judged::parse_clauses(text, "--require")?);
+    }
     let mut plan = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     let silenced = silenced::from_args(&args.output.silence)?;
@@ -124,7 +123,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
         &limits::list_jobs(&plan),
     )?;
-    let purpose = lint::purpose_of(diagnosed.as_ref().unwrap_or(&KnownLimits::default()), &plan, &required);
+    let purpose = lint::build_purpose(diagnosed.as_ref().unwrap_or(&KnownLimits::default()), &plan, &clauses);
     let confirmed = args.confirm.then(|| confirm::add_repetitions(&plan));
     if let Some(confirmed) = &confirmed {
         plan = confirmed.plan.clone();
@@ -147,7 +146,13 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     let background_io = preflight::watch_and_report(session, &plan, preflight, quiet);
     screen.begin(&whole, None);
-    let execution = session.execution(plan, &permissions).with_background_io(background_io);
+    // The verdict itself states that the load was not limited.
+    let purpose = Purpose {
+        promised_latency_ns: None,
+        ..purpose
+    };
+    let execution = session.execution(plan, &permissions);
+    let execution = execution.with_background_io(background_io).with_purpose(purpose);
     let results = execution.run(&mut |event| {
         screen.handle_event(&event);
         let message = outputs.handle_event(&event);
@@ -165,14 +170,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());
     }
-    // The verdict itself states that the load was not limited.
-    let purpose = Purpose {
-        promised_latency_ns: None,
-        ..purpose
-    };
-    results
-        .findings
-        .extend(analysis::lint::lint_results(&results, &purpose));
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     write_outputs(args, outputs, &results, &clauses)
 }
@@ -335,6 +332,15 @@ fn find_other_tool(file: &str) -> Option<&'static (&'static str, &'static str, &
     let facts = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let extension = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
     let by_extension = OTHER_TOOLS.iter().find(|(end, ..)| extension.as_deref() == Some(end));
+    // Reports of DiskSpd end with `.xml` too, and reports of fio may have any name.
+    let head = user_file::read_head(path).ok()?;
+    let head = String::from_utf8_lossy(&head);
+    if ["<Results", "{"]
+        .iter()
+        .any(|start| head.trim_start().starts_with(start))
+    {
+        return None;
+    }
     if by_extension.is_some() || extension.as_deref() == Some("toml") || facts.len() > MAX_JOB_FILE {
         return by_extension;
     }
@@ -367,16 +373,8 @@ fn refuse_other_tool(file: &str) -> Result<(), Faults> {
 pub(super) fn translate_document(session: &Session, file: &str, replaced: &[&str]) -> Result<Document, Faults> {
     let source = source::read(session, &[file.to_owned()])?;
     // A sweep would create a file with the name of the missing target.
-    let missing = source
-        .findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Error);
-    let missing: Vec<Fault> = missing
-        .filter_map(|finding| Some(format!("cannot sweep {}: {}", finding.at.as_ref()?, finding.what)))
-        .map(|what| Fault::new(what).help("name the target here: `--target PATH --size SIZE`"))
-        .collect();
-    if !missing.is_empty() && !replaced.contains(&"target") {
-        return Err(Faults::many(missing, Exit::Usage));
+    if !replaced.contains(&"target") {
+        source.refuse_missing("sweep", "name the target here: `--target PATH --size SIZE`")?;
     }
     let mut jobs = convert::to_native_jobs(&source.plan)?;
     jobs.document.file = Some(file.to_owned());

@@ -50,6 +50,28 @@ pub struct Source {
     pub known: KnownLimits,
 }
 
+impl Source {
+    /// Refuses a source whose targets are not here: a test would create files with their names.
+    /// `verb` is what the caller does with targets.
+    ///
+    /// # Errors
+    /// A fault for each such target.
+    pub fn refuse_missing(&self, verb: &str, help: &str) -> Result<(), Faults> {
+        let errors = self
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error);
+        let missing = errors.filter_map(|finding| Some((finding.at.as_ref()?, &finding.what)));
+        let faults: Vec<Fault> = missing
+            .map(|(target, what)| Fault::new(format!("cannot {verb} {target}: {what}")).help(help))
+            .collect();
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(Faults::many(faults, Exit::Usage)),
+        }
+    }
+}
+
 impl From<Plan> for Source {
     fn from(plan: Plan) -> Source {
         Source {

@@ -538,7 +538,7 @@ fn a_test_file_is_removed_after_its_folder_was_renamed() {
 /// I/O on an open file succeeds even if nothing is left of it.
 #[test]
 fn a_file_that_is_lost_during_the_test_is_an_error() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let (file, other) = (folder.path().join("f"), folder.path().join("other"));
     let run = "run --target FILE --rate 300iops --time 4s --warm-up 0 -q --allow-overwrite FILE --read";
     // Before its load, verify watches a disk for 10 s.
@@ -580,7 +580,7 @@ fn a_file_that_is_lost_during_the_test_is_an_error() {
 /// The kernel ends an access to a map beyond the end of its file with a signal.
 #[test]
 fn a_mapped_file_that_becomes_shorter_is_named_as_such() {
-    let Some(folder) = need(Directory::fast()) else { return };
+    let folder = need!(Directory::fast());
     let file = folder.path().join("f");
     for engine in ["psync", "mmap"] {
         fs::write(&file, vec![7; 8 << 20]).unwrap();

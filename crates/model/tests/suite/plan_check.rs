@@ -1,4 +1,4 @@
-//! Plans with one mistake each, and the complaint that each must cause.
+//! Plans with one mistake each, and the error that each must cause.
 
 use model::plan::{
     Control, Dependency, FileService, LatencyTarget, Precision, SimulatedDevice, SimulatedService, SteadyState,
@@ -14,7 +14,7 @@ fn sound() -> Plan {
     testing::plan("test", vec![testing::file("/mnt/a")], steps)
 }
 
-/// The complaint about a sound plan after a change; empty if there is none.
+/// The error of a sound plan after a change; empty if there is none.
 fn find_problem(change: impl FnOnce(&mut Plan)) -> String {
     let mut plan = sound();
     change(&mut plan);
@@ -37,7 +37,7 @@ fn check_stream(change: impl FnOnce(&mut Stream), expected: &str) {
 }
 
 #[test]
-fn a_sound_plan_causes_no_complaint() {
+fn a_sound_plan_causes_no_error() {
     check(|_| {}, "");
 }
 

@@ -208,13 +208,8 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for rank in &job.ranks {
         let percentile = |percent: f64| {
-            let matching = rank
-                .total
-                .latency
-                .percentiles
-                .iter()
-                .find(|matching| matching.percent == percent);
-            matching.map_or("-".to_owned(), |matching| format_time(matching.ns as f64))
+            let percentile = rank.total.latency.percentile(percent);
+            percentile.map_or("-".to_owned(), |percentile| format_time(percentile.ns as f64))
         };
         let began = rank.start_ns.map_or("-".to_owned(), signed_time);
         let queue = rank.in_flight.map_or("-".to_owned(), |average| {

@@ -28,7 +28,7 @@ use crate::targets::{Cleanup, SharedFiles};
 /// How long the coordinator may be silent while it merges the results.
 pub(super) const CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Executes orders until the coordinator disconnects.
+/// Executes requests until the coordinator disconnects.
 ///
 /// # Errors
 /// A sentence, if the coordinator is lost or sends an invalid message.
@@ -55,11 +55,11 @@ pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) 
             Some(Incoming::Lost { why, .. }) => return Err(report_loss(comm, why)),
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
                 ToAgent::Clock { number } => send_clock(comm, number, &local.clock),
-                ToAgent::Execute(order) => {
-                    if order.shares_files {
+                ToAgent::Execute(request) => {
+                    if request.shares_files {
                         shared_files.get_or_insert_with(SharedFiles::default);
                     }
-                    execute_order(comm, local, journal, *order, &mut shared_files)?;
+                    execute_request(comm, local, journal, *request, &mut shared_files)?;
                     last_heartbeat = Instant::now();
                 }
                 ToAgent::Leave => return Ok(()),
@@ -102,7 +102,7 @@ struct Shared {
     cleanups: Mutex<Vec<Cleanup>>,
 }
 
-fn execute_order(
+fn execute_request(
     comm: &dyn Comm,
     local: &LocalHost<'_>,
     journal: &dyn Journal,

@@ -14,7 +14,6 @@ use model::plan::Plan;
 use model::results::Results;
 
 use self::fleet_run::FleetRun;
-use super::agent::CONFIRM_TIMEOUT;
 use super::comm::{Comm, Incoming};
 use super::message::{ExecuteRequest, Introduction, PROTOCOL, RunId, ToAgent, ToCoordinator, pack, unpack};
 use super::order::{RenumberedComm, sort_by_number};
@@ -30,8 +29,10 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Clock readings requested from each agent before a run.
 const CLOCK_PROBES: u32 = 40;
 /// Time allowed for all readings of one agent, from its first answer. An interrupted coordinator
-/// waits as long for that answer, others for [`CONFIRM_TIMEOUT`].
+/// waits as long for that answer, others for [`CLEANUP_TIMEOUT`].
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long agents may clean up before they answer.
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Facts about another process.
 #[derive(Clone, Debug, Default)]
@@ -362,10 +363,14 @@ impl Coordinator {
     fn measure_clock_offsets(&mut self, context: &RunContext<'_>, probes: u32) {
         let clock = &context.clock;
         self.comm.set_low_latency(true);
+        // All agents clean up at the same time.
+        let cleanup_begun = Instant::now();
         for process in 1..self.peers.len() as u32 {
             let (begun, mut first_answer) = (Instant::now(), None::<Instant>);
             let is_overdue = |first_answer: Option<Instant>| match first_answer {
-                None if !context.interrupt.load(Ordering::Relaxed) => begun.elapsed() >= CONFIRM_TIMEOUT,
+                None if !context.interrupt.load(Ordering::Relaxed) => {
+                    cleanup_begun.elapsed() >= CLEANUP_TIMEOUT && begun.elapsed() >= CLOCK_TIMEOUT
+                }
                 _ => first_answer.unwrap_or(begun).elapsed() >= CLOCK_TIMEOUT,
             };
             let mut best: Option<(Nanos, i64)> = None;
@@ -404,6 +409,8 @@ impl Coordinator {
             }
             let peer = &mut self.peers[process as usize];
             match best {
+                // A single probe only waits for the agent.
+                Some(_) if probes == 1 => {}
                 Some((round_trip, offset)) => (peer.round_trip, peer.clock_offset_ns) = (round_trip, offset),
                 None => {
                     peer.lost_reason

@@ -3,23 +3,30 @@
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use engine::{Identity, sys};
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{Effect, Plan, TargetCleanup, TargetId};
+use model::plan::{Effect, Plan, Target, TargetCleanup};
 
 use super::StepContext;
 use crate::worker::{ReadyKind, ReadyTarget};
 
+/// File systems on local devices whose calls ask other hosts or programs.
+const SLOW_FILE_SYSTEMS: [&str; 3] = ["fuse", "gfs2", "ocfs2"];
 /// Rule of the finding.
 const TARGET_LOST: &str = "TARGET-LOST";
-/// The number of files that are checked at each poll. The others are checked only at the end.
+/// The number of files that are checked at each poll. Other local files are checked only at the end.
 const MAX_POLLED: usize = 16;
+
+/// The shortest time between two polls.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The target files of a step.
 pub(super) struct TargetWatch {
     files: Vec<WatchedFile>,
+    polled: Instant,
 }
 
 struct WatchedFile {
@@ -32,44 +39,50 @@ struct WatchedFile {
 
 impl TargetWatch {
     pub(super) fn new(context: &StepContext<'_>, step: usize, targets: &[ReadyTarget]) -> TargetWatch {
-        let watched = |number: usize| {
+        let mut stays_whole = whole_targets(&context.plan, step).into_iter();
+        let mut watched = |number: usize| {
+            let stays_whole = stays_whole.next().unwrap_or(false);
             let (target, facts) = (&targets[number], &context.facts[number]);
             let (ReadyKind::Path(path), Some(identity @ Identity::File { .. })) = (&target.what, target.identity)
             else {
                 return None;
             };
             let file_system = facts.file_system.as_ref();
-            stays_whole(&context.plan, step, number).then(|| WatchedFile {
+            stays_whole.then(|| WatchedFile {
                 path: path.clone(),
                 identity,
                 size: facts.size.0,
-                is_local: file_system.is_some_and(|it| !it.is_remote() && !it.kind.starts_with("fuse")),
+                is_local: file_system.is_some_and(|file_system| {
+                    !file_system.is_remote() && !SLOW_FILE_SYSTEMS.iter().any(|kind| file_system.kind.starts_with(kind))
+                }),
             })
         };
         TargetWatch {
-            files: (0..targets.len()).filter_map(watched).collect(),
+            files: (0..targets.len()).filter_map(&mut watched).collect(),
+            polled: Instant::now(),
         }
     }
 
     /// Reports the files that are lost now, each once.
     pub(super) fn poll(&mut self, watcher: &mut dyn FnMut(Event)) {
         // Windows would have to open each file.
-        if cfg!(not(windows)) {
-            self.report_lost(MAX_POLLED, |file| file.is_local, watcher);
+        if cfg!(not(windows)) && self.polled.elapsed() >= POLL_INTERVAL {
+            self.polled = Instant::now();
+            let mut checked = 0..MAX_POLLED;
+            self.report_lost(|file| checked.next().is_some() && file.is_local, watcher);
         }
     }
 
-    /// Reports lost files at the end of the step. `responds` is false if an operation never
-    /// returned; then a call on a server might not return either.
+    /// Reports lost files at the end of the step: all local ones, and a few on servers. `responds`
+    /// is false if an operation never returned; then a call on a server might not return either.
     pub(super) fn finish(mut self, responds: bool, watcher: &mut dyn FnMut(Event)) {
-        self.report_lost(usize::MAX, |file| responds || file.is_local, watcher);
+        let mut remote = 0..MAX_POLLED;
+        self.report_lost(|file| file.is_local || responds && remote.next().is_some(), watcher);
     }
 
-    fn report_lost(&mut self, count: usize, is_checked: impl Fn(&WatchedFile) -> bool, watcher: &mut dyn FnMut(Event)) {
-        let mut number = 0;
+    fn report_lost(&mut self, mut is_checked: impl FnMut(&WatchedFile) -> bool, watcher: &mut dyn FnMut(Event)) {
         self.files.retain(|file| {
-            number += 1;
-            let how = (number <= count && is_checked(file)).then(|| file.loss()).flatten();
+            let how = is_checked(file).then(|| file.loss()).flatten();
             if let Some(how) = &how {
                 let what = format!("{} {how} during the test", file.path.display());
                 let finding = Finding::new(TARGET_LOST, Severity::Error, what);
@@ -100,16 +113,58 @@ impl WatchedFile {
     }
 }
 
-/// True if a step uses a target and neither removes nor truncates it.
-fn stays_whole(plan: &Plan, step: usize, number: usize) -> bool {
-    let id = TargetId(number as u32);
-    let workers = plan.steps[step].jobs.iter().flat_map(|job| &job.workers);
-    let mut engines = workers
-        .filter(|worker| worker.streams.iter().any(|stream| stream.target.ids().contains(&id)))
-        .map(|worker| worker.engine.kind.info().effect)
-        .peekable();
-    let is_used = engines.peek().is_some();
+/// For each target, true if a step uses it, and no step until then removes or truncates it.
+fn whole_targets(plan: &Plan, step: usize) -> Vec<bool> {
+    let mut is_used = vec![false; plan.targets.len()];
+    let is_kept = |target: &Target| target.at_end != TargetCleanup::RemoveEachPass;
+    let mut is_whole: Vec<bool> = plan.targets.iter().map(is_kept).collect();
+    for (number, planned) in plan.steps[..=step].iter().enumerate() {
+        for worker in planned.jobs.iter().flat_map(|job| &job.workers) {
+            let effect = worker.engine.kind.info().effect;
+            let changes = matches!(effect, Effect::Truncate | Effect::Remove);
+            for id in worker.streams.iter().flat_map(|stream| stream.target.ids()) {
+                is_used[id.0 as usize] |= number == step;
+                is_whole[id.0 as usize] &= !changes;
+            }
+        }
+    }
     is_used
-        && plan.targets[number].at_end != TargetCleanup::RemoveEachPass
-        && !engines.any(|effect| matches!(effect, Effect::Truncate | Effect::Remove))
+        .iter()
+        .zip(is_whole)
+        .map(|(used, whole)| *used && whole)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::plan::{EngineKind, Stop, Stream, StreamTarget, TargetId};
+    use model::testing;
+
+    use super::*;
+
+    /// A file that an earlier step truncated is shorter than at its preparation.
+    #[test]
+    fn targets_that_a_step_truncates_are_not_watched_afterwards() {
+        let step = |engine: EngineKind, target: u32| {
+            let target = StreamTarget::One {
+                target: TargetId(target),
+            };
+            let stream = Stream {
+                target,
+                ..Stream::default()
+            };
+            let mut worker = testing::worker(vec![stream]);
+            worker.engine.kind = engine;
+            testing::step(vec![testing::job("j", Stop::default(), vec![worker])])
+        };
+        let steps = vec![
+            step(EngineKind::Psync, 0),
+            step(EngineKind::Truncate, 0),
+            step(EngineKind::Psync, 0),
+            step(EngineKind::Psync, 1),
+        ];
+        let plan = testing::plan("p", vec![testing::file("a"), testing::file("b")], steps);
+        let whole: Vec<_> = (0..4).map(|step| whole_targets(&plan, step)).collect();
+        assert_eq!(whole, [[true, false], [false, false], [false, false], [false, true]]);
+    }
 }

@@ -300,7 +300,7 @@ fn growth(target: &ExaminedTarget) -> u64 {
     match target.action {
         PrepareAction::Create { size, .. } => size.0,
         PrepareAction::Extend { from, to } => to.0.saturating_sub(from.0),
-        // A file that is written again keeps its blocks.
+        // The blocks of a file that is written again become free first.
         PrepareAction::Rewrite { size } => {
             let allocated = std::fs::metadata(&target.path).map_or(0, |meta| sys::file::allocated(&meta));
             size.0.saturating_sub(allocated)

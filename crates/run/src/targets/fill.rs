@@ -119,11 +119,9 @@ impl FillError {
     /// True if the file could not be created because its name is taken.
     pub(super) fn is_name_taken(&self) -> bool {
         match self {
-            FillError::File {
-                action: what, errno, ..
-            } => {
+            FillError::File { action, errno, .. } => {
                 let kind = errno.map(|errno| io::Error::from_raw_os_error(errno).kind());
-                *what == CANNOT_CREATE && kind == Some(io::ErrorKind::AlreadyExists)
+                *action == CANNOT_CREATE && kind == Some(io::ErrorKind::AlreadyExists)
             }
             _ => false,
         }

@@ -345,11 +345,11 @@ impl Preparation<'_> {
         } else {
             size
         };
-        let empty = matches!(examined.action, PrepareAction::Rewrite { .. }) || made_before.is_some();
+        let truncate = matches!(examined.action, PrepareAction::Rewrite { .. }) || made_before.is_some();
         let fill = self.fill_parameters(target, examined, from, size);
         let fill = fill::FillRequest {
             expected,
-            truncate: empty,
+            truncate,
             ..fill
         };
         let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher)?;

@@ -124,7 +124,8 @@ pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
     open_own(path, sys::file::open_abandoned)
 }
 
-/// The marker of a tree that several hosts use at once. Their lock keeps other runs out.
+/// The marker of a tree that several hosts use at once. Their lock keeps out runs that use the tree
+/// alone, but no other run of several hosts.
 pub(super) fn open_shared_marker(path: &Path) -> Option<TempFile> {
     open_own(path, sys::file::open_shared)
 }

@@ -371,7 +371,7 @@ impl Preparation<'_> {
             // Each host would create it.
             return Err(TargetError::Missing {
                 path: path.display().to_string(),
-                help: "the hosts share this tree, so create it first (`format=yes`), on a file system that all of \
+                help: "the hosts share this tree, so create it first (`format=restart`), on a file system that all of \
                        them have mounted there"
                     .into(),
             });

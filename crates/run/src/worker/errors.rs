@@ -81,14 +81,6 @@ impl ErrorLog {
         }
     }
 
-    /// True if the file has become too short for an operation. The kernel reports that as an I/O
-    /// error for memory maps.
-    fn is_beyond_end(&self, record: &SlotRecord) -> bool {
-        let end = record.offset + u64::from(record.length);
-        let is_short = |meta: std::fs::Metadata| meta.is_file() && meta.len() < end;
-        self.tree.is_none() && std::fs::metadata(self.path(record.file)).is_ok_and(is_short)
-    }
-
     pub(crate) fn failed_operation(&self, slot: Slot, record: &SlotRecord, direction: Direction) -> FailedOperation {
         FailedOperation {
             slot: slot.0,
@@ -140,7 +132,7 @@ impl IoLoop {
             return;
         }
         let errno = (-result) as i32;
-        let at_end_of_file = result == 0 || errno == sys::file::IO_ERROR && self.errors.is_beyond_end(&record);
+        let at_end_of_file = result == 0;
         if !at_end_of_file && self.try_tolerate(slot, &record, direction, errno) {
             return;
         }

@@ -175,7 +175,12 @@ impl Report {
             .iter()
             .filter(|(rule, ..)| self.rows.iter().any(|row| has(&row, rule)));
         let disturbances: Vec<_> = disturbances.collect();
-        let (_, _, effect) = disturbances.first()?;
+        let effect = match disturbances[..] {
+            [] => return None,
+            [(_, _, effect)] => effect,
+            // What both mean.
+            _ => "the storage may be faster",
+        };
         let causes: Vec<&str> = disturbances.iter().map(|(_, what, _)| *what).collect();
         let causes = causes.join(" or ");
         (2 * count >= all).then(|| format!("Other programs {causes} at {count} of {all} points, so {effect}."))
@@ -244,10 +249,10 @@ impl Report {
 
 /// What to expect of more workers with one operation each.
 const ONE_OPERATION_EACH: &str = "Each worker has one operation in flight, so more workers raise the rate until the \
-    device serves as many operations in parallel. An asynchronous engine with a greater depth reaches the same rate \
-    with few workers, and gains little from more.";
+    device serves as many operations in parallel. An asynchronous engine with a greater depth may reach the same \
+    rate with fewer workers.";
 
-/// True if the workers were varied and each had one operation in flight, as synchronous engines do.
+/// True if the workers were varied and each had one operation in flight.
 pub(super) fn has_one_operation_each(rows: &[Row]) -> bool {
     let workers = |row: &Row| {
         let mut settings = row.settings.iter();

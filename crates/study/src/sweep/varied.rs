@@ -117,7 +117,7 @@ fn parse_value(parameter: Parameter, text: &str) -> Result<f64, String> {
         Parameter::Read => (0.0, 100.0),
         Parameter::Workers | Parameter::Targets => (1.0, 4096.0),
         Parameter::Depth => (1.0, 1_048_576.0),
-        Parameter::Rate | Parameter::Block | Parameter::Access => (1.0, 1e12),
+        _ => (1.0, 1e12),
     };
     let is_allowed = value.fract() == 0.0 || parameter == Parameter::Read;
     match is_allowed && (min..=max).contains(&value) {

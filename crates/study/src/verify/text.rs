@@ -189,7 +189,7 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
     };
     let shared = match issued.targets {
         1 => String::new(),
-        count => format!(" ({count} targets, evenly)"),
+        count => format!(" ({count} targets)"),
     };
     let warm_up = match issued.warm_up_ns {
         Nanos(0) => "without warm-up".to_owned(),
@@ -197,11 +197,14 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
     };
     lines.push(Sentences(
         format!(
-            "issued to {}{shared}: {} {pattern}, {} % reads, direct; {} per second by {} workers, up to {} in flight; {} \
+            "issued to {}{shared}: {} {pattern}, {} % reads{}; {} per second by {} workers, up to {} in flight; {} \
              {warm_up}{attempt}",
             verified.target,
             issued.block,
             issued.read_percent,
+            issued
+                .direct
+                .map_or("", |direct| if direct { ", direct" } else { ", buffered" }),
             Metric::Iops.show(issued.rate_iops),
             issued.workers,
             issued.concurrency,

@@ -564,7 +564,9 @@ pub fn open_abandoned(path: &Path) -> Option<fs::File> {
 /// Opens a file that processes lock together. `None` if one has it for itself.
 pub fn open_shared(path: &Path) -> Option<fs::File> {
     let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
-    try_lock_for_writing(&file, true).is_ok().then_some(file)
+    // Other errors: the file system has no locks.
+    let is_taken = try_lock_for_writing(&file, true).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+    (!is_taken).then_some(file)
 }
 
 /// Removes a file opened by [`open_abandoned`], if the path still leads to it.

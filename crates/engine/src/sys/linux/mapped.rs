@@ -35,6 +35,11 @@ fn page_size() -> usize {
 }
 
 impl FileMap {
+    /// The current size of the file.
+    pub(crate) fn file_size(&self) -> Option<u64> {
+        Some(self.file.metadata().ok()?.len())
+    }
+
     /// Maps the first `length` bytes of a file.
     ///
     /// # Errors

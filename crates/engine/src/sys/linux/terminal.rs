@@ -26,6 +26,9 @@ pub fn is_in_foreground() -> bool {
 
 /// Puts the terminal on stderr into raw mode and writes `enter_sequence`. [`restore`] undoes both,
 /// and writes `restore_sequence`; so does a second signal that ends the process.
+///
+/// # Errors
+/// The terminal cannot be changed; [`restore`] undoes what was done.
 pub fn take_over(enter_sequence: &'static [u8], restore_sequence: &'static [u8]) -> io::Result<()> {
     let mut attributes = MaybeUninit::<libc::termios>::uninit();
     // SAFETY: the pointer is to memory of that type, which outlives the call.

@@ -40,6 +40,11 @@ struct CacheLineFlush {
 }
 
 impl FileMap {
+    /// The current size of the file.
+    pub(crate) fn file_size(&self) -> Option<u64> {
+        Some(self.file.metadata().ok()?.len())
+    }
+
     /// Maps the first `length` bytes of a file.
     ///
     /// # Errors

@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE, HANDLE, INVALID_HANDLE_VALUE, WAIT_OBJECT_0};
+use windows_sys::Win32::Foundation::{
+    GENERIC_READ, GENERIC_WRITE, HANDLE, INVALID_HANDLE_VALUE, WAIT_FAILED, WAIT_OBJECT_0,
+};
 use windows_sys::Win32::Storage::FileSystem::{
     CreateFileW, FILE_SHARE_READ, FILE_SHARE_WRITE, OPEN_EXISTING, WriteFile,
 };
@@ -34,6 +36,9 @@ pub fn is_in_foreground() -> bool {
 
 /// Puts the console into raw mode and writes `enter_sequence` to stderr. [`restore`] undoes both,
 /// and writes `restore_sequence`; so does a second Ctrl-C that ends the process.
+///
+/// # Errors
+/// The console cannot be changed; [`restore`] undoes what was done.
 pub fn take_over(enter_sequence: &'static [u8], restore_sequence: &'static [u8]) -> io::Result<()> {
     let (output, input) = (console_output(), console_input());
     let (Some(output_mode), Some(input_mode)) = (console_mode(output), console_mode(input)) else {
@@ -143,8 +148,10 @@ impl Keys {
     pub fn wait(&mut self, timeout: Duration) -> io::Result<Vec<u8>> {
         let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
         // SAFETY: the handle is open; the call takes a number.
-        if unsafe { WaitForSingleObject(console_input(), millis) } != WAIT_OBJECT_0 {
-            return Ok(Vec::new());
+        match unsafe { WaitForSingleObject(console_input(), millis) } {
+            WAIT_OBJECT_0 => {}
+            WAIT_FAILED => return Err(io::Error::last_os_error()),
+            _ => return Ok(Vec::new()),
         }
         let mut records = [INPUT_RECORD::default(); 32];
         let mut count = 0;

@@ -85,8 +85,8 @@ fn describe_test(
 ) -> Result<String, Faults> {
     let refused = [
         (
-            args.promise.judges(),
-            "has no results to judge",
+            args.promise.judges() || args.promise.states_limits(),
+            "has no results to judge or to diagnose",
             format!("`fathom verify --require CLAUSES {file}` runs and judges it"),
         ),
         (

@@ -37,6 +37,11 @@ impl PromiseArgs {
         !self.require.is_empty() || self.policy.is_some()
     }
 
+    /// True if options state limits or describe the storage below the loads.
+    pub fn states_limits(&self) -> bool {
+        self.limits.is_given() || self.describes_storage()
+    }
+
     /// True if an option describes the storage below the loads.
     pub fn describes_storage(&self) -> bool {
         self.limits.host_cache || !self.storage.0.is_empty()

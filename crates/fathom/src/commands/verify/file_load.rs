@@ -2,8 +2,6 @@
 
 use analysis::policies::Workload;
 use model::access::Access;
-use model::block_size::BlockSizes;
-use model::finding::Severity;
 use model::plan::{EndPropagation, Job, Phases, Plan, RateUnit, Step, Stop, Stream};
 use model::{Bytes, Direction, Nanos};
 use report::words;
@@ -11,7 +9,6 @@ use study::verify::FULL_TIME_SECS;
 
 use super::{Args, run};
 use crate::commands::source;
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::session::Session;
@@ -32,14 +29,7 @@ impl FileLoad {
         };
         refuse_options(args, file, what)?;
         let source = source::read(session, std::slice::from_ref(file))?;
-        let errors = { source.findings.iter() }.filter(|finding| finding.severity == Severity::Error);
-        let faults: Vec<Fault> = errors
-            .filter_map(|finding| Some(format!("cannot test {}: {}", finding.at.as_ref()?, finding.what)))
-            .map(|what| Fault::new(what).help("replace the name in the file by a path"))
-            .collect();
-        if !faults.is_empty() {
-            return Err(Faults::many(faults, Exit::Usage));
-        }
+        source.refuse_missing("test", "replace the name in the file by a path")?;
         let runs = source.plan.steps.len();
         let fault = |why: String| {
             let help = format!(
@@ -79,6 +69,18 @@ impl FileLoad {
     /// Operations in flight.
     pub(super) fn depth(&self) -> u32 {
         self.plan.steps[0].jobs[0].depth().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Threads that issue it.
+    pub(super) fn workers(&self) -> u32 {
+        self.plan.steps[0].jobs[0].workers.len() as u32
+    }
+
+    /// True if it bypasses the page cache; `None` if only a part does.
+    pub(super) fn is_direct(&self) -> Option<bool> {
+        let mut direct = streams(&self.plan.steps[0].jobs[0]).map(|stream| stream.cache.direct);
+        let first = direct.next()?;
+        direct.all(|direct| direct == first).then_some(first)
     }
 
     /// The plan of verify, with the targets and the job of the file.
@@ -133,7 +135,7 @@ fn rates(stream: &Stream) -> Option<Vec<(Direction, f64)>> {
         let rate = rates[direction]?;
         let bytes = match rate.unit {
             RateUnit::Operations => 1.0,
-            RateUnit::Bytes => mean(&stream.pattern.sizes[direction]),
+            RateUnit::Bytes => stream.pattern.sizes[direction].mean(),
         };
         Some((direction, rate.per_second() / bytes))
     };
@@ -148,6 +150,16 @@ fn is_paced(step: &Step) -> bool {
 /// Keeps one step, whose jobs become one: the requirement is about all of them together.
 fn keep_step(mut plan: Plan, step: usize) -> Result<Plan, String> {
     let mut step = plan.steps.swap_remove(step);
+    if step.jobs.iter().any(|job| !job.control.is_empty()) {
+        return Err("a rule such as `steadystate=`, `latency_target=` or `rate_min=` would change it".into());
+    }
+    if step
+        .jobs
+        .iter()
+        .any(|job| job.operation_log.is_some() || job.trace.is_some())
+    {
+        return Err("a job writes a log of its operations".into());
+    }
     let mut job = step.jobs.remove(0);
     for other in step.jobs {
         if (&other.phases, &other.stop, other.after.is_empty()) != (&job.phases, &job.stop, true) {
@@ -171,41 +183,23 @@ fn keep_step(mut plan: Plan, step: usize) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn mean(sizes: &BlockSizes) -> f64 {
-    match sizes {
-        BlockSizes::Split { entries } => {
-            let total: f64 = entries.iter().map(|entry| entry.percent).sum();
-            let bytes = entries.iter().map(|entry| entry.size.0 as f64 * entry.percent);
-            bytes.sum::<f64>() / total
-        }
-        sizes => (sizes.min().0 + sizes.max().0) as f64 / 2.0,
-    }
-}
-
 /// The mean figures of a job at a rate.
 fn describe_workload(job: &Job) -> Workload {
     let (mut all, mut reads, mut bytes) = (0.0, 0.0, 0.0);
     for stream in streams(job) {
         for (direction, rate) in rates(stream).unwrap_or_default() {
             all += rate;
-            bytes += rate * mean(&stream.pattern.sizes[direction]);
+            bytes += rate * stream.pattern.sizes[direction].mean();
             reads += if direction == Direction::Read { rate } else { 0.0 };
         }
     }
-    let seconds = |time: Nanos| time.0 as f64 / 1e9;
-    let is_in_order = |access: &Access| {
-        matches!(
-            access,
-            Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_)
-        )
-    };
     Workload {
         block: Bytes((bytes / all).round() as u64),
-        random: streams(job).all(|stream| !stream.pattern.access.iter().any(is_in_order)),
+        random: streams(job).all(|stream| stream.pattern.access.iter().all(Access::jumps)),
         read_percent: 100.0 * reads / all,
         rate_iops: Some(all),
         concurrency: None,
-        duration_secs: job.stop.after_ns.map_or(FULL_TIME_SECS, seconds),
-        warm_up_secs: seconds(job.phases.warm_up_ns),
+        duration_secs: job.stop.after_ns.map_or(FULL_TIME_SECS, Nanos::as_secs),
+        warm_up_secs: job.phases.warm_up_ns.as_secs(),
     }
 }

@@ -23,6 +23,10 @@ pub(super) fn build_document(
     verdict: Verdict,
     last: &LastAttempt,
 ) -> VerificationReport {
+    let mut issued = request.verification.issued(&last.attempt);
+    if let Some(file) = &request.file {
+        (issued.workers, issued.direct) = (file.workers(), file.is_direct());
+    }
     VerificationReport {
         format_version: FORMAT_VERSION,
         kind: VerificationKind::Verdict,
@@ -33,7 +37,7 @@ pub(super) fn build_document(
             requirement: request.requirement.clone(),
             expired: request.expired.clone(),
         },
-        issued: request.verification.issued(&last.attempt),
+        issued,
         depth_search: last.search.depth_search().cloned(),
         issued_by: results.fleet.as_ref().map(Fleet::describe),
         machine: request.machine.clone(),

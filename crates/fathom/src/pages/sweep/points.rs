@@ -1,7 +1,7 @@
 //! The points of a sweep: their table, their warnings, and the figures for programs.
 
 use model::finding::Finding;
-use model::study::{Parameter, Study};
+use model::study::{Parameter, Setting, Study};
 use report::diagnosis::format_sentence;
 use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{format_rough, format_time};
@@ -178,9 +178,14 @@ pub fn csv(report: &Report) -> String {
     let mut text = head.join(",") + "\n";
     for row in &report.rows {
         let or_empty = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        // Numbers for programs: a block size is a count of bytes here. Names of rules have neither
-        // commas nor quotes.
-        let mut cells: Vec<String> = row.settings.iter().map(|setting| or_empty(setting.number)).collect();
+        // Numbers for programs: a block size is a count of bytes here. Values that are words and names
+        // of rules have neither commas nor quotes.
+        let number_or_word = |setting: &Setting| {
+            setting
+                .number
+                .map_or_else(|| setting.value.clone(), |number| number.to_string())
+        };
+        let mut cells: Vec<String> = row.settings.iter().map(number_or_word).collect();
         cells.extend([
             row.order.to_string(),
             or_empty(row.in_flight_mean.or(row.in_flight.map(|depth| depth as f64))),

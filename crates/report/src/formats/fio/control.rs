@@ -57,7 +57,7 @@ pub(super) fn evaluate_target(member: &Member, settings: &JobSettings, is_fio: b
         settings.depth.or(slots).unwrap_or(1)
     };
     let matching_rule = find_rule(member.job, member.job_results, |control| match control {
-        Control::LatencyTarget(evaluate_target) => Some(*evaluate_target),
+        Control::LatencyTarget(target) => Some(*target),
         Control::Precision(_) | Control::SteadyState(_) | Control::MinimumRate(_) => None,
     });
     match matching_rule {
@@ -79,7 +79,7 @@ pub(super) fn evaluate_target(member: &Member, settings: &JobSettings, is_fio: b
 
 pub(super) fn evaluate_steady_state(member: &Member) -> Option<Steady> {
     let (rule, outcome) = find_rule(member.job, member.job_results, |control| match control {
-        Control::SteadyState(evaluate_steady_state) => Some(*evaluate_steady_state),
+        Control::SteadyState(rule) => Some(*rule),
         Control::Precision(_) | Control::LatencyTarget(_) | Control::MinimumRate(_) => None,
     })?;
     let points = points_of_window(member.job_results, &rule);

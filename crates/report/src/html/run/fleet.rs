@@ -284,10 +284,10 @@ fn iops_points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
 /// and the fastest rank, with all others in a band.
 fn iops_over_time(scope: &ChartScope, job: &JobSummary, job_results: &JobResults) -> Option<Chart> {
     let rank_points = |rank: &RankSummary| {
-        let scope = job_results
+        let index = job_results
             .rank_series
             .binary_search_by_key(&rank.rank, |series| series.rank);
-        Some(iops_points(&job_results.rank_series[scope.ok()?], rank))
+        Some(iops_points(&job_results.rank_series[index.ok()?], rank))
     };
     let line = |words: String, rank: &RankSummary| Some(Series::new(words, Form::Steps, rank_points(rank)?));
     let has_line_each = job.ranks.len() <= MAX_LINES;

@@ -175,7 +175,7 @@ fn target_rows(environment: &Environment) -> Vec<(String, String)> {
             facts.extend(device.write_cache.clone());
             if let Some(health) = &device.health {
                 let problems = match health.problems.is_empty() {
-                    true => "no complaints".into(),
+                    true => "no problems".into(),
                     false => health.problems.join(", "),
                 };
                 facts.push(format!("health ({}): {problems}", health.source));

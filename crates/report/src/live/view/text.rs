@@ -75,7 +75,7 @@ pub(super) struct Piece {
 }
 
 pub(super) fn piece(rank: u32, text: impl Into<String>) -> Piece {
-    let text = text.into();
+    let text = model::visible(&text.into()).into_owned();
     Piece {
         rank,
         style: Style::Plain,

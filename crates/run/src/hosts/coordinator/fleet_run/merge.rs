@@ -65,7 +65,7 @@ impl FleetRun<'_> {
             return Ok(());
         }
         // Ranks that stopped because of others have no reason of their own.
-        errors.retain(|fault| fault.why != RunError::Interrupted.to_string());
+        errors.retain(|error| error.why != RunError::Interrupted.to_string());
         Err(match errors.is_empty() {
             true => RunError::Interrupted,
             false => RunError::Hosts(errors),
