@@ -52,8 +52,8 @@ pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[LimitLa
     };
     let sums = combined_path_limits(&loads, layers);
     let mut rows: Vec<LimitUse> = layers.iter().chain(&sums).filter_map(layer_rows).flatten().collect();
-    // The shown share falls where a figure exceeds the largest reading of a limit. Within its range,
-    // a limit is just reached.
+    // The shown share falls where a figure exceeds the largest reading of a limit. Within its
+    // range, a limit is just reached.
     let nearness = |row: &LimitUse| row.share.min((row.measured / row.limit.high).max(1.0));
     rows.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
     rows
@@ -125,6 +125,19 @@ mod tests {
         };
         let rows = limit_uses(&load, &[], &[layer("range", 80.0, 100.0), layer("exact", 90.0, 90.0)]);
         assert_eq!(rows[0].layer, "exact");
+    }
+
+    #[test]
+    fn a_range_that_is_reached_is_nearer_than_an_unmet_limit() {
+        let mut load = Observation::default();
+        load.total.iops = Some(79.0);
+        let layer = |name: &str, low: f64, high: f64| LimitLayer {
+            name: name.into(),
+            iops: Some(Limit { low, high }),
+            ..LimitLayer::default()
+        };
+        let rows = limit_uses(&load, &[], &[layer("exact", 90.0, 90.0), layer("range", 80.0, 100.0)]);
+        assert!(rows[0].layer == "range" && rows[0].met && !rows[1].met);
     }
 
     #[test]

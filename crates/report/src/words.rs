@@ -4,7 +4,7 @@ use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::environment::TargetFacts;
 use model::mix::Mix;
-use model::plan::{DepthScope, Job, Pacing, Plan, PresetUse, Stream, Target, TargetKind, WriteThrough};
+use model::plan::{DepthScope, Job, Pacing, Plan, PresetUse, RateUnit, Stream, Target, TargetKind, WriteThrough};
 use model::{Bytes, Direction, Nanos, visible};
 
 use crate::numbers::{pluralize, rate};
@@ -59,11 +59,25 @@ fn describe_kind(stream: &Stream) -> String {
         Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } => match write_percent {
             0.0 => "reads".into(),
             100.0 => "writes".into(),
-            percent => format!("operations, {} % reads and {percent} % writes", 100.0 - percent),
+            percent => {
+                let percent = paced_write_percent(stream).unwrap_or(percent);
+                format!("operations, {} % reads and {percent} % writes", 100.0 - percent)
+            }
         },
         _ => "trims, each followed by a write".into(),
     };
     format!("{sizes} {pattern} {operations}, {}", describe_cache(stream))
+}
+
+/// The share of writes that follows if each direction has a rate; one decimal.
+fn paced_write_percent(stream: &Stream) -> Option<f64> {
+    let Pacing::PerDirection { rates } = stream.pacing else {
+        return None;
+    };
+    let (read, write) = (rates.read?, rates.write?);
+    let share = write.per_second() / (read.per_second() + write.per_second());
+    let counts_operations = read.unit == RateUnit::Operations && write.unit == RateUnit::Operations;
+    counts_operations.then(|| (1000.0 * share).round() / 10.0)
 }
 
 fn describe_sizes(sizes: &BlockSizes) -> String {
@@ -165,8 +179,8 @@ fn describe_total_rate(job: &Job) -> Option<String> {
         };
         for rate in rates {
             match rate.unit {
-                model::plan::RateUnit::Operations => operations += rate.per_second(),
-                model::plan::RateUnit::Bytes => bytes += rate.per_second(),
+                RateUnit::Operations => operations += rate.per_second(),
+                RateUnit::Bytes => bytes += rate.per_second(),
             }
         }
     }

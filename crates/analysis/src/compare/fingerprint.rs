@@ -385,6 +385,7 @@ mod tests {
             finding("WORKER-FAILED", "other, worker 2: /dev/sdb"),
             finding("IO-ERRORS", "job"),
             finding("HOLES", "a file of both"),
+            finding("CACHE-HITS", "sda, other and third"),
         ];
         let doubts = |step: usize| {
             let facts = facts_of_results(&results, step, 0).expect("a measured job");
@@ -394,6 +395,9 @@ mod tests {
                 .expect("the fact")
                 .value
         };
-        assert_eq!([doubts(0), doubts(1)], ["HOLES, IO-ERRORS", "HOLES, WORKER-FAILED"]);
+        assert_eq!(
+            [doubts(0), doubts(1)],
+            ["HOLES, IO-ERRORS", "CACHE-HITS, HOLES, WORKER-FAILED"]
+        );
     }
 }

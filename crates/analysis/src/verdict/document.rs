@@ -27,8 +27,11 @@ pub struct VerificationReport {
     pub target: String,
     /// What was promised.
     pub promise: Promise,
-    /// The load issued to test it.
+    /// The load issued to test it; for that of a job file, its mean figures.
     pub issued: IssuedLoad,
+    /// The jobs of a job file, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_load: Option<String>,
     /// The search for a sufficient depth, if no promised latency determines the depth.
     #[serde(rename = "climb", skip_serializing_if = "Option::is_none")]
     pub depth_search: Option<DepthSearch>,
@@ -80,9 +83,6 @@ pub struct IssuedLoad {
     pub concurrency: u32,
     /// Threads that issued them.
     pub workers: u32,
-    /// Operations bypassed the page cache; absent if only a part did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub direct: Option<bool>,
     /// Targets that share the load.
     pub targets: u32,
     /// Length of the warm-up before the measured window.

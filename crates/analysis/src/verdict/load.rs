@@ -29,6 +29,8 @@ const OTHER_SOURCE_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
 const FAILURE_FINDINGS: [&str; 3] = ["WORKER-FAILED", "JOB-FAILED", "IO-ERRORS"];
+/// Rule of a target that was removed, replaced or truncated during the test.
+const TARGET_LOST: &str = "TARGET-LOST";
 
 /// Lists the rules of findings with which figures are not those of the storage, each once.
 pub fn list_doubts<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<&'a str> {
@@ -59,7 +61,9 @@ impl Case<'_> {
     pub(super) fn reasons(&self) -> Vec<Reason> {
         let mut reasons = Vec::new();
         let mut add = |cause: Option<Cause>, what: String| reasons.push(Reason { cause, what });
-        if let Some(errors) = self.observation.errors.filter(|errors| *errors > 0) {
+        // I/O on a lost target does not test the storage; that finding is a reason below.
+        let is_lost = self.context.findings.iter().any(|finding| finding.rule == TARGET_LOST);
+        if let Some(errors) = self.observation.errors.filter(|errors| *errors > 0 && !is_lost) {
             add(
                 None,
                 format!("{} failed, so the promise is not met", count(errors, "operation")),
@@ -70,7 +74,7 @@ impl Case<'_> {
             .findings
             .iter()
             .filter(|finding| FAILURE_FINDINGS.contains(&finding.rule.as_str()));
-        if let (Some(finding), None | Some(0)) = (failed.into_iter().next(), self.observation.errors) {
+        if let (Some(finding), None | Some(0), false) = (failed.into_iter().next(), self.observation.errors, is_lost) {
             add(None, finding.what.clone());
         }
         if self.observation.load.no_io {

@@ -134,7 +134,15 @@ fn parse_percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
 
 /// Takes the needs from the first load of a result.
 fn need_from_result(file: &str) -> Result<Need, Faults> {
-    let Some(observation) = results::read(file)?.loads.into_iter().next() else {
+    let loads = results::read(file)?.loads;
+    if let [first, _, ..] = &loads[..] {
+        screen::note(&format!(
+            "of the {} loads of {file}, only the first ({}) is considered: for their sum, state --iops, --mbps and --block",
+            loads.len(),
+            first.name
+        ));
+    }
+    let Some(observation) = loads.into_iter().next() else {
         return Err(Faults::usage(
             Fault::new(format!("{file} has measured nothing")).help("specify a result with figures"),
         ));

@@ -302,7 +302,8 @@ fn survey_environment(plan: &Plan) -> Environment {
     }
 }
 
-/// Converts refusals of the guard or of the targets to findings, except those of the targets in `known_paths`.
+/// Converts refusals of the guard or of the targets to findings, except those of the targets in
+/// `known_paths`.
 fn list_refusals(plan: &Plan, known_paths: &[String]) -> Vec<Finding> {
     let permissions = permissions::from_env();
     let judged = match ::run::targets::judge(plan, &permissions) {

@@ -68,9 +68,30 @@ fn files_of_other_tools_are_detected_by_their_content() {
         let data = format!("targets: {}", text(&folder.path().join("data")));
         fathom(&["explain", file]).expect(0, &[&format!("{file}: {what}"), "reads", &data, &lint_it]);
         let judged = format!("{file} is {what}, which has no results to judge");
-        fathom(&["explain", "--require", "iops>=1", file]).expect(4, &[&judged, "fathom verify --require"]);
+        for option in [["--require", "iops>=1"], ["--cap", "VM:iops=100"]] {
+            let words = [&["explain"], &option[..], &[file]].concat();
+            fathom(&words).expect(4, &[&judged, "fathom verify --require"]);
+        }
+        let unused = ["lint", "--cap", "VM:iops=100,job=nosuch", file];
+        fathom(&unused).expect(4, &["the limit `VM` applies to no job"]);
         let swept = ["sweep", file, "--over", "depth=1", "--time", "1s"];
         fathom(&swept).expect(0, &["depth 1: "]);
+    }
+}
+
+/// Reports of other tools may have the extensions of their job files. Their pages can be replaced.
+#[test]
+fn a_report_with_the_extension_of_a_job_file_is_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/data/diskspd/runs/01-plain-sequential-read/result.xml"
+    );
+    fs::copy(recorded, folder.path().join("r.xml")).unwrap();
+    let run = |words: &[&str]| finish(command(words).current_dir(folder.path()));
+    run(&["explain", "r.xml"]).expect(0, &["DiskSpd 2.2.0 issued"]);
+    for _ in 0..2 {
+        run(&["report", "r.xml"]).expect(0, &["r.html"]);
     }
 }
 
@@ -162,7 +183,13 @@ fn verify_issues_the_load_of_a_file() {
         "{}",
         ran.err
     );
-    assert!(ran.out.contains("8 KiB random, 100 %"), "{}", ran.out);
+    let unwrapped = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "(2 targets): 8 KiB random reads, buffered; 80 per second by 2 workers",
+        "only run 2 was tested",
+    ] {
+        assert!(unwrapped.contains(part), "{part}: {unwrapped}");
+    }
     assert!(
         !folder.path().join("data2").exists(),
         "verify removes the files that it created"

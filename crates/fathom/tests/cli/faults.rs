@@ -540,7 +540,7 @@ fn a_test_file_is_removed_after_its_folder_was_renamed() {
 fn a_file_that_is_lost_during_the_test_is_an_error() {
     let folder = need!(Directory::fast());
     let (file, other) = (folder.path().join("f"), folder.path().join("other"));
-    let run = "run --target FILE --rate 300iops --time 4s --warm-up 0 -q --allow-overwrite FILE --read";
+    let run = "run --target FILE --rate 20iops --time 4s --warm-up 0 -q --allow-overwrite FILE --read";
     // Before its load, verify watches a disk for 10 s.
     let verify = "verify FILE --require iops>=300 --depth 1 --time 13s --warm-up 0 -q --read";
     let replace = || fs::rename(&other, &file).unwrap();

@@ -129,6 +129,8 @@ fn two_parameters_make_a_table_and_a_curve_for_each_row() {
         ],
     );
     sweep(&job, "--over access=random,sideways").expect(4, &["sideways"]);
+    let csv = sweep(&job, "--over access=sequential,random --time 100ms -q --out csv");
+    csv.expect(0, &["access,order,", "\nsequential,", "\nrandom,"]);
 }
 
 #[test]

@@ -17,11 +17,12 @@ use crate::worker::{ReadyKind, ReadyTarget};
 const SLOW_FILE_SYSTEMS: [&str; 3] = ["fuse", "gfs2", "ocfs2"];
 /// Rule of the finding.
 const TARGET_LOST: &str = "TARGET-LOST";
-/// The number of files that are checked at each poll. Other local files are checked only at the end.
+/// The number of files that are checked at each poll. Other local files are checked only at the
+/// end.
 const MAX_POLLED: usize = 16;
 
 /// The shortest time between two polls.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The target files of a step.
 pub(super) struct TargetWatch {

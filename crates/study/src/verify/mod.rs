@@ -300,7 +300,6 @@ impl Verification {
             rate_iops: self.promise.rate_iops,
             concurrency: attempt.slots,
             workers: self.worker_count().min(attempt.slots),
-            direct: Some(true),
             targets: self.paths.len() as u32,
             warm_up_ns,
             measured_ns,

@@ -195,16 +195,15 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
         Nanos(0) => "without warm-up".to_owned(),
         time => format!("after {time} of warm-up"),
     };
+    let load = verified.file_load.clone().unwrap_or_else(|| {
+        let reads = format!("{} % reads, direct", issued.read_percent);
+        format!("{} {pattern}, {reads}", issued.block)
+    });
     lines.push(Sentences(
         format!(
-            "issued to {}{shared}: {} {pattern}, {} % reads{}; {} per second by {} workers, up to {} in flight; {} \
+            "issued to {}{shared}: {load}; {} per second by {} workers, up to {} in flight; {} \
              {warm_up}{attempt}",
             verified.target,
-            issued.block,
-            issued.read_percent,
-            issued
-                .direct
-                .map_or("", |direct| if direct { ", direct" } else { ", buffered" }),
             Metric::Iops.show(issued.rate_iops),
             issued.workers,
             issued.concurrency,

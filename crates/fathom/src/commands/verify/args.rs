@@ -459,7 +459,10 @@ fn build_verification(
         paths: targets.paths,
         promise,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
-        workers: args.workers.and_then(|workers| workers.0),
+        workers: args
+            .workers
+            .and_then(|workers| workers.0)
+            .or(file.map(FileLoad::workers)),
         concurrency: args.depth.or(file.map(FileLoad::depth)),
         measured: parse_time("time", &args.time)?.unwrap_or(default_times.0),
         warm_up: parse_time("warm-up", &args.warm_up)?.unwrap_or(default_times.1),

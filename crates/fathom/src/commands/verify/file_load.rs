@@ -18,6 +18,10 @@ pub(super) struct FileLoad {
     plan: Plan,
     /// The figures of its load.
     pub(super) workload: Workload,
+    /// Its jobs in words.
+    pub(super) jobs: String,
+    /// States which runs of the file were not issued.
+    pub(super) note: Option<String>,
 }
 
 impl FileLoad {
@@ -43,6 +47,13 @@ impl FileLoad {
                 _ => format!("each of its {runs} runs has a part without a rate"),
             })
         })?;
+        let mut jobs: Vec<String> = source.plan.steps[chosen]
+            .jobs
+            .iter()
+            .map(words::describe_operations)
+            .collect();
+        jobs.dedup();
+        let note = (runs > 1).then(|| format!("of the {runs} runs of {file}, only run {} was tested", chosen + 1));
         let plan = keep_step(source.plan, chosen).map_err(fault)?;
         let job = &plan.steps[0].jobs[0];
         let workload = describe_workload(job);
@@ -58,7 +69,12 @@ impl FileLoad {
             .lost
             .iter()
             .for_each(|what| screen::note(&format!("lost: {what}")));
-        Ok(Some(FileLoad { plan, workload }))
+        Ok(Some(FileLoad {
+            plan,
+            workload,
+            jobs: jobs.join(" and "),
+            note,
+        }))
     }
 
     /// The paths of its targets.
@@ -74,13 +90,6 @@ impl FileLoad {
     /// Threads that issue it.
     pub(super) fn workers(&self) -> u32 {
         self.plan.steps[0].jobs[0].workers.len() as u32
-    }
-
-    /// True if it bypasses the page cache; `None` if only a part does.
-    pub(super) fn is_direct(&self) -> Option<bool> {
-        let mut direct = streams(&self.plan.steps[0].jobs[0]).map(|stream| stream.cache.direct);
-        let first = direct.next()?;
-        direct.all(|direct| direct == first).then_some(first)
     }
 
     /// The plan of verify, with the targets and the job of the file.
@@ -196,7 +205,8 @@ fn describe_workload(job: &Job) -> Workload {
     Workload {
         block: Bytes((bytes / all).round() as u64),
         random: streams(job).all(|stream| stream.pattern.access.iter().all(Access::jumps)),
-        read_percent: 100.0 * reads / all,
+        // A rate per direction may give a share of many digits.
+        read_percent: (1e4 * reads / all).round() / 100.0,
         rate_iops: Some(all),
         concurrency: None,
         duration_secs: job.stop.after_ns.map_or(FULL_TIME_SECS, Nanos::as_secs),

@@ -73,6 +73,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let (mut results, shallower, mut verdict, issued) =
         run_attempts(session, (args, &silenced), &request, &background_io, &mut outputs)?;
     verdict.notes.extend(request.describe_environment(&results));
+    verdict
+        .notes
+        .extend(request.file.iter().filter_map(|file| file.note.clone()));
     results
         .findings
         .extend(study::diagnosis::detect_cache_hits(&results, &request.known_limits));

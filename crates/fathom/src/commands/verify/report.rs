@@ -25,7 +25,7 @@ pub(super) fn build_document(
 ) -> VerificationReport {
     let mut issued = request.verification.issued(&last.attempt);
     if let Some(file) = &request.file {
-        (issued.workers, issued.direct) = (file.workers(), file.is_direct());
+        issued.workers = file.workers();
     }
     VerificationReport {
         format_version: FORMAT_VERSION,
@@ -38,6 +38,7 @@ pub(super) fn build_document(
             expired: request.expired.clone(),
         },
         issued,
+        file_load: request.file.as_ref().map(|file| file.jobs.clone()),
         depth_search: last.search.depth_search().cloned(),
         issued_by: results.fleet.as_ref().map(Fleet::describe),
         machine: request.machine.clone(),

@@ -178,8 +178,8 @@ pub fn csv(report: &Report) -> String {
     let mut text = head.join(",") + "\n";
     for row in &report.rows {
         let or_empty = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        // Numbers for programs: a block size is a count of bytes here. Values that are words and names
-        // of rules have neither commas nor quotes.
+        // Numbers for programs: a block size is a count of bytes here. Values that are words and
+        // names of rules have neither commas nor quotes.
         let number_or_word = |setting: &Setting| {
             setting
                 .number
