@@ -4,7 +4,9 @@ use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::environment::TargetFacts;
 use model::mix::Mix;
-use model::plan::{DepthScope, Job, Pacing, Plan, PresetUse, RateUnit, Stream, Target, TargetKind, WriteThrough};
+use model::plan::{
+    DepthScope, FileWork, Job, Pacing, Plan, PresetUse, RateUnit, Stream, Target, TargetKind, WriteThrough,
+};
 use model::{Bytes, Direction, Nanos, visible};
 
 use crate::numbers::{pluralize, rate};
@@ -42,7 +44,7 @@ pub fn describe_operations(job: &Job) -> String {
 fn describe_kind(stream: &Stream) -> String {
     if let Some(work) = &stream.files {
         let order = if work.in_sequence { "in sequence " } else { "" };
-        return format!("on files, {order}{work}");
+        return format!("on files, {order}{work}{}", describe_transfers(work));
     }
     let present = |direction: &Direction| stream.mix.includes(*direction);
     let first = Direction::ALL.into_iter().find(present).unwrap_or(Direction::Read);
@@ -67,6 +69,20 @@ fn describe_kind(stream: &Stream) -> String {
         _ => "trims, each followed by a write".into(),
     };
     format!("{sizes} {pattern} {operations}, {}", describe_cache(stream))
+}
+
+/// The transfers after an `open`.
+fn describe_transfers(work: &FileWork) -> String {
+    let Some(transfers) = work.session.as_ref().and_then(|session| session.transfers.as_ref()) else {
+        return String::new();
+    };
+    let order = if transfers.random { "random" } else { "sequential" };
+    let kind = match transfers.write_percent {
+        0 => "reads".to_owned(),
+        100 => "writes".to_owned(),
+        percent => format!("transfers, {percent} % of them writes"),
+    };
+    format!(", then {} {order} {kind}", describe_sizes(&transfers.sizes))
 }
 
 /// The share of writes that follows if each direction has a rate; one decimal.
@@ -191,11 +207,21 @@ fn describe_total_rate(job: &Job) -> Option<String> {
     }
 }
 
+/// The longest time limit that is shown for work that ends by itself.
+const MAX_SHOWN_LIMIT: Nanos = Nanos::secs(24 * 3600);
+
 /// The phases of a job: `10 s after 2 s of warm-up`.
 pub fn describe_phases(job: &Job) -> String {
     let stop = &job.stop;
     let mut ends: Vec<String> = Vec::new();
-    ends.extend(stop.after_ns.map(|time| time.to_string()));
+    let mut streams = job.workers.iter().flat_map(|worker| &worker.streams);
+    let ends_by_itself = streams.any(|stream| stream.files.as_ref().is_some_and(|work| work.once));
+    if ends_by_itself {
+        ends.push("until all files are done".into());
+    }
+    // A longer limit only bounds work that ends by itself.
+    let is_shown = |time: &Nanos| !ends_by_itself || *time < MAX_SHOWN_LIMIT;
+    ends.extend(stop.after_ns.filter(is_shown).map(|time| time.to_string()));
     ends.extend(
         stop.operations
             .map(|operations| pluralize(operations * job.workers.len() as u64, "operation")),

@@ -12,7 +12,7 @@ mod kernel;
 mod outcome;
 mod plausible;
 mod queue_depth;
-mod schedule;
+pub(crate) mod schedule;
 mod steadiness;
 mod support;
 mod target;

@@ -3,7 +3,7 @@
 use model::finding::{Finding, Severity};
 use model::mix::Mix;
 use model::observation::{Observation, requested_read_percent};
-use model::plan::{Pacing, Process, Rate, RateUnit};
+use model::plan::{Pacing, Process, Rate, RateUnit, Stream};
 use model::{Direction, Nanos};
 
 use super::{Check, JobView};
@@ -36,11 +36,10 @@ pub(super) const SCHEDULE: Check = Check {
     },
 };
 
-/// The total rate of a job, its unit, and whether its due times are drawn. `None` unless every
-/// stream sets a rate in the same unit.
-fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit, bool)> {
+/// The rates of streams and directions; `None` if one has none.
+pub(crate) fn requested_rates<'a>(streams: impl Iterator<Item = &'a Stream>) -> Option<Vec<Rate>> {
     let mut rates: Vec<Rate> = Vec::new();
-    for stream in job.streams() {
+    for stream in streams {
         match stream.pacing {
             Pacing::Unpaced => return None,
             Pacing::Together { rate } => rates.push(rate),
@@ -55,6 +54,13 @@ fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit, bool)> {
             }
         }
     }
+    Some(rates)
+}
+
+/// The total rate of a job, its unit, and whether its due times are drawn. `None` unless every
+/// stream sets a rate in the same unit.
+fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit, bool)> {
+    let rates = requested_rates(job.streams())?;
     let unit = rates.first()?.unit;
     let has_one_unit = rates.iter().all(|rate| rate.unit == unit);
     let is_drawn = rates.iter().any(|rate| rate.process != Process::Linear);

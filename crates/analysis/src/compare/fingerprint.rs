@@ -160,7 +160,12 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     let job_results = results.steps.get(step)?.jobs.get(job)?;
     let observation = Observation::from_results(results, step, job)?;
     let mut facts = facts_of_observation(&observation);
-    facts.extend(plan_facts(planned));
+    let host = results.hosts.first();
+    let known_targets = host.map_or(&[][..], |host| &host.environment.targets);
+    let is_used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| matches_path(target, path));
+    let targets: Vec<&TargetFacts> = known_targets.iter().filter(is_used).collect();
+    let largest_target = targets.iter().map(|target| target.size).max();
+    facts.extend(plan_facts(planned, largest_target));
     facts.push(fact(
         FactKind::Measurement,
         "engine revision",
@@ -184,7 +189,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
         INVALIDATING_FINDINGS,
         format_invalidating_findings(of_job),
     ));
-    if let Some(host) = results.hosts.first() {
+    if let Some(host) = host {
         let environment = &host.environment;
         facts.push(fact(FactKind::System, "host", &environment.host.name));
         facts.push(fact(FactKind::System, "system", &environment.host.system));
@@ -196,13 +201,9 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
         if let Some(governor) = &environment.cpu.governor {
             facts.push(fact(FactKind::System, "frequency governor", governor));
         }
-        let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| matches_path(target, path));
-        environment
-            .targets
-            .iter()
-            .filter(used)
-            .take(1)
-            .for_each(|target| facts.extend(target_facts(target)));
+        if let Some(target) = targets.first() {
+            facts.extend(target_facts(target));
+        }
     }
     Some(facts)
 }
@@ -281,23 +282,28 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
 }
 
 /// Facts of a plan that an observation does not contain.
-fn plan_facts(job: &Job) -> Vec<Fact> {
+fn plan_facts(job: &Job, largest_target: Option<Bytes>) -> Vec<Fact> {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
-    let stream_fact = |name: &str, value: fn(&Stream) -> String| {
+    // A length of at least the target's size has the effect of no length.
+    let region = |stream: &Stream| match largest_target {
+        Some(size) if stream.region.resolve(size.0) == (0, size.0) => "all".into(),
+        _ => describe::region(&stream.region),
+    };
+    let stream_fact = |name: &str, value: &dyn Fn(&Stream) -> String| {
         let mut values: Vec<String> = streams().map(value).collect();
         values.dedup();
         fact(FactKind::Load, name, values.join("; "))
     };
     vec![
-        stream_fact("positions", |stream| describe::humanize_debug(&stream.pattern.access)),
-        stream_fact("block sizes", |stream| describe::sizes(&stream.pattern.sizes)),
-        stream_fact("mix", |stream| describe::mix(&stream.mix)),
-        stream_fact("contents", |stream| describe::humanize_debug(&stream.content)),
-        stream_fact("caches", |stream| describe::cache(&stream.cache)),
-        stream_fact("flushes", |stream| describe::flushes(&stream.sync)),
-        stream_fact("pacing", |stream| describe::pacing(&stream.pacing)),
-        stream_fact("pauses", |stream| describe::pauses(&stream.think)),
-        stream_fact("part of the target", |stream| describe::region(&stream.region)),
+        stream_fact("positions", &|stream| describe::humanize_debug(&stream.pattern.access)),
+        stream_fact("block sizes", &|stream| describe::sizes(&stream.pattern.sizes)),
+        stream_fact("mix", &|stream| describe::mix(&stream.mix)),
+        stream_fact("contents", &|stream| describe::humanize_debug(&stream.content)),
+        stream_fact("caches", &|stream| describe::cache(&stream.cache)),
+        stream_fact("flushes", &|stream| describe::flushes(&stream.sync)),
+        stream_fact("pacing", &|stream| describe::pacing(&stream.pacing)),
+        stream_fact("pauses", &|stream| describe::pauses(&stream.think)),
+        stream_fact("part of the target", &region),
     ]
 }
 
@@ -372,6 +378,25 @@ mod tests {
     use super::*;
     use crate::checks::samples;
     use model::finding::Severity;
+    use model::plan::Extent;
+
+    #[test]
+    fn a_length_of_the_whole_target_is_no_difference() {
+        let mut results = samples::closed_loop(1, 1000, Nanos::millis(1));
+        let path = results.plan.targets[0].path.clone();
+        let job = &mut results.plan.steps[0].jobs[0];
+        job.workers[0].streams[0].region.length = Some(Extent::bytes(4096));
+        for (size, expected) in [(4096, "all"), (8192, "4 KiB from the start")] {
+            results.hosts[0].environment.targets = vec![TargetFacts {
+                path: path.clone(),
+                size: Bytes(size),
+                ..TargetFacts::default()
+            }];
+            let facts = facts_of_results(&results, 0, 0).unwrap();
+            let region = facts.iter().find(|fact| fact.name == "part of the target");
+            assert_eq!(region.unwrap().value, expected);
+        }
+    }
 
     #[test]
     fn findings_of_another_job_are_no_doubts() {

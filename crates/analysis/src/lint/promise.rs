@@ -2,11 +2,12 @@
 //! promise is met?
 
 use model::finding::Severity;
-use model::plan::{Job, Pacing, Stream};
+use model::plan::{Job, Pacing, Rate, RateUnit, Stream};
 
 use super::{Rule, all_streams};
-use crate::caps::LimitLayer;
-use crate::figures::{count, format_time};
+use crate::caps::{Applies, LimitLayer};
+use crate::checks::schedule::requested_rates;
+use crate::figures::{count, format_rate, format_time};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -77,6 +78,42 @@ pub(super) const RULES: &[Rule] = &[
                             limit.high / 1e6
                         );
                         findings.push(rule.finding(message, &job.name));
+                    }
+                }
+            }
+        },
+    },
+    Rule {
+        name: "RATE-ABOVE-LIMIT",
+        severity: Severity::Warning,
+        about: "The rate of a job is above a known limit of its I/O path.",
+        why: "the limit then sets the rate: operations become due faster than they end, so latency grows without \
+            bound",
+        fix: "request a rate below the limit, or no rate to measure the limit",
+        detect: |rule, test, findings| {
+            for job in test.jobs() {
+                let Some(rates) = requested_rates(all_streams(job)) else {
+                    continue;
+                };
+                let sum = |unit: RateUnit| -> f64 {
+                    let of_unit = rates.iter().filter(|rate| rate.unit == unit);
+                    of_unit.map(Rate::per_second).sum()
+                };
+                let shortest = all_streams(job).map(|stream| stream.pattern.shortest(&stream.mix).0);
+                let iops = sum(RateUnit::Operations);
+                let bytes = sum(RateUnit::Bytes) + iops * shortest.min().unwrap_or(0) as f64;
+                let covers =
+                    |layer: &&LimitLayer| layer.applies == Applies::All && layer.covers(&job.name, &job.storage);
+                for layer in test.purpose.layers.iter().filter(covers) {
+                    for (rate, limit, unit, scale) in [
+                        (iops, layer.iops, "IOPS", 1.0),
+                        (bytes, layer.bytes_per_sec, "MB/s", 1e6),
+                    ] {
+                        if let Some(limit) = limit.filter(|limit| rate > limit.high) {
+                            let (rate, limit) = (format_rate(rate / scale), format_rate(limit.high / scale));
+                            let message = format!("the rate is {rate} {unit}, but {} allows {limit}", layer.name);
+                            findings.push(rule.finding(message, &job.name));
+                        }
                     }
                 }
             }

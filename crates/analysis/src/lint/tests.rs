@@ -241,6 +241,13 @@ const DEFECTS: &[(&str, Defect)] = &[
             ..LimitLayer::default()
         }];
     }),
+    ("RATE-ABOVE-LIMIT", |case| {
+        case.workload.rate = Some(Rate::iops(5_001));
+        case.purpose.layers = vec![LimitLayer {
+            iops: Some(Limit::exactly(5_000.0)),
+            ..LimitLayer::default()
+        }];
+    }),
     ("THREADS-GT-CORES", |case| case.workload.workers = 9),
     ("POWER-PLAN", |case| {
         let (name, exit_ns) = ("C6".into(), Nanos::micros(133));
@@ -373,6 +380,13 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
         case.purpose.promised_latency_ns = Some(3e6);
     }),
     ("QD-GT-DEVICE", |case| case.device().queue_requests = Some(32)),
+    ("RATE-ABOVE-LIMIT", |case| {
+        case.workload.rate = Some(Rate::iops(5_000));
+        case.purpose.layers = vec![LimitLayer {
+            iops: Some(Limit::exactly(5_000.0)),
+            ..LimitLayer::default()
+        }];
+    }),
     ("THREADS-GT-CORES", |case| case.workload.workers = 8),
     ("FILE-GT-HOSTCACHE", |case| {
         case.purpose.intent = Some(Intent::CachedReads);

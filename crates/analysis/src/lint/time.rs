@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: Severity::Warning,
         about: "The measured window is shorter than 60 s (a note from 30 s), or 300 s if a promise is judged.",
         why: "outliers, caches and other programs have more effect in a short window",
-        fix: "measure for at least one minute, two minutes for published figures, five minutes for a promise",
+        fix: "measure for at least 60 s, 120 s for published figures, 300 s for a promise (`--time`; fio: runtime; DiskSpd: -d)",
         detect: |rule, test, findings| {
             let promised = test.purpose.promised_iops.is_some() || test.purpose.promised_latency_ns.is_some();
             for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: Severity::Note,
         about: "There is no warm-up: the measured window begins with the first operation.",
         why: "the first seconds fill caches and wake up devices, so they differ from the rest of the run",
-        fix: "add a warm-up of some seconds",
+        fix: "add a warm-up of some seconds (`--warm-up`; fio: ramp_time; DiskSpd: -W)",
         detect: |rule, test, findings| {
             for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
                 let has_warm_up = job.phases.warm_up_ns > Nanos(0) || job.phases.warm_up_bytes.is_some();

@@ -379,8 +379,7 @@ impl Case<'_> {
                 false => ", such as a full cache, exhausted credits or other tenants",
             };
             notes.push(format!(
-                "measured for {:.0} s instead of the {:.0} s that a verdict needs: later effects are unknown{examples}",
-                measured_ns.as_secs(),
+                "measured for {measured_ns} instead of the {} s that a verdict needs: later effects are unknown{examples}",
                 wanted.duration_secs
             ));
         }

@@ -41,11 +41,18 @@ pub fn parse_cap(text: &str) -> Result<LimitLayer, String> {
         name: name.to_owned(),
         ..LimitLayer::default()
     };
+    let mut keys: Vec<&str> = Vec::new();
     for figure in figures.split(',').map(str::trim).filter(|figure| !figure.is_empty()) {
         let (key, value) = figure
             .split_once('=')
             .ok_or_else(|| format!("`{figure}` is not written as KEY=VALUE"))?;
         let (key, value) = (key.trim(), value.trim());
+        // Both units set the same limit.
+        let quantity = if key == "mibps" { "mbps" } else { key };
+        if keys.contains(&quantity) {
+            return Err(format!("`{key}` sets a value that an earlier key has set"));
+        }
+        keys.push(quantity);
         match key {
             "iops" => layer.iops = Some(Limit::exactly(parse_number(value, 1.0)?)),
             "mbps" => layer.bytes_per_sec = Some(Limit::exactly(parse_number(value, 1e6)?)),
@@ -148,6 +155,7 @@ mod tests {
     fn mistakes_are_reported() {
         for text in [
             "", "VM:", "1920", "iops=many", "iops=0", "iosp=5", "iops=5,for=both", "iops=5,unit=0", "kind=vm",
+            "iops=5,iops=6", "mbps=5,mibps=6",
         ] {
             assert!(parse_cap(text).is_err(), "{text}");
         }

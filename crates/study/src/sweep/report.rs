@@ -505,7 +505,7 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
         let error = findings.find(|finding| finding.severity == Severity::Error);
         let why = error.map_or(String::new(), |error| format!(" ({})", error.what));
         format!(
-            "{} {interrupted}{why}; its figures are in the saved study, but not in the table",
+            "{} {interrupted}{why}; the table omits its figures (`--save` keeps them)",
             format_settings(&run.settings)
         )
     })
