@@ -3,6 +3,9 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Rules that find other programs: at the device during the test and before it, at the processors.
+pub const OTHER_PROGRAMS: [&str; 3] = ["OTHER-LOAD", "BUSY-DISK", "D-CPU"];
+
 /// One finding about a plan, an environment or results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {

@@ -12,7 +12,7 @@ const HEAD: &str = "# Is the test valid?\n\n<!-- Generated: FATHOM_UPDATE=1 carg
     program with exit code 1. `--silence NAME,…` skips\nrules that do not apply; refusals of the guard cannot be \
     silenced.\n`--out sarif=FILE,junit=FILE` writes the findings for code scanners and build servers as well.\n\
     `--vm`, `--disk`, `--cap` and `--policy NAME --set size=500GiB` state limits, burst credits and promises for\n\
-    BW-BINDS-FIRST and BURST-WINDOW.\n";
+    BW-BINDS-FIRST, RATE-ABOVE-LIMIT and BURST-WINDOW.\n";
 
 /// The text of `docs/lint.md`.
 pub fn page() -> String {

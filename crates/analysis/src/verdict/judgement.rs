@@ -1,12 +1,12 @@
 //! Turns estimates into outcomes.
 
-use model::finding::Finding;
+use model::finding::{Finding, OTHER_PROGRAMS};
 use model::observation::Observation;
 
 use super::census::Slump;
 use super::doubt::Doubt;
 use super::estimate::{self, Estimate, NoEstimate};
-use super::shortfall::{OTHER_PROGRAMS, name_other_programs};
+use super::shortfall::name_other_programs;
 use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Shortfall, Verdict};
 use crate::figures::count;

@@ -2,7 +2,7 @@
 //! nothing else disturbed the test and no operations queued up.
 
 use super::doubt::{MAX_DISTURBED_EXCESS, Undisturbed};
-use model::finding::Finding;
+use model::finding::{Finding, OTHER_PROGRAMS};
 use model::observation::Observation;
 
 use super::estimate::{self, Estimate};
@@ -20,8 +20,6 @@ const MAX_BACKLOGGED_SHARE: f64 = 0.95;
 const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
 /// Programs that used a smaller share of a processor are not named.
 const MIN_NAMED_SHARE: f64 = 0.05;
-/// Rules that find other programs: at the device during the test and before it, at the processors.
-pub const OTHER_PROGRAMS: [&str; 3] = ["OTHER-LOAD", "BUSY-DISK", "D-CPU"];
 
 /// How a headline states a missed clause.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

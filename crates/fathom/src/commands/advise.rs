@@ -22,7 +22,7 @@ const NEEDS_HEADING: &str = "Needs";
 #[command(
     long_about = "Finds the disks, machines and contracts in the catalogue that meet your needs, with the smallest size and the rates to order, \
         and says why the others do not. State the needs in flags, or take them from a result or a report that `fathom explain` \
-        reads: its IOPS, throughput and mean latency. The figures are the catalogue's; test what you get with `fathom verify`.",
+        reads: its IOPS, throughput and mean latency, unless a flag replaces them. Exit code 1 means that nothing fits. The figures are the catalogue's; test what you get with `fathom verify`.",
     after_help = "Examples:\n  fathom advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB\n  \
         fathom advise --from result.fathom"
 )]
@@ -45,9 +45,8 @@ pub struct Args {
     /// Percentage of reads
     #[arg(long, value_name = "PERCENT", help_heading = NEEDS_HEADING)]
     read: Option<String>,
-    /// Take the needs from this saved result, or report of another tool
+    /// Take the other needs from this saved result, or report of another tool
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = NEEDS_HEADING)]
-    #[arg(conflicts_with_all = ["iops", "mbps", "latency", "block", "read"])]
     from: Option<String>,
     /// One JSON document for programs
     #[arg(long)]
@@ -61,25 +60,29 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let catalogue = load_catalogue(&args.catalogue, None)?;
     let need = parse_need(args)?;
     let advice_list = advise(&catalogue, &need);
-    if args.json {
-        return screen::put_json(&json!({ "need": need, "advice": advice_list }));
+    match args.json {
+        true => screen::put_json(&json!({ "need": need, "advice": advice_list }))?,
+        false => screen::put(&format_text(&need, &advice_list))?,
+    };
+    match advice_list.iter().any(|advice| advice.fits) {
+        true => Ok(Exit::Done),
+        false => Ok(Exit::Failed),
     }
-    screen::put(&format_text(&need, &advice_list))
 }
 
 fn parse_need(args: &Args) -> Result<Need, Faults> {
-    let mut need = match &args.from {
+    let measured = match &args.from {
         Some(file) => need_from_result(file)?,
-        None => Need {
-            iops: parse_clause("iops", &args.iops, "iops>=")?,
-            bytes_per_sec: parse_clause("mbps", &args.mbps, "mbps>=")?,
-            latency_ns: parse_clause("latency", &args.latency, "mean<=")?,
-            block: parse_size("block", &args.block)?,
-            read_percent: parse_percent(&args.read)?,
-            size: None,
-        },
+        None => Need::default(),
     };
-    need.size = parse_size("size", &args.size)?;
+    let need = Need {
+        iops: parse_clause("iops", &args.iops, "iops>=")?.or(measured.iops),
+        bytes_per_sec: parse_clause("mbps", &args.mbps, "mbps>=")?.or(measured.bytes_per_sec),
+        latency_ns: parse_clause("latency", &args.latency, "mean<=")?.or(measured.latency_ns),
+        block: parse_size("block", &args.block)?.or(measured.block),
+        read_percent: parse_percent(&args.read)?.or(measured.read_percent),
+        size: parse_size("size", &args.size)?,
+    };
     let has_need =
         need.iops.is_some() || need.bytes_per_sec.is_some() || need.latency_ns.is_some() || need.size.is_some();
     match has_need {
@@ -142,7 +145,7 @@ fn need_from_result(file: &str) -> Result<Need, Faults> {
             first.name
         ));
     }
-    let Some(observation) = loads.into_iter().next() else {
+    let Some(observation) = loads.into_iter().next().filter(|load| load.total.iops != Some(0.0)) else {
         return Err(Faults::usage(
             Fault::new(format!("{file} has measured nothing")).help("specify a result with figures"),
         ));

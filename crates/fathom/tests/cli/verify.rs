@@ -522,6 +522,8 @@ fn advice_names_the_disk_to_order() {
     fathom(&["advise", "--latency", "3"]).expect(4, &["has no unit"]);
     let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
     fathom(&["advise", "--from", text(&saved)]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);
+    let changed = ["advise", "--from", text(&saved), "--iops", "90000000", "--block", "8k"];
+    fathom(&changed).expect(1, &["Needed: 90000000 IOPS of 8 KiB, ", "on average"]);
     let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/diskspd/legacy/report.txt");
     fathom(&["advise", "--from", text(&report)]).expect(0, &["Needed: "]);
     fathom_line("advise --iops 4000 --latency 3ms").expect(
@@ -531,7 +533,7 @@ fn advice_names_the_disk_to_order() {
             "Machines that allow enough\n  aws/vm",
         ],
     );
-    fathom_line("advise --iops 9000000").expect(0, &["Machines that do not allow enough\n  aws/vm"]);
+    fathom_line("advise --iops 9000000").expect(1, &["Machines that do not allow enough\n  aws/vm"]);
     fathom(&["advise", "--from", "/none/results.json"]).expect(3, &["cannot read"]);
 }
 

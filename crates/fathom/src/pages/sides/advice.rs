@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::compare::{Figure, Judgement};
-use analysis::verdict::OTHER_PROGRAMS;
-use model::finding::Finding;
+use model::finding::{Finding, OTHER_PROGRAMS};
 use model::shell_word;
 use report::html::page::Lead;
 use report::html::run::{Head, names_output, repeat_command};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use model::environment::TargetFacts;
-use model::finding::{Finding, Severity};
+use model::finding::{Finding, OTHER_PROGRAMS, Severity};
 use model::observation::Observation;
 use model::plan::Phases;
 use model::results::Results;
@@ -71,8 +71,6 @@ const MEANINGS: [(&str, &str); 5] = [
     ("PROGRAM-STOPPED", "this program or its machine was stopped"),
     ("NOT-STEADY", "the storage had not settled"),
 ];
-/// Rules about other programs.
-const OTHER_PROGRAMS: [&str; 3] = ["OTHER-LOAD", "D-CPU", "BUSY-DISK"];
 
 /// Why the figures are unreliable: `other programs used the disk and kept the processors busy`;
 /// `None` without such a warning.
