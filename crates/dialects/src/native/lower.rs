@@ -145,7 +145,7 @@ fn lower_job(
     let mut job = match spec.on_files {
         false => {
             let targets = add_targets(spec, document, plan)?;
-            lower_workload(spec, name, targets, plan.seed).job(first_worker)
+            lower_workload(spec, name, targets, plan.seed).build_job(first_worker)
         }
         // Contradictions were reported already.
         true if files::find_contradiction(spec).is_some() => {
@@ -183,7 +183,7 @@ fn lower_files(spec: &JobSpec, name: &str, plan: &mut Plan, first_worker: u32) -
         cache: CacheMode::BUFFERED,
         ..lower_workload(spec, name, targets, plan.seed)
     };
-    let mut job = workload.job(first_worker);
+    let mut job = workload.build_job(first_worker);
     files::set_work(spec, &mut job);
     Ok(job)
 }
