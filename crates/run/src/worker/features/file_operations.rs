@@ -560,7 +560,7 @@ impl FileOperations {
             return;
         }
         if self.work.session.is_some() && ended.result >= 0 && kind != FileOperationKind::Close {
-            // Use the requested length: short reads of a truncated file would never end the session.
+            // Use the requested length: short reads of a truncated file would never end a session.
             let length = u64::from(ended.record.length);
             let next_stage = self.claimed.map(|claimed| self.stage_after(&claimed, kind, length));
             if let (Some(claimed), Some(stage)) = (&mut self.claimed, next_stage) {
