@@ -140,7 +140,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
         )
     })?;
     let place = local_host(process, widened_from);
-    match comm.process() {
+    match comm.process_number() {
         0 => start_coordinator(comm, &place, continues_on_loss(launch.tolerates_lost_processes)?),
         _ => Ok(FleetRole::AgentDone(run_as_agent(&*comm, &place).code())),
     }

@@ -26,7 +26,7 @@ pub struct Judged {
 /// # Errors
 /// [`Faults`] about every invalid clause.
 pub fn read_clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
-    match document.about.as_ref().and_then(|about| about.judged_by.as_ref()) {
+    match document.preset_info.as_ref().and_then(|info| info.judged_by.as_ref()) {
         Some(text) => parse_clauses(text, "judged-by"),
         None => Ok(Vec::new()),
     }

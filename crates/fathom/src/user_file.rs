@@ -32,7 +32,7 @@ pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 /// Reads the first 4,096 bytes of a regular file, which show its kind.
 ///
 /// # Errors
-/// As [`read_text`], without a limit of the length.
+/// As [`read_text`], except for the size limit.
 pub fn read_head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     open(path)?.take(4096).read_to_end(&mut head)?;
@@ -85,14 +85,14 @@ fn is_inherited(path: &Path) -> bool {
 fn refuse_special(meta: &std::fs::Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     let kind = meta.file_type();
-    let message = match () {
+    let kind_name = match () {
         () if kind.is_fifo() && !is_inherited(path) => "a named pipe",
         () if kind.is_socket() => "a socket",
         () if kind.is_char_device() => "a terminal or another character device",
         () if kind.is_block_device() => "a block device",
         () => return Ok(()),
     };
-    Err(refuse(format!("{message} is not a regular file")))
+    Err(refuse(format!("it is {kind_name}, not a regular file")))
 }
 
 #[cfg(not(unix))]

@@ -255,7 +255,7 @@ mod tests {
             let stop = Stop::after(Nanos::secs(1));
             Job {
                 after: if number > 0 { vec![Dependency(0)] } else { Vec::new() },
-                ..Workload::new(&name, vec![TargetId(target)], stop).job(0)
+                ..Workload::new(&name, vec![TargetId(target)], stop).build_job(0)
             }
         };
         let steps = vec![testing::step(vec![job(0, 0), job(1, 2)])];

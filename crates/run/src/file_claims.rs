@@ -169,9 +169,9 @@ impl FileClaims {
     }
 
     /// Records that a worker starts or stops such operations. Other workers may wait for them.
-    pub(crate) fn set_active(&self, kind: FileOperationKind, active: bool) {
+    pub(crate) fn set_supplier(&self, kind: FileOperationKind, is_supplier: bool) {
         if let Some(place) = supplier_index(kind.is_on_directory(), kind.existence()) {
-            match active {
+            match is_supplier {
                 true => self.suppliers[place].fetch_add(1, Ordering::AcqRel),
                 false => self.suppliers[place].fetch_sub(1, Ordering::AcqRel),
             };

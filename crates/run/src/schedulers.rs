@@ -134,9 +134,9 @@ fn describe_other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_file
         let path = device.path();
         let identity = Identity::BlockDevice(device.number);
         let mut mounts = inventory.mounts_on(device);
-        let elsewhere = mounts.find(|mount| mount.at == "/" || !devices_of_files.contains(&&*device.name));
+        let elsewhere = mounts.find(|mount| mount.mount_point == "/" || !devices_of_files.contains(&&*device.name));
         if let Some(mount) = elsewhere {
-            return Some(format!("{path} is mounted at {}", mount.at));
+            return Some(format!("{path} is mounted at {}", mount.mount_point));
         }
         if inventory.swaps_on(identity).next().is_some() {
             return Some(format!("{path} is swap space"));

@@ -154,7 +154,7 @@ mod tests {
         change(&mut workload);
         Plan {
             steps: vec![Step {
-                jobs: vec![workload.job(0)],
+                jobs: vec![workload.build_job(0)],
                 ..Step::default()
             }],
             ..Plan::default()

@@ -2,7 +2,7 @@
 
 use analysis::caps::LimitLayer;
 use analysis::checks;
-use analysis::diagnosis::{Context, JobDiagnosis, KnownBurst, Question, diagnose, system_layers};
+use analysis::diagnosis::{Context, JobDiagnosis, KnownBurst, Question, cgroup_layers, diagnose};
 use analysis::shared_limits;
 use model::diagnosis::LimitTable;
 use model::finding::Finding;
@@ -115,7 +115,7 @@ fn diagnose_step(
             ..Context::for_job(results, step, job)
         };
         let mut layers = limits.layers.clone();
-        layers.extend(system_layers(results, step, job));
+        layers.extend(cgroup_layers(results, step, job));
         diagnoses.push(JobDiagnosis {
             step: step as u32,
             job: job as u32,

@@ -143,7 +143,7 @@ impl Screening {
             Profile::Crystal => self.crystal_rounds(),
         };
         let steps = workloads.into_iter().map(|workload: Workload| {
-            let job = workload.job(first_worker);
+            let job = workload.build_job(first_worker);
             first_worker += workload.workers;
             Step {
                 jobs: vec![job],

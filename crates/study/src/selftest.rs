@@ -105,7 +105,7 @@ fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Optio
         seed: 1,
         targets: vec![target],
         steps: vec![Step {
-            jobs: vec![workload.job(0)],
+            jobs: vec![workload.build_job(0)],
             ..Step::default()
         }],
         origin: Origin::default(),

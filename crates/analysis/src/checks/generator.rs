@@ -112,7 +112,7 @@ pub(super) const INTERVALS: Check = Check {
             if lost > 0 {
                 let message = format!("{lost} intervals were merged into the next one");
                 let finding = Finding::new("LOST-INTERVALS", Severity::Note, message).at(&*job.plan.name);
-                findings.push(finding.why("the totals are complete, but the series is coarser there"));
+                findings.push(finding.why("the totals are complete; the time series has fewer points"));
             }
             if job.results.log_waits > 0 {
                 let message = format!(

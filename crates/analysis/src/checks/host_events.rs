@@ -179,10 +179,7 @@ fn find_health_change(device: &Device) -> Option<Finding> {
         return None;
     }
     let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, problems.join("; ")).at(&*device.name);
-    let finding = finding.why(
-        "this began during the test: repairs and retransmissions \
-        took part of the time",
-    );
+    let finding = finding.why("the problem began during the test, and its repairs or retransmissions cost time");
     Some(finding.help("check `dmesg`; replace the cable or the device, or let an array rebuild, then repeat the test"))
 }
 

@@ -36,7 +36,7 @@ pub(super) const OUTCOME: Check = Check {
                     let finding = Finding::new("IO-ERRORS", Severity::Error, message).at(&*job.plan.name);
                     let number = counts
                         .first_error
-                        .map(|number| format!("the first with error {number}"));
+                        .map(|number| format!("the first error number is {number}"));
                     findings.push(Finding { why: number, ..finding });
                 }
                 if counts.short > 0 {

@@ -6,7 +6,7 @@ use model::observation::Observation;
 
 use super::{Check, CheckInput};
 use crate::caps::{LayerKind, LimitLayer};
-use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
+use crate::diagnosis::{Bound, KnownBurst, bounds, cgroup_layers};
 
 /// No disk arm reaches this many random reads per second. Seek and rotation take milliseconds, so
 /// even a deep queue on a small range gives only 300 to 400.
@@ -45,7 +45,7 @@ pub(super) const CACHE_HIT: Check = Check {
         for (step, job, observation) in input.observations() {
             findings.extend(detect_cache_hit(
                 &observation,
-                &system_layers(input.results, step, job),
+                &cgroup_layers(input.results, step, job),
                 &[],
             ));
         }

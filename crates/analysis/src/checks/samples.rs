@@ -129,7 +129,7 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         ended: Some(EndReason::Time),
         ..JobResults::default()
     };
-    let steps = vec![testing::step(vec![workload.job(0)])];
+    let steps = vec![testing::step(vec![workload.build_job(0)])];
     let step = StepResults {
         jobs: vec![job],
         ..StepResults::default()

@@ -45,7 +45,10 @@ fn directions<T: PartialEq>(values: &PerDirection<T>, describe: impl Fn(&T) -> S
 
 /// Joins the parts whose condition holds.
 fn join_enabled(parts: &[(bool, String)], none: &str) -> String {
-    let present = parts.iter().filter(|(is, _)| *is).map(|(_, describe)| describe.clone());
+    let present = parts
+        .iter()
+        .filter(|(enabled, _)| *enabled)
+        .map(|(_, text)| text.clone());
     let present: Vec<String> = present.collect();
     match present.is_empty() {
         true => none.to_owned(),
@@ -118,7 +121,7 @@ pub(super) fn mix(mix: &Mix) -> String {
         Mix::Exact { write_percent } => format!("{write_percent} % writes, exactly"),
         Mix::TrimThenWrite => "trims, each followed by a write".into(),
         Mix::Traced { reads, writes, trims } => {
-            let named = |is: bool, word: &str| (is, word.to_owned());
+            let named = |enabled: bool, word: &str| (enabled, word.to_owned());
             let parts = [named(*reads, "reads"), named(*writes, "writes"), named(*trims, "trims")];
             format!("of a trace: {}", join_enabled(&parts, "nothing"))
         }
@@ -136,7 +139,7 @@ pub(super) fn cache(cache: &CacheMode) -> String {
         drop_before,
         fill_before,
     } = cache;
-    let path = if *direct { "bypassed" } else { "used" };
+    let page_cache = if *direct { "bypassed" } else { "used" };
     let through = match write_through {
         WriteThrough::Off => String::new(),
         WriteThrough::Data => "data written through".into(),
@@ -147,9 +150,9 @@ pub(super) fn cache(cache: &CacheMode) -> String {
         .map(|mapping| format!("mapped into memory: {}", humanize_debug(mapping)));
     join_enabled(
         &[
-            (true, path.to_owned()),
+            (*direct || !*local_only, page_cache.to_owned()),
             (!through.is_empty(), through),
-            (*local_only, "of this host only".into()),
+            (*local_only, "local cache of a network file system bypassed".into()),
             (
                 bypass_io.is_some(),
                 format!(
@@ -161,7 +164,7 @@ pub(super) fn cache(cache: &CacheMode) -> String {
             (*drop_before, "emptied before".into()),
             (*fill_before, "filled before".into()),
         ],
-        path,
+        page_cache,
     )
 }
 
@@ -180,7 +183,7 @@ pub(super) fn flushes(rule: &SyncRule) -> String {
     let range = file_range
         .as_ref()
         .map(|(writes, flags)| format!("of the range after {writes} writes ({})", humanize_debug(flags)));
-    let some = *every_writes > 0 || *at_end || *on_close;
+    let uses_kind = *every_writes > 0 || *at_end || *on_close;
     join_enabled(
         &[
             (*every_writes > 0, format!("after {every_writes} writes")),
@@ -192,7 +195,7 @@ pub(super) fn flushes(rule: &SyncRule) -> String {
             (*at_end, "at the end".into()),
             (*on_close, "at each close".into()),
             (*file_system_at_end, "of the file system at the end".into()),
-            (some && data_only, "without unneeded metadata".into()),
+            (uses_kind && data_only, "data only (fdatasync)".into()),
         ],
         "never",
     )
@@ -229,8 +232,8 @@ fn rate(rate: &Rate) -> String {
     };
     join_enabled(
         &[
-            (true, format!("{amount} in {}", time(per_ns))),
-            (process == Process::Poisson, "at random".into()),
+            (true, format!("{amount} per {}", time(per_ns))),
+            (process == Process::Poisson, "Poisson arrivals".into()),
             (process == Process::Uniform, "at uniform random gaps".into()),
             (!late.is_empty(), late),
             (phase_ns.0 > 0, format!("the first after {}", time(phase_ns))),
@@ -278,7 +281,7 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
 /// robin (start at 4)`.
 pub(super) fn humanize_debug<T: std::fmt::Debug>(value: &T) -> String {
     let written = format!("{value:?}");
-    let mut describe: Vec<String> = Vec::new();
+    let mut words: Vec<String> = Vec::new();
     // Omit the brackets of wrappers such as `Some(…)` and `Nanos(…)`.
     let mut shown: Vec<bool> = Vec::new();
     let mut rest = written.as_str();
@@ -293,32 +296,32 @@ pub(super) fn humanize_debug<T: std::fmt::Debug>(value: &T) -> String {
         rest = remainder;
         match (token, first) {
             ("{" | "(" | "[", _) => {
-                let is_reported = describe.last().is_some_and(|word| !word.ends_with('('));
-                let only_wraps = describe.last().is_some_and(String::is_empty);
+                let follows_text = words.last().is_some_and(|word| !word.ends_with('('));
+                let only_wraps = words.last().is_some_and(String::is_empty);
                 if only_wraps {
-                    describe.pop();
+                    words.pop();
                 }
-                shown.push(is_reported && !only_wraps);
-                if is_reported && !only_wraps {
-                    describe.push("(".into());
+                shown.push(follows_text && !only_wraps);
+                if follows_text && !only_wraps {
+                    words.push("(".into());
                 }
             }
             ("}" | ")" | "]", _) => {
                 if shown.pop() == Some(true) {
-                    describe.push(")".into());
+                    words.push(")".into());
                 }
             }
-            (",", _) => describe.push(",".into()),
+            (",", _) => words.push(",".into()),
             (":" | " ", _) => {}
-            ("Some" | "Nanos" | "Bytes", _) => describe.push(String::new()),
-            _ if is_name(first) => describe.push(humanize_name(token)),
-            _ => describe.push(token.to_owned()),
+            ("Some" | "Nanos" | "Bytes", _) => words.push(String::new()),
+            _ if is_name(first) => words.push(humanize_name(token)),
+            _ => words.push(token.to_owned()),
         }
     }
     let mut text = String::new();
-    for word in describe {
-        let joined = text.is_empty() || text.ends_with('(') || matches!(word.as_str(), ")" | ",");
-        text += if joined { "" } else { " " };
+    for word in words {
+        let is_attached = text.is_empty() || text.ends_with('(') || matches!(word.as_str(), ")" | ",");
+        text += if is_attached { "" } else { " " };
         text += &word;
     }
     text

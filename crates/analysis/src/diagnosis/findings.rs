@@ -9,21 +9,21 @@ use model::results::Results;
 use super::bounds::REQUESTED_RATE;
 use super::context::Context;
 use super::processor::OTHER_PROGRAMS_FIGURE;
-use super::{diagnose, system_layers};
+use super::{cgroup_layers, diagnose};
 
 /// Shorter stalls are not reported.
 const MIN_STALL_SECS: f64 = 1.0;
 
-/// Diagnoses a job with the limits that the system itself reports.
+/// Diagnoses a job with the limits of its control groups.
 pub(crate) fn diagnosis_finding(
     results: &Results,
     (step, job): (usize, usize),
     observation: &Observation,
 ) -> Option<Finding> {
-    // A lost process of the test would count as another program.
+    // A lost agent may still run, and its CPU time would count as another program's.
     let mut ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     let has_lost = ranks.any(|rank| rank.lost.is_some());
-    let layers = system_layers(results, step, job);
+    let layers = cgroup_layers(results, step, job);
     let diagnosis = diagnose(observation, &layers, &Context::for_job(results, step, job));
     let reported = finding(&diagnosis).filter(|_| diagnosis.answer != Answer::Processor || !has_lost);
     reported.map(|finding| finding.at(&*observation.name))
@@ -66,7 +66,7 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
         | Answer::Undetermined => return None,
     };
     let finding = Finding::new(diagnosis.answer.rule(), severity, diagnosis.sentence.clone());
-    let why = "the mean of the window does not describe the target at any time";
+    let why = "performance changed during the window, so its mean describes no part of it";
     let finding = match diagnosis.answer {
         Answer::Cap => finding,
         Answer::Processor => finding.why("operations waited for a processor: the target may be able to do more"),

@@ -21,15 +21,15 @@ const MIN_INTERVALS: usize = 20;
 
 pub(super) const GARBAGE_COLLECTION: Signature = Signature {
     answer: Answer::GarbageCollection,
-    about: "Writes become slower and less even: in the second half of the window the mean is lower \
-        by at least 3 %, and the variation at least 1.5 times that of the first half.",
+    about: "Writes become slower and less even: in the second half of the window, the mean is at least 3 % lower \
+        and the standard deviation at least 1.5 times as high as in the first half.",
     detect,
 };
 
 pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     if input.write_percent()? < MIN_WRITE_PERCENT
         || input.interval_rates.len() < 2 * MIN_INTERVALS
-        || super::burst::find_step_down(input).is_some_and(|step| super::burst::is_flat(&step.after))
+        || super::burst::find_step_down(input).is_some_and(|fall| super::burst::is_flat(&fall.after))
     {
         return None;
     }

@@ -15,6 +15,7 @@
 mod bounds;
 mod burst;
 mod cap;
+mod cgroup_limits;
 mod confirm;
 mod context;
 mod drift;
@@ -34,7 +35,6 @@ mod saturated;
 mod slc;
 mod stall;
 mod symptom;
-mod system;
 mod thermal;
 
 #[cfg(test)]
@@ -46,11 +46,11 @@ use model::observation::Observation;
 
 pub(crate) use bounds::{Bound, bounds, layer_bounds};
 pub(crate) use burst::warm_up_beyond;
+pub use cgroup_limits::cgroup_layers;
 pub use confirm::{Comparison, Verdict, compare};
 pub use context::{Context, Counts, KnownBurst, Network, Question, TWICE_THE_DEPTH, Temperature};
 pub(crate) use findings::diagnosis_finding;
 pub use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, Evidence, JobDiagnosis, LayerUse};
-pub use system::system_layers;
 
 use crate::caps::LimitLayer;
 use crate::figures::{format_time, three_digits};

@@ -1,4 +1,4 @@
-//! Other programs caused a paced load to miss its rate, or raised its latencies.
+//! Detects other programs that made a paced load miss its rate or raised its latencies.
 
 use model::diagnosis::Answer;
 
@@ -18,19 +18,19 @@ const MIN_DISTURBING_SHARE: f64 = 0.1;
 pub(super) const OTHER_PROGRAMS: Signature = Signature {
     answer: Answer::Processor,
     about: "A paced load missed its rate in seconds in which its threads waited for processors that other programs \
-        used. If a promised latency was exceeded, this applies to at least half of the seconds.",
+        used. For a missed latency promise, this must hold in at least half of all seconds.",
     detect: |input| detect(input, Fault::OtherCpu),
 };
 
 pub(super) const OTHER_IO: Signature = Signature {
     answer: Answer::Noisy,
     about: "A paced load missed its rate in seconds in which other programs moved as many bytes on the device as \
-        were missing. If a promised latency was exceeded, this applies to at least half of the seconds.",
+        were missing. For a missed latency promise, this must hold in at least half of all seconds.",
     detect: |input| detect(input, Fault::OtherIo),
 };
 
 fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
-    let (seconds, total, share) = match input.context.question {
+    let (seconds, total_text, share) = match input.context.question {
         Question::MissedLatency => disturbed_seconds(input, fault)?,
         Question::Limit | Question::MissedRate => missed_seconds(input, fault)?,
     };
@@ -46,7 +46,7 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
         ),
     };
     let sentence = format!(
-        "in {} of {total} seconds {}{effect}",
+        "in {} of {total_text} seconds {}{effect}",
         seconds.len(),
         describe_fault(fault, &activity)
     );
@@ -57,11 +57,11 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
     )
 }
 
-/// The missed seconds with this fault: start times, the count of all missed seconds as text, and
-/// their share of the missing operations.
+/// Returns the start times of missed seconds with this fault, the count of all missed seconds as
+/// text, and the fault's share of the missing operations.
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let attribution = Attribution::new(input.observation, None)?;
-    // The load caught up, or the storage is the main cause anyway.
+    // No answer if the load caught up, or if the storage alone explains the miss.
     if input.is_rate_met() && input.context.question == Question::Limit || attribution.storage_alone_fails(0.0) {
         return None;
     }
@@ -81,8 +81,8 @@ fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, 
     ))
 }
 
-/// The seconds whose latencies have this fault: start times, the count of all seconds as text, and
-/// their share.
+/// Returns the start times of seconds whose latencies have this fault, the count of all seconds as
+/// text, and the share of these seconds.
 pub(super) fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let observation = input.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());

@@ -12,7 +12,7 @@ use model::plan::{
 use model::{Direction, Nanos};
 
 use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
-use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, shares, words};
+use super::{Conversion, Form, Lost, compare, diskspd_line, shares, words};
 use crate::diskspd::newer::{Newer, Ring, Separation};
 use crate::diskspd::profile::{
     Cache, Distribution, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
@@ -38,7 +38,7 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
         Err(problems) => compare::Differences {
             lost: problems
                 .into_iter()
-                .map(|problem| refused_text(plan, &problem.what))
+                .map(|problem| refused_text(&problem.what))
                 .collect(),
             ..compare::Differences::default()
         },
@@ -47,7 +47,7 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
     if verdict.refused {
         differences
             .lost
-            .extend(verdict.lines.iter().map(|line| refused_text(plan, line)));
+            .extend(verdict.lines.iter().map(|line| refused_text(line)));
     }
     differences
         .differs
@@ -62,10 +62,10 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
     }
 }
 
-fn refused_text(plan: &Plan, why: &str) -> Lost {
+fn refused_text(why: &str) -> Lost {
     Lost {
         job: None,
-        what: format!("{}: all of it", dialect_name(plan.origin.dialect)),
+        what: "the whole test".into(),
         why: format!("DiskSpd refuses it: {}", why.trim_start_matches("ERROR: ")),
     }
 }

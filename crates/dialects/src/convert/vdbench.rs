@@ -10,7 +10,7 @@ use model::plan::{
 
 use super::shares::{direction, operation_schedules};
 use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
-use super::{Conversion, Form, Lost, compare, dialect_name, without_writer};
+use super::{Conversion, Form, Lost, compare, without_writer};
 use crate::diagnostic::Diagnostic;
 use crate::vdbench::{self, VdbenchEnv};
 
@@ -36,7 +36,7 @@ pub fn to_vdbench(plan: &Plan) -> Conversion {
         Err(problem) => compare::Differences {
             lost: vec![Lost {
                 job: None,
-                what: format!("{}: all of it", dialect_name(plan.origin.dialect)),
+                what: "the whole test".into(),
                 why: format!("Vdbench refuses it: {}", problem.what),
             }],
             ..compare::Differences::default()

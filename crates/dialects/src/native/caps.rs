@@ -1,4 +1,4 @@
-//! The syntax of limits (`--cap`, and `cap` in job files), and values about the storage below a
+//! Parses and formats limits (`--cap`, `cap` in job files); parses the cache path and the role of a
 //! job.
 
 use model::Bytes;
@@ -50,7 +50,7 @@ pub fn parse_cap(text: &str) -> Result<LimitLayer, String> {
         // Both units set the same limit.
         let quantity = if key == "mibps" { "mbps" } else { key };
         if keys.contains(&quantity) {
-            return Err(format!("`{key}` sets a value that an earlier key has set"));
+            return Err(format!("`{key}` sets a value that an earlier key already set"));
         }
         keys.push(quantity);
         match key {
@@ -102,7 +102,7 @@ pub fn parse_path(text: &str) -> Result<CachePath, String> {
 /// An empty name.
 pub fn parse_name(text: &str) -> Result<String, String> {
     match text.trim() {
-        "" => Err("a name is missing".into()),
+        "" => Err("the name is empty".into()),
         name => Ok(name.to_owned()),
     }
 }

@@ -26,7 +26,7 @@ with_defaults! {
         pub prefill: Option<u8>,
         /// Groups of operations.
         pub groups: Vec<FileGroup>,
-        /// Groups run in sequence.
+        /// True if groups run in sequence instead of at random.
         pub in_sequence: bool,
         /// True if files are used in order instead of at random.
         pub in_order: bool,
@@ -41,8 +41,8 @@ const BLOCK_OPTIONS: [&str; 24] = [
 ];
 /// Options that only jobs on files have.
 const FILE_OPTIONS: [&str; 4] = ["tree", "mix", "sequence", "order"];
-/// Largest buffer for reading and writing files.
-const BUFFER: Bytes = Bytes::mib(1);
+/// Maximum buffer size for whole files. A larger `block` needs a larger buffer.
+const MAX_BUFFER_SIZE: Bytes = Bytes::mib(1);
 
 /// Keys of a tree.
 const TREE_KEYS: [&str; 5] = ["depth", "width", "files", "sizes", "prefill"];
@@ -60,7 +60,7 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
     }
     let count = |value: &str, min: u64, max: u64| values::parse_count(value, min, max).map(|count| count as u32);
     for (key, value) in entries {
-        let set = match key.as_str() {
+        let result = match key.as_str() {
             "depth" => count(&value, 0, 32).map(|depth| files.depth = depth),
             "width" => count(&value, 1, 1_000_000).map(|width| files.width = width),
             "files" => count(&value, 1, FileTree::MAX_FILES).map(|count| files.files = count),
@@ -72,7 +72,7 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
             "sizes" => values::parse_block_sizes(&value).map(|sizes| files.sizes = sizes),
             other => return Err(unknown_word_error(other, &TREE_KEYS)),
         };
-        set.map_err(|why| format!("`{key}`: {why}"))?;
+        result.map_err(|why| format!("`{key}`: {why}"))?;
     }
     Ok(())
 }
@@ -88,9 +88,9 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
             Some((names, share)) => (names, values::parse_count(share, 0, 1_000_000)? as u32),
             None => (group_text, 1),
         };
-        let mut words = FileOperationKind::ALL.to_vec();
-        words.retain(|(_, kind)| *kind != FileOperationKind::Close && !kind.needs_destination());
-        let operations = names.split('+').map(|name| values::parse_keyword(name, &words));
+        let mut allowed_kinds = FileOperationKind::ALL.to_vec();
+        allowed_kinds.retain(|(_, kind)| *kind != FileOperationKind::Close && !kind.needs_destination());
+        let operations = names.split('+').map(|name| values::parse_keyword(name, &allowed_kinds));
         let group = FileGroup {
             operations: operations.collect::<Result<_, _>>()?,
             share,
@@ -118,19 +118,19 @@ fn check_group(group: &FileGroup) -> Result<(), String> {
         let name = kind.name();
         if kind.is_on_directory() != on_directory {
             return Err(format!(
-                "{name} cannot use the same name as {}",
+                "{} and {name} cannot be joined: one works on directories, the other on files",
                 group.operations[0].name()
             ));
         }
         match exists {
             Some(true) if !needs => {
                 return Err(format!(
-                    "{name} needs a name that does not exist, but the operation before leaves one"
+                    "{name} needs a name that does not exist, but it exists after the previous operation"
                 ));
             }
             Some(false) if needs => {
                 return Err(format!(
-                    "{name} needs an existing name, but the operation before leaves none"
+                    "{name} needs an existing name, but the previous operation removes it"
                 ));
             }
             _ => exists = Some(leaves),
@@ -139,8 +139,8 @@ fn check_group(group: &FileGroup) -> Result<(), String> {
     Ok(())
 }
 
-/// A contradiction between the kind of a job and its options.
-pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
+/// Finds a contradiction between the kind of a job and its options.
+pub(super) fn find_contradiction(spec: &JobSpec) -> Option<String> {
     let written = |names: &[&'static str]| names.iter().find(|name| spec.written.contains(*name)).copied();
     if !spec.on_files {
         let name = written(&FILE_OPTIONS)?;
@@ -152,13 +152,13 @@ pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
     if spec.files.groups.is_empty() {
         return Some("the job has no operations; set a `mix` such as \"stat/70, read/30\", or a `sequence`".into());
     }
-    let real = |name: &String| name != "null" && !name.starts_with("simulated:");
+    let is_real_target = |name: &String| name != "null" && !name.starts_with("simulated:");
     match &spec.targets[..] {
         _ if !spec.parts.is_empty() => Some("parts are not allowed in a job of kind `files`; use `mix`".into()),
         _ if !matches!(spec.part.sizes, BlockSizes::Fixed { .. }) => {
-            Some("all blocks of a job on files have one size; set one `block`".into())
+            Some("a job of kind `files` needs a fixed block size; set a single `block`".into())
         }
-        [name] if real(name) => None,
+        [name] if is_real_target(name) => None,
         _ => Some("a job of kind `files` needs one directory; name one as `target`".into()),
     }
 }
@@ -212,7 +212,7 @@ fn default_prefill(groups: &[FileGroup]) -> u8 {
 
 /// The part of the workload that a job on files needs.
 pub(super) fn lower_part(spec: &JobSpec, tree: &FileTree) -> WorkloadPart {
-    let size = tree.sizes.max().min(BUFFER).max(spec.part.sizes.max());
+    let size = tree.sizes.max().min(MAX_BUFFER_SIZE).max(spec.part.sizes.max());
     WorkloadPart {
         weight: 1,
         access: Access::default(),
@@ -326,7 +326,10 @@ mod tests {
                 "`cache` has no effect",
             ),
             ("kind = \"files\"\nmix = \"stat\"\nread = 70", "`read` has no effect"),
-            ("kind = \"files\"\nmix = \"stat\"\nblock = \"4k-8k\"", "one `block`"),
+            (
+                "kind = \"files\"\nmix = \"stat\"\nblock = \"4k-8k\"",
+                "a single `block`",
+            ),
             (
                 "kind = \"files\"\nmix = \"stat\"\n[[job.part]]",
                 "parts are not allowed",
@@ -339,7 +342,10 @@ mod tests {
                 "kind = \"files\"\nmix = \"read+create\"",
                 "needs a name that does not exist",
             ),
-            ("kind = \"files\"\nmix = \"create+mkdir\"", "cannot use the same name"),
+            (
+                "kind = \"files\"\nmix = \"create+mkdir\"",
+                "create and mkdir cannot be joined",
+            ),
             (
                 "kind = \"files\"\nmix = \"stat\"\ntree = \"dept=1\"",
                 "did you mean `depth`?",

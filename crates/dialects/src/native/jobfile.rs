@@ -1,5 +1,5 @@
-//! Reads job files: TOML with a table for each job, a table of defaults before them, and the
-//! options of the flags as keys.
+//! Reads job files: TOML with one table per job, an optional table of defaults, and command-line
+//! options as keys.
 //!
 //! The reader collects all mistakes of a file, each with its line.
 
@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::apply;
 use super::caps::parse_cap;
 use super::options::find;
-use super::presets::About;
+use super::presets::PresetInfo;
 use super::simulated::{PROPERTY_NAMES, set_simulated};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::values;
@@ -25,7 +25,7 @@ use crate::nearest::nearest;
 /// Every [`Diagnostic`] about the text.
 pub fn read_job_file(file: &str, text: &str) -> Result<Document, Vec<Diagnostic>> {
     let (mut reader, root) = Reader::new(file, text)?;
-    let document = reader.document(root.get_ref());
+    let document = reader.read_document(root.get_ref());
     if reader.faults.is_empty() {
         Ok(document)
     } else {
@@ -37,7 +37,7 @@ pub fn read_job_file(file: &str, text: &str) -> Result<Document, Vec<Diagnostic>
 const TOP_KEYS: [&str; 8] = [
     "name", "seed", "objective", "cap", "defaults", "job", "simulated", "preset",
 ];
-const CAP: &str = "for example `cap = [\"VM, cached:iops=77000,mbps=485,kind=vm,path=cached\"]`";
+const CAP_EXAMPLE: &str = "for example `cap = [\"VM, cached:iops=77000,mbps=485,kind=vm,path=cached\"]`";
 /// Pairs of keys that exclude each other, with help.
 const EXCLUSIVE_KEYS: [(&str, &str, &str); 2] = [
     ("read", "write", "keep one; the other follows from it"),
@@ -47,11 +47,13 @@ const EXCLUSIVE_KEYS: [(&str, &str, &str); 2] = [
         "keep one, or split them into two `[[job]]` tables on the same target",
     ),
 ];
+/// The end of a message about a value of another type.
+pub(super) const PLAIN_VALUE: &str = "must be a string, number, boolean or array";
 const EMPTY_OBJECTIVE: &str = "the objective is empty";
-pub(super) const OBJECTIVE: &str = "for example `objective = \"most IOPS with p99 up to 3 ms\"`";
+pub(super) const OBJECTIVE_EXAMPLE: &str = "for example `objective = \"most IOPS with p99 up to 3 ms\"`";
 
 /// Normalizes an objective to one line; `None` if it is empty.
-pub fn objective(text: &str) -> Option<String> {
+pub fn normalize_objective(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (!line.is_empty()).then_some(line)
 }
@@ -114,7 +116,7 @@ impl Reader<'_> {
         self.faults.push(Diagnostic::new(what).at(at).help(help));
     }
 
-    fn document(&mut self, root: &DeTable<'_>) -> Document {
+    fn read_document(&mut self, root: &DeTable<'_>) -> Document {
         let mut document = Document {
             file: Some(self.file.to_owned()),
             ..Document::default()
@@ -137,7 +139,7 @@ impl Reader<'_> {
                     Ok(seed) => document.seed = Some(seed),
                     Err(_) => self.add_fault(
                         value.span().start,
-                        "the seed must be 0 or more",
+                        "`seed` must be 0 or more",
                         "for example `seed = 42`",
                     ),
                 },
@@ -157,28 +159,28 @@ impl Reader<'_> {
                         }
                     }
                 }
-                ("objective", DeValue::String(text)) => match objective(text) {
+                ("objective", DeValue::String(text)) => match normalize_objective(text) {
                     Some(text) => document.objective = Some(text),
-                    None => self.add_fault(value.span().start, EMPTY_OBJECTIVE, OBJECTIVE),
+                    None => self.add_fault(value.span().start, EMPTY_OBJECTIVE, OBJECTIVE_EXAMPLE),
                 },
                 ("cap", value) => {
-                    let caps = self.caps(key.span().start, value);
+                    let caps = self.parse_caps(key.span().start, value);
                     document.caps.extend(caps);
                 }
-                ("preset", DeValue::Table(table)) => document.about = Some(self.about(table)),
+                ("preset", DeValue::Table(table)) => document.preset_info = Some(self.read_preset(table)),
                 ("simulated", DeValue::Table(devices)) => {
                     for (name, device) in devices {
-                        self.simulated((name, device), &mut document);
+                        self.read_simulated_device((name, device), &mut document);
                     }
                 }
                 (key @ ("name" | "seed" | "objective" | "preset" | "job" | "simulated"), _) => {
                     let (what, help) = match key {
-                        "job" => ("jobs are tables of an array", "write `[[job]]` above each of them"),
-                        "simulated" => ("simulated devices are tables", "write `[simulated.NAME]`"),
-                        "name" => ("the name must be a text", "for example `name = \"nightly\"`"),
-                        "objective" => ("the objective must be a text", OBJECTIVE),
+                        "job" => ("`job` must be an array of tables", "write `[[job]]` above each job"),
+                        "simulated" => ("`simulated` must be a table", "write `[simulated.NAME]`"),
+                        "name" => ("`name` must be a string", "for example `name = \"nightly\"`"),
+                        "objective" => ("`objective` must be a string", OBJECTIVE_EXAMPLE),
                         "preset" => ("`preset` must be a table", "write `[preset]`"),
-                        _ => ("the seed must be a whole number", "for example `seed = 42`"),
+                        _ => ("`seed` must be an integer", "for example `seed = 42`"),
                     };
                     self.add_fault(value.span().start, what, help);
                 }
@@ -186,54 +188,54 @@ impl Reader<'_> {
                     let help = match (find(other), nearest(other, TOP_KEYS)) {
                         (Some(_), _) => format!("`{other}` belongs under `[[job]]` or `[defaults]`"),
                         (None, Some(near)) => format!("did you mean `{near}`?"),
-                        (None, None) => format!("the top of a file can have {}", TOP_KEYS.join(", ")),
+                        (None, None) => format!("valid top-level keys: {}", TOP_KEYS.join(", ")),
                     };
-                    self.add_fault(key.span().start, format!("`{other}` does not belong here"), help);
+                    self.add_fault(key.span().start, format!("`{other}` is not a top-level key"), help);
                 }
             }
         }
         // The objective of the file takes precedence over the preset's objective.
         if document.objective.is_none() {
-            document.objective = document.about.as_ref().and_then(|about| about.objective.clone());
+            document.objective = document.preset_info.as_ref().and_then(|info| info.objective.clone());
         }
         document
     }
 
     /// Reads the `[preset]` table.
-    fn about(&mut self, table: &DeTable<'_>) -> About {
-        let mut about = About::default();
+    fn read_preset(&mut self, table: &DeTable<'_>) -> PresetInfo {
+        let mut info = PresetInfo::default();
         for (key, value) in table {
             let at = value.span().start;
             let number = |number: &str| number.parse::<u32>().ok().filter(|number| *number > 0);
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("id", DeValue::String(text)) => about.id = text.to_string(),
-                ("title", DeValue::String(text)) => about.title = text.to_string(),
-                ("why", DeValue::String(text)) => about.why = text.to_string(),
-                ("from", DeValue::String(text)) => about.from = text.to_string(),
-                ("objective", DeValue::String(text)) => about.objective = Some(text.to_string()),
-                ("judged-by", DeValue::String(text)) => about.judged_by = Some(text.to_string()),
+                ("id", DeValue::String(text)) => info.id = text.to_string(),
+                ("title", DeValue::String(text)) => info.title = text.to_string(),
+                ("why", DeValue::String(text)) => info.why = text.to_string(),
+                ("from", DeValue::String(text)) => info.from = text.to_string(),
+                ("objective", DeValue::String(text)) => info.objective = Some(text.to_string()),
+                ("judged-by", DeValue::String(text)) => info.judged_by = Some(text.to_string()),
                 (name @ ("version" | "targets"), DeValue::Integer(text)) => match (name, number(text.as_str())) {
-                    ("version", Some(number)) => about.version = number,
-                    (_, Some(number)) => about.targets = Some(number),
+                    ("version", Some(number)) => info.version = number,
+                    (_, Some(number)) => info.targets = Some(number),
                     (_, None) => self.add_fault(
                         at,
-                        format!("`{name}` must be a whole number above 0"),
+                        format!("`{name}` must be an integer above 0"),
                         format!("for example `{name} = 1`"),
                     ),
                 },
-                (key, _) if About::KEYS.contains(&key) => {
-                    self.add_fault(at, format!("`{key}` has the wrong type"), About::HELP);
+                (key, _) if PresetInfo::KEYS.contains(&key) => {
+                    self.add_fault(at, format!("`{key}` has the wrong type"), PresetInfo::HELP);
                 }
                 (other, _) => {
-                    let help = match nearest(other, About::KEYS) {
+                    let help = match nearest(other, PresetInfo::KEYS) {
                         Some(near) => format!("did you mean `{near}`?"),
-                        None => About::HELP.to_owned(),
+                        None => PresetInfo::HELP.to_owned(),
                     };
                     self.add_fault(key.span().start, format!("unknown key `{other}` in a preset"), help);
                 }
             }
         }
-        about
+        info
     }
 
     /// Refuses keys that set the same property, because the later one would silently win.
@@ -253,7 +255,7 @@ impl Reader<'_> {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("name", DeValue::String(name)) => job.name = Some(visible(name).into_owned()),
                 ("cap", value) => {
-                    let caps = self.caps(key.span().start, value);
+                    let caps = self.parse_caps(key.span().start, value);
                     job.caps.extend(caps);
                 }
                 ("tree", DeValue::Table(tree)) => {
@@ -280,7 +282,7 @@ impl Reader<'_> {
     }
 
     /// Reads limits in the syntax of `--cap`.
-    fn caps(&mut self, at: usize, value: &DeValue<'_>) -> Vec<LimitLayer> {
+    fn parse_caps(&mut self, at: usize, value: &DeValue<'_>) -> Vec<LimitLayer> {
         let mut caps = Vec::new();
         for text in value_texts(value).unwrap_or_else(|| vec![String::new()]) {
             match parse_cap(&text) {
@@ -288,7 +290,7 @@ impl Reader<'_> {
                     source: "the job file".into(),
                     ..cap
                 }),
-                Err(why) => self.add_fault(at, format!("`cap`: {why}"), CAP),
+                Err(why) => self.add_fault(at, format!("`cap`: {why}"), CAP_EXAMPLE),
             }
         }
         caps
@@ -326,7 +328,7 @@ impl Reader<'_> {
         let name = key.get_ref().as_ref();
         let Some(texts) = value_texts(value.get_ref()) else {
             let help = find(name).map_or("", |option| option.example).to_owned();
-            return self.add_fault(value.span().start, format!("`{name}` takes a plain value"), help);
+            return self.add_fault(value.span().start, format!("`{name}` {PLAIN_VALUE}"), help);
         };
         if name == "target" {
             job.targets.clear();
@@ -339,11 +341,11 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn simulated(&mut self, (name, device): Entry<'_, '_>, document: &mut Document) {
+    pub(super) fn read_simulated_device(&mut self, (name, device): Entry<'_, '_>, document: &mut Document) {
         let DeValue::Table(table) = device.get_ref() else {
             return self.add_fault(
                 name.span().start,
-                "a simulated device is a table",
+                "a simulated device must be a table",
                 "write `[simulated.NAME]`",
             );
         };
@@ -355,7 +357,7 @@ impl Reader<'_> {
         for (key, value) in table {
             let Some(texts) = value_texts(value.get_ref()) else {
                 let (at, what) = (value.span().start, key.get_ref());
-                self.add_fault(at, format!("`{what}` takes a plain value"), "such as `\"2s 300ms\"`");
+                self.add_fault(at, format!("`{what}` {PLAIN_VALUE}"), "such as `\"2s 300ms\"`");
                 continue;
             };
             for text in texts {
@@ -499,7 +501,7 @@ mod tests {
         let plan = lower(&document).unwrap();
         assert_eq!(plan.origin.objective.as_deref(), Some("most IOPS at 3 ms"));
         assert_eq!(plan.origin.preset, None);
-        assert_eq!(document.about.map(|about| about.id), Some("mine".into()));
+        assert_eq!(document.preset_info.map(|info| info.id), Some("mine".into()));
         let fallback = text.replacen("objective = \"most  IOPS\\n at 3 ms\"\n", "", 1);
         let document = read_job_file("test.toml", &fallback).unwrap();
         assert_eq!(document.objective.as_deref(), Some("other"));
@@ -513,11 +515,11 @@ mod tests {
         };
         check("", "there is no job");
         check("x = [", "invalid TOML");
-        check("objective = 3", "the objective must be a text");
+        check("objective = 3", "`objective` must be a string");
         check("objective = \" \"", "the objective is empty");
         check("preset = \"oltp\"", "write `[preset]`");
         check("[preset]\ntitel = \"x\"", "did you mean `title`?");
-        check("[preset]\nversion = 0", "whole number above 0");
+        check("[preset]\nversion = 0", "an integer above 0");
         check("[preset]\ntitle = 3", "has the wrong type");
         check("depth = 3", "belongs under `[[job]]`");
         check("[[job]]\ndepth = 3", "no target");
@@ -546,9 +548,15 @@ mod tests {
             "[[job]]\ntarget = \"null\"\n[[job.part]]\ndepth = 2",
             "cannot differ between parts",
         );
-        check("[[job]]\ntarget = { a = 1 }", "plain value");
+        check(
+            "[[job]]\ntarget = { a = 1 }",
+            "`target` must be a string, number, boolean or array",
+        );
         check("[simulated.a]\nspeed = 1", "unknown property `speed`");
-        check("[simulated.a]\nstall = { at = 1 }", "`stall` takes a plain value");
+        check(
+            "[simulated.a]\nstall = { at = 1 }",
+            "`stall` must be a string, number, boolean or array",
+        );
         check("[[job]]\ntarget = \"null\"\nblock = \"4KB\"", "did you mean 4KiB?");
     }
 
@@ -586,7 +594,7 @@ mod tests {
         let job = |rest: &str| format!("[[job]]\ntarget = \"null\"\n{rest}");
         check(&job("path = \"/mnt\""), "`/mnt` is not one of cached, uncached");
         check(&job("replicas = 0"), "must be 1 to");
-        check(&job("role = \" \""), "a name is missing");
+        check(&job("role = \" \""), "the name is empty");
         check(&job("cap = \"iosp=5\""), "did you mean `iops`");
         check(&job("cap = 5"), "`5` is not written as KEY=VALUE");
         check("cap = {}\n[[job]]\ntarget = \"null\"", "needs iops=, mbps= or mibps=");

@@ -92,7 +92,7 @@ fn lower_step(
     let mut step = Step::default();
     for (index, spec) in document.jobs.iter().enumerate().filter(|(_, job)| job.step == number) {
         let name = spec.name.clone().unwrap_or_else(|| format!("job{}", index + 1));
-        if let Some(what) = contradiction(spec) {
+        if let Some(what) = find_contradiction(spec) {
             faults.push(in_job(document, spec, &name, what));
         }
         match lower_job(spec, &name, document, plan, *first_worker) {
@@ -145,10 +145,10 @@ fn lower_job(
     let mut job = match spec.on_files {
         false => {
             let targets = add_targets(spec, document, plan)?;
-            lower_workload(spec, name, targets, plan.seed).job(first_worker)
+            lower_workload(spec, name, targets, plan.seed).build_job(first_worker)
         }
         // Contradictions were reported already.
-        true if files::contradiction(spec).is_some() => {
+        true if files::find_contradiction(spec).is_some() => {
             return Ok(Job {
                 name: name.to_owned(),
                 ..Job::default()
@@ -183,7 +183,7 @@ fn lower_files(spec: &JobSpec, name: &str, plan: &mut Plan, first_worker: u32) -
         cache: CacheMode::BUFFERED,
         ..lower_workload(spec, name, targets, plan.seed)
     };
-    let mut job = workload.job(first_worker);
+    let mut job = workload.build_job(first_worker);
     files::set_work(spec, &mut job);
     Ok(job)
 }
@@ -277,8 +277,8 @@ fn add_targets(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<V
     Ok(ids)
 }
 
-fn contradiction(spec: &JobSpec) -> Option<String> {
-    if let Some(what) = files::contradiction(spec) {
+fn find_contradiction(spec: &JobSpec) -> Option<String> {
+    if let Some(what) = files::find_contradiction(spec) {
         return Some(what);
     }
     let parts = if spec.parts.is_empty() {

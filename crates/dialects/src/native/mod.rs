@@ -16,7 +16,7 @@ mod values;
 
 pub(crate) use caps::cap_text;
 pub use caps::{parse_cap, parse_name, parse_path};
-pub use jobfile::{objective, read_job_file};
+pub use jobfile::{normalize_objective, read_job_file};
 pub(crate) use lower::IO_ERROR;
 pub use lower::lower;
 pub use options::{Group, NativeOption, find, option_called, options};

@@ -49,7 +49,7 @@ const FILES: &[&str] = &[
 
 /// The `[preset]` table of a preset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct PresetInfo {
     /// Name with which users choose the preset.
     pub id: String,
     /// Version, from 1.
@@ -68,13 +68,13 @@ pub struct About {
     pub targets: Option<u32>,
 }
 
-impl About {
+impl PresetInfo {
     /// The keys of the table.
     pub const KEYS: [&str; 8] = [
         "id", "version", "title", "why", "from", "objective", "judged-by", "targets",
     ];
     pub(super) const HELP: &str =
-        "id, title, why, from, objective and judged-by are texts, version and targets are whole numbers";
+        "id, title, why, from, objective and judged-by are strings; version and targets are integers";
 
     /// Name and version: `oltp@1`.
     pub fn name(&self) -> String {
@@ -86,7 +86,7 @@ impl About {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
     /// Its `[preset]` table.
-    pub about: About,
+    pub info: PresetInfo,
     /// The job file.
     pub text: &'static str,
     document: Document,
@@ -97,7 +97,7 @@ impl Preset {
     pub fn document(&self) -> Document {
         Document {
             preset: Some(PresetUse {
-                name: self.about.name(),
+                name: self.info.name(),
                 changed: Vec::new(),
             }),
             ..self.document.clone()
@@ -110,8 +110,8 @@ pub fn all() -> Vec<Preset> {
     let read = |text: &&'static str| {
         let mut document = read_job_file("preset", text).expect("a test reads every preset");
         document.file = None;
-        let about = document.about.clone().expect("a test reads every preset");
-        Preset { about, text, document }
+        let info = document.preset_info.clone().expect("a test reads every preset");
+        Preset { info, text, document }
     };
     FILES.iter().map(read).collect()
 }
@@ -126,10 +126,10 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
         Some((id, version)) => (id, Some(version)),
         None => (name, None),
     };
-    let named_presets: Vec<&Preset> = presets.iter().filter(|preset| preset.about.id == id).collect();
-    let Some(newest) = named_presets.iter().max_by_key(|preset| preset.about.version) else {
+    let named_presets: Vec<&Preset> = presets.iter().filter(|preset| preset.info.id == id).collect();
+    let Some(newest) = named_presets.iter().max_by_key(|preset| preset.info.version) else {
         let problem = Diagnostic::new(format!("unknown preset `{id}`"));
-        return Err(match nearest(id, presets.iter().map(|preset| &*preset.about.id)) {
+        return Err(match nearest(id, presets.iter().map(|preset| &*preset.info.id)) {
             Some(suggestion) => problem.help(format!("did you mean `{suggestion}`? `fathom presets` lists them")),
             None => problem.help("`fathom presets` lists them"),
         });
@@ -139,10 +139,10 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
     };
     let matching_version = named_presets
         .iter()
-        .find(|preset| preset.about.version.to_string() == version);
+        .find(|preset| preset.info.version.to_string() == version);
     matching_version.map(|preset| (*preset).clone()).ok_or_else(|| {
         let problem = Diagnostic::new(format!("preset `{id}` has no version `{version}`"));
-        problem.help(format!("did you mean `{}`?", newest.about.name()))
+        problem.help(format!("did you mean `{}`?", newest.info.name()))
     })
 }
 
@@ -196,7 +196,7 @@ mod tests {
     fn published_presets_do_not_change() {
         let found: Vec<(String, u64)> = all()
             .iter()
-            .map(|preset| (preset.about.name(), digest(preset.text)))
+            .map(|preset| (preset.info.name(), digest(preset.text)))
             .collect();
         let wanted: Vec<(String, u64)> = PUBLISHED.iter().map(|(name, sum)| ((*name).into(), *sum)).collect();
         let lines: Vec<String> = found
@@ -220,14 +220,14 @@ mod tests {
         let presets = all();
         let names = presets
             .iter()
-            .map(|preset| format!("{}-{}.toml", preset.about.id, preset.about.version));
+            .map(|preset| format!("{}-{}.toml", preset.info.id, preset.info.version));
         assert_eq!(names.collect::<BTreeSet<_>>(), files);
         assert_eq!(presets.len(), files.len(), "two have one name");
-        for Preset { about, document, .. } in &presets {
-            let texts = [&about.id, &about.title, &about.why, &about.from];
-            assert!(texts.iter().all(|text| !text.is_empty()), "{about:?}");
-            assert!(about.version > 0 && about.objective.is_some(), "{about:?}");
-            assert_eq!(document.name.as_deref(), Some(&*about.id));
+        for Preset { info, document, .. } in &presets {
+            let texts = [&info.id, &info.title, &info.why, &info.from];
+            assert!(texts.iter().all(|text| !text.is_empty()), "{info:?}");
+            assert!(info.version > 0 && info.objective.is_some(), "{info:?}");
+            assert_eq!(document.name.as_deref(), Some(&*info.id));
             assert!(
                 document.jobs.iter().all(|job| job.targets.is_empty()),
                 "the user names the target"
@@ -239,14 +239,14 @@ mod tests {
     fn every_preset_becomes_a_plan_with_its_targets() {
         for preset in all() {
             let mut document = preset.document();
-            let targets = preset.about.targets.unwrap_or(1);
+            let targets = preset.info.targets.unwrap_or(1);
             for job in &mut document.jobs {
                 job.targets = (1..=targets).map(|number| format!("/data/{number}.dat")).collect();
             }
             let plan = lower(&document).unwrap();
             plan.check().unwrap();
             assert_eq!(plan.origin.preset, document.preset);
-            assert_eq!(plan.origin.objective, preset.about.objective);
+            assert_eq!(plan.origin.objective, preset.info.objective);
             assert_eq!(plan.targets.len() as u32, targets);
         }
     }
@@ -263,7 +263,7 @@ mod tests {
         assert!(message("oltp@7").contains("no version `7`") && message("oltp@7").contains("`oltp@1`"));
         assert!(message("oltp@").contains("no version ``"));
         assert!(message("colours").contains("`fathom presets` lists them"));
-        assert_eq!(find("powerstore-16").unwrap().about.targets, Some(16));
+        assert_eq!(find("powerstore-16").unwrap().info.targets, Some(16));
     }
 
     /// The quoted text of the sources.
@@ -298,7 +298,7 @@ mod tests {
             (extent.workers, extent.depth, extent.part.read_percent),
             (8, Some(8), 80.0)
         );
-        assert_eq!(find("sql-20ms").unwrap().about.judged_by.as_deref(), Some("mean<=20ms"));
+        assert_eq!(find("sql-20ms").unwrap().info.judged_by.as_deref(), Some("mean<=20ms"));
         let limited = crate::native::JobSpec {
             line: extent.line,
             ..job("sql-20ms")
@@ -311,7 +311,7 @@ mod tests {
                 assert!(
                     !sequential || job.part.sizes.min() == job.part.sizes.max(),
                     "{:?}",
-                    preset.about.id
+                    preset.info.id
                 );
             }
         }

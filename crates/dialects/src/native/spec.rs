@@ -13,7 +13,7 @@ use model::plan::{
 use model::{Bytes, Nanos};
 
 use super::files::FileSpec;
-use super::presets::About;
+use super::presets::PresetInfo;
 
 /// A whole job file, or the jobs of a command line.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +35,7 @@ pub struct Document {
     /// The question that the test answers.
     pub objective: Option<String>,
     /// Its `[preset]` table, if any.
-    pub about: Option<About>,
+    pub preset_info: Option<PresetInfo>,
     /// The preset that was run, with its changed options; absent for a user's copy of a preset.
     pub preset: Option<PresetUse>,
 }

@@ -9,7 +9,7 @@ use model::visible;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::jobfile::{OBJECTIVE, Reader, objective, value_texts};
+use super::jobfile::{OBJECTIVE_EXAMPLE, PLAIN_VALUE, Reader, normalize_objective, value_texts};
 use super::options::{find, options};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::{apply, presets};
@@ -117,15 +117,13 @@ impl Workload {
     }
 
     /// True if the workload or the defaults set an option.
-    pub fn sets(&self, read_option: &str) -> bool {
-        self.options.iter().any(|(name, ..)| name == read_option)
+    pub fn sets(&self, option: &str) -> bool {
+        self.options.iter().any(|(name, ..)| name == option)
     }
 
     /// Names of its options in the order of the table.
     fn options_set(&self) -> impl Iterator<Item = &'static str> + '_ {
-        options()
-            .map(|read_option| read_option.name)
-            .filter(|name| self.sets(name))
+        options().map(|option| option.name).filter(|name| self.sets(name))
     }
 }
 
@@ -135,7 +133,7 @@ impl Workload {
 /// Every [`Diagnostic`] about the text.
 pub fn read_suite(file: &str, text: &str) -> Result<Suite, Vec<Diagnostic>> {
     let (mut reader, root) = Reader::new(file, text)?;
-    let suite = suite(&mut reader, root.get_ref());
+    let suite = read_tables(&mut reader, root.get_ref());
     if suite.workloads.is_empty() && reader.faults.is_empty() {
         let problem = Diagnostic::new(format!("{file} has no workload"));
         reader
@@ -148,7 +146,7 @@ pub fn read_suite(file: &str, text: &str) -> Result<Suite, Vec<Diagnostic>> {
     }
 }
 
-fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
+fn read_tables(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
     let mut suite = Suite::default();
     let mut defaults = Vec::new();
     for (key, value) in root {
@@ -163,16 +161,16 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("defaults", DeValue::Table(_)) => {}
             ("name", DeValue::String(name)) => suite.name = Some(visible(name).into_owned()),
-            ("objective", DeValue::String(text)) => match objective(text) {
+            ("objective", DeValue::String(text)) => match normalize_objective(text) {
                 Some(line) => suite.objective = Some(line),
-                None => reader.add_fault(at, "the objective is empty", OBJECTIVE),
+                None => reader.add_fault(at, "the objective is empty", OBJECTIVE_EXAMPLE),
             },
             ("workload", DeValue::Array(workloads)) => {
                 for entry in workloads {
                     match entry.get_ref() {
                         DeValue::Table(table) => {
                             let entry =
-                                workload(reader, entry.span().start, table, &defaults, suite.workloads.len() + 1);
+                                read_workload(reader, entry.span().start, table, &defaults, suite.workloads.len() + 1);
                             if suite.workloads.iter().any(|other| other.name == entry.name) {
                                 let message = format!("two workloads have the name `{}`", entry.name);
                                 reader.add_fault_at(entry.at.clone(), message, "use different names");
@@ -186,16 +184,16 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
             ("simulated", DeValue::Table(devices)) => {
                 let mut document = Document::default();
                 for entry in devices {
-                    reader.simulated(entry, &mut document);
+                    reader.read_simulated_device(entry, &mut document);
                 }
                 suite.simulated = document.simulated;
             }
             (key, _) if TOP_KEYS.contains(&key) => {
                 let help = match key {
-                    "workload" => "write `[[workload]]` above each of them",
+                    "workload" => "write `[[workload]]` above each workload",
                     "defaults" => "write `[defaults]`",
                     "simulated" => "write `[simulated.NAME]`",
-                    _ => "it is a text",
+                    _ => "it must be a string",
                 };
                 reader.add_fault(at, format!("`{key}` has the wrong type"), help);
             }
@@ -207,9 +205,9 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                 let help = match (find(other), nearest(other, TOP_KEYS)) {
                     (Some(_), _) => format!("`{other}` belongs under `[[workload]]` or `[defaults]`"),
                     (None, Some(near)) => format!("did you mean `{near}`?"),
-                    (None, None) => format!("the top of a suite can have {}", TOP_KEYS.join(", ")),
+                    (None, None) => format!("valid top-level keys: {}", TOP_KEYS.join(", ")),
                 };
-                reader.add_fault(key.span().start, format!("`{other}` does not belong here"), help);
+                reader.add_fault(key.span().start, format!("`{other}` is not a top-level key"), help);
             }
         }
     }
@@ -219,7 +217,13 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
 type Entry<'a, 'b> = (&'b Spanned<std::borrow::Cow<'a, str>>, &'b Spanned<DeValue<'a>>);
 type Setting = (String, Vec<String>, Location);
 
-fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &[Setting], number: usize) -> Workload {
+fn read_workload(
+    reader: &mut Reader<'_>,
+    at: usize,
+    table: &DeTable<'_>,
+    defaults: &[Setting],
+    number: usize,
+) -> Workload {
     let mut workload = Workload {
         name: format!("workload {number}"),
         base: Base::Default,
@@ -256,9 +260,9 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
                     reader.faults.push(problem.at(location));
                 }
             }
-            ("objective", DeValue::String(text)) => match objective(text) {
+            ("objective", DeValue::String(text)) => match normalize_objective(text) {
                 Some(line) => workload.objective = Some(line),
-                None => reader.add_fault(at, "the objective is empty", OBJECTIVE),
+                None => reader.add_fault(at, "the objective is empty", OBJECTIVE_EXAMPLE),
             },
             ("require", DeValue::String(text)) => workload.require = Some(text.to_string()),
             ("pace", DeValue::Boolean(pace)) => workload.pace = Some(*pace),
@@ -267,8 +271,8 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
                     "pace" => {
                         "write `pace = true` (run at the required rate) or `pace = false` (keep the load unchanged)"
                     }
-                    "require" => "a text: require = \"iops>=4000,p99<=3ms\"",
-                    _ => "it is a text",
+                    "require" => "write a string: require = \"iops>=4000,p99<=3ms\"",
+                    _ => "it must be a string",
                 };
                 reader.add_fault(at, format!("`{key}` has the wrong type"), help);
             }
@@ -283,7 +287,7 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
     let name = key.get_ref().as_ref();
     let at = key.span().start;
     if find(name).is_none() {
-        let keys = options().map(|read_option| read_option.name).chain(KEYS);
+        let keys = options().map(|option| option.name).chain(KEYS);
         let help = match nearest(name, keys) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "valid keys: name, preset, job, objective, require, pace, and the options of `fathom run --help`"
@@ -293,8 +297,8 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
         return None;
     }
     let Some(values) = value_texts(value.get_ref()) else {
-        let example = find(name).map_or("", |read_option| read_option.example);
-        reader.add_fault(value.span().start, format!("`{name}` takes a plain value"), example);
+        let example = find(name).map_or("", |option| option.example);
+        reader.add_fault(value.span().start, format!("`{name}` {PLAIN_VALUE}"), example);
         return None;
     };
     let location = reader.location(at);

@@ -150,8 +150,8 @@ impl Validation {
             ];
             if let Some((_, name)) = modifiers.iter().find(|(is_set, _)| *is_set) {
                 return Err(
-                    Diagnostic::new(format!("{name} changes a recovery, and none is requested"))
-                        .help("add `r` to restore the journal of an earlier run, as in `-jrs`, or leave it out"),
+                    Diagnostic::new(format!("{name} only affects a journal recovery, and none is requested"))
+                        .help("add `r` to recover the journal of an earlier run, as in `-jrs`, or remove the option"),
                 );
             }
         }

@@ -14,7 +14,7 @@ use model::block_event::{BlockAction, BlockEvent, BlockRequest};
 use super::System;
 use super::blocks::block_device;
 use super::mounts::own_mounts_with;
-use crate::sys::names::open_without_waiting;
+use crate::sys::names::open_nonblocking;
 
 /// Prefix of instance names, followed by the process id.
 const PREFIX: &str = "fathom-";
@@ -78,7 +78,7 @@ impl BlockTrace {
             instance.set(&format!("events/block/{event}/filter"), &filter)?;
             instance.set(&format!("events/block/{event}/enable"), "1")?;
         }
-        let pipe = open_without_waiting(&instance.0.join("trace_pipe"))?;
+        let pipe = open_nonblocking(&instance.0.join("trace_pipe"))?;
         instance.set("tracing_on", "1")?;
         Ok(BlockTrace {
             instance,
@@ -132,8 +132,8 @@ impl BlockTrace {
 /// The mount point of tracefs: the default one if mounted there.
 fn find_tracefs(system: &System) -> Option<String> {
     let mounts = own_mounts_with(system, " - tracefs ");
-    let usual = mounts.iter().find(|mount| mount.at == "/sys/kernel/tracing");
-    usual.or(mounts.first()).map(|mount| mount.at.clone())
+    let usual = mounts.iter().find(|mount| mount.mount_point == "/sys/kernel/tracing");
+    usual.or(mounts.first()).map(|mount| mount.mount_point.clone())
 }
 
 /// The kernel's device number, as used in filters (`MKDEV` in linux/kdev_t.h).

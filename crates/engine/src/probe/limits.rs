@@ -19,7 +19,7 @@ pub fn read_limits(system: &System) -> Limits {
             continue;
         };
         if controllers.is_empty() {
-            let Some(mount) = mounts.iter().find(|mount| mount.kind == "cgroup2") else {
+            let Some(mount) = mounts.iter().find(|mount| mount.fs_type == "cgroup2") else {
                 continue;
             };
             for folder in group_directories(mount, group) {
@@ -29,7 +29,7 @@ pub fn read_limits(system: &System) -> Limits {
         }
         for controller in controllers.split(',') {
             let has = |mount: &&Mount| {
-                mount.kind == "cgroup" && mount.super_options.split(',').any(|option| option == controller)
+                mount.fs_type == "cgroup" && mount.super_options.split(',').any(|option| option == controller)
             };
             let Some(mount) = mounts.iter().find(has) else { continue };
             for folder in group_directories(mount, group) {
@@ -77,10 +77,10 @@ pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
         let (controllers, group) = (parts.next()?, parts.next()?);
         let has = |list: &str| list.split(',').any(|name| name == controller);
         let mount = match controllers {
-            "" => mounts.iter().find(|mount| mount.kind == "cgroup2"),
+            "" => mounts.iter().find(|mount| mount.fs_type == "cgroup2"),
             list if has(list) => mounts
                 .iter()
-                .find(|mount| mount.kind == "cgroup" && has(&mount.super_options)),
+                .find(|mount| mount.fs_type == "cgroup" && has(&mount.super_options)),
             _ => None,
         };
         mount.map(|mount| group_directories(mount, group))
@@ -95,10 +95,10 @@ fn group_directories(mount: &Mount, group: &str) -> Vec<String> {
         // In a container only part of the hierarchy is mounted.
         root => group.strip_prefix(root).unwrap_or(""),
     };
-    let mut folder = format!("{}{}", mount.at, path_in_mount.trim_end_matches('/'));
+    let mut folder = format!("{}{}", mount.mount_point, path_in_mount.trim_end_matches('/'));
     let mut folders = vec![folder.clone()];
-    while folder.len() > mount.at.len() {
-        folder.truncate(folder.rfind('/').unwrap_or(0).max(mount.at.len()));
+    while folder.len() > mount.mount_point.len() {
+        folder.truncate(folder.rfind('/').unwrap_or(0).max(mount.mount_point.len()));
         folders.push(folder.clone());
     }
     folders

@@ -14,9 +14,9 @@ pub struct Mount {
     /// The mounted directory or file within the file system; `/` for all of it.
     pub root: String,
     /// Where it is mounted.
-    pub at: String,
-    /// Type, such as `ext4`.
-    pub kind: String,
+    pub mount_point: String,
+    /// Type of the file system, such as `ext4`.
+    pub fs_type: String,
     /// The source that was passed to `mount`, such as a device.
     pub source: String,
     /// Options of the mount.
@@ -33,16 +33,15 @@ impl Mount {
     }
 }
 
-/// Mounts of this process, and of process 1 if they differ and are readable. A device that is
-/// mounted only outside the container is also in use.
+/// Mounts of this process, and of process 1 if they differ and are readable: a device mounted only
+/// outside the container is in use too.
 pub(super) fn mounts(system: &System) -> Vec<Mount> {
-    let own_mounts = system.read_text("/proc/self/mountinfo").unwrap_or_default();
-    let mut mounts: Vec<Mount> = own_mounts.lines().filter_map(|line| mount(system, line)).collect();
+    let mut mounts = own_mounts(system);
     let namespace = |process: &str| system.link(&format!("/proc/{process}/ns/mnt"));
-    let outside = namespace("1");
-    if outside.is_some() && outside != namespace("self") {
+    let init_namespace = namespace("1");
+    if init_namespace.is_some() && init_namespace != namespace("self") {
         let text = system.read_text("/proc/1/mountinfo").unwrap_or_default();
-        mounts.extend(text.lines().filter_map(|line| mount(system, line)));
+        mounts.extend(text.lines().filter_map(|line| parse_mount(system, line)));
     }
     mounts
 }
@@ -56,23 +55,24 @@ pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
 pub(super) fn own_mounts_with(system: &System, substring: &str) -> Vec<Mount> {
     let text = system.read_text("/proc/self/mountinfo").unwrap_or_default();
     let lines = text.lines().filter(|line| line.contains(substring));
-    lines.filter_map(|line| mount(system, line)).collect()
+    lines.filter_map(|line| parse_mount(system, line)).collect()
 }
 
-fn mount(system: &System, line: &str) -> Option<Mount> {
+/// Parses a line of `mountinfo`.
+fn parse_mount(system: &System, line: &str) -> Option<Mount> {
     let (first, second) = line.split_once(" - ")?;
     let mut words = first.split(' ').skip(2);
     let number: DeviceNumber = words.next()?.parse().ok()?;
-    let (root, at) = (unescape(words.next()?), unescape(words.next()?));
+    let (root, mount_point) = (unescape(words.next()?), unescape(words.next()?));
     let options = words.next()?.to_owned();
     let mut words = second.split(' ');
-    let (kind, source) = (words.next()?.to_owned(), unescape(words.next()?));
+    let (fs_type, source) = (words.next()?.to_owned(), unescape(words.next()?));
     Some(Mount {
         device: find_mount_device(system, number, &source),
         number,
         root,
-        at,
-        kind,
+        mount_point,
+        fs_type,
         source,
         options,
         super_options: words.next().unwrap_or_default().to_owned(),
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(mounts[0].device, Some(DeviceNumber::new(8, 2)));
         assert_eq!(mounts[0].super_options, "rw,errors=remount-ro");
         assert!(!mounts[0].is_read_only());
-        assert_eq!(mounts[1].at, "/home of us");
+        assert_eq!(mounts[1].mount_point, "/home of us");
         assert_eq!(mounts[1].root, "/@home");
         assert_eq!(mounts[1].device, Some(DeviceNumber::new(8, 17)));
         assert!(mounts[1].is_read_only());

@@ -44,9 +44,9 @@ pub(super) fn read(name: &str) -> Option<Health> {
 
 /// Parses the page; `None` if it is too short or empty.
 fn parse(page: &[u8]) -> Option<Health> {
-    // A temperature of 0 K means that the device did not fill in the page.
     let page: &[u8; PAGE_BYTES] = page.get(..PAGE_BYTES)?.try_into().ok()?;
     let kelvin = u16::from_le_bytes([page[1], page[2]]);
+    // A temperature of 0 K means that the device did not fill in the page.
     if kelvin == 0 {
         return None;
     }

@@ -104,8 +104,8 @@ fn read_file_system(mount: &Mount, path: &Path) -> FileSystem {
         }
     }
     FileSystem {
-        kind: mount.kind.clone(),
-        mount_point: mount.at.clone(),
+        kind: mount.fs_type.clone(),
+        mount_point: mount.mount_point.clone(),
         options,
         size: Bytes(size),
         available: Bytes(available),
@@ -118,8 +118,8 @@ fn read_file_system(mount: &Mount, path: &Path) -> FileSystem {
 fn find_mount<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Option<&'a Mount> {
     let longest = |candidates: &mut dyn Iterator<Item = &'a Mount>| {
         candidates
-            .filter(|mount| path.starts_with(&mount.at))
-            .max_by_key(|mount| mount.at.len())
+            .filter(|mount| path.starts_with(&mount.mount_point))
+            .max_by_key(|mount| mount.mount_point.len())
     };
     let mut same_device = mounts.iter().filter(|mount| mount.number == number);
     longest(&mut same_device).or_else(|| longest(&mut mounts.iter()))
@@ -136,13 +136,13 @@ fn mount_of_file<'a>(mounts: &'a [Mount], path: &Path, identity: Option<Identity
 /// The mounts with the layers of an overlay, the writable one first; none for other file systems.
 /// A layer that this process cannot see, as in a container, has no mount.
 fn overlay_layer_mounts<'a>(system: &System, mount: &Mount, mounts: &'a [Mount]) -> Vec<Option<&'a Mount>> {
-    if mount.kind != "overlay" {
+    if mount.fs_type != "overlay" {
         return Vec::new();
     }
     // The options may contain relative paths; try the mount point and each directory above it as
     // their base.
     let find = |layer: &str| {
-        Path::new(&mount.at).ancestors().find_map(|folder| {
+        Path::new(&mount.mount_point).ancestors().find_map(|folder| {
             let path = folder.join(unescape(layer));
             mount_of_file(mounts, &path, system.identity(path.to_str()?))
         })
@@ -175,13 +175,13 @@ fn find_stores(system: &System, mounts: &[Mount], target_mount: Option<&Mount>, 
         backing_mounts.extend(visible_layers(backing_mounts[next]));
         next += 1;
     }
-    stores.extend(backing_mounts.iter().map(|mount| mount.kind.clone()));
+    stores.extend(backing_mounts.iter().map(|mount| mount.fs_type.clone()));
     stores
 }
 
 /// The devices of a file system; for an overlay, the devices of its first layer, if visible.
 fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<DeviceNumber> {
-    if mount.kind == "btrfs"
+    if mount.fs_type == "btrfs"
         && let Some(number) = mount.device
         && let Some(name) = kernel_name(system, number)
     {
@@ -194,7 +194,7 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
             names.iter().filter_map(read_device_number).collect()
         });
     }
-    if mount.kind == "overlay" {
+    if mount.fs_type == "overlay" {
         let first = overlay_layer_mounts(system, mount, mounts).into_iter().next().flatten();
         return first.and_then(|mount| mount.device).into_iter().collect();
     }

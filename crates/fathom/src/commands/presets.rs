@@ -43,8 +43,8 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let Some(name) = &args.name else {
         let all = presets::all();
         let is_newest = |preset: &&Preset| {
-            let mut versions = all.iter().filter(|other| other.about.id == preset.about.id);
-            versions.all(|other| other.about.version <= preset.about.version)
+            let mut versions = all.iter().filter(|other| other.info.id == preset.info.id);
+            versions.all(|other| other.info.version <= preset.info.version)
         };
         let newest: Vec<&Preset> = all.iter().filter(is_newest).collect();
         return match args.json {
@@ -64,16 +64,16 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 }
 
 fn summary_json(preset: &Preset) -> Value {
-    let about = &preset.about;
+    let info = &preset.info;
     json!({
-        "id": about.id,
-        "version": about.version,
-        "title": about.title,
-        "why": about.why,
-        "from": about.from,
-        "objective": about.objective,
-        "judged_by": about.judged_by,
-        "targets": about.targets.unwrap_or(1),
+        "id": info.id,
+        "version": info.version,
+        "title": info.title,
+        "why": info.why,
+        "from": info.from,
+        "objective": info.objective,
+        "judged_by": info.judged_by,
+        "targets": info.targets.unwrap_or(1),
     })
 }
 
@@ -93,7 +93,7 @@ fn preset_json(preset: &Preset, plan: &Plan) -> Value {
 fn format_list(all: &[&Preset]) -> String {
     let mut text = String::new();
     for preset in all {
-        text += &format!("  {:<32} {}\n", preset.about.name(), preset.about.title);
+        text += &format!("  {:<32} {}\n", preset.info.name(), preset.info.title);
     }
     text + "\n`fathom presets NAME` prints one in full; `fathom run --preset NAME --target PATH` runs it.\n"
 }
@@ -102,7 +102,7 @@ fn format_list(all: &[&Preset]) -> String {
 fn example_plan(preset: &Preset) -> Result<Plan, Faults> {
     let mut document = preset.document();
     for job in &mut document.jobs {
-        job.targets = match preset.about.targets {
+        job.targets = match preset.info.targets {
             Some(count) => (1..=count)
                 .map(|number| format!("/data/volume{number:02}.dat"))
                 .collect(),
@@ -115,14 +115,14 @@ fn example_plan(preset: &Preset) -> Result<Plan, Faults> {
 }
 
 fn format_preset(preset: &Preset, plan: &Plan) -> String {
-    let about = &preset.about;
-    let mut text = format!("{}: {}\n", about.name(), about.title);
-    text += &screen::wrap_paragraph(&about.why);
-    text += &screen::wrap_paragraph(&format!("From: {}.", about.from));
-    if let Some(objective) = &about.objective {
+    let info = &preset.info;
+    let mut text = format!("{}: {}\n", info.name(), info.title);
+    text += &screen::wrap_paragraph(&info.why);
+    text += &screen::wrap_paragraph(&format!("From: {}.", info.from));
+    if let Some(objective) = &info.objective {
         text += &screen::wrap_paragraph(&format!("To show: {objective}."));
     }
-    if let Some(clauses) = &about.judged_by {
+    if let Some(clauses) = &info.judged_by {
         text += &screen::wrap_paragraph(&format!(
             "Judged by: {clauses}. The exit code states the verdict: 0 PASS, 1 FAIL, 2 INCONCLUSIVE."
         ));
@@ -136,7 +136,7 @@ fn format_preset(preset: &Preset, plan: &Plan) -> String {
             text += &screen::wrap_paragraph(&format!("lost: {lost}"));
         }
     }
-    text + &format!("\nRun it\n\n  fathom run --preset {} --target PATH\n", about.name())
+    text + &format!("\nRun it\n\n  fathom run --preset {} --target PATH\n", info.name())
 }
 
 fn indent(text: &str) -> String {

@@ -206,7 +206,7 @@ pub(super) fn build_document(session: &Session, args: &Args) -> Result<Document,
     };
     document.arguments.clone_from(&session.process.arguments);
     if let Some(text) = &args.objective {
-        let line = native::objective(text).ok_or_else(|| {
+        let line = native::normalize_objective(text).ok_or_else(|| {
             let fault = Fault::new("the objective is empty").at("--objective");
             Faults::usage(fault.help("for example --objective 'most IOPS with p99 up to 3 ms'"))
         })?;
@@ -250,7 +250,11 @@ pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document,
 
 /// Checks that a preset for several volumes has the right number of targets.
 pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
-    let Some((about, wanted)) = document.about.as_ref().and_then(|about| Some((about, about.targets?))) else {
+    let Some((info, wanted)) = document
+        .preset_info
+        .as_ref()
+        .and_then(|info| Some((info, info.targets?)))
+    else {
         return Ok(());
     };
     let wrong = document
@@ -263,7 +267,7 @@ pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
         Some(count) => {
             let fault = Fault::new(format!(
                 "the preset `{}` needs {wanted} targets, but {count} are named",
-                about.id
+                info.id
             ));
             Err(Faults::usage(fault.help(format!(
                 "name {wanted} volumes or files: $(printf -- '--target %s ' /dev/mapper/volume{{01..{wanted}}}); \

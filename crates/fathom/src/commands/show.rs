@@ -100,11 +100,9 @@ fn show_study(file: &str, study: &Study, args: &ShowArgs) -> Result<Exit, Faults
             &args.study_outputs(study_outputs::STUDY_FORMS)?,
         )?,
         Question::Suite { .. } => {
-            let fault = Fault::new(format!(
-                "{file} holds the runs of a suite, which have only a page as report"
-            ));
+            let fault = Fault::new(format!("{file} contains suite runs, which can only be shown as a page"));
             return Err(Faults::usage(
-                fault.help(format!("write it with `fathom report {file}`")),
+                fault.help(format!("create it with `fathom report {file}`")),
             ));
         }
     }

@@ -232,7 +232,7 @@ pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
 fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
     let token = read_token()?;
     let wrong = || {
-        let fault = Fault::new(format!("`{host}` has no number of agents")).at("--hosts");
+        let fault = Fault::new(format!("`{host}` must end with `*` and the number of agents")).at("--hosts");
         Faults::usage(fault.help("for example listen://0.0.0.0:7745*16"))
     };
     let (text, count) = rest.rsplit_once('*').ok_or_else(wrong)?;

@@ -206,7 +206,7 @@ fn parameters_that_cannot_be_validated_are_refused() {
         ]);
     }
     for (letters, named) in [("-js", "`-js` or `journal=skip_read_all`"), ("-ji", "`-ji` or")] {
-        let help = "help: add `r` to restore the journal of an earlier run";
+        let help = "help: add `r` to recover the journal of an earlier run";
         run_vdbench(folder.path(), sd, &[letters]).expect(157, &[named, help]);
     }
     // One file with two paths, existing or not.

@@ -19,7 +19,7 @@ fn plan(kind: TargetKind, engine: EngineKind, stop: Stop) -> Plan {
     let mut workload =
         Workload::new("job", vec![TargetId(0)], stop).with(|workload| (workload.workers, workload.depth) = (2, 4));
     workload.parts[0].mix = Mix::drawn(30.0, MixRule::Independent);
-    let mut job = workload.job(0);
+    let mut job = workload.build_job(0);
     for worker in &mut job.workers {
         worker.engine.kind = engine;
         worker.latency = LatencyPoints::AfterCall;

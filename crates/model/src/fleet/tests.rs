@@ -57,7 +57,7 @@ fn for_hosts(named: &[&str], load: Workload) -> Job {
     Job {
         hosts: named.iter().map(|name| (*name).into()).collect(),
         divide: ALL,
-        ..load.job(0)
+        ..load.build_job(0)
     }
 }
 
@@ -125,7 +125,7 @@ fn regions(size: Option<u64>, offset: u64, target: u64) -> Vec<(u64, u64)> {
         offset: Bytes(offset),
         ..workload()
     }
-    .job(0);
+    .build_job(0);
     job.divide.region = true;
     let plan = plan(&["/a"], vec![job]);
     shares(&plan)
@@ -162,7 +162,10 @@ fn the_parts_of_a_region_cover_it_without_overlap() {
 #[test]
 fn indivisible_settings_are_refused() {
     let refused = |job: Job| share(&plan(&["/a"], vec![job]), 3).unwrap_err();
-    let divided = |divide: DividedSettings, load: Workload| Job { divide, ..load.job(0) };
+    let divided = |divide: DividedSettings, load: Workload| Job {
+        divide,
+        ..load.build_job(0)
+    };
     let depth = DividedSettings {
         depth: true,
         ..DividedSettings::default()
@@ -204,7 +207,7 @@ fn each_rank_gets_its_own_jobs_and_targets() {
             targets: vec![TargetId(target)],
             ..workload()
         }
-        .job(0)
+        .build_job(0)
     };
     let mut last = job("last", 0, &[]);
     last.after = vec![Dependency(0), Dependency(1)];

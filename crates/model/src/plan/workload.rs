@@ -42,7 +42,7 @@ pub struct Workload {
     pub think: Option<Think>,
     /// How operations reach the kernel.
     pub engine: EngineChoice,
-    /// How they are submitted.
+    /// How many operations are submitted and reaped at a time.
     pub batching: Batching,
     /// CPUs for the threads, round-robin. Empty: no binding.
     pub cpus: Vec<u32>,
@@ -50,9 +50,9 @@ pub struct Workload {
     pub phases: Phases,
     /// The stop conditions.
     pub stop: Stop,
-    /// Rules that watch it.
+    /// Rules that stop the job or set its depth while it runs.
     pub control: Vec<Control>,
-    /// Failed operations that are tolerated, by error number.
+    /// Error numbers of failures to tolerate.
     pub tolerate: Vec<i32>,
     /// Seed of the plan.
     pub seed: u64,
@@ -116,9 +116,9 @@ impl Workload {
 
     /// Builds the job. `first` is the plan-wide number of its first worker, so that all workers
     /// make different random decisions.
-    pub fn job(&self, first: u32) -> Job {
+    pub fn build_job(&self, first: u32) -> Job {
         let workers = (0..self.workers)
-            .map(|index| self.worker(index, first + index))
+            .map(|index| self.build_worker(index, first + index))
             .collect();
         Job {
             name: self.name.clone(),
@@ -140,8 +140,8 @@ impl Workload {
         }
     }
 
-    fn worker(&self, index: u32, number: u32) -> Worker {
-        // A schedule needs a rate above 0.
+    fn build_worker(&self, index: u32, number: u32) -> Worker {
+        // A paced stream needs a rate above 0, so parts of weight 0 are left out.
         let parts = || self.parts.iter().filter(|part| part.weight > 0 || self.rate.is_none());
         let weights: u64 = parts().map(|part| u64::from(part.weight)).sum();
         let is_even = parts().all(|part| u64::from(part.weight) * parts().count() as u64 == weights);
@@ -158,7 +158,7 @@ impl Workload {
                             .weighted(part.weight, weights),
                     }
                 });
-                streams.push(self.stream(part, *target, index, rate));
+                streams.push(self.build_stream(part, *target, index, rate));
             }
         }
         let depth = match self.depth_per {
@@ -197,7 +197,7 @@ impl Workload {
         }
     }
 
-    fn stream(&self, part: &WorkloadPart, target: TargetId, index: u32, rate: Option<Rate>) -> Stream {
+    fn build_stream(&self, part: &WorkloadPart, target: TargetId, index: u32, rate: Option<Rate>) -> Stream {
         Stream {
             target: StreamTarget::One { target },
             region: self.region(part, index),
@@ -224,8 +224,8 @@ impl Workload {
         }
     }
 
-    /// The region of a worker. Workers with sequential access, or with each block once, divide the
-    /// target; those with random access all use all of it.
+    /// The region of a worker. Workers divide the target if access is sequential or visits each
+    /// block once; otherwise each uses all of it.
     fn region(&self, part: &WorkloadPart, index: u32) -> Region {
         let divided = match &part.access {
             Access::Sequential(_)
@@ -306,7 +306,7 @@ mod tests {
             walk.parts[0].access = Access::Sequential(Sequential::default());
             walk.parts[0].sizes = BlockSizes::Fixed { size: Bytes::kib(64) };
             let target = Bytes::mib(10).0;
-            let job = walk.job(0);
+            let job = walk.build_job(0);
             let areas: Vec<_> = job
                 .workers
                 .iter()
@@ -330,7 +330,7 @@ mod tests {
             rate: Some(Rate::iops(1000)),
             ..workload()
         };
-        let job = shared.job(0);
+        let job = shared.build_job(0);
         assert_eq!(job.depth(), 10);
         let rates = job.workers.iter().map(|worker| match worker.streams[0].pacing {
             Pacing::Together { rate } => rate.per_second(),
@@ -351,7 +351,7 @@ mod tests {
             rate: Some(Rate::iops(500)),
             ..workload()
         }
-        .job(0);
+        .build_job(0);
         let rates = job.workers.iter().flat_map(|worker| &worker.streams);
         let rates = rates.map(|stream| match stream.pacing {
             Pacing::Together { rate } => rate.per_second(),
@@ -367,12 +367,12 @@ mod tests {
             depth: 8,
             ..workload()
         };
-        assert_eq!(both.job(0).workers[0].depth, DepthScope::Shared { operations: 8 });
+        assert_eq!(both.build_job(0).workers[0].depth, DepthScope::Shared { operations: 8 });
         let workload = Workload {
             depth_per: DepthPer::Target,
             ..both
         };
-        assert_eq!(workload.job(0).depth(), 16);
+        assert_eq!(workload.build_job(0).depth(), 16);
     }
 
     #[test]
@@ -381,8 +381,12 @@ mod tests {
             workers: 100,
             ..workload()
         };
-        let seeds: std::collections::HashSet<_> =
-            many.job(3).workers.iter().map(|w| format!("{:?}", w.draws)).collect();
+        let seeds: std::collections::HashSet<_> = many
+            .build_job(3)
+            .workers
+            .iter()
+            .map(|w| format!("{:?}", w.draws))
+            .collect();
         assert_eq!(seeds.len(), 100);
     }
 }

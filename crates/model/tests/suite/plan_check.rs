@@ -10,7 +10,7 @@ use crate::prelude::*;
 /// One job with one worker on one file, and no mistakes.
 fn sound() -> Plan {
     let workload = Workload::new("first", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
-    let steps = vec![testing::step(vec![workload.job(0)])];
+    let steps = vec![testing::step(vec![workload.build_job(0)])];
     testing::plan("test", vec![testing::file("/mnt/a")], steps)
 }
 

@@ -404,7 +404,7 @@ fn full() -> Results {
     let mut results = host("a", &operations);
     let workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(5)));
     results.plan.steps.push(Default::default());
-    results.plan.steps[0].jobs.push(workload.job(0));
+    results.plan.steps[0].jobs.push(workload.build_job(0));
     results.plan.origin.arguments = vec!["fathom".into(), "run".into(), "größe=4k".into()];
     results.hosts[0].environment = environment();
     (results.hosts[0].started_unix_ns, results.hosts[0].ended_unix_ns) = (1_700_000_000_123_456_789, u64::MAX);

@@ -32,8 +32,8 @@ pub(super) fn queue_full_reason() -> String {
 /// Sends and receives messages between the coordinator (process 0) and the others. Messages from
 /// one sender to one receiver arrive complete and in order.
 pub trait Comm: Send + Sync {
-    /// The number of this process.
-    fn process(&self) -> u32;
+    /// The number of this process; 0 is the coordinator.
+    fn process_number(&self) -> u32;
 
     /// How many processes take part.
     fn size(&self) -> u32;

@@ -458,7 +458,7 @@ mod tests {
     }
 
     impl Comm for BusyAgent {
-        fn process(&self) -> u32 {
+        fn process_number(&self) -> u32 {
             0
         }
         fn size(&self) -> u32 {

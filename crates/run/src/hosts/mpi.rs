@@ -118,7 +118,7 @@ fn check_launcher(mpi: Mpi, launch: &Launch) -> Result<Mpi, String> {
 }
 
 impl Comm for MpiComm {
-    fn process(&self) -> u32 {
+    fn process_number(&self) -> u32 {
         self.rank
     }
 

@@ -29,8 +29,8 @@ impl RenumberedComm {
 }
 
 impl Comm for RenumberedComm {
-    fn process(&self) -> u32 {
-        self.new_number(self.comm.process())
+    fn process_number(&self) -> u32 {
+        self.new_number(self.comm.process_number())
     }
 
     fn size(&self) -> u32 {

@@ -50,7 +50,7 @@ impl std::fmt::Debug for Duplex {
 /// Processes connected by streams: a star with the coordinator at its centre.
 #[derive(Debug)]
 pub struct StreamComm {
-    rank: u32,
+    process_number: u32,
     size: u32,
     description: String,
     queues: Vec<Option<SyncSender<Vec<u8>>>>,
@@ -62,17 +62,17 @@ pub struct StreamComm {
 }
 
 impl StreamComm {
-    /// For `rank` 0, the coordinator with a stream to each process, in order. For any other rank, a
-    /// process with one stream to the coordinator.
-    pub fn new(rank: u32, size: u32, streams: Vec<Duplex>, description: &str) -> StreamComm {
+    /// The coordinator (process 0) has one stream per other process, in order; every other process
+    /// has one stream, to the coordinator.
+    pub fn new(process_number: u32, size: u32, streams: Vec<Duplex>, description: &str) -> StreamComm {
         let (incoming_tx, incoming) = channel();
         let mut queues: Vec<Option<SyncSender<Vec<u8>>>> = (0..size).map(|_| None).collect();
         let mut writers = Vec::new();
         for (number, stream) in streams.into_iter().enumerate() {
-            let from = if rank == 0 { number as u32 + 1 } else { 0 };
+            let from = if process_number == 0 { number as u32 + 1 } else { 0 };
             let Duplex { mut reader, mut writer } = stream;
             let to_owner = incoming_tx.clone();
-            // The thread ends with its stream, or with the process.
+            // Never joined: the thread exits when its stream ends or this process exits.
             let reads = thread::Builder::new().spawn(move || {
                 loop {
                     let next = match reader.read() {
@@ -120,7 +120,7 @@ impl StreamComm {
             }
         }
         StreamComm {
-            rank,
+            process_number,
             size,
             description: description.to_owned(),
             queues,
@@ -132,8 +132,8 @@ impl StreamComm {
 }
 
 impl Comm for StreamComm {
-    fn process(&self) -> u32 {
-        self.rank
+    fn process_number(&self) -> u32 {
+        self.process_number
     }
 
     fn size(&self) -> u32 {

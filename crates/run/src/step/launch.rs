@@ -40,7 +40,8 @@ pub(super) struct LiveJob {
     pub(super) state: JobState,
     pub(super) published_phase: Phase,
     pub(super) failed: bool,
-    pub(super) stop_asked: Option<Instant>,
+    /// When the job was stopped or began to drain.
+    pub(super) stopping_since: Option<Instant>,
 }
 
 /// The state of a job.
@@ -98,7 +99,7 @@ struct StepResources {
     targets: Arc<Vec<ReadyTarget>>,
     sources: Sources,
     flows: Flows,
-    /// Errors of all workers that their plan counts together.
+    /// Error count that the workers of the step share, for `errors_max`.
     errors: Arc<AtomicU64>,
     control_groups: Arc<ControlGroups>,
     simulation: Simulation,
@@ -131,9 +132,9 @@ impl<'a> StepState<'a> {
         number: usize,
         targets: &Arc<Vec<ReadyTarget>>,
     ) -> Result<StepState<'a>, RunError> {
-        let plan = &context.plan.steps[number];
-        require_no_faults(address_space::find_excess(plan))?;
-        let sources = Sources::from_step(plan, context.interrupt)?;
+        let step_plan = &context.plan.steps[number];
+        require_no_faults(address_space::find_excess(step_plan))?;
+        let sources = Sources::from_step(step_plan, context.interrupt)?;
         let resources = Arc::new(StepResources {
             plan: Arc::clone(&context.plan),
             step: number,
@@ -147,12 +148,12 @@ impl<'a> StepState<'a> {
             clock: context.clock,
             spin: context.spin,
         });
-        let worker_count = plan.jobs.iter().map(|job| job.workers.len()).sum();
+        let worker_count = step_plan.jobs.iter().map(|job| job.workers.len()).sum();
         context.simulation.begin_step(worker_count);
         let (wake_tx, wake_rx) = channel();
         let (status_tx, status_rx) = channel();
         let mut jobs: Vec<LiveJob> = Vec::new();
-        for job in 0..plan.jobs.len() {
+        for job in 0..step_plan.jobs.len() {
             let first_worker = jobs.last().map_or(0, |job| job.worker_numbers().end);
             jobs.push(launch_job(&resources, job, first_worker, &status_tx, &wake_tx));
         }
@@ -166,7 +167,7 @@ impl<'a> StepState<'a> {
         Ok(StepState {
             context,
             number,
-            plan,
+            step_plan,
             jobs,
             wake_rx,
         })
@@ -181,22 +182,22 @@ fn launch_job(
     status_tx: &Sender<WorkerStatus>,
     wake_tx: &Sender<()>,
 ) -> LiveJob {
-    let plan = &resources.plan.steps[resources.step].jobs[job];
+    let job_plan = &resources.plan.steps[resources.step].jobs[job];
     let control = Arc::new(JobControl::default());
     let gate = Arc::new(StartGate::default());
-    let governor = Governor::new(plan);
+    let governor = Governor::new(job_plan);
     if let Some(depth) = governor.first_depth() {
         control.set_depth(depth);
     }
-    let interval = Governor::interval_for(plan);
-    let count = plan.workers.len();
-    let log = plan.operation_log.as_ref();
+    let interval = Governor::interval_for(job_plan);
+    let count = job_plan.workers.len();
+    let log = job_plan.operation_log.as_ref();
     let (log, log_writers) = log
         .map(|path| OperationLog::new(path, operation_log::log_format(), count))
         .unzip();
-    let trace = plan.trace.as_ref();
+    let trace = job_plan.trace.as_ref();
     let (trace, trace_writers) = trace
-        .map(|path| IssueTrace::new(path, issue_trace::log_format(&resources.plan, plan), count))
+        .map(|path| IssueTrace::new(path, issue_trace::log_format(&resources.plan, job_plan), count))
         .unzip();
     let mut log_writers = log_writers.unwrap_or_default().into_iter();
     let mut trace_writers = trace_writers.unwrap_or_default().into_iter();
@@ -216,7 +217,7 @@ fn launch_job(
     };
     let workers = (0..count).map(spawn).collect();
     LiveJob {
-        gather: Gather::new(plan, &resources.plan.grids, interval),
+        gather: Gather::new(job_plan, &resources.plan.grids, interval),
         governor,
         log,
         trace,
@@ -227,7 +228,7 @@ fn launch_job(
         state: JobState::Waiting,
         published_phase: Phase::Delay,
         failed: false,
-        stop_asked: None,
+        stopping_since: None,
     }
 }
 

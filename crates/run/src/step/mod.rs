@@ -56,7 +56,7 @@ struct StepState<'a> {
     context: &'a StepContext<'a>,
     /// Number in the plan.
     number: usize,
-    plan: &'a Step,
+    step_plan: &'a Step,
     jobs: Vec<LiveJob>,
     /// Receives a message from each thread that ends.
     wake_rx: Receiver<()>,
@@ -98,8 +98,8 @@ pub(crate) fn run_step(
 impl StepContext<'_> {
     /// Sets the I/O schedulers of the jobs.
     fn choose_schedulers(&self, step: usize) -> Result<(), RunError> {
-        for (job, plan) in self.plan.steps[step].jobs.iter().enumerate() {
-            if let Err(why) = self.schedulers.set_for_job(plan, &self.facts) {
+        for (job, job_plan) in self.plan.steps[step].jobs.iter().enumerate() {
+            if let Err(why) = self.schedulers.set_for_job(job_plan, &self.facts) {
                 // A failure of one job does not affect the other jobs.
                 let why = Arc::new(why);
                 let fault = |worker| WorkerFault {
@@ -107,7 +107,7 @@ impl StepContext<'_> {
                     worker,
                     why: SetupError::Common(Arc::clone(&why)),
                 };
-                return Err(RunError::Setup((0..plan.workers.len()).map(fault).collect()));
+                return Err(RunError::Setup((0..job_plan.workers.len()).map(fault).collect()));
             }
         }
         Ok(())

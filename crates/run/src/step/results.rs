@@ -18,9 +18,9 @@ impl StepState<'_> {
     /// The results of a step whose jobs have all ended.
     pub(super) fn into_results(self, monitor: JobMonitor<'_>, targets: &[ReadyTarget]) -> StepResults {
         let mut results = monitor.into_results();
-        for (plan, job) in self.plan.jobs.iter().zip(self.jobs) {
-            let mut job = job.into_results(plan);
-            record_effective_ranges(plan, &mut job, targets);
+        for (job_plan, job) in self.step_plan.jobs.iter().zip(self.jobs) {
+            let mut job = job.into_results(job_plan);
+            record_effective_ranges(job_plan, &mut job, targets);
             results.jobs.push(job);
         }
         results
@@ -28,10 +28,10 @@ impl StepState<'_> {
 
     /// The results of the jobs so far.
     pub(super) fn snapshot(&self, monitor: &JobMonitor<'_>) -> Event {
-        let jobs = self.jobs.iter().zip(&self.plan.jobs);
+        let jobs = self.jobs.iter().zip(&self.step_plan.jobs);
         let results = StepResults {
             devices: monitor.devices_since_start(),
-            jobs: jobs.map(|(job, plan)| job.partial_results(plan)).collect(),
+            jobs: jobs.map(|(job, job_plan)| job.partial_results(job_plan)).collect(),
             ..StepResults::default()
         };
         Event::Snapshot {
@@ -43,9 +43,9 @@ impl StepState<'_> {
 }
 
 /// Records which ranges of a stepped distribution were in effect on the real targets.
-fn record_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[ReadyTarget]) {
-    let workers = plan.workers.iter().zip(&mut results.workers);
-    for (stream, results) in workers.flat_map(|(plan, results)| plan.streams.iter().zip(&mut results.streams)) {
+fn record_effective_ranges(job_plan: &Job, results: &mut JobResults, targets: &[ReadyTarget]) {
+    let workers = job_plan.workers.iter().zip(&mut results.workers);
+    for (stream, results) in workers.flat_map(|(worker, results)| worker.streams.iter().zip(&mut results.streams)) {
         let Some(target) = stream.target.ids().first().and_then(|id| targets.get(id.0 as usize)) else {
             continue;
         };
@@ -76,14 +76,14 @@ impl LiveJob {
     }
 
     /// The results before the end.
-    fn partial_results(&self, plan: &Job) -> JobResults {
-        let (totals, series) = self.gather.partial_results(plan);
+    fn partial_results(&self, job_plan: &Job) -> JobResults {
+        let (totals, series) = self.gather.partial_results(job_plan);
         let workers = totals.into_iter().zip(&self.workers).enumerate();
         let workers = workers.map(|(number, ((totals, start, end), worker))| {
             let mut results = worker_results(number as u32, &worker.outcome, worker.lost.clone(), totals);
             if worker.outcome.is_none() {
                 (results.started_ns, results.measured_ns) = (start, end.since(start));
-                results.slots = plan.workers[number].slots();
+                results.slots = job_plan.workers[number].slots();
                 if results.depth.classes.is_empty() {
                     results.count_one_at_a_time();
                 }
@@ -91,7 +91,7 @@ impl LiveJob {
             results
         });
         JobResults {
-            name: plan.name.clone(),
+            name: job_plan.name.clone(),
             workers: workers.collect(),
             series,
             control: self.governor.outcomes(),
@@ -99,13 +99,13 @@ impl LiveJob {
         }
     }
 
-    fn into_results(mut self, plan: &Job) -> JobResults {
+    fn into_results(mut self, job_plan: &Job) -> JobResults {
         let reason = self.end_reason();
         let ran = self.state == JobState::Ended { ran: true };
         let windows = self.gather.take_windows();
-        let totals = self.gather.take_totals(plan);
+        let totals = self.gather.take_totals(job_plan);
         let mut results = JobResults {
-            name: plan.name.clone(),
+            name: job_plan.name.clone(),
             lost_intervals: self.gather.lost_intervals(),
             log_waits: self.log.as_ref().map_or(0, OperationLog::wait_count)
                 + self.trace.as_ref().map_or(0, IssueTrace::wait_count),
@@ -120,7 +120,7 @@ impl LiveJob {
                 .push(worker_results(number as u32, &worker.outcome, worker.lost, totals));
         }
         let measured = results.measured();
-        results.series = self.gather.take_series(plan, measured);
+        results.series = self.gather.take_series(job_plan, measured);
         results.histograms = self.gather.take_histograms();
         results.seconds = self.gather.take_seconds();
         results

@@ -79,7 +79,7 @@ impl<'a> StepState<'a> {
                 // Simulated time does not advance while this thread sleeps.
                 std::thread::yield_now();
             } else {
-                let is_controlled = self.plan.jobs.iter().any(|job| !job.control.is_empty());
+                let is_controlled = self.step_plan.jobs.iter().any(|job| !job.control.is_empty());
                 self.wait_for_wake(match monitor.is_measuring() && !is_controlled {
                     true => MEASURING_POLL_INTERVAL,
                     false => POLL_INTERVAL,
@@ -96,8 +96,8 @@ impl<'a> StepState<'a> {
 
     /// Starts a job whose predecessors have ended.
     fn start_if_due(&mut self, index: usize, watcher: &mut dyn FnMut(Event)) {
-        let plan = &self.plan.jobs[index];
-        let is_free = plan
+        let job_plan = &self.step_plan.jobs[index];
+        let is_free = job_plan
             .after
             .iter()
             .all(|predecessor| self.jobs[predecessor.0 as usize].has_ended());
@@ -112,13 +112,13 @@ impl<'a> StepState<'a> {
             false => self.context.clock.now() + START_MARGIN,
         };
         job.state = JobState::Running;
-        let delay = plan.phases.start_delay.low_ns;
+        let delay = job_plan.phases.start_delay.low_ns;
         job.gate.open(Some(start + delay));
         if delay > Nanos(0) {
             watcher(Event::Phase {
                 step: self.number as u32,
                 job: index as u32,
-                name: plan.name.clone(),
+                name: job_plan.name.clone(),
                 phase: Phase::Delay,
                 length_ns: Some(delay),
             });
@@ -159,7 +159,7 @@ impl<'a> StepState<'a> {
 
     /// Gathers the recorders of a job's workers, publishes intervals, and detects the workers' end.
     fn poll_job(&mut self, index: usize, watcher: &mut dyn FnMut(Event)) {
-        let plan = &self.plan.jobs[index];
+        let job_plan = &self.step_plan.jobs[index];
         let (step_number, job_number) = (self.number as u32, index as u32);
         let job = &mut self.jobs[index];
         if job.state == JobState::Waiting || job.has_ended() {
@@ -172,23 +172,29 @@ impl<'a> StepState<'a> {
             watcher(Event::Phase {
                 step: step_number,
                 job: job_number,
-                name: plan.name.clone(),
+                name: job_plan.name.clone(),
                 phase,
-                length_ns: planned_length(plan, phase),
+                length_ns: planned_length(job_plan, phase),
             });
         }
         job.join_ended_workers();
-        if job.failed && plan.ends_with.workers_on_failure {
+        if job.failed && job_plan.ends_with.workers_on_failure {
             job.stop(EndReason::Failed);
         }
-        if plan.ends_with.workers && job.workers.iter().any(|worker| worker.thread.is_none()) {
+        if job_plan.ends_with.workers && job.workers.iter().any(|worker| worker.thread.is_none()) {
             job.stop(EndReason::OtherJob);
         }
         let is_over = job.workers.iter().all(|worker| worker.thread.is_none());
         job.flush_log(is_over);
-        for mut interval in job.gather.finished_intervals(step_number, job_number, plan, is_over) {
+        for mut interval in job
+            .gather
+            .finished_intervals(step_number, job_number, job_plan, is_over)
+        {
             if let Some(depth) = job.control.depth() {
-                let slots = plan.workers.iter().map(|worker| u64::from(worker.slots().min(depth)));
+                let slots = job_plan
+                    .workers
+                    .iter()
+                    .map(|worker| u64::from(worker.slots().min(depth)));
                 interval.depth = slots.sum();
             }
             job.governor.on_interval(&interval, &job.control);
@@ -212,10 +218,10 @@ impl<'a> StepState<'a> {
 
     /// Stops the jobs that the plan ends together with this one.
     fn stop_dependent_jobs(&mut self, index: usize) {
-        let plan = &self.plan.jobs[index].ends_with;
+        let ends_with = &self.step_plan.jobs[index].ends_with;
         let failed = self.jobs[index].failed;
-        let on_failure = plan.on_failure.iter().filter(|_| failed);
-        for dependent in plan.jobs.iter().chain(on_failure) {
+        let on_failure = ends_with.on_failure.iter().filter(|_| failed);
+        for dependent in ends_with.jobs.iter().chain(on_failure) {
             if *dependent as usize != index {
                 self.jobs[*dependent as usize].stop(EndReason::OtherJob);
             }
@@ -229,17 +235,17 @@ impl<'a> StepState<'a> {
             .iter()
             .flat_map(|step| &step.jobs);
         let mut moving = self
-            .plan
+            .step_plan
             .jobs
             .iter()
             .zip(&self.jobs)
-            .filter(|(plan, _)| plan.moves_data())
+            .filter(|(job_plan, _)| job_plan.moves_data())
             .peekable();
         if moving.peek().is_none() || !moving.all(|(_, job)| job.has_ended()) || later.any(Job::moves_data) {
             return;
         }
-        for (plan, job) in self.plan.jobs.iter().zip(&mut self.jobs) {
-            if plan.ends_with_io && !job.has_ended() {
+        for (job_plan, job) in self.step_plan.jobs.iter().zip(&mut self.jobs) {
+            if job_plan.ends_with_io && !job.has_ended() {
                 job.stop(EndReason::OtherJob);
             }
         }
@@ -279,11 +285,11 @@ impl<'a> StepState<'a> {
 }
 
 /// The length of a phase, if the plan limits it by time.
-fn planned_length(plan: &Job, phase: Phase) -> Option<Nanos> {
+fn planned_length(job_plan: &Job, phase: Phase) -> Option<Nanos> {
     match phase {
-        Phase::WarmUp => Some(plan.phases.warm_up_ns).filter(|length| *length > Nanos(0)),
-        Phase::Measured => plan.stop.after_ns,
-        Phase::CoolDown => Some(plan.phases.cool_down_ns),
+        Phase::WarmUp => Some(job_plan.phases.warm_up_ns).filter(|length| *length > Nanos(0)),
+        Phase::Measured => job_plan.stop.after_ns,
+        Phase::CoolDown => Some(job_plan.phases.cool_down_ns),
         Phase::Delay | Phase::Verify | Phase::Draining => None,
     }
 }
@@ -313,8 +319,8 @@ impl LiveJob {
     }
 
     pub(super) fn stop(&mut self, reason: EndReason) {
-        if self.stop_asked.is_none() {
-            self.stop_asked = Some(Instant::now());
+        if self.stopping_since.is_none() {
+            self.stopping_since = Some(Instant::now());
             self.control.stop(reason);
             if self.state == JobState::Waiting {
                 self.gate.open(None);
@@ -367,10 +373,10 @@ impl LiveJob {
 
     /// Abandons workers whose operations never return, which would delay the report forever.
     fn abandon_stuck_workers(&mut self) -> Option<Finding> {
-        let due = match (self.stop_asked, self.published_phase) {
+        let due = match (self.stopping_since, self.published_phase) {
             (Some(since), _) => since,
             (None, Phase::Draining) => {
-                self.stop_asked = Some(Instant::now());
+                self.stopping_since = Some(Instant::now());
                 return None;
             }
             _ => return None,

@@ -10,7 +10,9 @@ use crate::prelude::*;
 
 /// A plan of native workloads, each a step of its own.
 fn plan(name: &str, device: SimulatedDevice, workloads: &[Workload]) -> Plan {
-    let steps = workloads.iter().map(|workload| testing::step(vec![workload.job(0)]));
+    let steps = workloads
+        .iter()
+        .map(|workload| testing::step(vec![workload.build_job(0)]));
     let target = testing::target("simulated", TargetKind::Simulated { device });
     Plan {
         seed: 1,

@@ -59,7 +59,7 @@ fn run_results(depth: u32, iops: f64, time: Nanos) -> Results {
         jobs: vec![job],
         ..StepResults::default()
     };
-    let steps = vec![testing::step(vec![workload.job(0)])];
+    let steps = vec![testing::step(vec![workload.build_job(0)])];
     testing::results(testing::plan("", vec![target], steps), Vec::new(), vec![step])
 }
 

@@ -342,7 +342,7 @@ impl Verification {
             seed: self.seed,
             targets: self.paths.iter().enumerate().map(target).collect(),
             steps: vec![Step {
-                jobs: vec![workload.job(0)],
+                jobs: vec![workload.build_job(0)],
                 ..Step::default()
             }],
             grids: [Nanos::millis(100), Nanos::secs(1)]

@@ -32,7 +32,7 @@ impl Case {
             name: "sound".into(),
             targets: vec![self.target.clone(); 1 + self.more_targets],
             steps: vec![Step {
-                jobs: vec![self.workload.job(0)],
+                jobs: vec![self.workload.build_job(0)],
                 ..Step::default()
             }],
             ..Plan::default()

@@ -11,7 +11,7 @@ use options::{job_text, simulated_device_options};
 pub(super) use options::{describe_simulated_device, format_tree};
 
 use super::worker_groups::{AllowedDifferences, Names, WorkerGroup, worker_groups};
-use super::{Conversion, Form, Lost, compare, dialect_name};
+use super::{Conversion, Form, Lost, compare};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::native::{self, Document, JobSpec};
 
@@ -25,7 +25,7 @@ pub fn to_native(plan: &Plan) -> Conversion {
     let differences = match read.and_then(|document| native::lower(&document)) {
         Ok(got) => compare::compare(plan, &got, Dialect::Native),
         Err(problems) => compare::Differences {
-            lost: refused_text(plan, problems),
+            lost: refused_text(problems),
             ..compare::Differences::default()
         },
     };
@@ -81,10 +81,10 @@ fn read_back(plan: &Plan) -> (Form, String, Result<Document, Vec<Diagnostic>>) {
 }
 
 /// The difference for a text that the native parser refuses.
-fn refused_text(plan: &Plan, problems: Vec<Diagnostic>) -> Vec<Lost> {
+fn refused_text(problems: Vec<Diagnostic>) -> Vec<Lost> {
     let lost = |problem: Diagnostic| Lost {
         job: None,
-        what: format!("{}: all of it", dialect_name(plan.origin.dialect)),
+        what: "the whole test".into(),
         why: format!("fathom refuses it: {}", problem.what),
     };
     problems.into_iter().map(lost).collect()

@@ -49,9 +49,9 @@ const CONTENTS: Switch = Switch {
         form("Z", Value::None, &["-Z"]).help("Writes zeros."),
         form("Zr", Value::None, &["-Zr"]).help("Writes new random bytes each time."),
         form("Z", Value::Size { zero: false }, &["-Z20M", "-Z2b"])
-            .help("Writes parts of a buffer of this size, filled with random bytes."),
+            .help("Takes write data from a buffer of this size, filled with random bytes."),
         form("Z", Value::SizeAndFile, &["-Z20M,random.bin"])
-            .help("Writes parts of a buffer of this size, filled from a file."),
+            .help("Takes write data from a buffer of this size, filled from a file."),
     ],
     apply: |line, value| {
         match value {

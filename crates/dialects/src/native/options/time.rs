@@ -111,8 +111,8 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         name: "until-steady",
         value: "PERCENT",
         help: "End when the IOPS no longer rise or fall.",
-        detail: "The slope of a line through the last 30 seconds, as a percentage of their mean per second. \
-        `time` is the maximum length.",
+        detail: "The line fitted to the last 30 seconds must rise or fall by less than this percentage of their \
+        mean per second. `time` is the maximum length.",
         example: "until-steady = \"0.3%\"",
         other_tools: "fio steadystate=iops_slope",
         set: |job, text| {

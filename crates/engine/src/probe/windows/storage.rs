@@ -371,26 +371,28 @@ impl Storage {
                 kind: UseKind::MayBeInUse(what),
             });
         };
-        let at = match (&volume.mounted_at, &volume.contents) {
+        let mount_points = match (&volume.mounted_at, &volume.contents) {
             // A drive letter alone does not mean that a volume without a file system is in use.
             (_, VolumeContents::Raw | VolumeContents::NoMedium) => return,
             (None, _) => {
                 doubt("its mount points could not be read".into());
                 return;
             }
-            (Some(at), _) => at,
+            (Some(mount_points), _) => mount_points,
         };
         match &volume.contents {
-            VolumeContents::FileSystem { kind, serial } => inventory.mounts.extend(at.iter().map(|at| Mount {
-                number: DeviceNumber::new(*serial, 0),
-                device: Some(number),
-                root: "/".into(),
-                at: at.clone(),
-                kind: kind.clone(),
-                source: volume.name.clone(),
-                options: if volume.read_only { "ro" } else { "rw" }.into(),
-                super_options: String::new(),
-            })),
+            VolumeContents::FileSystem { kind, serial } => {
+                inventory.mounts.extend(mount_points.iter().map(|mount_point| Mount {
+                    number: DeviceNumber::new(*serial, 0),
+                    device: Some(number),
+                    root: "/".into(),
+                    mount_point: mount_point.clone(),
+                    fs_type: kind.clone(),
+                    source: volume.name.clone(),
+                    options: if volume.read_only { "ro" } else { "rw" }.into(),
+                    super_options: String::new(),
+                }));
+            }
             VolumeContents::Locked => doubt("BitLocker has locked it, so its contents are unknown".into()),
             VolumeContents::Unknown => doubt("its contents could not be determined".into()),
             VolumeContents::Raw | VolumeContents::NoMedium => {}

@@ -28,7 +28,7 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Opens a file for non-blocking reads.
-pub(crate) fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
+pub(crate) fn open_nonblocking(path: &Path) -> io::Result<fs::File> {
     let flag = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     fs::OpenOptions::new().read(true).custom_flags(flag).open(path)
 }

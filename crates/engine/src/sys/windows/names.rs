@@ -25,7 +25,7 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Opens a file for non-blocking reads: not supported on Windows.
-pub(crate) fn open_without_waiting(_: &Path) -> io::Result<fs::File> {
+pub(crate) fn open_nonblocking(_: &Path) -> io::Result<fs::File> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 

@@ -115,7 +115,7 @@ fn prepare_workload(
         );
         return Err(fault(message, "make each a separate workload"));
     }
-    let judged_by = document.about.as_ref().and_then(|about| about.judged_by.clone());
+    let judged_by = document.preset_info.as_ref().and_then(|info| info.judged_by.clone());
     let Some(required) = workload.require.clone().or(judged_by) else {
         let message = format!("the workload `{}` has no requirement", workload.name);
         return Err(fault(message, "add one, for example require = \"iops>=4000,p99<=3ms\""));

@@ -4,7 +4,7 @@ use model::histogram::Histogram;
 use model::results::{HostCoreUse, StepResults, StreamResults};
 use model::{Direction, Nanos};
 
-use super::{BINS, TITLES, escape_cell};
+use super::{FIRST_BIN_COLUMN, TITLES, escape_cell};
 
 /// Upper limits of the bins in nanoseconds. As in Iometer, three of them differ from their titles.
 const LIMITS: [u64; 20] = [
@@ -168,7 +168,7 @@ impl Columns {
             }
         }
         cells.extend([setting(figures.start), setting(figures.size), setting(figures.depth)]);
-        cells.resize(BINS, String::new());
+        cells.resize(FIRST_BIN_COLUMN, String::new());
         if raw {
             cells[SPEED_COLUMN] = TICKS_PER_SEC.to_owned();
         }
@@ -250,7 +250,7 @@ impl Cpu {
             cells.resize(CPU_COLUMN, String::new());
             cells.extend(shares.map(format_decimal));
             cells.extend([TICKS_PER_SEC.to_owned(), format_decimal(0.0)]);
-            cells.resize(BINS, String::new());
+            cells.resize(FIRST_BIN_COLUMN, String::new());
             cells
         })
     }

@@ -7,14 +7,14 @@
 //! * `presentation.other`: `version` (`1.1.0` or `2006.07.27`), `test_type` (its number),
 //!   `description`, `record` (0–4).
 //! * `jobs`: one for each step, with these options in order: `access` and `access_line` for each
-//!   specification in use; `index`, the number of the specification index; then `manager` for each
-//!   manager, followed by its workers: `worker`, `spec`, `depth`, `start`, `size`, `transactions`
-//!   per connection if connections are tested, and `disk` for each target.
+//!   specification in use; `index`, the position in each worker's list of specifications; then
+//!   `manager` for each manager, followed by its workers: `worker`, `spec`, `depth`, `start`,
+//!   `size`, `transactions` per connection if connections are tested, and `disk` for each target.
 //!
 //! # Intended differences from Iometer
 //! * Ticks are nanoseconds: raw times and `Processor Speed` agree with one another.
-//! * Bins are sums of buckets that are less than 0.8 % wide. A bucket that a limit divides counts
-//!   in the lower bin.
+//! * Bins are sums of buckets that are less than 0.8 % wide. A bucket that straddles two bins
+//!   counts in the lower one.
 //! * DPCs, interrupts and network figures are not measured and written as 0.
 
 mod figures;
@@ -114,9 +114,8 @@ const TITLES: [&str; 80] = [
 /// Titles of columns 10 to 12 before 1.1.0, when there were no decimal megabytes and no bins.
 const OLD_RATES: [&str; 3] = ["MBps", "Read MBps", "Write MBps"];
 /// Columns 13 to 15 are missing before 1.1.0.
-const DECIMAL: std::ops::Range<usize> = 12..15;
-/// The column of the first bin.
-const BINS: usize = 59;
+const DECIMAL_COLUMNS: std::ops::Range<usize> = 12..15;
+const FIRST_BIN_COLUMN: usize = 59;
 
 /// Writes the results of all tests, which the caller appends to a result file.
 ///
@@ -142,13 +141,13 @@ pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{test_type},{}", escape_cell(setting("description"), "-"))?;
     writeln!(out, "'Version\n{}", if is_old { "2006.07.27" } else { "1.1.0" })?;
     writeln!(out, "'Time Stamp\n{}", format_timestamp(started))?;
-    let mut last = None;
+    let mut last_spec_index = None;
     for (number, step) in results.steps.iter().enumerate() {
         if !is_measured(step) {
             continue;
         }
         let test = Test::from_step(results, step, number);
-        if last.as_ref() != Some(&test.index) {
+        if last_spec_index.as_ref() != Some(&test.spec_index) {
             writeln!(out, "'Access specifications")?;
             for (line, is_row) in &test.access {
                 writeln!(out, "{line}{}", if *is_row && !is_old { "," } else { "" })?;
@@ -160,7 +159,7 @@ pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "{}", select_columns(row, is_old).join(","))?;
         }
         writeln!(out, "'Time Stamp\n{}", format_timestamp(started + end_of_step(step).0))?;
-        last = Some(test.index);
+        last_spec_index = Some(test.spec_index);
     }
     let mut workers = results
         .steps
@@ -177,16 +176,16 @@ fn titles(is_old: bool) -> Vec<&'static str> {
     let mut titles = TITLES.to_vec();
     if is_old {
         titles[9..12].copy_from_slice(&OLD_RATES);
-        titles.truncate(BINS);
-        titles.drain(DECIMAL);
+        titles.truncate(FIRST_BIN_COLUMN);
+        titles.drain(DECIMAL_COLUMNS);
     }
     titles
 }
 
 fn select_columns(mut row: Vec<String>, is_old: bool) -> Vec<String> {
     if is_old {
-        row.truncate(BINS);
-        row.drain(DECIMAL);
+        row.truncate(FIRST_BIN_COLUMN);
+        row.drain(DECIMAL_COLUMNS);
     }
     row
 }
@@ -228,7 +227,8 @@ struct NamedFigures {
 
 /// One test: names from the echo of the plan, figures from the results.
 struct Test {
-    index: String,
+    /// Position in each worker's list of specifications, as text.
+    spec_index: String,
     /// Lines of the specifications, and whether they are rows.
     access: Vec<(String, bool)>,
     managers: Vec<(String, Vec<NamedFigures>)>,
@@ -238,7 +238,7 @@ struct Test {
 impl Test {
     fn from_step(results: &Results, step: &StepResults, number: usize) -> Test {
         let mut test = Test {
-            index: String::new(),
+            spec_index: String::new(),
             access: Vec::new(),
             managers: Vec::new(),
             cpu: Cpu::from_step(step),
@@ -278,7 +278,7 @@ impl Test {
                 self.access.extend(head.map(|line| (line.to_owned(), false)));
             }
             "access_line" => self.access.push((value.to_owned(), true)),
-            "index" => value.clone_into(&mut self.index),
+            "index" => value.clone_into(&mut self.spec_index),
             "manager" => self.managers.push((value.to_owned(), Vec::new())),
             "worker" => {
                 if let Some((_, workers)) = self.managers.last_mut() {
@@ -308,7 +308,7 @@ impl Test {
         }
     }
 
-    /// Names the rows of a test in another dialect after the host, its workers and its paths.
+    /// For plans of other dialects: names rows after the host, its workers and its paths.
     fn use_plan_names(&mut self, results: &Results, number: usize) {
         let plan = &results.plan;
         let host = results.hosts.first().map(|host| host.environment.host.name.clone());
@@ -337,7 +337,7 @@ impl Test {
         if record >= 4 {
             return rows;
         }
-        let manager_sum = sum(workers());
+        let total = sum(workers());
         let counts = [
             self.managers.len().to_string(),
             workers().count().to_string(),
@@ -345,8 +345,8 @@ impl Test {
         ];
         rows.push(
             Columns::row_head("ALL", "All", &common_spec(workers()), counts)
-                .with_figures(&manager_sum, false)
-                .with_cpu(&self.cpu, &manager_sum)
+                .with_figures(&total, false)
+                .with_cpu(&self.cpu, &total)
                 .finish(),
         );
         if record >= 3 {

@@ -162,10 +162,10 @@ fn add_uses(
     let mut mount_points: Vec<String> = Vec::new();
     let mut kind = None;
     for mount in inventory.mounts_on(device) {
-        if !mount_points.contains(&mount.at) {
-            mount_points.push(mount.at.clone());
+        if !mount_points.contains(&mount.mount_point) {
+            mount_points.push(mount.mount_point.clone());
         }
-        kind.get_or_insert(&mount.kind);
+        kind.get_or_insert(&mount.fs_type);
     }
     if let Some(kind) = kind {
         let kind = kind.clone();

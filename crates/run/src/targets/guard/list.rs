@@ -106,8 +106,8 @@ fn mount_points(inventory: &Inventory, device: &BlockDevice) -> Vec<String> {
         }
         seen.push(device.number);
         for mount in inventory.mounts_on(device) {
-            if !mount_points.contains(&mount.at) {
-                mount_points.push(mount.at.clone());
+            if !mount_points.contains(&mount.mount_point) {
+                mount_points.push(mount.mount_point.clone());
             }
         }
         waiting.extend(inventory.directly_above(device));
@@ -128,8 +128,8 @@ const READ_ONLY_TYPES: [&str; 4] = ["squashfs", "erofs", "iso9660", "cramfs"];
 fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
     let mut chosen: Vec<&Mount> = Vec::new();
     for mount in &inventory.mounts {
-        let counts = mount.device.is_some() || TYPES_WITHOUT_DEVICE.contains(&mount.kind.as_str());
-        if !counts || READ_ONLY_TYPES.contains(&mount.kind.as_str()) {
+        let counts = mount.device.is_some() || TYPES_WITHOUT_DEVICE.contains(&mount.fs_type.as_str());
+        if !counts || READ_ONLY_TYPES.contains(&mount.fs_type.as_str()) {
             continue;
         }
         match chosen.iter_mut().find(|listed| listed.number == mount.number) {
@@ -145,23 +145,23 @@ fn list_mount(system: &System, mount: &Mount) -> Listing {
     // Recorded trees do not include free space.
     let space = system
         .is_live()
-        .then(|| sys::facts::read_space(mount.at.as_ref()))
+        .then(|| sys::facts::read_space(mount.mount_point.as_ref()))
         .flatten();
     let (size, available) = space.unwrap_or((0, 0));
     Listing {
-        path: mount.at.clone(),
+        path: mount.mount_point.clone(),
         kind: ListingKind::FileSystem(FileSystem {
-            kind: mount.kind.clone(),
-            mount_point: mount.at.clone(),
+            kind: mount.fs_type.clone(),
+            mount_point: mount.mount_point.clone(),
             options: mount.options.clone(),
             size: Bytes(size),
             available: Bytes(available),
         }),
-        mounted_at: vec![mount.at.clone()],
+        mounted_at: vec![mount.mount_point.clone()],
         contents: Contents::Known(Vec::new()),
         read_error: None,
         write: if mount.is_read_only() {
-            WriteAccess::No(read_only_refusal(&mount.at))
+            WriteAccess::No(read_only_refusal(&mount.mount_point))
         } else {
             WriteAccess::Yes
         },

@@ -223,7 +223,7 @@ impl<'a> Guard<'a> {
         };
         let is_mount_of_file = |mount: &&Mount| mount.number == device;
         let mount = self.inventory().mounts.iter().find(is_mount_of_file)?;
-        KINDS.contains(&mount.kind.as_str()).then(|| mount.kind.clone())
+        KINDS.contains(&mount.fs_type.as_str()).then(|| mount.fs_type.clone())
     }
 
     /// Memory of the kernel, tapes, generic SCSI: a write there can have any effect.
@@ -253,9 +253,9 @@ impl<'a> Guard<'a> {
             .inventory()
             .mounts
             .iter()
-            .filter(|mount| resolved.starts_with(&mount.at))
-            .max_by_key(|mount| mount.at.len());
-        through.is_some_and(|mount| mount.kind == "devtmpfs")
+            .filter(|mount| resolved.starts_with(&mount.mount_point))
+            .max_by_key(|mount| mount.mount_point.len());
+        through.is_some_and(|mount| mount.fs_type == "devtmpfs")
     }
 }
 

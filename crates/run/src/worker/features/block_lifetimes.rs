@@ -8,7 +8,7 @@ use super::EndedOperation;
 use crate::setup_error::SetupError;
 use crate::worker::setup::Assignment;
 
-/// The maximum number of blocks tracked by fio.
+/// Maximum number of blocks to track, as in fio.
 const MAX_BLOCKS: u64 = 8192;
 
 /// The blocks of the streams that track them.
@@ -22,8 +22,8 @@ pub(crate) struct BlockLifetimes {
 struct BlockTracker {
     /// The offset of the first block.
     base: u64,
-    /// The length of each block, which is the length of a trim.
-    length: u64,
+    /// The length of a trim.
+    block_size: u64,
     blocks: Vec<(BlockState, u32)>,
 }
 
@@ -72,8 +72,8 @@ impl BlockTracker {
             ));
         };
         let (base, length) = stream.region.resolve(assignment.targets[target.0 as usize].size);
-        let block = stream.pattern.shortest_in(Direction::Trim).0.max(1);
-        let count = length / block;
+        let block_size = stream.pattern.shortest_in(Direction::Trim).0.max(1);
+        let count = length / block_size;
         if count > MAX_BLOCKS {
             let what = format!("cannot track the lifetimes of {count} blocks: the maximum is {MAX_BLOCKS}");
             return Err(unsupported(
@@ -83,7 +83,7 @@ impl BlockTracker {
         }
         Ok(BlockTracker {
             base,
-            length: block,
+            block_size,
             blocks: vec![(BlockState::Untouched, 0); count as usize],
         })
     }
@@ -94,7 +94,7 @@ impl BlockTracker {
             .record
             .offset
             .checked_sub(self.base)
-            .map(|offset| offset / self.length);
+            .map(|offset| offset / self.block_size);
         let block = index.and_then(|index| self.blocks.get_mut(index as usize));
         let Some((state, trims)) = block.filter(|(state, _)| !state.has_failed()) else {
             return;

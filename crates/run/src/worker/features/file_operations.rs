@@ -35,9 +35,9 @@ pub(crate) struct FileOperations {
     /// The permutation that selects the working set, and the number of files in the set.
     working_set: Option<(Bijection, u32)>,
     /// True while other workers may wait for files that this worker creates or removes.
-    is_active: bool,
-    /// Size of the buffer in bytes.
-    buffer: u64,
+    is_supplier: bool,
+    /// In bytes.
+    buffer_size: u64,
     /// The cell of each kind of operation.
     cells: Vec<(FileOperationKind, u32)>,
     /// The next file to try for each group, if files are taken in order.
@@ -49,8 +49,8 @@ pub(crate) struct FileOperations {
     /// Groups without a suitable file since the last successful claim.
     exhausted: Vec<bool>,
     claimed: Option<ClaimedFile>,
-    /// The last operation on the claimed file has completed.
-    is_done: bool,
+    /// True once the last operation on the claimed file has completed, or one has failed.
+    can_release: bool,
     /// Index of this worker in its job, and how many workers the job has.
     position_in_job: (u32, u32),
 }
@@ -82,7 +82,7 @@ enum Stage {
         bytes_left: u64,
     },
     /// The file is open, and only the close remains.
-    Done,
+    CloseDue,
 }
 
 /// The result of an attempt to claim a file.
@@ -139,28 +139,28 @@ impl FileOperations {
             working_set: work
                 .working_set
                 .map(|set| (Bijection::new(tree.shape.file_count(), set.seed), set.files)),
-            is_active: false,
+            is_supplier: false,
             claims: Arc::clone(claims),
             destination: assignment.destination().map(|(_, claims)| Arc::clone(claims)),
-            buffer: stream.pattern.longest(&stream.mix).0,
+            buffer_size: stream.pattern.longest(&stream.mix).0,
             cells: cells.collect(),
             cursors: vec![0; work.groups.len()],
             next_group: 0,
             pending_group: None,
             exhausted: vec![false; work.groups.len()],
             claimed: None,
-            is_done: false,
+            can_release: false,
             position_in_job: worker_position(assignment),
             work,
         };
-        operations.set_active(true);
+        operations.set_supplier(true);
         Some(operations)
     }
 
-    fn set_active(&mut self, active: bool) {
-        if std::mem::replace(&mut self.is_active, active) != active {
+    fn set_supplier(&mut self, is_supplier: bool) {
+        if std::mem::replace(&mut self.is_supplier, is_supplier) != is_supplier {
             let kinds = self.work.groups.iter().flat_map(|group| &group.operations);
-            kinds.for_each(|kind| self.claims.set_active(*kind, active));
+            kinds.for_each(|kind| self.claims.set_supplier(*kind, is_supplier));
         }
     }
 
@@ -177,12 +177,12 @@ impl FileOperations {
             return match claimed.stage {
                 Stage::Open { position, .. } => self.next_transfer(io, &transfers.clone(), claimed, position),
                 // Open and close follow no schedule; `issue_open_or_close` queues them.
-                Stage::Closed | Stage::Done => NextOperation::Wait,
+                Stage::Closed | Stage::CloseDue => NextOperation::Wait,
             };
         }
         let kind = self.work.groups[claimed.group].operations[claimed.next];
         let size = self.tree.file_size(claimed.file);
-        let block = match kind {
+        let block_index = match kind {
             FileOperationKind::ReadBlock | FileOperationKind::WriteBlock => {
                 let blocks = (size / self.work.block.0.max(1)).clamp(1, FileOperation::MAX_BLOCKS);
                 io.draws.next_u64(Purpose::Offset) % blocks
@@ -192,13 +192,13 @@ impl FileOperations {
         let operation = FileOperation {
             kind,
             file: claimed.file,
-            block: block as u32,
+            block: block_index as u32,
             renamed: claimed.state == FileState::Renamed,
         };
         let length = match kind {
             // A session leaves created files empty.
             FileOperationKind::Create if self.work.session.is_some() => 0,
-            FileOperationKind::Create | FileOperationKind::Write => size.min(self.buffer),
+            FileOperationKind::Create | FileOperationKind::Write => size.min(self.buffer_size),
             FileOperationKind::WriteBlock | FileOperationKind::Append => self.work.block.0,
             _ => 0,
         };
@@ -248,26 +248,26 @@ impl FileOperations {
         })
     }
 
-    /// Queues the open or close of a session's file, which pacing ignores. Returns false if none is
+    /// Queues the open or close of a session's file. Pacing ignores both. Returns false if none is
     /// due.
     pub(super) fn issue_open_or_close(
         &mut self,
         io: &mut IoLoop,
-        (pool, number, slot): (usize, usize, Slot),
+        (pool, stream, slot): (usize, usize, Slot),
         keys: Option<&mut KeyBlocks>,
     ) -> bool {
         let Some(session) = &self.work.session else {
             return false;
         };
-        let opens = session.transfers.is_some();
-        if opens && self.claimed.is_none() {
+        let has_transfers = session.transfers.is_some();
+        if has_transfers && self.claimed.is_none() {
             // If no file is free, the next operation finds none either.
             self.claimed = self.claim_next_file(&mut io.draws).ok();
         }
         let Some(claimed) = self.claimed else { return false };
         let kind = match claimed.stage {
-            Stage::Closed if opens => self.work.groups[claimed.group].operations[claimed.next],
-            Stage::Done => FileOperationKind::Close,
+            Stage::Closed if has_transfers => self.work.groups[claimed.group].operations[claimed.next],
+            Stage::CloseDue => FileOperationKind::Close,
             Stage::Closed | Stage::Open { .. } => return false,
         };
         let operation = FileOperation {
@@ -287,11 +287,11 @@ impl FileOperations {
             offset: operation.pack(),
             length: 0,
             slot,
-            file: io.streams[number].file,
+            file: io.streams[stream].file,
             action: action_for(direction),
         };
-        io.queue_unscheduled(pool, number, request);
-        if let Some(gate) = &mut io.streams[number].gate {
+        io.queue_unscheduled(pool, stream, request);
+        if let Some(gate) = &mut io.streams[stream].gate {
             gate.issued_unscheduled();
         }
         true
@@ -324,9 +324,9 @@ impl FileOperations {
                 };
                 let at_end = !transfers.random && position + done >= size;
                 let is_over = transfers_left == 1 || bytes_left <= done || at_end;
-                if is_over { Stage::Done } else { open }
+                if is_over { Stage::CloseDue } else { open }
             }
-            _ => Stage::Done,
+            _ => Stage::CloseDue,
         }
     }
 
@@ -339,7 +339,7 @@ impl FileOperations {
             match self.claim_file(group, draws) {
                 ClaimResult::File(file, state, destination) => {
                     self.next_group = (group + 1) % groups;
-                    self.set_active(true);
+                    self.set_supplier(true);
                     return Ok(ClaimedFile {
                         group,
                         next: 0,
@@ -365,12 +365,12 @@ impl FileOperations {
             std::thread::sleep(SUPPLY_PAUSE);
             return Err(NextOperation::Wait);
         }
-        self.set_active(false);
+        self.set_supplier(false);
         Err(NextOperation::EndOfPass)
     }
 
     /// True if another worker creates or removes the files or directories that a group lacks. Only
-    /// the lacking kind of supplier counts, so creators and removers never wait for each other.
+    /// suppliers of what is missing count, so creators and removers never wait for each other.
     fn is_supplied_by_others(&self, group: usize, obstacles: Obstacles) -> bool {
         let first = self.work.groups[group].operations[0];
         let lacked = match first.existence() {
@@ -382,7 +382,7 @@ impl FileOperations {
             let operations = self.work.groups.iter().flat_map(|group| &group.operations);
             let suppliers =
                 operations.filter(|kind| (kind.is_on_directory(), kind.existence()) == (directories, existence));
-            let own_count = if self.is_active { suppliers.count() as u32 } else { 0 };
+            let own_count = if self.is_supplier { suppliers.count() as u32 } else { 0 };
             self.claims.supplier_count(directories, existence) > own_count
         };
         obstacles.existence && supplies(first.is_on_directory(), lacked)
@@ -446,7 +446,7 @@ impl FileOperations {
                     };
                     return claim;
                 }
-                // Wait for the next file in order, which will exist or be free later.
+                // Do not skip the next file in order: it will exist or be free later.
                 let may_appear = obstacles.missing_directory && !first.is_on_directory();
                 if self.work.once && obstacles.in_use
                     || may_appear && self.claims.supplier_count(true, Existence::Created) > 0
@@ -512,17 +512,17 @@ impl FileOperations {
 
     /// Advances a session past a transfer that is skipped.
     pub(super) fn skip_transfer(&mut self, length: u32) {
-        let after = self
+        let next_stage = self
             .claimed
             .map(|claimed| self.stage_after(&claimed, FileOperationKind::ReadBlock, u64::from(length)));
-        if let (Some(claimed), Some(stage)) = (&mut self.claimed, after) {
+        if let (Some(claimed), Some(stage)) = (&mut self.claimed, next_stage) {
             claimed.stage = stage;
         }
     }
 
-    /// True if the file can be released.
-    pub(super) fn is_done(&self) -> bool {
-        self.is_done
+    /// True if the claimed file can be released.
+    pub(super) fn can_release(&self) -> bool {
+        self.can_release
     }
 
     /// Counts a completed operation. After the last operation of its group, the file can be
@@ -560,10 +560,10 @@ impl FileOperations {
             return;
         }
         if self.work.session.is_some() && ended.result >= 0 && kind != FileOperationKind::Close {
-            // Use the requested length: a short read has reached the end of a truncated file.
+            // Use the requested length: short reads of a truncated file would never end a session.
             let length = u64::from(ended.record.length);
-            let after = self.claimed.map(|claimed| self.stage_after(&claimed, kind, length));
-            if let (Some(claimed), Some(stage)) = (&mut self.claimed, after) {
+            let next_stage = self.claimed.map(|claimed| self.stage_after(&claimed, kind, length));
+            if let (Some(claimed), Some(stage)) = (&mut self.claimed, next_stage) {
                 claimed.stage = stage;
                 if kind == FileOperationKind::Create {
                     claimed.state = FileState::Present;
@@ -593,7 +593,7 @@ impl FileOperations {
             || kind == FileOperationKind::Close
             || claimed.next == self.work.groups[claimed.group].operations.len()
         {
-            self.is_done = true;
+            self.can_release = true;
         }
     }
 
@@ -605,7 +605,7 @@ impl FileOperations {
 
     /// Releases the claimed file, if any.
     pub(super) fn release_file(&mut self) {
-        self.is_done = false;
+        self.can_release = false;
         if let Some(claimed) = self.claimed.take() {
             if self.work.shares_files {
                 self.claims.unshare(claimed.file);
@@ -622,6 +622,6 @@ impl FileOperations {
 
 impl Drop for FileOperations {
     fn drop(&mut self) {
-        self.set_active(false);
+        self.set_supplier(false);
     }
 }

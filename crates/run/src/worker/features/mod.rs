@@ -643,7 +643,7 @@ impl Features {
             }
         }
         if let Some(files) = &mut self.file_operations
-            && files.is_done()
+            && files.can_release()
         {
             if let Some(keys) = &mut self.key_blocks {
                 keys.unload_file(io);

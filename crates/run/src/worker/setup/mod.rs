@@ -67,7 +67,7 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) control_groups: &'plan ControlGroups,
     /// The flows of the step.
     pub(crate) flows: &'plan Flows,
-    /// Errors of all workers of the step that its plan counts together.
+    /// Error count that the workers of the step share, for `errors_max`.
     pub(crate) errors: &'plan Arc<AtomicU64>,
     pub(crate) simulation: &'plan Simulation,
     /// Number of the worker in its step.

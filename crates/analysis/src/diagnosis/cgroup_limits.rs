@@ -1,4 +1,4 @@
-//! Limits that control groups of this machine impose.
+//! Limits that control groups impose on the devices of a job.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::caps::{Applies, LayerKind, Limit, LimitLayer};
 
 /// The control group limits for the devices of a job's targets, as layers. Empty if the step has
 /// several jobs: they share each limit, so none of them reaches it alone.
-pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<LimitLayer> {
+pub fn cgroup_layers(results: &Results, step: usize, job: usize) -> Vec<LimitLayer> {
     let jobs = results.steps.get(step).map(|step| &step.jobs[..]);
     let (Some([job_results]), Some(host)) = (jobs, results.hosts.first()) else {
         return Vec::new();
@@ -23,7 +23,7 @@ pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<LimitLay
 /// The lowest and the highest values of a limit during a step.
 type LimitRange = (DeviceLimit, DeviceLimit);
 
-/// The limits of each device. One that was absent for a time is omitted.
+/// The range of each device's limits during a step. A limit that was absent at any time is omitted.
 fn limit_ranges(environment: &Environment, samples: &[HostSample]) -> Vec<LimitRange> {
     let mut ranges: Vec<LimitRange> = environment
         .limits
@@ -42,12 +42,12 @@ fn limit_ranges(environment: &Environment, samples: &[HostSample]) -> Vec<LimitR
                 .find(|limit| limit.device == low.device)
                 .cloned()
                 .unwrap_or_default();
-            for (bound, joined, now) in [(low, u64::min as fn(u64, u64) -> u64, &now), (high, u64::max, &now)] {
-                let join = |bound: Option<u64>, now: Option<u64>| Some(joined(bound?, now?));
-                bound.read_iops = join(bound.read_iops, now.read_iops);
-                bound.write_iops = join(bound.write_iops, now.write_iops);
-                bound.read_bytes = join(bound.read_bytes, now.read_bytes);
-                bound.write_bytes = join(bound.write_bytes, now.write_bytes);
+            for (bound, choose, now) in [(low, u64::min as fn(u64, u64) -> u64, &now), (high, u64::max, &now)] {
+                let update = |bound: Option<u64>, now: Option<u64>| Some(choose(bound?, now?));
+                bound.read_iops = update(bound.read_iops, now.read_iops);
+                bound.write_iops = update(bound.write_iops, now.write_iops);
+                bound.read_bytes = update(bound.read_bytes, now.read_bytes);
+                bound.write_bytes = update(bound.write_bytes, now.write_bytes);
             }
         }
     }
@@ -56,8 +56,8 @@ fn limit_ranges(environment: &Environment, samples: &[HostSample]) -> Vec<LimitR
 
 /// Indexes of the targets that a job uses.
 fn targets(results: &Results, step: usize, job: usize) -> BTreeSet<u32> {
-    let plan = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
-    let workers = plan.into_iter().flat_map(|job| &job.workers);
+    let job_plan = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
+    let workers = job_plan.into_iter().flat_map(|job| &job.workers);
     let streams = workers.flat_map(|worker| &worker.streams);
     streams.flat_map(|stream| stream.target.ids()).map(|id| id.0).collect()
 }
