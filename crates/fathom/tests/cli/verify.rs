@@ -533,7 +533,7 @@ fn advice_names_the_disk_to_order() {
             "Machines that allow enough\n  aws/vm",
         ],
     );
-    fathom_line("advise --iops 9000000").expect(1, &["Machines that do not allow enough\n  aws/vm"]);
+    fathom_line("advise --iops 99000000").expect(1, &["Machines that do not allow enough\n  aws/vm"]);
     fathom(&["advise", "--from", "/none/results.json"]).expect(3, &["cannot read"]);
 }
 
