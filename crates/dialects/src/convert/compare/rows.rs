@@ -146,7 +146,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.hosts" ["for-hosts", "", ""] => Lost, Words(|at, _| at.job.hosts.join(", "));
     "job.divide" ["divide", "", ""] => Lost, Words(|at, _| words::divided_resources(at.job.divide));
     "job.description" ["", "description", ""] => Equivalent, Text;
-    "job.phases.start_delay" ["start-delay", "startdelay", ""] => Lost, Words(parts::start_delay);
+    "job.phases.start_delay" ["start-delay", "startdelay", ""] => Lost, Words(parts::describe_start_delay);
     "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
     "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
@@ -164,26 +164,26 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.ends_with.on_failure job.ends_with.workers_on_failure job.ends_with.plan" ["", "exitall_on_error", ""] =>
         DialectWide, Words(parts::describe_failure);
     "job.control" ["until-precision", "", ""] =>
-        Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::Precision(_))));
+        Lost, Words(|at, _| parts::describe_control_rules(at, |rule| matches!(rule, Control::Precision(_))));
     "job.control" ["until-steady", "steadystate", ""] =>
-        Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::SteadyState(_))));
+        Lost, Words(|at, _| parts::describe_control_rules(at, |rule| matches!(rule, Control::SteadyState(_))));
     "job.control" ["latency-target", "latency_target", ""] =>
-        Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::LatencyTarget(_))));
+        Lost, Words(|at, _| parts::describe_control_rules(at, |rule| matches!(rule, Control::LatencyTarget(_))));
     "job.control" ["", "rate_min, rate_iops_min", ""] =>
-        Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::MinimumRate(_))));
+        Lost, Words(|at, _| parts::describe_control_rules(at, |rule| matches!(rule, Control::MinimumRate(_))));
     "job.operation_log" ["log", "write_lat_log", ""] => Lost, Text;
     "job.scheduler" ["", "ioscheduler", ""] => Lost, Text;
     "job.trace" ["", "write_iolog", ""] => Lost, Text;
     "job.windows" ["log", "write_lat_log", ""] =>
         Lost, Words(|at, _| text_if(!at.job.windows.is_empty(), "latencies logged per window"));
-    "worker.engine.poll_percent" ["poll", "hipri", ""] => Lost, Words(parts::poll_percent);
+    "worker.engine.poll_percent" ["poll", "hipri", ""] => Lost, Words(parts::describe_polling);
     "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages are dropped from the cache immediately");
     "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would block fails");
     "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Value(|cpu| format_with_prefix(cpu, "a kernel thread on CPU "));
     "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("memory maps with huge pages");
     "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::describe_stat_call);
-    "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::work);
+    "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::describe_cpu_work);
     "worker.engine.program" ["", "program", ""] =>
         Lost, Value(|program| format_with_prefix(&program["path"], "running "));
     // How calls refer to a buffer; every dialect leaves this to its engine.
@@ -207,7 +207,7 @@ pub(super) const ROWS: &[Row] = rows! {
     // A figure for the report.
     "worker.batching.count_waits" NAMELESS => Equivalent, Ignored;
     "worker.draws" NAMELESS => DialectWide, Both(parts::compare_random_generators);
-    "worker.draws" ["seed", "randseed", "-z"] => Lost, Both(parts::compare_draws);
+    "worker.draws" ["seed", "randseed", "-z"] => Lost, Both(parts::compare_seeds);
     "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] => Computed(parts::cpus_impact), Words(parts::describe_cpus);
     // No dialect has it: it is set when several hosts execute a plan.
     "worker.placement.turn" NAMELESS => Equivalent, Ignored;
@@ -251,13 +251,13 @@ pub(super) const ROWS: &[Row] = rows! {
         Computed(parts::content_impact), Words(parts::describe_content);
     "stream.cache.direct" ["cache", "direct, sync", "-S"] => Lost, Words(parts::describe_direct);
     "stream.cache.write_through" ["cache", "direct, sync", "-S"] =>
-        Computed(parts::write_through_impact), Words(parts::write_through);
+        Computed(parts::write_through_impact), Words(parts::describe_write_through);
     "stream.cache.local_only" ["cache", "direct, sync", "-S"] =>
         Lost, Flag("the server caches, the client does not");
     "stream.cache.bypass_io" ["", "", "-Sy, -SY"] => Lost, Text;
     "stream.cache.mapping" ["cache", "ioengine=mmap", "-Sm, -N"] =>
         Lost, Words(parts::describe_mapping);
-    "stream.cache.drop_before" ["", "invalidate", ""] => Equivalent, Words(parts::drop_before);
+    "stream.cache.drop_before" ["", "invalidate", ""] => Equivalent, Words(parts::describe_cache_drop);
     "stream.cache.fill_before" ["", "pre_read", ""] => Lost, Flag("files are read into the cache first");
     "stream.hint.sequential" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
         Computed(parts::hint_impact), Flag("a hint of sequential access");
@@ -295,7 +295,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::describe_latency_max);
     // Only messages about errors.
     "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Equivalent, Ignored;
-    // The path of a state follows from the job names.
+    // The path of the state file follows from the job name.
     "stream.verify.state_file stream.verify.directory" NAMELESS => Equivalent, Ignored;
     "stream.verify" ["", "verify", ""] => Lost, Both(parts::compare_verify);
 };

@@ -55,7 +55,7 @@ pub(super) fn optional<T>(value: &Option<T>, words: fn(&T) -> String) -> String 
     value.as_ref().map(words).unwrap_or_default()
 }
 
-pub(super) fn start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let delay = at.job.phases.start_delay;
     match delay.low_ns == delay.high_ns {
         true => words::format_time(delay.low_ns),
@@ -68,8 +68,11 @@ pub(super) fn start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>) -> Stri
 }
 
 pub(super) fn describe_after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    let count = at.job.after.len();
-    text_if(count > 0, &format!("after {count} other jobs"))
+    match at.job.after.len() {
+        0 => String::new(),
+        1 => "after 1 other job".into(),
+        count => format!("after {count} other jobs"),
+    }
 }
 
 /// True if the list names a job other than this one.
@@ -97,7 +100,11 @@ pub(super) fn describe_failure(at: &StreamContext<'_>, _: &StreamContext<'_>) ->
         (ends.workers_on_failure, "other workers"),
         (ends.plan, "later steps"),
     ];
-    let ends: Vec<&str> = ends.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+    let ends: Vec<&str> = ends
+        .into_iter()
+        .filter(|(applies, _)| *applies)
+        .map(|(_, word)| word)
+        .collect();
     match ends.is_empty() {
         true => "a failure stops nothing else".into(),
         false => format!("a failure also stops {}", ends.join(" and ")),
@@ -105,12 +112,12 @@ pub(super) fn describe_failure(at: &StreamContext<'_>, _: &StreamContext<'_>) ->
 }
 
 /// Describes the control rules of a kind.
-pub(super) fn rules(at: &StreamContext<'_>, is: fn(&Control) -> bool) -> String {
-    let rules = at.job.control.iter().filter(|rule| is(rule));
+pub(super) fn describe_control_rules(at: &StreamContext<'_>, is_kind: fn(&Control) -> bool) -> String {
+    let rules = at.job.control.iter().filter(|rule| is_kind(rule));
     rules.map(words::describe_control).collect::<Vec<_>>().join("; ")
 }
 
-pub(super) fn poll_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_polling(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let percent = at.worker.engine.poll_percent;
     text_if(percent != 100, &format!("{percent} % of the operations are polled"))
 }
@@ -124,7 +131,7 @@ pub(super) fn describe_stat_call(at: &StreamContext<'_>, _: &StreamContext<'_>) 
     .into()
 }
 
-pub(super) fn work(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+pub(super) fn describe_cpu_work(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.worker.engine.work {
         None => String::new(),
         Some(CpuWork::Spin { time_ns }) => format!("the CPU spins for {}", words::format_time(time_ns)),
@@ -190,7 +197,7 @@ pub(super) fn compare_weights(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = (pair.wanted.worker, pair.got.worker);
     let count = wanted.streams.len();
     let is_decided = match shares::are_paced(&wanted.streams) {
-        // The comparison of rates covers them.
+        // The comparison of rates covers the weights.
         true => pair.got.stream.pacing != Pacing::Unpaced,
         false => wanted.depth == DepthScope::PerStream,
     };
@@ -218,7 +225,7 @@ pub(super) fn describe_batch(at: &StreamContext<'_>, _: &StreamContext<'_>) -> S
     )
 }
 
-fn random_generator(at: &StreamContext<'_>) -> &'static str {
+fn describe_random_generator(at: &StreamContext<'_>) -> &'static str {
     match at.worker.draws {
         GeneratorChoice::Native { seed: _ } => "fathom's own, one per purpose",
         GeneratorChoice::DiskSpd { seed: _ } => "a single one",
@@ -227,19 +234,23 @@ fn random_generator(at: &StreamContext<'_>) -> &'static str {
 }
 
 pub(super) fn compare_random_generators(pair: &Pair<'_>) -> Difference {
-    let (wanted, got) = (random_generator(&pair.wanted), random_generator(&pair.got));
+    let (wanted, got) = (
+        describe_random_generator(&pair.wanted),
+        describe_random_generator(&pair.got),
+    );
     let wanted_words = format!("random numbers: {wanted}");
     let got_words = format!("{got}: the distributions are the same, the positions and data are not");
     (wanted != got).then_some((wanted_words, got_words))
 }
 
-pub(super) fn compare_draws(pair: &Pair<'_>) -> Difference {
-    let comparable = pair.from == pair.to && random_generator(&pair.wanted) == random_generator(&pair.got);
+pub(super) fn compare_seeds(pair: &Pair<'_>) -> Difference {
+    let comparable =
+        pair.from == pair.to && describe_random_generator(&pair.wanted) == describe_random_generator(&pair.got);
     let draws = |at: &StreamContext<'_>| at.worker.draws;
-    difference_if(draws(&pair.wanted), draws(&pair.got), format_draws).filter(|_| comparable)
+    difference_if(draws(&pair.wanted), draws(&pair.got), describe_seeds).filter(|_| comparable)
 }
 
-fn format_draws(draws: GeneratorChoice) -> String {
+fn describe_seeds(draws: GeneratorChoice) -> String {
     match draws {
         GeneratorChoice::Native { seed } => format!("random numbers from seed {seed}"),
         GeneratorChoice::DiskSpd { seed } => format!("random numbers from seed {seed}"),
@@ -267,7 +278,8 @@ pub(super) fn describe_latency(at: &StreamContext<'_>, _: &StreamContext<'_>) ->
     format!("completion latency is measured from the {points}")
 }
 
-/// A single schedule needs a mix; with separate schedules the mix follows from the two rates.
+/// The mix that the converted stream must have. A single schedule must have the mix that results
+/// from the wanted rates; separate schedules keep the mix of the stream.
 fn wanted_mix(pair: &Pair<'_>) -> Mix {
     match pair.got.stream.pacing {
         Pacing::PerDirection { .. } => pair.wanted.stream.mix,
@@ -306,7 +318,7 @@ pub(super) fn compare_runs(pair: &Pair<'_>) -> Difference {
 
 /// Directions that both streams have. If there are none, only the mix is reported: no pattern can
 /// be compared.
-fn common(pair: &Pair<'_>) -> Vec<Direction> {
+fn common_directions(pair: &Pair<'_>) -> Vec<Direction> {
     let wanted = pair.wanted.stream.mix.directions();
     wanted
         .filter(|direction| pair.got.stream.mix.includes(*direction))
@@ -314,13 +326,13 @@ fn common(pair: &Pair<'_>) -> Vec<Direction> {
 }
 
 /// Compares a part of the pattern direction by direction.
-fn compare_by_direction(pair: &Pair<'_>, word: fn(&Stream, Direction) -> String) -> Difference {
-    let common = common(pair);
+fn compare_by_direction(pair: &Pair<'_>, describe: fn(&Stream, Direction) -> String) -> Difference {
+    let common = common_directions(pair);
     let first = *common.first()?;
     let words = |stream: &Stream| {
         words::describe_by_direction(&pair.wanted.stream.mix, |direction| match common.contains(&direction) {
-            true => word(stream, direction),
-            false => word(stream, first),
+            true => describe(stream, direction),
+            false => describe(stream, first),
         })
     };
     difference_if(words(pair.wanted.stream), words(pair.got.stream), |words| words)
@@ -342,18 +354,19 @@ pub(super) fn compare_positions(pair: &Pair<'_>) -> Difference {
         true => "reads and writes have separate positions",
         false => "reads and writes share a position",
     };
-    difference_if(separate(pair.wanted.stream), separate(pair.got.stream), describe).filter(|_| common(pair).len() > 1)
+    difference_if(separate(pair.wanted.stream), separate(pair.got.stream), describe)
+        .filter(|_| common_directions(pair).len() > 1)
 }
 
 pub(super) fn compare_alignment(pair: &Pair<'_>) -> Difference {
-    let walk = |access: &Access| {
+    let is_sequential = |access: &Access| {
         matches!(
             access,
             Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_)
         )
     };
-    let walks = |at: &StreamContext<'_>| at.stream.pattern.access.iter().all(walk);
-    if walks(&pair.wanted) || walks(&pair.got) {
+    let are_all_sequential = |at: &StreamContext<'_>| at.stream.pattern.access.iter().all(is_sequential);
+    if are_all_sequential(&pair.wanted) || are_all_sequential(&pair.got) {
         return None;
     }
     compare_by_direction(pair, |stream, direction| {
@@ -363,7 +376,7 @@ pub(super) fn compare_alignment(pair: &Pair<'_>) -> Difference {
 
 pub(super) fn compare_whole_blocks(pair: &Pair<'_>) -> Difference {
     let sizes = &pair.wanted.stream.pattern.sizes;
-    let varies = common(pair)
+    let varies = common_directions(pair)
         .iter()
         .any(|direction| !matches!(sizes[*direction], BlockSizes::Fixed { .. }));
     let rounding = |at: &StreamContext<'_>| at.stream.pattern.whole_blocks;
@@ -383,9 +396,9 @@ pub(super) fn describe_content(at: &StreamContext<'_>, wanted: &StreamContext<'_
 }
 
 pub(super) fn content_impact(pair: &Pair<'_>) -> Impact {
-    let fresh =
+    let is_fresh =
         |at: &StreamContext<'_>| matches!(at.stream.content, Content::Fresh | Content::Drawn | Content::Stamped);
-    equivalent_if(fresh(&pair.wanted) && fresh(&pair.got))
+    equivalent_if(is_fresh(&pair.wanted) && is_fresh(&pair.got))
 }
 
 pub(super) fn describe_direct(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -395,7 +408,7 @@ pub(super) fn describe_direct(at: &StreamContext<'_>, _: &StreamContext<'_>) -> 
     }
 }
 
-pub(super) fn write_through(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
+pub(super) fn describe_write_through(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let words = match at.stream.cache.write_through {
         WriteThrough::Off => "writes complete in the cache",
         WriteThrough::Data => "writes complete when the data is on stable storage",
@@ -405,8 +418,8 @@ pub(super) fn write_through(at: &StreamContext<'_>, wanted: &StreamContext<'_>) 
 }
 
 pub(super) fn write_through_impact(pair: &Pair<'_>) -> Impact {
-    let off = |at: &StreamContext<'_>| at.stream.cache.write_through == WriteThrough::Off;
-    equivalent_if(!off(&pair.wanted) && !off(&pair.got))
+    let is_off = |at: &StreamContext<'_>| at.stream.cache.write_through == WriteThrough::Off;
+    equivalent_if(!is_off(&pair.wanted) && !is_off(&pair.got))
 }
 
 /// The memory map of the stream, or of the mmap engine.
@@ -417,7 +430,7 @@ pub(super) fn describe_mapping(at: &StreamContext<'_>, wanted: &StreamContext<'_
 }
 
 /// Without the page cache there is nothing to drop.
-pub(super) fn drop_before(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
+pub(super) fn describe_cache_drop(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let words = match at.stream.cache.drop_before {
         true => "cached pages are dropped before the job",
         false => "cached pages are kept",
@@ -431,7 +444,7 @@ pub(super) fn hint_impact(pair: &Pair<'_>) -> Impact {
 }
 
 /// The rates of both streams. A file set has one schedule for all its targets; elsewhere each
-/// target has its own, so those of the worker are added.
+/// target has its own, so the rates of the worker's streams are added.
 fn total_rates(pair: &Pair<'_>) -> [PerDirection<Option<Rate>>; 2] {
     let rates = |stream: &Stream| stream.pacing.by_direction(&stream.mix);
     let targets = |at: &StreamContext<'_>| at.stream.target.ids().len();
@@ -442,10 +455,10 @@ fn total_rates(pair: &Pair<'_>) -> [PerDirection<Option<Rate>>; 2] {
     })
 }
 
-fn sum_rates(all: impl Iterator<Item = PerDirection<Option<Rate>>>) -> PerDirection<Option<Rate>> {
+fn sum_rates(all_rates: impl Iterator<Item = PerDirection<Option<Rate>>>) -> PerDirection<Option<Rate>> {
     // A rate is a fraction of whole numbers.
     const PARTS: f64 = 1e6;
-    all.fold(PerDirection::default(), |mut sum, rates| {
+    all_rates.fold(PerDirection::default(), |mut sum, rates| {
         for (direction, rate) in rates.iter() {
             sum[direction] = match (sum[direction], *rate) {
                 (Some(first), Some(second)) if first.unit == second.unit => Some(Rate {
@@ -478,7 +491,7 @@ fn same_rates(pair: &Pair<'_>) -> bool {
 pub(super) fn compare_rate(pair: &Pair<'_>) -> Difference {
     let describe = |rates: &PerDirection<Option<Rate>>| {
         let rates_text = words::describe_by_direction(&pair.wanted.stream.mix, |direction| {
-            rates[direction].as_ref().map_or("no limit".into(), per_second)
+            rates[direction].as_ref().map_or("no limit".into(), format_rate)
         });
         match rates_text.as_str() {
             "no limit" => rates_text,
@@ -492,7 +505,7 @@ pub(super) fn compare_rate(pair: &Pair<'_>) -> Difference {
     }
 }
 
-fn per_second(rate: &Rate) -> String {
+fn format_rate(rate: &Rate) -> String {
     let rounded = (rate.per_second() * 1000.0).round() / 1000.0;
     match rate.unit {
         RateUnit::Operations => format!("{rounded} iops"),
@@ -504,12 +517,12 @@ fn per_second(rate: &Rate) -> String {
 /// Compares whether there is one schedule or one for each direction.
 pub(super) fn compare_schedules(pair: &Pair<'_>) -> Difference {
     let separate = |at: &StreamContext<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
-    let paced = |at: &StreamContext<'_>| at.stream.pacing != Pacing::Unpaced;
+    let is_paced = |at: &StreamContext<'_>| at.stream.pacing != Pacing::Unpaced;
     let describe = |separate: bool| match separate {
         true => "separate schedules for reads and writes",
         false => "one schedule; each operation draws its type",
     };
-    let comparable = paced(&pair.wanted) && paced(&pair.got) && same_rates(pair);
+    let comparable = is_paced(&pair.wanted) && is_paced(&pair.got) && same_rates(pair);
     difference_if(separate(&pair.wanted), separate(&pair.got), describe)
         .filter(|_| comparable && pair.wanted.stream.mix.directions().count() > 1)
 }
@@ -565,7 +578,7 @@ pub(super) fn errors_impact(pair: &Pair<'_>) -> Impact {
 }
 
 pub(super) fn compare_verify(pair: &Pair<'_>) -> Difference {
-    // The path of a state follows from the job names.
+    // The path of the state file follows from the job name.
     let without_path = |verify: &Verify| Verify {
         state_file: String::new(),
         directory: String::new(),
