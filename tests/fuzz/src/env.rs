@@ -73,7 +73,7 @@ impl dialects::diskspd::ParseEnv for NullEnv {
         }
     }
 
-    fn milliseconds_since_start(&self) -> u64 {
+    fn milliseconds_since_boot(&self) -> u64 {
         7
     }
 

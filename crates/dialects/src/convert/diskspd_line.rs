@@ -211,7 +211,7 @@ impl ParseEnv for NullEnv {
         }
     }
 
-    fn milliseconds_since_start(&self) -> u64 {
+    fn milliseconds_since_boot(&self) -> u64 {
         0
     }
 

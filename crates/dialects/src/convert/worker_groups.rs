@@ -78,8 +78,8 @@ impl<'a> WorkerGroup<'a> {
         self.workers[0]
     }
 
-    /// A group for each single worker.
-    pub(super) fn allowed(&self) -> Vec<WorkerGroup<'a>> {
+    /// A group for each worker.
+    pub(super) fn single_workers(&self) -> Vec<WorkerGroup<'a>> {
         let group_of = |worker: &&'a Worker| WorkerGroup {
             job: self.job,
             workers: vec![*worker],
@@ -151,7 +151,7 @@ impl<'a> WorkerGroup<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Names {
     taken: HashSet<String>,
-    /// The next number for each name. Names are never freed, so that smaller numbers stay taken.
+    /// The next number for each name. Names are never freed, so smaller numbers stay taken.
     next: HashMap<String, u64>,
     /// Names that were tried.
     #[cfg(test)]

@@ -77,8 +77,8 @@ fn push_entry(lines: &mut Vec<String>, label: String, text: &str) {
         lines.push(std::mem::take(&mut label));
     }
     let mut words = text.split_whitespace().peekable();
-    while let Some(first) = words.next() {
-        let mut line = format!("{label:<SWITCH_COLUMN_WIDTH$}{first}");
+    while let Some(first_word) = words.next() {
+        let mut line = format!("{label:<SWITCH_COLUMN_WIDTH$}{first_word}");
         label.clear();
         while let Some(word) = words.next_if(|word| line.chars().count() + 1 + word.chars().count() <= LINE_WIDTH) {
             line = line + " " + word;

@@ -11,7 +11,7 @@ pub trait ParseEnv {
     fn processors(&self) -> Processors;
 
     /// Milliseconds since the machine was started, for a bare `-z`.
-    fn milliseconds_since_start(&self) -> u64;
+    fn milliseconds_since_boot(&self) -> u64;
 
     /// The text of a profile (`-X`).
     ///
@@ -83,8 +83,8 @@ impl Events {
 /// Why reading ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EarlyEnd {
-    /// The switch is invalid. Its error is reported already, except for the line that all errors
-    /// share.
+    /// The switch is invalid. Its error is already reported; only the line common to all errors is
+    /// missing.
     Invalid,
     /// The user requested help.
     Help,
@@ -106,7 +106,7 @@ pub(super) struct Line<'a> {
     pub(super) span: TimeSpan,
     /// The common values of all targets, which differ only in their paths.
     pub(super) target: Target,
-    /// False: contradictory switches are not reported, because the missing target is the error.
+    /// If false, contradictory switches are not reported: the error is the missing target.
     pub(super) has_targets: bool,
     pub(super) seen: SeenOnce,
     pub(super) events: Events,
@@ -117,7 +117,7 @@ pub(super) struct Line<'a> {
     /// Lines for stderr.
     pub(super) stderr: Vec<String>,
     /// Why the system refused a file or an event.
-    pub(super) hints: Vec<String>,
+    pub(super) system_errors: Vec<String>,
 }
 
 /// Values that override a profile of `-X`.
@@ -161,7 +161,7 @@ impl<'a> Line<'a> {
             only_signal: false,
             stdout: Vec::new(),
             stderr: Vec::new(),
-            hints: Vec::new(),
+            system_errors: Vec::new(),
         }
     }
 
@@ -178,17 +178,17 @@ impl<'a> Line<'a> {
     }
 
     /// Whether the switches of DiskSpd 2.3 are accepted.
-    pub(super) fn is_newer(&self) -> bool {
+    pub(super) fn accepts_v2_3(&self) -> bool {
         self.env.version() >= Version::V2_3
     }
 
     /// Parses a size in bytes, or in blocks of the current block size.
-    pub(super) fn size(&mut self, text: &str) -> Result<u64, EarlyEnd> {
+    pub(super) fn parse_size(&mut self, text: &str) -> Result<u64, EarlyEnd> {
         numbers::parse_size(text, self.target.block).map_err(|why| self.refuse(why))
     }
 
-    /// The profile of one time span with these targets.
-    pub(super) fn profile(&self, paths: &[&str]) -> Profile {
+    /// Builds the profile of one time span with these targets.
+    pub(super) fn build_profile(&self, paths: &[&str]) -> Profile {
         let mut span = self.span.clone();
         span.targets = paths
             .iter()

@@ -88,7 +88,7 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Pars
             match halt {
                 EarlyEnd::Invalid => end.hints = hints::for_refused_line(&sorted, &end.stderr, line.env.version()),
                 EarlyEnd::System => (end.code, end.system) = (0, Some(line.overrides.format.unwrap_or_default())),
-                EarlyEnd::Exit(code) => (end.code, end.hints) = (code, line.hints),
+                EarlyEnd::Exit(code) => (end.code, end.hints) = (code, line.system_errors),
                 EarlyEnd::Help => {
                     end.code = 0;
                     end.stdout.extend(help::lines(program));
@@ -143,11 +143,11 @@ fn parse_and_validate(
             if paths.is_empty() {
                 return Err(line.refuse("ERROR: need to provide at least one filename"));
             }
-            line.profile(paths)
+            line.build_profile(paths)
         }
     };
     line.overrides.apply(&mut profile);
-    if line.is_newer() {
+    if line.accepts_v2_3() {
         profile
             .time_spans
             .iter_mut()

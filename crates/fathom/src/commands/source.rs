@@ -280,8 +280,8 @@ impl ParseEnv for ReadOnlyEnv {
         self.0.processors()
     }
 
-    fn milliseconds_since_start(&self) -> u64 {
-        self.0.milliseconds_since_start()
+    fn milliseconds_since_boot(&self) -> u64 {
+        self.0.milliseconds_since_boot()
     }
 
     fn read_profile(&mut self, path: &str) -> Result<String, String> {

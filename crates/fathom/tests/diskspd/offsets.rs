@@ -23,7 +23,7 @@ impl ParseEnv for CaseEnv {
         }
     }
 
-    fn milliseconds_since_start(&self) -> u64 {
+    fn milliseconds_since_boot(&self) -> u64 {
         0
     }
 

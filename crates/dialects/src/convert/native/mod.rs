@@ -317,7 +317,7 @@ fn job_groups(job: &Job) -> Vec<WorkerGroup<'_>> {
         let region = group.worker().streams[0].region;
         let undivided = group.workers.iter().all(|worker| worker.streams[0].region == region);
         match walking && undivided && (2..=MAX_WALKERS).contains(&group.workers.len()) {
-            true => all.extend(group.allowed()),
+            true => all.extend(group.single_workers()),
             false => all.push(group),
         }
     }

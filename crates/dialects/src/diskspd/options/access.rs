@@ -35,7 +35,7 @@ const BLOCK: Switch = Switch {
     ],
     pass: Pass::First,
     apply: |line, value| {
-        if let Some(distance) = value.strip_prefix('s').filter(|_| line.is_newer()) {
+        if let Some(distance) = value.strip_prefix('s').filter(|_| line.accepts_v2_3()) {
             let read = Separation::read(distance, line.target.block).ok();
             line.span.newer.separation = match read.filter(|read| read.bytes() <= Separation::MAX) {
                 None => return Err(line.refuse("ERROR: invalid buffer separation passed to -bs")),
@@ -43,7 +43,7 @@ const BLOCK: Switch = Switch {
             };
             return Ok(());
         }
-        match line.size(value) {
+        match line.parse_size(value) {
             Ok(size) if size < u64::from(u32::MAX) => line.target.block = size as u32,
             _ => return Err(line.refuse("ERROR: invalid block size passed to -b")),
         }
@@ -156,7 +156,7 @@ const SEQUENTIAL: Switch = Switch {
         line.target.interlocked |= size.is_some();
         let stride = match size.unwrap_or(value) {
             "" => u64::from(line.target.block),
-            size => match line.size(size) {
+            size => match line.parse_size(size) {
                 Ok(stride) => stride,
                 Err(_) => return Err(line.refuse("ERROR: invalid stride size passed to -s")),
             },
@@ -220,7 +220,7 @@ fn end_by_length(line: &mut Line<'_>, length: &str) -> ParseResult {
         return Err(line.refuse(ONE_END));
     }
     let end = line
-        .size(length)
+        .parse_size(length)
         .ok()
         .and_then(|length| line.target.base.checked_add(length));
     line.target.end = end.ok_or_else(|| line.refuse("ERROR: invalid target length passed to -B"))?;
@@ -259,7 +259,7 @@ fn end(line: &mut Line<'_>, value: &str) -> ParseResult {
     if std::mem::replace(&mut line.seen.end, true) {
         return Err(line.refuse(ONE_END));
     }
-    match line.size(value) {
+    match line.parse_size(value) {
         Ok(end) => line.target.end = end,
         Err(_) => return Err(line.refuse("ERROR: invalid max target size passed to -f")),
     }
@@ -303,7 +303,7 @@ const SEED: Switch = Switch {
     pass: Pass::Composable,
     apply: |line, value| {
         let seed = match value {
-            "" => Some(line.env.milliseconds_since_start() as u32),
+            "" => Some(line.env.milliseconds_since_boot() as u32),
             _ => numbers::parse_seed(value),
         };
         if seed.is_none() {
@@ -319,7 +319,7 @@ const SEED: Switch = Switch {
 
 /// Parses a size above zero; `problem` follows the error of the size itself.
 fn above_zero(line: &mut Line<'_>, value: &str, problem: &str) -> Result<u64, EarlyEnd> {
-    match line.size(value) {
+    match line.parse_size(value) {
         Ok(size) if size > 0 => Ok(size),
         _ => Err(line.refuse(problem)),
     }

@@ -30,7 +30,7 @@ const REQUESTS: Switch = Switch {
             .since(Version::V2_3),
     ],
     apply: |line, value| {
-        if let Some(depth) = value.strip_prefix('c').filter(|_| line.is_newer()) {
+        if let Some(depth) = value.strip_prefix('c').filter(|_| line.accepts_v2_3()) {
             line.span.newer.dequeue = Some(positive(depth)?);
             return Ok(());
         }

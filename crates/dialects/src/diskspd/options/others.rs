@@ -46,7 +46,7 @@ const EVENTS: Switch = Switch {
             _ => return Err(EarlyEnd::Invalid),
         };
         if let Err(why) = line.env.open_event(role, name) {
-            line.hints.push(why);
+            line.system_errors.push(why);
             line.stderr
                 .push(format!("Error creating/opening {what} event: '{name}'"));
             return Err(EarlyEnd::Exit(1));
@@ -59,7 +59,7 @@ const EVENTS: Switch = Switch {
 
 fn signal(line: &mut Line<'_>, name: &str) -> ParseResult {
     if let Err(why) = line.env.signal_event(name) {
-        line.hints.extend(Some(why).filter(|why| !why.is_empty()));
+        line.system_errors.extend(Some(why).filter(|why| !why.is_empty()));
         line.stderr.push(format!("Error opening event '{name}'"));
         return Err(EarlyEnd::Exit(1));
     }

@@ -42,7 +42,7 @@ const AFFINITY: Switch = Switch {
         .since(Version::V2_3),
     ],
     apply: |line, value| {
-        let newer = line.is_newer();
+        let newer = line.accepts_v2_3();
         if newer && !value.is_empty() && line.span.newer.order.read(value) {
             return Ok(());
         }

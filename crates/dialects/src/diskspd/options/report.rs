@@ -43,7 +43,7 @@ const FORMAT: Switch = Switch {
     pass: Pass::Composable,
     apply: |line, value| {
         let profile = value.strip_prefix('p');
-        let system = value.strip_prefix('s').filter(|_| line.is_newer());
+        let system = value.strip_prefix('s').filter(|_| line.accepts_v2_3());
         let format = profile.or(system);
         match format.unwrap_or(value) {
             "text" => line.overrides.format = Some(ResultFormat::Text),

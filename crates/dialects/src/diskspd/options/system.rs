@@ -98,8 +98,8 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
             )?;
             line.choose_write_through();
         }
-        'y' if line.is_newer() => line.span.newer.bypass = Some(BypassIo::Partial),
-        'Y' if line.is_newer() => line.span.newer.bypass = Some(BypassIo::Full),
+        'y' if line.accepts_v2_3() => line.span.newer.bypass = Some(BypassIo::Partial),
+        'Y' if line.accepts_v2_3() => line.span.newer.bypass = Some(BypassIo::Full),
         _ => return Err(line.refuse("ERROR: unrecognized option provided to -S")),
     }
     Ok(())

@@ -59,7 +59,7 @@ const CONTENTS: Switch = Switch {
             "r" => line.span.random_write_data = true,
             _ => {
                 let (size, file) = value.split_once(',').unwrap_or((value, ""));
-                let size = match line.size(size) {
+                let size = match line.parse_size(size) {
                     Ok(size) if size > 0 => size,
                     _ => return Err(line.refuse("ERROR: invalid size passed to -Z")),
                 };
@@ -82,7 +82,7 @@ const CREATE: Switch = Switch {
         if value.is_empty() {
             return Err(EarlyEnd::Invalid);
         }
-        match line.size(value) {
+        match line.parse_size(value) {
             Ok(size) => line.target.file_size = Some(size),
             Err(_) => return Err(line.refuse("ERROR: invalid target size passed to -c")),
         }

@@ -53,7 +53,7 @@ impl ParseEnv for TestEnv {
         self.processors.clone()
     }
 
-    fn milliseconds_since_start(&self) -> u64 {
+    fn milliseconds_since_boot(&self) -> u64 {
         (1 << 32) + 77
     }
 

@@ -69,7 +69,7 @@ impl ParseEnv for LocalEnv {
         }
     }
 
-    fn milliseconds_since_start(&self) -> u64 {
+    fn milliseconds_since_boot(&self) -> u64 {
         if let Some(since) = engine::sys::native_facts::since_start() {
             return since.as_millis() as u64;
         }
