@@ -101,7 +101,7 @@ fn cache_hits(ours: u64, kernels: u64) -> Finding {
     let finding = Finding::new("CACHE-HITS", Severity::Warning, message);
     finding
         .why("the figures show memory rather than storage")
-        .help("keep the default `cache = \"direct\"` to measure the device")
+        .help("use the default `cache = \"direct\"` to measure the device")
 }
 
 fn read_ahead(ours: u64, kernels: u64) -> Finding {
@@ -110,7 +110,7 @@ fn read_ahead(ours: u64, kernels: u64) -> Finding {
     let finding = Finding::new("READ-AHEAD", Severity::Note, message);
     finding
         .why("because of read-ahead and whole-page reads, the device did more work than the figures show")
-        .help("keep the default `cache = \"direct\"` to measure the device alone")
+        .help("use the default `cache = \"direct\"` to measure the device alone")
 }
 
 fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {

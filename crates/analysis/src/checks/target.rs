@@ -77,7 +77,7 @@ pub(super) const CACHED: Check = Check {
                     finding.why("reads may come from memory, and writes count as complete before they reach the disk");
                 findings.push(finding.help(match job.streams().any(|stream| stream.files.is_some()) {
                     true => "use a tree larger than the memory, and `fsync`, to measure the device",
-                    false => "keep the default `cache = \"direct\"` to measure the device",
+                    false => "use the default `cache = \"direct\"` to measure the device",
                 }));
             }
         }

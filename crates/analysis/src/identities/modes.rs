@@ -55,7 +55,7 @@ pub(crate) fn find_two_modes(load: &Observation) -> Option<Finding> {
         None => finding
             .why(
                 "two kinds of operation are mixed, such as cache hits and misses, or operations that a throttle \
-                     passes and delays; the mean describes neither",
+                     passes and delays; the mean describes neither kind",
             )
             .help(
                 "judge the two separately, or avoid one of them: use a range much larger than \

@@ -154,7 +154,7 @@ pub(super) const SPREAD: Rule = Rule {
             );
             let finding = Finding::new("LATENCY-SPREAD", Severity::Note, message).at(&*load.name);
             let finding =
-                finding.why("a few operations take much longer than the others, and the mean describes neither");
+                finding.why("a few operations take much longer than the others, and the mean describes neither group");
             findings.push(finding.help("read the percentiles"));
         }
     },

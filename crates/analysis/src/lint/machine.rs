@@ -107,7 +107,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "BUSY-DISK",
         severity: Severity::Warning,
-        about: "Before the test, other programs used the target's devices at more than 1 % of the requested rate.",
+        about: "Before the test, other programs used the target's devices at more than 1 % of the requested rate (10 \
+            operations per second if no rate is requested).",
         why: "their operations and those of the test slow each other down: the figures are worse than without them, \
             and other work suffers",
         fix: "stop the programs that use the disk; never test a disk in production",

@@ -8,9 +8,10 @@ use crate::checks::CHECKS;
 const HEAD: &str = "# Is the test valid?\n\n<!-- Generated: FATHOM_UPDATE=1 cargo test -p fathom-analysis --test \
     documented -->\n\n`fathom lint JOB` checks a test before it runs; `fathom run` does the same and also checks the \
     results. A finding has a\nname; it states what was found and where, why it matters and what to do. *Errors* make \
-    the figures invalid, *warnings* may\nmislead, *notes* are worth knowing. With `--strict` warnings end the \
-    program with exit code 1. `--silence NAME,…` skips\nrules that do not apply; refusals of the guard cannot be \
-    silenced.\n`--out sarif=FILE,junit=FILE` writes the findings for code scanners and build servers as well.\n\
+    the figures invalid,\n*warnings* mean that figures may mislead, *notes* are worth knowing. With `--strict` \
+    warnings end the program with\nexit code 1. `--silence NAME,…` skips rules that do not apply; refusals of the \
+    guard cannot be silenced.\n`--out sarif=FILE,junit=FILE` writes the findings for code scanners and build \
+    servers as well.\n\
     `--vm`, `--disk`, `--cap` and `--policy NAME --set size=500GiB` state limits, burst credits and promises for\n\
     BW-BINDS-FIRST, RATE-ABOVE-LIMIT and BURST-WINDOW.\n";
 
@@ -34,8 +35,8 @@ pub fn page() -> String {
     for (name, about) in GUARD_RULES {
         let _ = writeln!(text, "| {name} | {about} |");
     }
-    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| \
-        rules | check |\n| --- | --- |\n";
+    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them. Notices of the run \
+        itself are in\n[Notices of a run](measuring.md#notices-of-a-run).\n\n| rules | check |\n| --- | --- |\n";
     for check in CHECKS {
         let _ = writeln!(text, "| {} | {} |", check.rules.join(", "), check.about);
     }

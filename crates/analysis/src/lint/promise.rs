@@ -87,9 +87,9 @@ pub(super) const RULES: &[Rule] = &[
         name: "RATE-ABOVE-LIMIT",
         severity: Severity::Warning,
         about: "The rate of a job is above a known limit of its I/O path.",
-        why: "the limit then sets the rate: operations become due faster than they end, so latency grows without \
-            bound",
-        fix: "request a rate below the limit, or no rate to measure the limit",
+        why: "the limit then sets the rate: operations become due faster than they complete, so latency grows \
+            without bound",
+        fix: "request a rate below the limit; to measure the limit, request no rate",
         detect: |rule, test, findings| {
             for job in test.jobs() {
                 let Some(rates) = requested_rates(all_streams(job)) else {

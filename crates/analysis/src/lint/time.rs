@@ -17,7 +17,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "SHORT-RUN",
         severity: Severity::Warning,
-        about: "The measured window is shorter than 60 s (a note from 30 s), or 300 s if a promise is judged.",
+        about: "The measured window is shorter than 60 s (only a note from 30 s on), or than 300 s if a \
+            promise is judged.",
         why: "outliers, caches and other programs have more effect in a short window",
         fix: "measure for at least 60 s, 120 s for published figures, 300 s for a promise (`--time`; fio: runtime; DiskSpd: -d)",
         detect: |rule, test, findings| {
@@ -55,9 +56,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "SIZE-ENDS-RUN",
         severity: Severity::Note,
-        about: "A job ends after its size, operations or passes, even before its time.",
+        about: "A job ends after its size, operations or passes, even before its time is over.",
         why: "the measured window is then shorter than planned, and shorter on faster storage",
-        fix: "limit only the time, or repeat until it is over (fio time_based)",
+        fix: "limit only the time, or repeat the load until the time is over (fio time_based)",
         detect: |rule, test, findings| {
             for job in test.jobs() {
                 let stop = &job.stop;
