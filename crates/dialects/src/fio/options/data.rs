@@ -22,7 +22,7 @@ pub struct Data {
 }
 
 choices! {
-    /// The earlier buffer to repeat.
+    /// Which earlier buffer to repeat.
     DedupeMode at data.dedupe_mode {
         #[default] Repeat: "repeat" "the previous one";
         WorkingSet: "working_set" "one of a set";

@@ -68,7 +68,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     keyword(tier2(2150), "dedupe_mode", data::DedupeMode::WORDS).default("repeat").example("working_set")
-        .help("The earlier buffer to repeat.")
+        .help("Which earlier buffer to repeat: the previous one, or one of a set.")
         .effects(&[
             (
                 "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",

@@ -24,7 +24,7 @@ pub const ROWS: &[Row] = rows! {
     ignored(tier1(760), "verifysort_nr").example("1024").help("Removed from fio; has no effect.")
         .without_effect("fio has removed it"),
     int(tier1(770), field!(verify.verify_interval)).min(96).example("4k")
-        .help("Bytes per header; 0 for the whole block.").plan_field(field_of_plan!(Size: stream.verify?.interval))
+        .help("Bytes per header; without it, one header per block.").plan_field(field_of_plan!(Size: stream.verify?.interval))
         .effects(&[("--rw=write --bs=64k --verify=md5 --verify_interval=4k", "stream.verify.interval=4096")]),
     int(tier2(780), field!(verify.verify_offset)).min(48).example("512")
         .help("Offset in the interval to which the header is moved; the data there takes its place.")
@@ -34,7 +34,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Pattern to write and verify.").prints(print::verify::verify_pattern)
         .effects(&[("--rw=write --verify=pattern --verify_pattern=0xab", "stream.verify.pattern=[171]")]),
     int(tier2(800), field!(verify.verify_pattern_interval)).default("0").example("512")
-        .help("Restart the pattern after this many bytes, with the offset at that point; 0 for never.")
+        .help("Restart the pattern after this many bytes, with its %o updated; 0 for never.")
         .plan_field(field_of_plan!(Size: stream.verify?.pattern_interval))
         .effects(&[
             (
