@@ -248,7 +248,7 @@ fn check_clones(clones: &[Entry]) -> Vec<Finding> {
     if clones.iter().any(|clone| clone.flows.completion_percentiles) {
         let message = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
         let finding = Finding::new("PCT-COMPLETION", Severity::Note, message).at(&*first.name);
-        let finding = finding.why("clat is measured from submission, lat from queueing");
+        let finding = finding.why("clat is measured from submission, lat from the creation of the operation");
         findings.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
     }
     if clones.len() > 1 {

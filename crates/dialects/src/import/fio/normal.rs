@@ -255,7 +255,7 @@ impl Entry {
             let message =
                 "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
             let finding = Finding::new("PCT-COMPLETION", Severity::Note, message).at(&*self.head.name);
-            let finding = finding.why("clat starts when the operation was submitted, lat when it was queued");
+            let finding = finding.why("clat is measured from submission, lat from the creation of the operation");
             findings.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
         }
         if self.head.error != 0 {

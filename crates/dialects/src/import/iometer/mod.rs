@@ -213,7 +213,7 @@ impl Reader<'_> {
                 "no row ALL follows the titles in line {number}: the file is truncated, or the test recorded nothing"
             );
             let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, message);
-            let help = "pass the complete file, or run the test again with results recorded for All";
+            let help = "pass the complete file, or repeat the test with \"Record Results\" set to All";
             self.imported.findings.push(finding.help(help));
         }
     }
