@@ -70,8 +70,8 @@ impl Write for LogWriter<'_> {
 /// Writes the lines of a compressed log to `out`.
 ///
 /// # Errors
-/// [`ArchiveError::System`] if reading or writing fails; its source is of kind `InvalidData` if
-/// this program did not compress the file.
+/// [`ArchiveError::System`] if reading or writing fails; its source is of kind `InvalidData` if the
+/// file is not zlib-compressed text.
 pub fn inflate_fio_log(path: &Path, out: &mut dyn Write) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::System {
         verb: "inflate",

@@ -25,10 +25,12 @@ impl DocumentStore {
 
     /// True if a document name is valid: letters, digits, `-`, `_` and `.`, with a letter or digit
     /// first.
-    pub fn is_name(name: &str) -> bool {
+    pub fn is_valid_name(name: &str) -> bool {
         let mut bytes = name.bytes();
-        let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-        first && name.len() <= 100 && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        let starts_alphanumeric = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        starts_alphanumeric
+            && name.len() <= 100
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
     }
 
     /// The file of a document.
@@ -51,7 +53,7 @@ impl DocumentStore {
             let path = entry.map_err(|error| system_error("read", &self.folder, error))?.path();
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             if path.extension().is_some_and(|extension| extension == EXTENSION)
-                && let Some(name) = stem.filter(|name| DocumentStore::is_name(name))
+                && let Some(name) = stem.filter(|name| DocumentStore::is_valid_name(name))
             {
                 names.push(name.to_owned());
             }
@@ -122,8 +124,8 @@ mod tests {
         store.remove("p30").expect("gone");
         assert!(matches!(store.get::<Vec<u32>>("p30"), Err(ArchiveError::System { .. })));
         for name in ["", ".", "..", "a/b", "../a", "-a", "a b"] {
-            assert!(!DocumentStore::is_name(name), "{name}");
+            assert!(!DocumentStore::is_valid_name(name), "{name}");
         }
-        assert!(DocumentStore::is_name("azure-p30_2026.v1"));
+        assert!(DocumentStore::is_valid_name("azure-p30_2026.v1"));
     }
 }

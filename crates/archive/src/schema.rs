@@ -103,8 +103,8 @@ impl Schema {
     /// The text of the schema, as indented JSON with a newline at the end.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let read = GzDecoder::new(self.compressed).read_to_string(&mut text);
-        read.expect("the program contains it");
+        let result = GzDecoder::new(self.compressed).read_to_string(&mut text);
+        result.expect("the program contains it");
         text
     }
 }

@@ -36,7 +36,7 @@ const BODY: &str = include_str!("live.html");
 const HISTORY_LINES: usize = 100;
 /// A client that has this many lines queued is disconnected.
 const QUEUE_LINES: usize = 256;
-/// Upper limit of the clients that read the stream at the same time.
+/// Maximum number of clients of the stream.
 const MAX_CLIENTS: usize = 32;
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

@@ -100,7 +100,7 @@ fn folder() -> Result<PathBuf, Faults> {
 }
 
 fn check_name(name: &str) -> Result<&str, Faults> {
-    match DocumentStore::is_name(name) {
+    match DocumentStore::is_valid_name(name) {
         true => Ok(name),
         false => {
             let fault = Fault::new(format!("`{name}` cannot be the name of a baseline"));

@@ -62,14 +62,14 @@ fn format_table(title: &str, histogram: &Histogram, limits: &[u64]) -> Vec<Strin
         "  min(ms) <     max(ms)        count       %%    cum%%  '+': Individual%; '+-': Cumulative%".to_owned(),
         String::new(),
     ];
-    let (mut low, mut below) = (0u64, 0u64);
+    let (mut low, mut previous_count) = (0u64, 0u64);
     let uppers = limits.iter().map(|limit| Some(*limit)).chain([None]);
     for upper in uppers {
-        let to = upper.map_or(histogram.n(), |limit| {
+        let count_up_to = upper.map_or(histogram.n(), |limit| {
             histogram.count_up_to((limit * 1000).saturating_sub(1))
         });
-        let count = to - below.min(to);
-        let (percent, cumulative) = (100.0 * count as f64 / n, 100.0 * to as f64 / n);
+        let count = count_up_to - previous_count.min(count_up_to);
+        let (percent, cumulative) = (100.0 * count as f64 / n, 100.0 * count_up_to as f64 / n);
         let plus = "+".repeat((percent / 2.0) as usize);
         let bars = plus.clone() + &"-".repeat(((cumulative / 2.0) as usize).saturating_sub(plus.len()));
         let milliseconds = |limit: u64| format!("{:.3}", limit as f64 / 1000.0);
@@ -83,7 +83,7 @@ fn format_table(title: &str, histogram: &Histogram, limits: &[u64]) -> Vec<Strin
             .trim_end()
             .to_owned(),
         );
-        (low, below) = (upper.unwrap_or(low), to);
+        (low, previous_count) = (upper.unwrap_or(low), count_up_to);
     }
     lines.push(String::new());
     lines
