@@ -399,7 +399,10 @@ impl LiveJob {
             }
         }
         (stuck > 0).then(|| {
-            let what = format!("{stuck} workers were abandoned: their operations never completed");
+            let what = match stuck {
+                1 => "1 worker was abandoned: its operations never completed".to_owned(),
+                _ => format!("{stuck} workers were abandoned: their operations never completed"),
+            };
             Finding::new("STUCK", Severity::Error, what)
         })
     }
