@@ -100,7 +100,7 @@ fn show_study(file: &str, study: &Study, args: &ShowArgs) -> Result<Exit, Faults
             &args.study_outputs(study_outputs::STUDY_FORMS)?,
         )?,
         Question::Suite { .. } => {
-            let fault = Fault::new(format!("{file} contains suite runs, which can only be shown as a page"));
+            let fault = Fault::new(format!("{file} is a saved suite, which can only be shown as a page"));
             return Err(Faults::usage(
                 fault.help(format!("create it with `fathom report {file}`")),
             ));
