@@ -83,14 +83,11 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[HostArgs]) -> E
         print_stderr(&[line]);
         return ExitCode::from(FAILED);
     }
-    let opened = Output::new(file, false).and_then(|mut output| output.open().map(|()| output));
-    let mut output = match opened {
-        Ok(output) => output,
-        Err(error) => {
-            print_stderr(&[format!("fio: output file open error: {error}")]);
-            return ExitCode::from(FAILED);
-        }
-    };
+    let mut output = Output::new(file, false);
+    if let Err(error) = output.open() {
+        print_stderr(&[format!("fio: output file open error: {error}")]);
+        return ExitCode::from(FAILED);
+    }
     let mut code = None;
     let mut all = Vec::new();
     for reading in &readings {

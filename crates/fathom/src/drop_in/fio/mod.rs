@@ -70,13 +70,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         print_stderr(&[line]);
         return ExitCode::from(FAILED);
     }
-    let mut output = match Output::new(file.clone(), flags.status_interval_us > 0) {
-        Ok(output) => output,
-        Err(error) => {
-            print_stderr(&[format!("fio: output file open error: {error}")]);
-            return ExitCode::from(FAILED);
-        }
-    };
+    let mut output = Output::new(file.clone(), flags.status_interval_us > 0);
     let code = match reading {
         ParseOutcome::End(end) => {
             if let Err(error) = output.open() {
@@ -237,7 +231,7 @@ impl Files<'_> {
 
 /// Ends the run with a message. The file of `--output` stays as it was.
 fn refuse(output: &mut Output, line: &str) -> u8 {
-    output.discard();
+    output.redirect_to_terminal();
     output.print_problem(line);
     FAILED
 }

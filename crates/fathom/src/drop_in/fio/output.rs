@@ -9,7 +9,7 @@ use super::super::{print_stderr, print_stdout, text_mode};
 /// The output of a run.
 #[derive(Debug)]
 pub(super) struct Output {
-    to: Destination,
+    destination: Destination,
     /// True if information lines are printed. A JSON report alone has none, so that programs can
     /// parse it.
     has_information: bool,
@@ -46,14 +46,12 @@ fn can_replace(path: &Path) -> bool {
 }
 
 impl Output {
-    /// Opens the output. `renewed` is true if reports are repeated during the run.
-    ///
-    /// # Errors
-    /// The file cannot be opened.
-    pub(super) fn new(file: Option<PathBuf>, renewed: bool) -> io::Result<Output> {
-        let to = match file {
+    /// Chooses the destination. `has_repeated_reports` is true if reports are repeated during the
+    /// run.
+    pub(super) fn new(file: Option<PathBuf>, has_repeated_reports: bool) -> Output {
+        let destination = match file {
             None => Destination::Terminal,
-            Some(path) if !renewed && can_replace(&path) => Destination::Whole {
+            Some(path) if !has_repeated_reports && can_replace(&path) => Destination::Whole {
                 path,
                 bytes: Vec::new(),
             },
@@ -63,20 +61,20 @@ impl Output {
                 buffered: Vec::new(),
             },
         };
-        Ok(Output {
-            to,
+        Output {
+            destination,
             has_information: true,
             first_error: None,
-        })
+        }
     }
 
-    /// Opens and empties a file that is written immediately. Called when no input or target can be
-    /// lost by that.
+    /// Opens and empties a file that is written immediately. Call it only when this cannot destroy
+    /// an input or a target.
     ///
     /// # Errors
     /// The file cannot be opened.
     pub(super) fn open(&mut self) -> io::Result<()> {
-        if let Destination::Direct { path, file, buffered } = &mut self.to
+        if let Destination::Direct { path, file, buffered } = &mut self.destination
             && file.is_none()
         {
             file.insert(File::create(path)?).write_all(&std::mem::take(buffered))?;
@@ -85,8 +83,8 @@ impl Output {
     }
 
     /// Leaves the file unchanged: later text goes to the terminal.
-    pub(super) fn discard(&mut self) {
-        self.to = Destination::Terminal;
+    pub(super) fn redirect_to_terminal(&mut self) {
+        self.destination = Destination::Terminal;
     }
 
     /// Prints no more information lines.
@@ -112,7 +110,7 @@ impl Output {
     /// Prints an error or warning. With `--output` it goes to the file and to stderr, as with fio.
     pub(super) fn print_problem(&mut self, line: &str) {
         print_stderr(&[line.to_owned()]);
-        match &self.to {
+        match &self.destination {
             Destination::Direct { .. } | Destination::Whole { .. } => self.put(&format!("{line}\n")),
             Destination::Terminal => {}
         }
@@ -133,7 +131,7 @@ impl Output {
     }
 
     fn put(&mut self, text: &str) {
-        let written = match &mut self.to {
+        let written = match &mut self.destination {
             Destination::Direct { file: Some(file), .. } => file.write_all(text_mode(text).as_bytes()),
             Destination::Direct { buffered: bytes, .. } | Destination::Whole { bytes, .. } => {
                 bytes.extend(text_mode(text).as_bytes());
@@ -152,7 +150,7 @@ impl Output {
     /// The first error of any write.
     pub(super) fn close(mut self) -> io::Result<()> {
         self.open()?;
-        if let Destination::Whole { path, bytes } = &self.to {
+        if let Destination::Whole { path, bytes } = &self.destination {
             archive::write_whole(path, bytes)?;
         }
         match self.first_error.take() {
