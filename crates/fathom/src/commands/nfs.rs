@@ -17,9 +17,9 @@ use crate::screen;
 use crate::session::Session;
 use crate::user_file;
 
-/// Why there is nothing to show about a mount of SMB.
+/// Why there is nothing to show for an SMB mount.
 const SMB_HELP: &str = "fathom does not read the counters of SMB clients, because they do not divide the time of a \
-    request between client, network and server; compare copies of /proc/fs/cifs/Stats of before and after a test";
+    request between client, network and server; compare copies of /proc/fs/cifs/Stats from before and after a test";
 
 const MOUNTS_HELP: &str = "`findmnt -t nfs,nfs4` lists NFS mounts";
 
@@ -37,10 +37,10 @@ pub struct Args {
     /// Time between two readings
     #[arg(long, value_name = "TIME", default_value = "1s")]
     interval: String,
-    /// End after N intervals; without it, at Ctrl-C
+    /// Stop after N intervals [default: at Ctrl-C]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// One JSON document per interval
+    /// Print one JSON document per interval
     #[arg(long)]
     json: bool,
 }
@@ -65,7 +65,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         }
         let after = read_mounts(place)?;
         let length = Nanos(start.elapsed().as_nanos() as u64);
-        show(&subtract_readings(&before, &after, Some(length)), args.json)?;
+        print_mounts(&subtract_readings(&before, &after, Some(length)), args.json)?;
         before = after;
         left = left.map(|left| left - 1);
     }
@@ -112,7 +112,8 @@ fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     Ok(mounts)
 }
 
-/// Pairs the mounts of two readings: the mounts of one mount point in their order.
+/// Pairs the mounts of two readings by mount point; several mounts of one mount point pair in
+/// order.
 fn pair_readings<'a>(
     before: &'a [NetworkMount],
     after: &'a [NetworkMount],
@@ -133,9 +134,9 @@ fn subtract_readings(before: &[NetworkMount], after: &[NetworkMount], length: Op
         let difference = before.and_then(|before| mount.since(before));
         difference.map_or_else(
             || mount.clone(),
-            |earlier| NetworkMount {
-                covers_ns: length.unwrap_or(earlier.covers_ns),
-                ..earlier
+            |difference| NetworkMount {
+                covers_ns: length.unwrap_or(difference.covers_ns),
+                ..difference
             },
         )
     };
@@ -143,13 +144,16 @@ fn subtract_readings(before: &[NetworkMount], after: &[NetworkMount], length: Op
 }
 
 /// Lists the mounts whose counters are lower than in the reading before.
-fn list_older<'a>(before: &'a [NetworkMount], after: &'a [NetworkMount]) -> impl Iterator<Item = &'a NetworkMount> {
-    let is_older = |(before, mount): (Option<&NetworkMount>, &'a NetworkMount)| {
+fn list_reset_mounts<'a>(
+    before: &'a [NetworkMount],
+    after: &'a [NetworkMount],
+) -> impl Iterator<Item = &'a NetworkMount> {
+    let reset_mount = |(before, mount): (Option<&NetworkMount>, &'a NetworkMount)| {
         before
             .is_some_and(|before| mount.since(before).is_none())
             .then_some(mount)
     };
-    pair_readings(before, after).filter_map(is_older)
+    pair_readings(before, after).filter_map(reset_mount)
 }
 
 fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> {
@@ -169,18 +173,18 @@ fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> 
     };
     let files = (before, after);
     let (before, after) = (read(before)?, read(after)?);
-    for mount in list_older(&before, &after) {
+    for mount in list_reset_mounts(&before, &after) {
         screen::note(&format!(
             "{}: the counters in {} are lower than in {}: it was mounted again in between, or the earlier copy is not \
              the first file; the output shows the counts since it was mounted",
             mount.mount_point, files.1, files.0
         ));
     }
-    show(&subtract_readings(&before, &after, None), json)?;
+    print_mounts(&subtract_readings(&before, &after, None), json)?;
     Ok(Exit::Done)
 }
 
-fn show(mounts: &[NetworkMount], json: bool) -> Result<(), Faults> {
+fn print_mounts(mounts: &[NetworkMount], json: bool) -> Result<(), Faults> {
     let mut out = Vec::new();
     if json {
         let _ = serde_json::to_writer(&mut out, mounts);
@@ -214,7 +218,7 @@ mod tests {
         let lengths = subtract_readings(&before, &after, None);
         let lengths: Vec<u64> = lengths.iter().map(|mount| mount.covers_ns.0 / 1_000_000_000).collect();
         assert_eq!(lengths, [5, 7, 1]);
-        assert_eq!(list_older(&before, &after).count(), 0);
-        assert_eq!(list_older(&after, &before).count(), 2);
+        assert_eq!(list_reset_mounts(&before, &after).count(), 0);
+        assert_eq!(list_reset_mounts(&after, &before).count(), 2);
     }
 }
