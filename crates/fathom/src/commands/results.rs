@@ -25,7 +25,7 @@ pub const MAX_REPORT: u64 = 1 << 30;
 
 /// The loads of a file, and facts about them.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedFile {
     /// Origin of the file.
     pub source: Source,
     /// Findings about the input.
@@ -37,22 +37,25 @@ pub struct Loaded {
     /// Facts that the figures depend on, by name.
     pub fingerprint: BTreeMap<String, String>,
     /// Reason why these figures cannot prove a promise, if any.
-    pub not_admissible: Option<String>,
+    pub inadmissible: Option<String>,
     /// Interval histograms of each load, by its name.
     pub intervals: BTreeMap<String, Vec<IntervalHistogram>>,
 }
 
 /// Reads a file, or standard input for `-`.
-pub fn read(file: &str) -> Result<Loaded, Faults> {
+pub fn read(file: &str) -> Result<LoadedFile, Faults> {
     let bytes = read_file_bytes(file)?;
     if archive::is_saved(&bytes) {
-        return Ok(from_results(file, &archive::load_bytes(&bytes, Path::new(file))?));
+        return Ok(from_results(
+            file,
+            &archive::load_bytes(&bytes, Path::new(&display_name(file)))?,
+        ));
     }
     import_report(file, &bytes)
 }
 
 /// Reads a report of another tool; `None` for a saved result or study of fathom.
-pub fn read_foreign(file: &str) -> Result<Option<Loaded>, Faults> {
+pub fn read_foreign(file: &str) -> Result<Option<LoadedFile>, Faults> {
     let bytes = read_file_bytes(file)?;
     match archive::is_saved(&bytes) {
         true => Ok(None),
@@ -60,7 +63,7 @@ pub fn read_foreign(file: &str) -> Result<Option<Loaded>, Faults> {
     }
 }
 
-fn import_report(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
+fn import_report(file: &str, bytes: &[u8]) -> Result<LoadedFile, Faults> {
     let shown = display_name(file);
     let decoded = import::decode(bytes);
     let mut imported = import::read(&shown, &decoded.text).map_err(unreadable_faults)?;
@@ -76,7 +79,7 @@ fn import_report(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
 /// Loads a saved result of fathom.
 pub fn load_results(file: &str) -> Result<Results, Faults> {
     let bytes = read_file_bytes(file)?;
-    Ok(archive::load_bytes(&bytes, Path::new(file))?)
+    Ok(archive::load_bytes(&bytes, Path::new(&display_name(file)))?)
 }
 
 /// Loads a saved study of fathom.
@@ -120,7 +123,7 @@ fn unreadable_faults(problems: Vec<dialects::Diagnostic>) -> Faults {
     Faults::from(problems).with(Exit::Refused)
 }
 
-fn from_results(file: &str, results: &Results) -> Loaded {
+fn from_results(file: &str, results: &Results) -> LoadedFile {
     let host = results.hosts.first().map(|host| &host.environment);
     let mut fingerprint = BTreeMap::new();
     let mut put = |name: &str, value: String| {
@@ -143,12 +146,12 @@ fn from_results(file: &str, results: &Results) -> Loaded {
         let models: Vec<String> = devices.filter_map(|device| device.model.clone()).collect();
         put("devices", models.join(", "));
     }
-    Loaded {
+    LoadedFile {
         source: Source {
             file: display_name(file),
             form: "a saved result of fathom".into(),
             host: host.map(|host| host.host.name.clone()),
-            started: results.hosts.first().map(|host| format_time(host.started_unix_ns)),
+            started: results.hosts.first().map(|host| format_timestamp(host.started_unix_ns)),
             processors: host.map(|host| host.cpu.logical),
             commands: vec![results.plan.origin.arguments.join(" ")],
             origin: None,
@@ -157,7 +160,7 @@ fn from_results(file: &str, results: &Results) -> Loaded {
         loads: Observation::all(results),
         limits: results.plan.limits.clone(),
         fingerprint,
-        not_admissible: None,
+        inadmissible: None,
         intervals: results
             .steps
             .iter()
@@ -167,12 +170,12 @@ fn from_results(file: &str, results: &Results) -> Loaded {
     }
 }
 
-fn format_time(unix_ns: u64) -> String {
+fn format_timestamp(unix_ns: u64) -> String {
     let seconds = i64::try_from(unix_ns / 1_000_000_000).unwrap_or(0);
     jiff::Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())
 }
 
-fn from_import(file: String, imported: Imported) -> Loaded {
+fn from_import(file: String, imported: Imported) -> LoadedFile {
     let mut fingerprint = BTreeMap::new();
     let mut put = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -191,19 +194,19 @@ fn from_import(file: String, imported: Imported) -> Loaded {
     put("host", imported.host.clone());
     put("processors", imported.processors.map(|count| count.to_string()));
     let unread = imported.unread.iter().map(|problem| {
-        let at = problem
+        let location = problem
             .at
             .as_ref()
             .map(|place| format!("{}:{}", place.file, place.line));
         let finding = Finding::new("REPORT-UNREAD", Severity::Warning, problem.what.clone());
         let finding = finding.why("the row is omitted");
-        match at {
-            Some(at) => finding.at(at),
+        match location {
+            Some(location) => finding.at(location),
             None => finding,
         }
     });
-    let inadmissible = "figures of CrystalDiskMark cannot prove an SLA: it cannot issue the promised load";
-    Loaded {
+    let reason = "figures of CrystalDiskMark cannot prove an SLA: it cannot issue the promised load";
+    LoadedFile {
         source: Source {
             file,
             form: imported.form.name().into(),
@@ -217,7 +220,7 @@ fn from_import(file: String, imported: Imported) -> Loaded {
         loads: imported.loads,
         limits: Vec::new(),
         fingerprint,
-        not_admissible: (imported.form == Form::CrystalDiskMark).then(|| inadmissible.to_owned()),
+        inadmissible: (imported.form == Form::CrystalDiskMark).then(|| reason.to_owned()),
         intervals: BTreeMap::new(),
     }
 }

@@ -64,7 +64,7 @@ pub struct ExplainContext {
     /// The latency for sizing concurrency if no clause limits it, in nanoseconds.
     pub latency_ns: Option<f64>,
     /// The reason why the figures cannot be judged against a promise, if there is one.
-    pub not_admissible: Option<String>,
+    pub inadmissible: Option<String>,
     /// Interval histograms of each load, by its name, as far as the source has them.
     pub intervals: BTreeMap<String, Vec<IntervalHistogram>>,
 }
@@ -221,7 +221,7 @@ fn judge_promise(observation: &Observation, context: &ExplainContext, findings: 
         ..verdict::Context::default()
     };
     let mut verdict = verdict::judge(&context.clauses, observation, &verdict_context);
-    if let Some(why) = &context.not_admissible {
+    if let Some(why) = &context.inadmissible {
         verdict.outcome = Outcome::Inconclusive;
         let what = why.clone();
         verdict.reasons.insert(

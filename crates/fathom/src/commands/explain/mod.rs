@@ -9,7 +9,7 @@ use model::finding::Severity;
 use report::words;
 use study::explain::{self, ExplainContext, Explanation};
 
-use super::results::{self, Loaded};
+use super::results::{self, LoadedFile};
 use super::{run, source};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -117,7 +117,7 @@ fn describe_test(
 ///
 /// # Errors
 /// It has no load, or lacks a job that `storage` or a limit names.
-pub fn explain(mut loaded: Loaded, context: &ExplainContext, storage: &Storage) -> Result<Explanation, Faults> {
+pub fn explain(mut loaded: LoadedFile, context: &ExplainContext, storage: &Storage) -> Result<Explanation, Faults> {
     storage.apply_to_loads(&mut loaded.loads)?;
     let jobs: Vec<_> = loaded
         .loads
@@ -127,7 +127,7 @@ pub fn explain(mut loaded: Loaded, context: &ExplainContext, storage: &Storage) 
     limits::refuse_unused(&context.layers, &jobs)?;
     let named = context.layers.iter().cloned();
     let context = ExplainContext {
-        not_admissible: loaded.not_admissible,
+        inadmissible: loaded.inadmissible,
         intervals: loaded.intervals,
         layers: named.chain(loaded.limits).collect(),
         ..context.clone()
