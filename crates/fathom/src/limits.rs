@@ -122,8 +122,8 @@ pub fn from_args_and_machine(
 /// Keys of [`StoragePath`]: options of native job files, and flags about loads of any tool.
 const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
 
-/// Flags about the storage below loads, each with its value. With `OF_JOBS` a value can be for one
-/// job only. In `fathom run` they are load options.
+/// Flags about the storage below loads, each with its value. With `OF_JOBS`, a value can apply to a
+/// single job. In `fathom run` they are load options.
 pub struct StorageArgs<const OF_JOBS: bool>(pub Vec<(&'static str, String)>);
 
 impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
@@ -237,12 +237,12 @@ impl Storage {
         let storage = match job {
             None => &mut self.common,
             Some(job) => {
-                let at = self.per_job.iter().position(|(job_name, _)| job_name == job);
-                let at = at.unwrap_or_else(|| {
+                let index = self.per_job.iter().position(|(job_name, _)| job_name == job);
+                let index = index.unwrap_or_else(|| {
                     self.per_job.push((job.to_owned(), StoragePath::default()));
                     self.per_job.len() - 1
                 });
-                &mut self.per_job[at].1
+                &mut self.per_job[index].1
             }
         };
         set_fact(storage, name, value)
@@ -262,8 +262,8 @@ impl Storage {
     pub fn apply_to_loads(&self, loads: &mut [Observation]) -> Result<(), Faults> {
         self.check_jobs(loads.iter().map(|load| load.name.as_str()))?;
         for load in loads {
-            let job_limits = self.for_job(&load.name);
-            load.load.storage = job_limits.or(&load.load.storage).or(&self.common);
+            let job_storage = self.for_job(&load.name);
+            load.load.storage = job_storage.or(&load.load.storage).or(&self.common);
         }
         Ok(())
     }
@@ -282,8 +282,8 @@ impl Storage {
     }
 
     fn for_job(&self, name: &str) -> StoragePath {
-        let job_limits = self.per_job.iter().find(|(job, _)| job == name);
-        job_limits.map(|(_, storage)| storage.clone()).unwrap_or_default()
+        let job_storage = self.per_job.iter().find(|(job, _)| job == name);
+        job_storage.map(|(_, storage)| storage.clone()).unwrap_or_default()
     }
 
     fn check_jobs<'a>(&self, jobs: impl Iterator<Item = &'a str>) -> Result<(), Faults> {
@@ -403,7 +403,7 @@ pub struct DetectedMachine {
 }
 
 /// Finds the machine: that of `--vm`, or else of the firmware or, with `--metadata` (`requested`),
-/// of the cloud. Prints the detected machine on stderr; with `--quiet` only for `--metadata`,
+/// of the cloud. Prints the detected machine on stderr, with `--metadata` even if `--quiet` is set,
 /// because it changes the meaning of a result.
 pub fn detect_machine(
     vm: Option<&String>,
@@ -473,16 +473,16 @@ fn is_on_cloud_disk(system: &System, cloud: Cloud, path: &str) -> bool {
         .find(|ancestor| ancestor.exists())
         .unwrap_or(Path::new("."));
     let devices = probe::devices_under(system, existing).unwrap_or_default();
-    let kinds: &[&str] = match cloud {
+    let cloud_kinds: &[&str] = match cloud {
         Cloud::Amazon => &["Amazon EBS volume"],
         Cloud::Azure => &["Azure managed disk", "Hyper-V virtual disk"],
         Cloud::Google => &["Google Persistent Disk", "Google Persistent Disk or Hyperdisk"],
     };
-    let mut devices_of_target = devices
+    let mut virtual_kinds = devices
         .iter()
         .filter_map(|device| device.virtual_kind.as_deref())
         .peekable();
-    devices_of_target.peek().is_some() && devices_of_target.all(|kind| kinds.contains(&kind))
+    virtual_kinds.peek().is_some() && virtual_kinds.all(|kind| cloud_kinds.contains(&kind))
 }
 
 /// Looks up the limits of a machine and its disks in the catalogue.

@@ -102,7 +102,7 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
         Ok(matches) => matches,
         Err(error) => return Ok(command_line::print_error(error, arguments)),
     };
-    named_files::check(&command, &matches)?;
+    named_files::check_distinct_files(&command, &matches)?;
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");
     // Only commands that measure have --hosts.
     if let Ok(hosts) = args.try_get_one::<String>("hosts") {

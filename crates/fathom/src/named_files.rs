@@ -24,7 +24,7 @@ struct NamedFile {
 ///
 /// # Errors
 /// [`Faults`] about the first output that names another file.
-pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
+pub fn check_distinct_files(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
     let (mut files, mut policy_paths) = (Vec::new(), Vec::new());
     let (mut command, mut matches) = (root, matches);
     while let Some((name, inner)) = matches.subcommand()
@@ -61,7 +61,8 @@ pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
     Ok(())
 }
 
-/// Checks outputs against inputs that only another file names.
+/// Checks outputs against inputs that the command line does not name, such as the job files of a
+/// suite.
 ///
 /// # Errors
 /// [`Faults`] about the first output that names an input.
@@ -98,8 +99,8 @@ fn list_files(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
     match &option {
         Some(option) if option == "--out" && !is_file => values
             .flat_map(|value| value.split(',').map(str::to_owned).collect::<Vec<_>>())
-            .filter_map(|form| {
-                let (format, path) = form.split_once('=')?;
+            .filter_map(|output| {
+                let (format, path) = output.split_once('=')?;
                 Some(file(path, format!("--out {format}")))
             })
             .collect(),
@@ -107,10 +108,10 @@ fn list_files(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
         // `@FILE` names a list of hosts.
         Some(option) if option == "--hosts" => values
             .filter_map(|value| {
-                let list = file(value.strip_prefix('@')?, "an input".into());
+                let hosts_file = file(value.strip_prefix('@')?, "an input".into());
                 Some(NamedFile {
                     is_output: false,
-                    ..list
+                    ..hosts_file
                 })
             })
             .collect(),
@@ -126,8 +127,8 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
         (Some(a @ Identity::File { .. }), Some(b)) => a == b,
         _ => false,
     };
-    let place = resolve_path(a);
-    place.is_some() && (place == resolve_path(b) || is_hard_link())
+    let resolved = resolve_path(a);
+    resolved.is_some() && (resolved == resolve_path(b) || is_hard_link())
 }
 
 /// Resolves a path, if it is a regular file or will become one.
