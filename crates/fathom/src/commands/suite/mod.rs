@@ -21,7 +21,7 @@ use model::results::Results;
 use model::study::{RunRole, Study, StudyRun};
 use study::verify::Search;
 
-use super::run::dry_run as dry_run_of;
+use super::run::dry_run as dry_run_plan;
 use super::study_outputs::{Contents, Form, StudyArgs, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::Faults;
@@ -186,7 +186,7 @@ fn dry_run(
         .into_iter()
         .collect();
     for (workload, plan) in ready.iter().zip(plans) {
-        let (description, exit) = dry_run_of(
+        let (description, exit) = dry_run_plan(
             session.ranks(),
             [plan, plan],
             permissions,
@@ -204,8 +204,8 @@ fn dry_run(
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-/// Reports refusals of the guard and logs that would replace other files before the first workload
-/// runs, not after an hour.
+/// Before the first workload runs, reports refusals of the guard, and logs that would replace other
+/// files.
 fn refuse_forbidden_files(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
     let mut refusals: Vec<Refusal> = Vec::new();
     for plan in plans {

@@ -156,13 +156,13 @@ fn read_load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) ->
     } else {
         &job.parts
     };
-    let shares: f64 = parts.iter().map(|part| f64::from(part.share)).sum();
+    let total_share: f64 = parts.iter().map(|part| f64::from(part.share)).sum();
     let mean = |value: &dyn Fn(&PartSpec) -> f64| {
         parts
             .iter()
             .map(|part| value(part) * f64::from(part.share))
             .sum::<f64>()
-            / shares.max(1.0)
+            / total_share.max(1.0)
     };
     let name = job.targets.first().and_then(|target| target.strip_prefix("simulated:"));
     let simulated = name.and_then(|name| document.simulated.iter().find(|device| device.name == name));
@@ -182,12 +182,12 @@ fn mean_size(sizes: &BlockSizes) -> f64 {
         BlockSizes::Fixed { size } => size.0 as f64,
         BlockSizes::Range { low, high, .. } => (low.0 + high.0) as f64 / 2.0,
         BlockSizes::Split { entries } => {
-            let shares: f64 = entries.iter().map(|entry| entry.percent).sum();
+            let total_percent: f64 = entries.iter().map(|entry| entry.percent).sum();
             entries
                 .iter()
                 .map(|entry| entry.size.0 as f64 * entry.percent)
                 .sum::<f64>()
-                / shares.max(1e-9)
+                / total_percent.max(1e-9)
         }
     }
 }

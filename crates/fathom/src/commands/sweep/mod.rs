@@ -56,16 +56,16 @@ const HEADING: &str = "Sweep";
 pub struct Args {
     /// Directory, file, block device, or a file of one job (.toml, .fio, .xml, .parm, .icf)
     #[arg(value_name = "TARGET|FILE", value_hint = ValueHint::AnyPath)]
-    what: Option<String>,
-    /// What to vary; repeat it for a table over several [default: depth=1..512]
+    target_or_file: Option<String>,
+    /// Parameter to vary; repeat for every combination [default: depth=1..512]
     #[arg(
         long,
         value_name = "PARAMETER=VALUES",
         help_heading = HEADING,
-        long_help = "What to vary: depth, workers (threads), block, read, rate, targets or access. Values are a \
-            list (1,8,32; random,sequential), a doubling range (1..512), or a range with a step (0..100+25). Repeat it to measure every \
-            combination; the curves are drawn over the first of depth, workers, rate and targets. `targets` uses the \
-            first N of the targets named. [default: depth=1..512]",
+        long_help = "Parameter to vary: depth, workers (threads), block, read, rate, targets or access. Values \
+            are a list (1,8,32; random,sequential), a doubling range (1..512), or a range with a step (0..100+25). \
+            Repeat it to measure every combination; the curves are drawn over the first of depth, workers, rate and \
+            targets. `targets` uses the first N of the targets named. [default: depth=1..512]",
     )]
     over: Vec<String>,
     /// Find the highest load within this limit: 'p99<=3ms', 'mean<=500us'
@@ -79,7 +79,7 @@ pub struct Args {
     grid_only: bool,
     /// Report a saved sweep again, with another --slo if given
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING)]
-    #[arg(conflicts_with_all = ["what", "over"])]
+    #[arg(conflicts_with_all = ["target_or_file", "over"])]
     from: Option<String>,
     #[command(flatten)]
     test: TestArgs,
@@ -102,7 +102,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         fleet::expand_names_for_one_host(&mut document)?;
     }
     let sweep_settings = read_settings(args, &mut document, limit)?;
-    try_settings(&document, &sweep_settings)?;
+    check_settings(&document, &sweep_settings)?;
     let base = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     if args.test.dry.dry_run {
@@ -164,7 +164,8 @@ pub(super) fn show(
     write_reports(outputs, &report, study)
 }
 
-/// Returns the exit code of the first failed run. `failed` is true if some runs could not start.
+/// Returns the exit code of an interruption, or else of the first failed run. `failed` is true if
+/// some runs could not start.
 pub(super) fn exit_code(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
     if session.process.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
@@ -194,9 +195,9 @@ fn parse_limit(args: &Args) -> Result<Option<Limit>, Faults> {
 
 /// Loads the document with the one job that is varied.
 fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
-    let what = args.what.as_ref();
-    let mut document = match what {
-        Some(file) if file.ends_with(".toml") => run::load_document(what)?,
+    let target_or_file = args.target_or_file.as_ref();
+    let mut document = match target_or_file {
+        Some(file) if file.ends_with(".toml") => run::load_document(target_or_file)?,
         Some(file) if run::detect_other_tool(file).is_some() => {
             let varied = args.over.iter().filter_map(|over| over.split('=').next());
             let target = args
@@ -222,8 +223,8 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
 }
 
 /// Refuses documents with several jobs: a study varies one load. Also refuses a log, because each
-/// run would replace it.
-pub(super) fn require_repeatable_job(document: &Document, who: &str) -> Result<(), Faults> {
+/// run would replace it. `opening` is the subject and verb of the error.
+pub(super) fn require_repeatable_job(document: &Document, opening: &str) -> Result<(), Faults> {
     if let [job] = &document.jobs[..] {
         return match &job.log {
             None => Ok(()),
@@ -241,7 +242,7 @@ pub(super) fn require_repeatable_job(document: &Document, who: &str) -> Result<(
         native::lower(document)?;
     }
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
-    let fault = Fault::new(format!("{who} one job, but here are {}", document.jobs.len())).at(file);
+    let fault = Fault::new(format!("{opening} one job, but there are {}", document.jobs.len())).at(file);
     let keep_one = match document
         .file
         .as_deref()
@@ -270,10 +271,10 @@ fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> 
     let varies = |parameter: Parameter| varied.iter().any(|varied| varied.parameter == parameter);
     let job = &mut document.jobs[0];
     // A paced sweep needs slots for all operations in flight, unless the user sets a depth.
-    let opens = varies(Parameter::Rate) && !varies(Parameter::Depth) && job.depth.is_none();
-    let slots_max = opens.then(|| verify::slots_max(largest_block(job, &varied)));
+    let needs_slots = varies(Parameter::Rate) && !varies(Parameter::Depth) && job.depth.is_none();
+    let slots_max = needs_slots.then(|| verify::slots_max(largest_block(job, &varied)));
     let counted = job.operations.is_some() || job.bytes.is_some() || job.passes.is_some();
-    let whole = job.time.is_none() && !counted;
+    let is_extensible = job.time.is_none() && !counted;
     let time = job.time.unwrap_or(sweep::POINT_TIME);
     let warm_up = match (job.warm_up, counted) {
         (Some(warm_up), _) => warm_up,
@@ -288,7 +289,7 @@ fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> 
         limit,
         time,
         warm_up,
-        min_operations: whole.then_some(sweep::MIN_OPERATIONS),
+        min_operations: is_extensible.then_some(sweep::MIN_OPERATIONS),
         refine: !args.grid_only,
         stop_early: !args.all_points,
         slots_max,
@@ -329,7 +330,7 @@ fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
 }
 
 /// Checks every value before the sweep. A mistake in the last one must not end it after an hour.
-fn try_settings(document: &Document, sweep_settings: &SweepSettings) -> Result<(), Faults> {
+fn check_settings(document: &Document, sweep_settings: &SweepSettings) -> Result<(), Faults> {
     let mut settings = sweep_settings.varied.iter().flat_map(|varied| &varied.values);
     settings.try_for_each(|setting| set_parameter(&mut document.jobs[0].clone(), setting))
 }

@@ -22,8 +22,8 @@ pub(super) fn format_report(report: &Report, first: &Results) -> String {
     }
     if !report.skipped.is_empty() {
         text += "\nLeft out\n";
-        for left in &report.skipped {
-            text += &wrap_paragraph(&format!("{}: {}.", format_settings(&left.settings), left.why));
+        for skipped in &report.skipped {
+            text += &wrap_paragraph(&format!("{}: {}.", format_settings(&skipped.settings), skipped.why));
         }
     }
     if !report.notes.is_empty() {
@@ -81,13 +81,13 @@ fn format_table(report: &Report) -> String {
         .iter()
         .any(|row| row.p99_ns.is_none() || row.p999_ns.is_none())
     {
-        text += "  - fewer than ten operations lie beyond it\n";
+        text += "  -: fewer than ten operations are beyond this percentile\n";
     }
     text
 }
 
 fn format_figures(row: &Row) -> String {
-    let share = row
+    let half_width = row
         .iops_half_width
         .map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
     let or_none = |value: Option<f64>| value.map_or("-".into(), format_time);
@@ -95,7 +95,7 @@ fn format_figures(row: &Row) -> String {
         "{:>11}{:>11}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
         row.format_in_flight(),
         rate(row.iops),
-        share,
+        half_width,
         throughput(row.bytes_per_sec / f64::from(1 << 20)),
         throughput(row.bytes_per_sec / 1e6),
         format_time(row.mean_ns),
@@ -176,7 +176,7 @@ fn format_advice(report: &Report, curve: &Curve) -> String {
         .describe_disturbance()
         .map_or_else(String::new, |sentence| wrap_paragraph(&sentence));
     text += &wrap_paragraph(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
-    // Bounds and knee of such points describe no state of the device.
+    // Bounds and a knee of such points would not describe the device.
     if curve.shows_no_load() {
         return text;
     }
@@ -188,8 +188,9 @@ fn format_advice(report: &Report, curve: &Curve) -> String {
     text + &describe_analyses(&curve.knee, axis, report.limit.is_some())
 }
 
-/// Formats the analyses of a curve, one line per method.
-pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: bool) -> String {
+/// Formats the analyses of a curve, one line per method. `has_limit` is true if the sweep has a
+/// latency limit.
+pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, has_limit: bool) -> String {
     let mut text = String::new();
     let unit = match axis {
         Axis::Targets => "targets",
@@ -198,7 +199,7 @@ pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: b
     if let Some(bounds) = &knee.bounds {
         text += &wrap_paragraph(&format_bounds(bounds, unit));
     }
-    if knee.bounds.is_some() && !limited {
+    if knee.bounds.is_some() && !has_limit {
         let [at, power] = [knee.kneedle, knee.power].map(|at| at.map_or("none".to_owned(), |at| with_unit(at, unit)));
         text += &wrap_paragraph(&format!(
             "sharpest bend of the curve (Kneedle): {at}; highest rate divided by latency (power): {power}"
@@ -232,7 +233,7 @@ fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
     let last = knee.points.last().map_or(0.0, |point| point.load);
     let iops_max = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
     let is_fitting = knee.fitting_law().is_some();
-    let end = match (usl.peak_at, usl.roof_iops) {
+    let conclusion = match (usl.peak_at, usl.roof_iops) {
         (Some(peak), _) if !is_fitting => {
             return format!(
                 "{LAW}: does not fit: it predicts a fall beyond {peak} {unit}, but the rate does not clearly fall up \
@@ -246,11 +247,11 @@ fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
         (Some(peak), _) if peak > last => format!("peak at {peak} {unit}, which was not measured"),
         (Some(peak), _) if usl.beta_is_significant => format!("peak at {peak} {unit}"),
         (Some(peak), _) => format!("peak at {peak} {unit}, possibly by chance"),
-        (None, Some(roof)) => format!("roof {} per second", rate(roof)),
-        (None, None) => "no roof found".into(),
+        (None, Some(roof)) => format!("maximum {} per second", rate(roof)),
+        (None, None) => "no maximum found".into(),
     };
     format!(
-        "{LAW}: contention (alpha) {:.4}, coherence (beta) {}; {end}",
+        "{LAW}: contention (alpha) {:.4}, coherence (beta) {}; {conclusion}",
         usl.alpha,
         match usl.beta {
             0.0 => "0".to_owned(),

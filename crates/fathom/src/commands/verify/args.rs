@@ -150,16 +150,17 @@ pub(super) struct VerifyRequest {
     pub(super) detected: Option<String>,
     /// The load of a job file of another tool.
     pub(super) file: Option<FileLoad>,
-    /// The catalogue entry of the policy and its inputs, if a tier is named without a size.
-    tiers: Option<(Policy, Inputs)>,
+    /// The policy and its inputs, if they name a tier but no size.
+    tier_policy: Option<(Policy, Inputs)>,
 }
 
 impl VerifyRequest {
     /// Describes the source of the machine type, and a disk whose size is not that of the tier.
     pub(super) fn describe_environment(&self, results: &Results) -> impl Iterator<Item = String> {
         let tier = self.policy.as_ref().and_then(|policy| policy.tier.as_ref());
-        let sized = self.tiers.as_ref().zip(tier);
-        let other_size = sized.and_then(|((policy, inputs), tier)| describe_other_size(policy, inputs, tier, results));
+        let named_tier = self.tier_policy.as_ref().zip(tier);
+        let other_size =
+            named_tier.and_then(|((policy, inputs), tier)| describe_other_size(policy, inputs, tier, results));
         self.detected.iter().cloned().chain(other_size)
     }
 }
@@ -172,10 +173,10 @@ fn describe_other_size(policy: &Policy, inputs: &Inputs, named: &str, results: &
     let fitting = policy.tier_of_size(inputs, disk.size)?;
     (fitting != named).then(|| {
         let (name, size) = (&disk.name, disk.size);
-        let option = size.to_string().replace(' ', "");
+        let size_text = size.to_string().replace(' ', "");
         format!(
             "the disk {name} has {size}, the size of {fitting}, so the promise of {named} may not be that of this \
-             disk; name its --tier, or confirm with --size {option}"
+             disk; name its --tier, or confirm with --size {size_text}"
         )
     })
 }
@@ -187,7 +188,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     let (overrides, clauses) = (parse_overrides(args)?, parse_clauses(args)?);
     let rate = parse_rate(args)?;
     let file = FileLoad::find(session, args)?;
-    let mut tiers = None;
+    let mut tier_policy = None;
     let (policy, expired) = match named {
         None => (None, None),
         Some(name) => {
@@ -195,7 +196,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
             let inputs = parse_inputs(&args.inputs)?;
             let resolved = policy.resolve_with(&inputs, &overrides);
             let is_tier_alone = inputs.contains_key("tier") && !inputs.contains_key("size");
-            tiers = is_tier_alone.then(|| (policy.clone(), inputs));
+            tier_policy = is_tier_alone.then(|| (policy.clone(), inputs));
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` lists its inputs", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
@@ -206,7 +207,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     if policy.is_none() {
         refuse_inputs(&args.inputs)?;
     }
-    let promise_behind = |machine: Option<&Machine>| {
+    let build_promise = |machine: Option<&Machine>| {
         let promise = match &policy {
             Some(policy) => Promise::from_policy(policy, clauses.clone(), rate, machine),
             None => {
@@ -218,7 +219,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
         };
         promise.map_err(|VerifyError { what, help }| Faults::usage(Fault::new(what).help(help)))
     };
-    let promise = promise_behind(None)?;
+    let promise = build_promise(None)?;
     let targets = match &file {
         Some(file) => Targets::parse(&file.paths())?,
         None => Targets::parse(&args.target)?,
@@ -229,7 +230,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
         &targets.storage.clone().unwrap_or_default(),
     )?;
     let below = LimitsBelow::find(args, &catalogue, &promise, &targets, &storage)?;
-    let promise = promise_behind(below.machine.as_ref())?;
+    let promise = build_promise(below.machine.as_ref())?;
     let caps = targets.caps.clone();
     let credits: Vec<Burst> = below.credits.iter().map(|(_, burst)| *burst).collect();
     Ok(VerifyRequest {
@@ -243,7 +244,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
         caps,
         detected: below.detected,
         file,
-        tiers,
+        tier_policy,
     })
 }
 
@@ -294,7 +295,7 @@ fn flag_fault(name: &str, text: &str, why: impl Into<String>, help: &str) -> Fau
 }
 
 fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
-    let read = |text: &String| match text.parse::<Bytes>() {
+    let parse = |text: &String| match text.parse::<Bytes>() {
         Ok(Bytes(0)) => Err(flag_fault(
             name,
             text,
@@ -304,19 +305,19 @@ fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults
         Ok(size) => Ok(size),
         Err(error) => Err(flag_fault(name, text, error.to_string(), "for example 32KiB")),
     };
-    text.as_ref().map(read).transpose()
+    text.as_ref().map(parse).transpose()
 }
 
 fn parse_time(name: &str, text: &Option<String>) -> Result<Option<Nanos>, Faults> {
-    let read = |text: &String| {
+    let parse = |text: &String| {
         let parsed = text.parse::<Nanos>();
         parsed.map_err(|error| flag_fault(name, text, error.to_string(), "for example 300s"))
     };
-    text.as_ref().map(read).transpose()
+    text.as_ref().map(parse).transpose()
 }
 
 fn parse_overrides(args: &Args) -> Result<Overrides, Faults> {
-    let read = |text: &String| {
+    let parse = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
         value.ok_or_else(|| {
@@ -330,7 +331,7 @@ fn parse_overrides(args: &Args) -> Result<Overrides, Faults> {
     };
     Ok(Overrides {
         block: parse_size("block", &args.block)?,
-        read_percent: args.read.as_ref().map(read).transpose()?,
+        read_percent: args.read.as_ref().map(parse).transpose()?,
         random: args.sequential.then_some(false),
     })
 }

@@ -20,7 +20,7 @@ pub(super) struct FileLoad {
     pub(super) workload: Workload,
     /// Its jobs in words.
     pub(super) jobs: String,
-    /// States which runs of the file were not issued.
+    /// States which run of the file was tested, if it has several.
     pub(super) note: Option<String>,
 }
 
@@ -28,13 +28,13 @@ impl FileLoad {
     /// Reads the file among the targets; `None` without one. Prints what its plan cannot express.
     pub(super) fn find(session: &Session, args: &Args) -> Result<Option<FileLoad>, Faults> {
         let files = { args.target.iter() }.filter_map(|file| Some((file, run::detect_other_tool(file)?)));
-        let Some((file, (what, run_it))) = files.into_iter().next() else {
+        let Some((file, (file_kind, run_it))) = files.into_iter().next() else {
             return Ok(None);
         };
-        refuse_options(args, file, what)?;
+        refuse_options(args, file, file_kind)?;
         let source = source::read(session, std::slice::from_ref(file))?;
         source.refuse_missing("test", "replace the name in the file by a path")?;
-        let runs = source.plan.steps.len();
+        let run_count = source.plan.steps.len();
         let fault = |why: String| {
             let help = format!(
                 "verify issues a load at its rate; {run_it}, and judge its report: `fathom explain --require CLAUSES RESULT`"
@@ -42,9 +42,9 @@ impl FileLoad {
             Faults::usage(Fault::new(format!("cannot verify the load of {file}: {why}")).help(help))
         };
         let chosen = source.plan.steps.iter().position(is_paced).ok_or_else(|| {
-            fault(match runs {
+            fault(match run_count {
                 1 => "part of it has no rate".into(),
-                _ => format!("each of its {runs} runs has a part without a rate"),
+                _ => format!("each of its {run_count} runs has a part without a rate"),
             })
         })?;
         let mut jobs: Vec<String> = source.plan.steps[chosen]
@@ -53,14 +53,15 @@ impl FileLoad {
             .map(words::describe_operations)
             .collect();
         jobs.dedup();
-        let note = (runs > 1).then(|| format!("of the {runs} runs of {file}, only run {} was tested", chosen + 1));
+        let note =
+            (run_count > 1).then(|| format!("of the {run_count} runs of {file}, only run {} was tested", chosen + 1));
         let plan = keep_step(source.plan, chosen).map_err(fault)?;
         let job = &plan.steps[0].jobs[0];
-        let workload = describe_workload(job);
-        if runs > 1 {
+        let workload = workload_from_job(job);
+        if run_count > 1 {
             screen::note(&format!(
-                "{file} has {runs} runs: verify issues run {}, the first at a rate ({}); to judge another, remove \
-                 those before it",
+                "{file} has {run_count} runs: verify issues run {}, the first with a rate ({}); to verify a later run, \
+                 remove this one from the file",
                 chosen + 1,
                 words::describe_operations(job)
             ));
@@ -112,7 +113,7 @@ impl FileLoad {
 }
 
 /// Refuses options that describe another load, and other targets.
-fn refuse_options(args: &Args, file: &str, what: &str) -> Result<(), Faults> {
+fn refuse_options(args: &Args, file: &str, file_kind: &str) -> Result<(), Faults> {
     let options = [
         (args.policy.is_some(), "--policy", "state the promise with --require"),
         (args.block.is_some(), "--block", "change the file"),
@@ -127,8 +128,8 @@ fn refuse_options(args: &Args, file: &str, what: &str) -> Result<(), Faults> {
     match options.into_iter().find(|(is_set, ..)| *is_set) {
         None => Ok(()),
         Some((_, option, help)) => {
-            let what = format!("cannot use {option}: {file} is {what}, which has its own load");
-            Err(Faults::usage(Fault::new(what).help(help)))
+            let message = format!("cannot use {option}: {file} is {file_kind}, which has its own load");
+            Err(Faults::usage(Fault::new(message).help(help)))
         }
     }
 }
@@ -192,8 +193,8 @@ fn keep_step(mut plan: Plan, step: usize) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// The mean figures of a job at a rate.
-fn describe_workload(job: &Job) -> Workload {
+/// Returns the load of a job with a rate, as mean figures.
+fn workload_from_job(job: &Job) -> Workload {
     let (mut all, mut reads, mut bytes) = (0.0, 0.0, 0.0);
     for stream in streams(job) {
         for (direction, rate) in rates(stream).unwrap_or_default() {
