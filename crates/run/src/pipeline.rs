@@ -14,7 +14,7 @@ use model::environment::{BusyProgram, Environment, SystemUse, TargetFacts};
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, Step, TargetKind};
-use model::results::{JobResults, Results, StepResults};
+use model::results::{BECAME_SHORTER, JobResults, Results, StepResults};
 
 use crate::context::RunContext;
 use crate::control_groups::ControlGroups;
@@ -22,7 +22,7 @@ use crate::error::{RunError, WorkerFault};
 use crate::results::{unix_now_ns, without_steps};
 use crate::schedulers::Schedulers;
 use crate::setup_error::SetupError;
-use crate::step::{StepContext, run_step};
+use crate::step::{StepContext, TARGET_LOST, lost_target_finding, run_step};
 use crate::targets::guard::Permissions;
 use crate::targets::{self, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError};
 use crate::{line_log, operation_log, unsupported};
@@ -212,6 +212,9 @@ impl PreparedTargets<'_> {
         probe_devices_again(&mut environment.targets);
         let mut cleanup = ready.finish();
         findings.extend(cleanup.remove_trees());
+        if outcome.as_ref().is_ok_and(StepsDone::has_lost_target) {
+            cleanup.keep_marks();
+        }
         match hooks.others {
             Some(others) => others.defer_cleanup(cleanup),
             None => {
@@ -319,6 +322,13 @@ struct StepsDone {
     programs: Vec<BusyProgram>,
 }
 
+impl StepsDone {
+    /// True if another program removed, replaced or truncated a target.
+    fn has_lost_target(&self) -> bool {
+        self.findings.iter().any(|finding| finding.rule == TARGET_LOST)
+    }
+}
+
 fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Event)) -> Result<StepsDone, RunError> {
     let (preparation, mut context) = (run.preparation(), run.step_context());
     let mut done = StepsDone::default();
@@ -358,6 +368,18 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
             }
             Err(error) => return Err(error),
         };
+        let mut failures = results
+            .jobs
+            .iter()
+            .flat_map(|job| &job.workers)
+            .filter_map(|worker| worker.failure.as_ref());
+        if !done.has_lost_target()
+            && let Some(failure) = failures.find(|failure| failure.is_beyond_end())
+        {
+            let finding = lost_target_finding(format!("{}: {BECAME_SHORTER}", failure.location));
+            done.findings.push(finding.clone());
+            watcher(Event::Notice { finding });
+        }
         let failed = |job: &JobResults| job.ended == Some(EndReason::Failed);
         let mut jobs = plan.jobs.iter().zip(&results.jobs);
         let stops = jobs.any(|(plan, job)| plan.ends_with.plan_always || plan.ends_with.plan && failed(job));

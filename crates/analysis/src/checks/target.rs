@@ -47,14 +47,21 @@ pub(super) const ALLOCATION: Check = Check {
                 if never_written == 0 {
                     continue;
                 }
+                let (what, help) = match facts.kind.as_str() {
+                    "block device" => (
+                        "file of the loop device",
+                        "write the whole device first: `fathom precondition`",
+                    ),
+                    _ => (
+                        "file",
+                        "set `size` and a new file name, so that fathom creates the file and fills it with data",
+                    ),
+                };
                 let share = 100.0 * never_written as f64 / facts.size.0.max(1) as f64;
-                let message = format!("{share:.1} % of the file was never written: reads there need no I/O");
+                let message = format!("{share:.1} % of the {what} was never written: reads there need no I/O");
                 let finding = Finding::new("HOLES", Severity::Warning, message).at(&*facts.path);
                 let finding = finding.why("the figures are too good");
-                findings
-                    .push(finding.help(
-                        "set `size` and a new file name, so that fathom creates the file and fills it with data",
-                    ));
+                findings.push(finding.help(help));
             }
         }
     },

@@ -35,8 +35,11 @@ fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults
             continue;
         };
         let word = direction.word();
-        let operations_by_kind =
-            || { results.files.iter() }.filter(|operation| operation.kind.direction() == direction);
+        let operations_by_kind = || {
+            let is_counted = |kind| plan.files.as_ref().is_none_or(|work| !work.is_unscheduled(kind));
+            { results.files.iter() }
+                .filter(move |operation| operation.kind.direction() == direction && is_counted(operation.kind))
+        };
         let (min_bytes, max_bytes) = match (engine.transfers_no_data(), &plan.files) {
             (true, _) => (0, 0),
             (false, None) => possible_bytes(plan, direction, direction_results),

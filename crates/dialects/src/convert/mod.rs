@@ -15,7 +15,7 @@ mod worker_groups;
 
 use std::fmt;
 
-use model::plan::{Dialect, Plan};
+use model::plan::{Dialect, Plan, Target, TargetKind};
 use model::results::Equivalent;
 
 pub use diskspd::to_diskspd;
@@ -76,7 +76,16 @@ fn dialect_name(dialect: Dialect) -> &'static str {
 
 /// Converts a plan to a dialect.
 pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
+    let is_tree = |target: &Target| matches!(target.kind, TargetKind::Tree { .. });
+    let has_trees = plan.targets.iter().any(is_tree);
     match dialect {
+        Dialect::Fio | Dialect::Diskspd if has_trees => {
+            without_writer(dialect, format!("{} has no trees of files", dialect_name(dialect)))
+        }
+        Dialect::Vdbench if has_trees => without_writer(
+            dialect,
+            "fathom reads Vdbench file systems (FSD, FWD) but does not write them".into(),
+        ),
         Dialect::Native => to_native(plan),
         Dialect::Fio => to_fio(plan),
         Dialect::Diskspd => to_diskspd(plan),
@@ -86,7 +95,7 @@ pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
 }
 
 /// The result if a dialect has no writer for such a test.
-fn without_writer(dialect: Dialect, what: &str) -> Conversion {
+fn without_writer(dialect: Dialect, why: String) -> Conversion {
     Conversion {
         dialect,
         text: String::new(),
@@ -95,7 +104,7 @@ fn without_writer(dialect: Dialect, what: &str) -> Conversion {
         lost: vec![Lost {
             job: None,
             what: "the whole test".into(),
-            why: format!("fathom reads {} {what} but does not write them", dialect_name(dialect)),
+            why,
         }],
         differs: Vec::new(),
     }
@@ -105,7 +114,8 @@ fn without_writer(dialect: Dialect, what: &str) -> Conversion {
 pub fn equivalents(plan: &Plan) -> Vec<Conversion> {
     let dialects = [Dialect::Native, Dialect::Fio, Dialect::Diskspd];
     let others = dialects.into_iter().filter(|dialect| *dialect != plan.origin.dialect);
-    others.map(|dialect| to(dialect, plan)).collect()
+    let conversions = others.map(|dialect| to(dialect, plan));
+    conversions.filter(|conversion| !conversion.text.is_empty()).collect()
 }
 
 impl From<Conversion> for Equivalent {

@@ -4,13 +4,11 @@
 
 use model::access::Access;
 use model::block_size::BlockSizes;
-use model::plan::{
-    Dialect, Extent, Phases, Plan, Process, Rate, Step, Stop, Stream, Target, TargetId, TargetKind, WriteThrough,
-};
+use model::plan::{Dialect, Extent, Phases, Plan, Process, Rate, Step, Stop, Stream, Target, TargetId, WriteThrough};
 
 use super::shares::{direction, operation_schedules};
 use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
-use super::{Conversion, Form, Lost, compare, without_writer};
+use super::{Conversion, Form, Lost, compare};
 use crate::diagnostic::Diagnostic;
 use crate::vdbench::{self, VdbenchEnv};
 
@@ -23,13 +21,6 @@ const FILE: &str = "plan.parm";
 
 /// Converts a plan to Vdbench.
 pub fn to_vdbench(plan: &Plan) -> Conversion {
-    if plan
-        .targets
-        .iter()
-        .any(|target| matches!(target.kind, TargetKind::Tree { .. }))
-    {
-        return without_writer(Dialect::Vdbench, "file systems (FSD, FWD)");
-    }
     let text = text(plan);
     let differences = match parse(&text, plan.seed) {
         Ok(got) => compare::compare(plan, &got, Dialect::Vdbench),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use model::Bytes;
-use model::environment::{Device, FileSystem, TargetFacts};
+use model::environment::{Allocation, Device, FileSystem, TargetFacts};
 
 use super::blocks::{block_device, device_facts, kernel_name};
 use super::mounts::{Mount, own_mounts, unescape};
@@ -44,11 +44,25 @@ pub fn read_target_facts(system: &System, file: &File, prepared: &str) -> Target
             let cluster = sys::native_facts::cluster_volume(&resolved);
             (facts.cluster_volume, facts.owner) = cluster.map(|volume| (volume.name, volume.owner)).unzip();
         }
-        FileKind::BlockDevice => facts.devices = device_chain(system, &[number]),
+        FileKind::BlockDevice => {
+            facts.devices = device_chain(system, &[number]);
+            facts.allocation = facts
+                .devices
+                .first()
+                .and_then(|device| loop_allocation(system, &device.name));
+        }
         FileKind::CharacterDevice | FileKind::Directory | FileKind::Nothing | FileKind::Other => {}
     }
     facts.stored_in = find_stores(system, &mounts, target_mount, &facts.devices);
     facts
+}
+
+/// The allocation of the file of a loop device: reads of its holes need no I/O.
+fn loop_allocation(system: &System, device: &str) -> Option<Allocation> {
+    let backing = system.read_trimmed(&format!("/sys/block/{device}/loop/backing_file"))?;
+    let file = std::fs::File::open(backing).ok()?;
+    let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    sys::facts::read_allocation(&file, meta.len())
 }
 
 fn kind_name(kind: FileKind) -> &'static str {

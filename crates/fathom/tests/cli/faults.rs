@@ -2,6 +2,7 @@
 //! and loses no results.
 
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixListener;
 
 use testbed::LoopFs;
@@ -577,6 +578,57 @@ fn a_file_that_is_lost_during_the_test_is_an_error() {
     }
 }
 
+/// What takes the name of a new file while fathom fills it is not written.
+#[test]
+fn a_file_that_is_replaced_during_its_preparation_is_not_written() {
+    let folder = need!(Directory::fast());
+    let [target, user, link] = ["g", "user", "link"].map(|name| folder.path().join(name));
+    let rename = || fs::rename(&link, &target).unwrap();
+    let symbolic = || {
+        fs::remove_file(&target).unwrap();
+        std::os::unix::fs::symlink(&user, &target).unwrap();
+    };
+    for replace in [&rename as &dyn Fn(), &symbolic] {
+        for share in ["0", "100"] {
+            let _ = fs::remove_file(&target);
+            let _ = fs::remove_file(&link);
+            fs::write(&user, vec![7; 8 << 20]).unwrap();
+            fs::hard_link(&user, &link).unwrap();
+            let line = format!(
+                "run --target {} --size 512m --write {share} --time 1s --warm-up 0 -q",
+                text(&target)
+            );
+            let child = spawn(&mut command(&split_words(&line)));
+            let deadline = Instant::now() + Duration::from_secs(30);
+            while !target.exists() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            replace();
+            end(child).expect(3, &["was replaced"]);
+            assert!(fs::read(&user).unwrap().iter().all(|byte| *byte == 7), "{share}");
+            // Nor does it get the mark that permits a later run to write it.
+            let again = format!("run --target {} --write 100 --operations 1 -q", text(&target));
+            fathom(&split_words(&again)).expect(3, &["--allow-overwrite"]);
+        }
+    }
+}
+
+/// A run renews the mark of its file only if nothing else changed.
+#[test]
+fn changes_outside_the_written_part_leave_the_file_foreign() {
+    let folder = need!(Directory::fast());
+    let file = folder.path().join("f");
+    let line = |rest: &str| format!("run --target {} --write 100 --warm-up 0 -q {rest}", text(&file));
+    fathom(&split_words(&line("--size 64m --operations 50"))).expect(0, &[]);
+    fathom(&split_words(&line("--size 4m --operations 50"))).expect(0, &[]);
+    let child = spawn(&mut command(&split_words(&line("--size 4m --time 3s"))));
+    std::thread::sleep(Duration::from_secs(1));
+    let opened = fs::OpenOptions::new().write(true).open(&file).unwrap();
+    opened.write_all_at(&vec![7; 16 << 20], 24 << 20).unwrap();
+    end(child).expect(0, &[]);
+    fathom(&split_words(&line("--operations 1"))).expect(3, &["--allow-overwrite"]);
+}
+
 /// The kernel ends an access to a map beyond the end of its file with a signal.
 #[test]
 fn a_mapped_file_that_becomes_shorter_is_named_as_such() {
@@ -589,7 +641,14 @@ fn a_mapped_file_that_becomes_shorter_is_named_as_such() {
         let child = spawn(&mut command(&split_words(&line)));
         std::thread::sleep(Duration::from_secs(2));
         fs::write(&file, "").unwrap();
-        end(child).expect(6, &["WORKER-FAILED", "the target became shorter during the test"]);
+        end(child).expect(
+            6,
+            &[
+                "WORKER-FAILED",
+                "TARGET-LOST",
+                "the target became shorter during the test",
+            ],
+        );
     }
 }
 

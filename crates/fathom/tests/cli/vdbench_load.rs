@@ -26,6 +26,28 @@ fn run_command_with_failing_call(folder: &Path, command: &[&str], parameters: &s
     Some(finish(&mut strace))
 }
 
+/// The opens and closes around transfers are not operations of the run.
+#[test]
+fn the_native_result_of_a_run_on_files_adds_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "fsd=fsd1,anchor={},depth=1,width=2,files=10,size=16k\nfwd=fwd1,fsd=fsd1,operation=read,xfersize=4k\n\
+         rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=2,interval=1\n",
+        text(&folder.path().join("tree"))
+    );
+    fs::write(folder.path().join("parmfile"), parameters).unwrap();
+    let mut run = command(&["vdbench", "-f", "parmfile"]);
+    finish(run.current_dir(folder.path()).env("FATHOM_RESULT", "r.json")).expect(0, &[]);
+    for (file, load) in [("r.json", "format"), ("r.2.json", "fwd1")] {
+        let ran = finish(command(&["explain", file]).current_dir(folder.path()));
+        assert!(
+            ran.out.contains(load) && !ran.out.contains("TOTALS-MISMATCH"),
+            "{}",
+            ran.out
+        );
+    }
+}
+
 /// A row must not contain the operations of the intervals in which the console was blocked.
 #[test]
 fn a_blocked_console_merges_no_intervals() {

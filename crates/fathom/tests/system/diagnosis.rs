@@ -8,7 +8,7 @@ use crate::calling::{fathom, split_words, text};
 /// option. Over ten seconds and more, some seconds may be slow for other reasons.
 #[test]
 fn a_control_group_is_found_and_named() {
-    let device = need!(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT));
+    let device = need!(LoopDevice::filled(64 << 20, LoopOptions::DIRECT));
     let throttle = need!(Throttle::new());
     if need(throttle.set(device.path(), Limit::ReadOperations(1000))).is_none() {
         return;

@@ -38,7 +38,7 @@ impl Drop for BackgroundProgram {
 
 /// A device of 64 MiB bypassing the page cache. A control group limits it to `reads` per second.
 fn throttled_device(reads: u64) -> Option<(LoopDevice, Throttle)> {
-    let device = need(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT))?;
+    let device = need(LoopDevice::filled(64 << 20, LoopOptions::DIRECT))?;
     let throttle = need(Throttle::new())?;
     need(throttle.set(device.path(), Limit::ReadOperations(reads)))?;
     Some((device, throttle))
@@ -153,7 +153,7 @@ fn a_second_program_on_the_same_disk_is_named() {
 #[test]
 fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
     let _turn = take_turn();
-    let device = need!(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT));
+    let device = need!(LoopDevice::filled(64 << 20, LoopOptions::DIRECT));
     let folder = need!(Directory::fast());
     let spin = folder.path().join("spin");
     symlink("/bin/sh", &spin).unwrap();

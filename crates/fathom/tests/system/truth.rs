@@ -33,7 +33,7 @@ fn assert_counts_agree(device: &str, engine: &str, depth: &str) {
 
 #[test]
 fn the_kernel_counts_the_same_operations() {
-    if let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT)) {
+    if let Some(device) = need(LoopDevice::filled(64 << 20, LoopOptions::DIRECT)) {
         for (engine, depth) in [("io_uring", "32"), ("libaio", "8"), ("psync", "1"), ("pvsync2", "1")] {
             assert_counts_agree(text(device.path()), engine, depth);
         }

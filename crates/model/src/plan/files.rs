@@ -597,6 +597,13 @@ pub struct FileGroup {
 }
 
 impl FileWork {
+    /// True if pacing and totals ignore an operation: the opens and closes around transfers.
+    pub fn is_unscheduled(&self, kind: FileOperationKind) -> bool {
+        let is_transfer = matches!(kind, FileOperationKind::ReadBlock | FileOperationKind::WriteBlock);
+        let has_transfers = self.session.as_ref().is_some_and(|session| session.transfers.is_some());
+        kind == FileOperationKind::Close || has_transfers && !is_transfer
+    }
+
     /// The distinct operations, in the order of [`FileOperationKind`].
     pub fn kinds(&self) -> Vec<FileOperationKind> {
         let mut kinds: Vec<FileOperationKind> = self.groups.iter().flat_map(|group| group.operations.clone()).collect();

@@ -25,7 +25,15 @@ pub struct Failure {
     pub help: Option<String>,
 }
 
+/// The cause of operations that transfer no data.
+pub const BECAME_SHORTER: &str = "the target became shorter during the test";
+
 impl Failure {
+    /// True if an operation reached the end of a target that became shorter.
+    pub fn is_beyond_end(&self) -> bool {
+        self.what.ends_with(BECAME_SHORTER)
+    }
+
     /// A failure without an error number, an operation or advice.
     pub fn new(what: impl Into<String>, location: impl Into<String>) -> Failure {
         Failure {

@@ -27,7 +27,7 @@ use crate::plan::Plan;
 pub use distribution::Distribution;
 pub use engine::EngineUsed;
 pub use equivalent::{Equivalent, EquivalentForm};
-pub use failure::{FailedOperation, Failure, TooSlow};
+pub use failure::{BECAME_SHORTER, FailedOperation, Failure, TooSlow};
 pub use host::{CpuIdleness, HostResults, Idleness};
 pub use interval::{IntervalHistogram, PhaseInterval, Point, RankSeries, Series};
 pub(crate) use job::sum_directions;

@@ -19,6 +19,7 @@ use model::event::{DeviceUnder, EndReason, Event};
 use model::plan::{Plan, Step};
 use model::results::StepResults;
 
+pub(crate) use self::target_watch::{TARGET_LOST, lost_target_finding};
 use crate::context::RunHooks;
 use crate::control_groups::ControlGroups;
 use crate::error::{RunError, WorkerFault};

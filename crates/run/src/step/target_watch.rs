@@ -16,7 +16,7 @@ use crate::worker::{ReadyKind, ReadyTarget};
 /// File systems on local devices whose calls ask other hosts or programs.
 const SLOW_FILE_SYSTEMS: [&str; 3] = ["fuse", "gfs2", "ocfs2"];
 /// Rule of the finding.
-const TARGET_LOST: &str = "TARGET-LOST";
+pub(crate) const TARGET_LOST: &str = "TARGET-LOST";
 /// The number of files that are checked at each poll. Other local files are checked only at the
 /// end.
 const MAX_POLLED: usize = 16;
@@ -86,14 +86,20 @@ impl TargetWatch {
             let how = is_checked(file).then(|| file.loss()).flatten();
             if let Some(how) = &how {
                 let what = format!("{} {how} during the test", file.path.display());
-                let finding = Finding::new(TARGET_LOST, Severity::Error, what);
-                let finding = finding.why("from then on, operations did not reach the file under test");
-                let finding = finding.help("repeat the test while no other program changes the file");
-                watcher(Event::Notice { finding });
+                watcher(Event::Notice {
+                    finding: lost_target_finding(what),
+                });
             }
             how.is_none()
         });
     }
+}
+
+/// The finding about a target that another program removed, replaced or truncated.
+pub(crate) fn lost_target_finding(what: String) -> Finding {
+    let finding = Finding::new(TARGET_LOST, Severity::Error, what);
+    let finding = finding.why("from then on, operations did not reach the target under test");
+    finding.help("repeat the test while no other program changes the target")
 }
 
 impl WatchedFile {

@@ -1,6 +1,7 @@
 //! Cleanup of files at the end of a run: removes temporary ones and renews marks.
 
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::thread;
 use std::time::Instant;
@@ -8,7 +9,7 @@ use std::time::Instant;
 use engine::{FileId, sys};
 use model::finding::Finding;
 
-use super::marker;
+use super::marker::{self, Sample};
 use super::temp_file::TempFile;
 use super::tree::TempTree;
 
@@ -63,6 +64,11 @@ impl Cleanup {
         self.removals.clear();
     }
 
+    /// Leaves the marks as they are, because another program changed a file during the test.
+    pub(crate) fn keep_marks(&mut self) {
+        self.renewals.list.clear();
+    }
+
     pub(super) fn renewals_mut(&mut self) -> &mut Renewals {
         &mut self.renewals
     }
@@ -93,6 +99,8 @@ struct Renewal {
     id: FileId,
     /// Length when ready. A different length means that another program changed the file.
     length: Option<u64>,
+    /// Samples of the parts that the test does not write. A difference means the same.
+    unwritten: Vec<Sample>,
 }
 
 impl Renewals {
@@ -106,17 +114,19 @@ impl Renewals {
             file,
             id: stamp.id,
             length: None,
+            unwritten: Vec::new(),
         });
     }
 
-    /// Records that a file is ready and will keep its length. `seal` renews the mark of a file that
-    /// is not written to immediately.
-    pub(super) fn record_ready(&mut self, file: &fs::File, seal: bool) {
+    /// Records that a file is ready, will keep its length, and is written only in these parts.
+    /// `seal` renews the mark of a file that is not written to immediately.
+    pub(super) fn record_ready(&mut self, file: &fs::File, seal: bool, written: &[Range<u64>]) {
         let Ok(stamp) = sys::file::file_stamp(file) else { return };
         let Some(position) = self.list.iter().position(|renewal| renewal.id == stamp.id) else {
             return;
         };
         self.list[position].length = Some(stamp.length);
+        self.list[position].unwritten = marker::samples_outside(file, stamp.length, written);
         if seal {
             let renewal = self.list.swap_remove(position);
             self.renew(&renewal);
@@ -125,7 +135,8 @@ impl Renewals {
 
     fn renew(&mut self, renewal: &Renewal) {
         let length = sys::file::file_stamp(&renewal.file).ok().map(|stamp| stamp.length);
-        if renewal.length.is_some() && renewal.length != length {
+        let is_unchanged = |sample: &Sample| sample.is_unchanged(&renewal.file);
+        if renewal.length.is_some() && renewal.length != length || !renewal.unwritten.iter().all(is_unchanged) {
             return;
         }
         // The server of a remote file sets its times once it has all data.

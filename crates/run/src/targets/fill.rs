@@ -137,13 +137,23 @@ pub(super) enum FillMethod {
     Declared,
 }
 
-/// Fills a file. Returns the time it took, and how it was done.
+/// A filled file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filled {
+    /// The time it took.
+    pub(super) took: Nanos,
+    pub(super) method: FillMethod,
+    /// The identity of the file that was written, whatever its path names by now.
+    pub(super) identity: Option<Identity>,
+}
+
+/// Fills a file.
 pub(super) fn fill(
     request: &FillRequest<'_>,
     clock: Clock,
     interrupt: &AtomicBool,
     watcher: &mut dyn FnMut(Event),
-) -> Result<(Nanos, FillMethod), FillError> {
+) -> Result<Filled, FillError> {
     let file = match request.expected {
         ExpectedFile::Absent => fs::OpenOptions::new().write(true).create_new(true).open(request.path),
         ExpectedFile::Existing(_) => fs::OpenOptions::new().write(true).open(request.path),
@@ -160,14 +170,16 @@ pub(super) fn fill(
     {
         return Err(FillError::Replaced(request.path.display().to_string()));
     }
-    fill_opened(request, &file, clock, interrupt, watcher).inspect_err(|_| {
+    let filled = fill_opened(request, &file, clock, interrupt, watcher);
+    let (took, method) = filled.inspect_err(|_| {
         // A half-filled file of this run is useless; a file that existed before is kept.
         if request.expected == ExpectedFile::Absent
             && let Ok(stamp) = sys::file::file_stamp(&file)
         {
             let _ = sys::file::remove(request.path, stamp.id);
         }
-    })
+    })?;
+    Ok(Filled { took, method, identity })
 }
 
 fn fill_opened(

@@ -14,6 +14,7 @@
 use std::fmt;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use engine::{FileStamp, sys};
@@ -161,15 +162,50 @@ fn encode_stamp(stamp: &FileStamp) -> String {
     format!("{} {} {}", stamp.id, stamp.length, stamp.modified_ns)
 }
 
-/// A digest of evenly spaced samples of a file.
-fn digest(mut file: &fs::File, length: u64) -> io::Result<u64> {
-    sys::file::disable_read_ahead(file);
-    let mut hash = Xxh64::new(length);
-    let mut sample = Vec::new();
+/// A sample of a file, to detect changes.
+#[derive(Debug)]
+pub(super) struct Sample {
+    start: u64,
+    digest: u64,
+}
+
+impl Sample {
+    /// True if the file still has the same bytes.
+    pub(super) fn is_unchanged(&self, file: &fs::File) -> bool {
+        digest_at(file, [self.start].into_iter(), 0).is_ok_and(|digest| digest == self.digest)
+    }
+}
+
+/// The samples that no part of `written` overlaps.
+pub(super) fn samples_outside(file: &fs::File, length: u64, written: &[Range<u64>]) -> Vec<Sample> {
+    let is_outside = |start: &u64| {
+        let overlaps = |part: &Range<u64>| part.start < start + SAMPLE_BYTES && *start < part.end;
+        !written.iter().any(overlaps)
+    };
+    let read = |start: u64| {
+        let digest = digest_at(file, [start].into_iter(), 0).ok()?;
+        Some(Sample { start, digest })
+    };
+    sample_starts(length).filter(is_outside).filter_map(read).collect()
+}
+
+/// Where the evenly spaced samples of a file start.
+fn sample_starts(length: u64) -> impl Iterator<Item = u64> {
     let last = length.saturating_sub(SAMPLE_BYTES);
-    for number in 0..SAMPLES {
-        let start = u128::from(last) * u128::from(number) / u128::from(SAMPLES - 1);
-        file.seek(SeekFrom::Start(start as u64))?;
+    (0..SAMPLES).map(move |number| (u128::from(last) * u128::from(number) / u128::from(SAMPLES - 1)) as u64)
+}
+
+/// A digest of all samples of a file.
+fn digest(file: &fs::File, length: u64) -> io::Result<u64> {
+    digest_at(file, sample_starts(length), length)
+}
+
+fn digest_at(mut file: &fs::File, starts: impl Iterator<Item = u64>, seed: u64) -> io::Result<u64> {
+    sys::file::disable_read_ahead(file);
+    let mut hash = Xxh64::new(seed);
+    let mut sample = Vec::new();
+    for start in starts {
+        file.seek(SeekFrom::Start(start))?;
         sample.clear();
         file.take(SAMPLE_BYTES).read_to_end(&mut sample)?;
         hash.update(&sample);

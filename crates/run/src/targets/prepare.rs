@@ -1,6 +1,7 @@
 //! Prepares permitted targets: creates, fills or extends files, and reopens them for examination.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -352,14 +353,10 @@ impl Preparation<'_> {
             truncate,
             ..fill
         };
-        let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher)?;
-        if !temporary {
-            ready.created_files.retain(|(path, _)| *path != examined.path);
-            ready
-                .created_files
-                .push((examined.path.clone(), sys::facts::read_identity(&examined.path)));
-        }
-        let how = match filled {
+        let filled = fill::fill(&fill, self.clock, self.interrupt, watcher)?;
+        ready.created_files.retain(|(path, _)| *path != examined.path);
+        ready.created_files.push((examined.path.clone(), filled.identity));
+        let how = match filled.method {
             fill::FillMethod::Written => how,
             fill::FillMethod::Declared => format!(
                 "declared valid at {}: it contains what the disk contained before",
@@ -369,7 +366,7 @@ impl Preparation<'_> {
         watcher(Event::Prepared {
             target: examined.path.display().to_string(),
             how: how.clone(),
-            took_ns: took,
+            took_ns: filled.took,
         });
         Ok(how)
     }
@@ -512,7 +509,24 @@ impl Preparation<'_> {
         }
         let size = file.metadata().map_or(examined.size, |meta| meta.len());
         let seal = !self.changes(examined.number, size);
-        cleanup.renewals_mut().record_ready(file, seal);
+        let renewals = cleanup.renewals_mut();
+        renewals.record_ready(file, seal, &self.written_regions(examined.number, size));
+    }
+
+    /// The parts of a file of this size that the jobs may write or trim. Other processes of the
+    /// test may use all of it.
+    fn written_regions(&self, number: usize, size: u64) -> Vec<Range<u64>> {
+        if self.others.is_some() {
+            return vec![0..size];
+        }
+        let writing = streams_on(self.plan, number)
+            .filter(|stream| stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim));
+        writing
+            .map(|stream| {
+                let (base, length) = stream.region.resolve(size);
+                base..base + length
+            })
+            .collect()
     }
 
     /// True if jobs change the data of a file of this size.

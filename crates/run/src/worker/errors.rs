@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{File, Slot, os_error_name, sys};
 use model::plan::{ErrorPolicy, FileOperation, FileTree};
-use model::results::{FailedOperation, Failure};
+use model::results::{BECAME_SHORTER, FailedOperation, Failure};
 use model::{Bytes, Direction, Nanos};
 
 use super::io_loop::IoLoop;
@@ -139,7 +139,7 @@ impl IoLoop {
         let operation_name = self.errors.operation_name(&record, direction);
         let (message, help) = if at_end_of_file {
             (
-                format!("{operation_name} transferred no data: the target became shorter during the test"),
+                format!("{operation_name} transferred no data: {BECAME_SHORTER}"),
                 Some("find the program that truncates or replaces it".to_owned()),
             )
         } else {

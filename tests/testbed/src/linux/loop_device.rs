@@ -52,6 +52,17 @@ impl LoopDevice {
         LoopDevice::attach(&backing, options, directory)
     }
 
+    /// As [`LoopDevice::with_size`], but without holes, so that reads need I/O.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without root, `losetup` or a free device.
+    pub fn filled(bytes: u64, options: LoopOptions) -> Result<LoopDevice, Unavailable> {
+        let directory = Directory::fast()?;
+        let backing = directory.path().join("disk");
+        fs::write(&backing, vec![0xa5; bytes as usize]).map_err(cannot("cannot fill a backing file"))?;
+        LoopDevice::attach(&backing, options, directory)
+    }
+
     /// A device over an existing file, such as one of a [`crate::FaultFs`]. The file must outlive
     /// the device.
     ///

@@ -89,21 +89,24 @@ impl Figures {
         self.0.extend(value.map(|value| (wanted, value)));
     }
 
-    /// Replaces the rate, mean and mix of a file system workload by its transfers' values.
+    /// Replaces the rate, mean and mix of a file system workload by its transfers' values. A
+    /// workload without transfers, such as `getattr`, keeps its own.
     fn keep_transfers(&mut self) {
         let (Some(reads), Some(writes)) = (self.get(Column::ReadRate), self.get(Column::WriteRate)) else {
             return;
         };
         let rate = reads + writes;
+        if rate == 0.0 {
+            return;
+        }
         let time = |rate: f64, column| self.get(column).filter(|_| rate > 0.0).map_or(0.0, |mean| rate * mean);
         let times = time(reads, Column::ReadMean) + time(writes, Column::WriteMean);
-        let divide_by_rate = |amount: f64| (rate > 0.0).then(|| amount / rate);
         for (column, value) in [
-            (Column::Mean, divide_by_rate(times)),
-            (Column::ReadPercent, divide_by_rate(100.0 * reads)),
-            (Column::Rate, Some(rate)),
+            (Column::Mean, times / rate),
+            (Column::ReadPercent, 100.0 * reads / rate),
+            (Column::Rate, rate),
         ] {
-            self.set(column, value);
+            self.set(column, Some(value));
         }
     }
 

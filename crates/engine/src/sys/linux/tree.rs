@@ -88,11 +88,11 @@ impl TreeRoot {
         Ok(self.open_beneath(path, flags, mode)?.into())
     }
 
-    /// Opens a path without following links in it. Where `openat2` is missing, only a link at the
-    /// end is not followed.
+    /// Opens a path without following links in it or entering other mounts. Where `openat2` is
+    /// missing, only a link at the end is not followed.
     fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
         if LACKS_OPENAT2.load(Ordering::Relaxed) {
             return openat(&self.directory, path, flags, mode);
         }
@@ -262,9 +262,9 @@ impl TreeRoot {
             let removed = match kind {
                 FileType::RegularFile if is_tree_name(name, false) => self.remove_file(name).is_ok(),
                 FileType::Directory if is_tree_name(name, true) => {
-                    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                    // An unreadable directory stays, with everything in it.
-                    let below = openat(&self.directory, &**name, flags, Mode::empty()).map(|directory| TreeRoot {
+                    // An unreadable directory stays, with everything in it, as does a mount point.
+                    let below = self.open_beneath(name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
+                    let below = below.map(|directory| TreeRoot {
                         directory: directory.into(),
                     });
                     let remaining = below.map_or(1, |below| below.remove_contents("").unwrap_or(1));
@@ -284,7 +284,36 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
+    use testbed::{TmpFs, need};
+
     use super::*;
+
+    #[test]
+    fn nothing_is_changed_in_another_mount() {
+        let other = need!(TmpFs::with_size(1 << 20));
+        let folder = tempfile::tempdir().unwrap();
+        let root = TreeRoot::create(&folder.path().join("tree")).unwrap();
+        root.create_directory("d0").unwrap();
+        fs::write(other.path().join("f0"), "precious").unwrap();
+        let mount_point = folder.path().join("tree/d0");
+        let run = |program: &str, words: &[&std::ffi::OsStr]| {
+            let status = std::process::Command::new(program).args(words).status();
+            assert!(status.unwrap().success(), "{program}");
+        };
+        run(
+            "mount",
+            &["--bind".as_ref(), other.path().as_ref(), mount_point.as_ref()],
+        );
+        let opened = root.open_file("d0/f0", OpenFor::Write, &CacheMode::BUFFERED);
+        let removed = root.remove_file("d0/f0");
+        let remaining = root.remove_contents("");
+        run("umount", &[mount_point.as_ref()]);
+        let code = |error: io::Error| error.raw_os_error();
+        assert_eq!(opened.map(drop).map_err(code), Err(Some(libc::EXDEV)));
+        assert_eq!(removed.map_err(code), Err(Some(libc::EXDEV)));
+        assert!(remaining.unwrap() > 0);
+        assert_eq!(fs::read(other.path().join("f0")).unwrap(), b"precious");
+    }
 
     #[test]
     fn nothing_is_changed_through_a_linked_directory() {

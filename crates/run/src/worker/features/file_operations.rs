@@ -533,7 +533,7 @@ impl FileOperations {
         match u64::try_from(ended.result) {
             Ok(bytes) => {
                 let mut run = ended.run(bytes);
-                if !self.is_unscheduled(kind) {
+                if !self.work.is_unscheduled(kind) {
                     io.recorder.count(&run, ended.at);
                 }
                 if let Some(cell) = cell {
@@ -595,12 +595,6 @@ impl FileOperations {
         {
             self.can_release = true;
         }
-    }
-
-    /// True if pacing ignores this operation of a session.
-    fn is_unscheduled(&self, kind: FileOperationKind) -> bool {
-        let is_transfer = matches!(kind, FileOperationKind::ReadBlock | FileOperationKind::WriteBlock);
-        kind == FileOperationKind::Close || self.transfers().is_some() && !is_transfer
     }
 
     /// Releases the claimed file, if any.
