@@ -58,7 +58,7 @@ fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
     assert_inconclusive(
         &judge_disturbed(40),
         Cause::Others,
-        "60 of 60 seconds missed the rate, 40 of them while other programs",
+        "all 60 seconds missed the rate, 40 of them while other programs",
     );
 }
 

@@ -257,8 +257,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         &[],
         0,
         &[
-            "<h2>Is it good?</h2>",
-            "No requirement was tested.",
+            "<strong class=\"word\">MEASURED</strong>",
             "--require &#39;iops&gt;=3500,read.p99&lt;=610us,write.p99&lt;=730us&#39;",
             "fathom sweep data05 --block 32KiB --read 70 --report sweep.html --over depth=1..64",
             "<strong>602 us</strong><span>writes, the slower ones",
@@ -270,7 +269,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         &[
             ": meets iops &gt;= 3,000 and p99 &lt;= 3 ms</title>",
             // The slower of reads and writes, which all operations together do not exceed.
-            "0.602 ms (95 %: ",
+            "602 us (95 %: ",
         ],
     );
     made(
@@ -278,7 +277,8 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         2,
         &[
             "fathom verify data05 --block 32KiB --read 70 --require &#39;iops&gt;=5000,mean&lt;=3ms&#39;",
-            "--allow-overwrite data05</code> if data05 is a file whose data may be lost",
+            "<li>this overwrites data05, whose data are lost: ",
+            "--report page.html --allow-overwrite data05",
         ],
     );
 }
