@@ -29,7 +29,7 @@ const MAX_LISTED_CHANGES: usize = 4;
 const MIN_STALL: Nanos = Nanos::millis(500);
 /// Shorter stalls count if they take this share of the window together, because they raise p99.
 const MIN_SHORT_STALL: Nanos = Nanos::millis(300);
-const MIN_STALLED_SHARE: f64 = 0.01;
+const MIN_STALLED_SHARE: f64 = 0.02;
 /// With fewer operations per interval on average, an empty interval is normal.
 const MIN_MEAN_OPERATIONS_PER_INTERVAL: f64 = 10.0;
 
@@ -471,6 +471,8 @@ mod tests {
         let mut short = vec![1000; 300];
         short[100..104].fill(0);
         assert!(find_rules(&short).is_empty());
+        // In 10 s the same gap raises p99.
+        assert_eq!(find_rules(&short[50..150]), ["STALLS"]);
         // At a low rate, empty intervals are normal.
         let mut rare = vec![0; 300];
         rare.iter_mut().step_by(10).for_each(|count| *count = 1);

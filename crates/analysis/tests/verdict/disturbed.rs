@@ -95,6 +95,6 @@ fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
     assert_inconclusive(
         &verdict(60),
         Cause::Others,
-        "100 % of the operations beyond the limit occurred while",
+        "all operations beyond the limit occurred while",
     );
 }

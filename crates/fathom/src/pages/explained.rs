@@ -35,7 +35,6 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     let mut verdict = verdict;
     verdict.notes.extend(describe_scope(explanation));
     let mut about = vec![format!("{}, {}", source.file, source.form)];
-    about.extend(source.host.as_ref().map(|host| format!("host {host}")));
     let length = match &explanation.loads[..] {
         [only] => only
             .observation
@@ -44,7 +43,8 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         _ => None,
     };
     let moment = source.started.as_deref().map(local_time);
-    let when: Vec<String> = moment.into_iter().chain(length).collect();
+    let host = source.host.as_ref().map(|host| format!("host {host}"));
+    let when: Vec<String> = host.into_iter().chain(moment).chain(length).collect();
     about.extend((!when.is_empty()).then(|| when.join("; ")));
     about.extend(source.commands.iter().cloned());
     if let [only] = &explanation.loads[..] {
@@ -294,7 +294,7 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
         (_, repetition) => repetition.clone(),
     });
     if worst != Outcome::Pass || repetition.is_some() {
-        sentences.push("Measure with fathom to see the device's own counters as well:".into());
+        sentences.push("Or measure with fathom, which also reads the device's own counters:".into());
     }
     Lead {
         topic: "What next".into(),

@@ -258,7 +258,10 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
         },
         headline: match proven {
             Some(proven) => format!("{deciding}; {proven}"),
-            None => deciding,
+            None => match short.filter(|_| verdict.outcome == Outcome::Pass) {
+                Some(short) => format!("{deciding} in {}", duration_with_unit(short.measured_ns)),
+                None => deciding,
+            },
         },
         actions: verdict
             .describe()

@@ -267,7 +267,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         &["--require", "iops>=3000,p99<=3ms"],
         0,
         &[
-            ": meets iops &gt;= 3,000 and p99 &lt;= 3 ms</title>",
+            ": meets iops &gt;= 3,000 and p99 &lt;= 3 ms in 3 s</title>",
             // The slower of reads and writes, which all operations together do not exceed.
             "602 us (95 %: ",
         ],

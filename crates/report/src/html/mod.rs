@@ -602,7 +602,7 @@ fn write_downloads(page: &Page, out: &mut String) {
     if page.downloads.is_empty() {
         return;
     }
-    out.push_str("<section id=\"downloads\">\n<h2>Raw data</h2>\n<p class=\"about\">This file contains the data. With JavaScript enabled, these buttons save it.</p>\n<p>");
+    out.push_str("<section id=\"downloads\">\n<h2>Raw data</h2>\n<p class=\"about\">This file contains the data. With JavaScript enabled, buttons here save it.</p>\n<p>");
     for (number, download) in page.downloads.iter().enumerate() {
         let _ = write!(
             out,

@@ -163,7 +163,7 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
     let mut others = summary.findings.clone();
     others.retain(|finding| {
         let is_meant = MEANINGS.iter().any(|(rule, _)| *rule == finding.rule);
-        finding.severity == Severity::Error || finding.rule != "STALLS" && !is_meant
+        finding.severity == Severity::Error || !["STALLS", "D-STALL"].contains(&&*finding.rule) && !is_meant
     });
     let sentences = [
         unreliable.as_deref().map(diagnosis::format_sentence),
