@@ -28,28 +28,12 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     let judged = judged.filter_map(|load| Some((load.verdict.as_ref()?, load.length)));
     let is_judged = judged.clone().next().is_some();
     let worst = study::suite::worst(judged.clone().map(|(verdict, _)| verdict.outcome));
-    let verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
+    let mut verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
         Some((verdict, length)) => super::verdict(promised, verdict, length),
         None => assess(explanation),
     };
-    let mut verdict = verdict;
     verdict.notes.extend(describe_scope(explanation));
-    let mut about = vec![format!("{}, {}", source.file, source.form)];
-    let length = match &explanation.loads[..] {
-        [only] => only
-            .observation
-            .measured_ns
-            .map(|length| format!("measured for {}", duration(length))),
-        _ => None,
-    };
-    let moment = source.started.as_deref().map(local_time);
-    let host = source.host.as_ref().map(|host| format!("host {host}"));
-    let when: Vec<String> = host.into_iter().chain(moment).chain(length).collect();
-    about.extend((!when.is_empty()).then(|| when.join("; ")));
-    about.extend(source.commands.iter().cloned());
-    if let [only] = &explanation.loads[..] {
-        about.extend(only.sentences.first().cloned());
-    }
+    let about = describe_source(explanation);
     let mut findings: Vec<Finding> = explanation.findings().cloned().collect();
     // It questions every other figure.
     findings.sort_by_key(|finding| finding.rule != "BUFFERED");
@@ -103,6 +87,28 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         page.promote_charts(&["iops", "percentiles"]);
     }
     page
+}
+
+/// Describes the source, its time and its load, one line each.
+fn describe_source(explanation: &Explanation) -> Vec<String> {
+    let source = &explanation.source;
+    let mut about = vec![format!("{}, {}", source.file, source.form)];
+    let length = match &explanation.loads[..] {
+        [only] => only
+            .observation
+            .measured_ns
+            .map(|length| format!("measured for {}", duration(length))),
+        _ => None,
+    };
+    let moment = source.started.as_deref().map(local_time);
+    let host = source.host.as_ref().map(|host| format!("host {host}"));
+    let when: Vec<String> = host.into_iter().chain(moment).chain(length).collect();
+    about.extend((!when.is_empty()).then(|| when.join("; ")));
+    about.extend(source.commands.iter().cloned());
+    if let [only] = &explanation.loads[..] {
+        about.extend(only.sentences.first().cloned());
+    }
+    about
 }
 
 fn build_plane_section(explanation: &Explanation) -> Option<Section> {
