@@ -32,3 +32,4 @@ pub mod shifts;
 pub mod verdict;
 
 pub use checks::{LevelChange, check, level_changes};
+pub use shifts::find_stalls;

@@ -106,23 +106,27 @@ impl Metric {
 }
 
 impl Clause {
-    /// Formats a value in the unit of the target, so that both compare at a glance. A value that
-    /// would have too many digits in it has the unit that suits it.
+    /// Formats a measured value with three significant digits and the unit that suits it. More
+    /// digits if it misses the limit but would look equal to it.
     pub fn show(&self, value: f64) -> String {
-        const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-        let target = self.metric.show(self.target);
-        let unit = UNITS
-            .iter()
-            .find(|(unit, _)| target.strip_suffix(unit).is_some_and(|number| number.ends_with(' ')));
-        match unit.map(|(unit, ns)| (unit, value / ns)) {
-            Some((unit, scaled)) if (0.01..99_999.5).contains(&scaled) => {
-                let decimals = (2.0 - scaled.log10().floor()).clamp(0.0, 4.0) as usize;
-                let digits = trim_zeros((scaled * 10f64.powi(decimals as i32)).round() / 10f64.powi(decimals as i32));
-                format!("{digits} {unit}")
-            }
-            _ => self.metric.show(value),
+        let exact = self.metric.show(value);
+        let rounded = match self.metric {
+            Metric::Iops => trim_zeros(three_digits(value)),
+            Metric::Throughput => format!("{} MB/s", trim_zeros(three_digits(value / 1e6))),
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return exact,
+        };
+        let misses_equal = rounded == self.metric.show(self.target) && value < self.target * (1.0 - self.tolerance);
+        match value == self.target || misses_equal {
+            true => exact,
+            false => rounded,
         }
     }
+}
+
+/// Rounds to three significant digits.
+fn three_digits(value: f64) -> f64 {
+    let unit = 10f64.powf(value.abs().max(f64::MIN_POSITIVE).log10().floor() - 2.0);
+    (value / unit).round() * unit
 }
 
 /// Rounds to four or more significant digits.

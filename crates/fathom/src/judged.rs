@@ -9,7 +9,7 @@ use model::observation::Observation;
 use model::results::Results;
 use report::{FORMATS, Summary};
 use study::suite::worst;
-use study::verify::{self, Paragraph};
+use study::verify::{self, Paragraph, TestLength};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -17,8 +17,15 @@ use crate::screen;
 
 /// The verdicts of all jobs.
 pub struct Judged {
-    /// The name and the verdict of each job; no verdict if nothing was measured.
-    jobs: Vec<(String, Option<Verdict>)>,
+    jobs: Vec<JobVerdict>,
+}
+
+/// The verdict on a job.
+struct JobVerdict {
+    name: String,
+    /// Absent if nothing was measured.
+    verdict: Option<Verdict>,
+    length: TestLength,
 }
 
 /// Reads the clauses of the `[preset]` table of a document; empty if there are none.
@@ -76,7 +83,15 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
             };
             let observation = Observation::from_results(results, step, number);
             let verdict = observation.map(|observation| judge_one(clauses, &observation, &context));
-            jobs.push((job.name.clone(), verdict));
+            let length = TestLength {
+                measured_ns: job.measured(),
+                full_secs: verify::FULL_TIME_SECS,
+            };
+            jobs.push(JobVerdict {
+                name: job.name.clone(),
+                verdict,
+                length,
+            });
         }
     }
     Judged { jobs }
@@ -85,19 +100,19 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
 impl Judged {
     /// Returns the worst verdict of all jobs; a job without measurements is INCONCLUSIVE.
     pub fn outcome(&self) -> Outcome {
-        let outcome_or_inconclusive = |verdict: &Option<Verdict>| {
-            verdict
+        let outcome_or_inconclusive = |job: &JobVerdict| {
+            job.verdict
                 .as_ref()
                 .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
         };
-        worst(self.jobs.iter().map(|(_, verdict)| outcome_or_inconclusive(verdict)))
+        worst(self.jobs.iter().map(outcome_or_inconclusive))
     }
 
     /// Formats the summary and the verdict as JSON.
     pub fn json(&self, results: &Results, clauses: &[Clause]) -> String {
-        let job = |(name, verdict): &(String, Option<Verdict>)| JudgedJob {
-            name: name.clone(),
-            verdict: verdict.clone(),
+        let job = |job: &JobVerdict| JudgedJob {
+            name: job.name.clone(),
+            verdict: job.verdict.clone(),
         };
         let judged = verdict::JudgedResults {
             required: clauses.iter().map(ToString::to_string).collect(),
@@ -113,19 +128,21 @@ impl Judged {
 
     /// Returns the verdict on the only job; `None` if nothing was measured.
     pub fn into_only_verdict(self) -> Option<Verdict> {
-        self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
+        self.jobs.into_iter().next().and_then(|job| job.verdict)
     }
 
-    /// Lists the verdicts of jobs with measurements.
-    pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
-        self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref())
+    /// Lists the verdicts of jobs with measurements, and the lengths of the tests.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&Verdict, TestLength)> {
+        self.jobs
+            .iter()
+            .filter_map(|job| Some((job.verdict.as_ref()?, job.length)))
     }
 
     /// Formats the verdict as text, to follow the report.
     pub fn text(&self, clauses: &[Clause]) -> String {
         let wanted: Vec<String> = clauses.iter().map(ToString::to_string).collect();
         let mut text = format!("\nJudged by {}\n", wanted.join(", "));
-        for (name, verdict) in &self.jobs {
+        for JobVerdict { name, verdict, .. } in &self.jobs {
             if self.jobs.len() > 1 {
                 text += &format!("{name}\n");
             }
@@ -146,9 +163,11 @@ impl Judged {
                 text += &screen::wrap_paragraph(&format!("Note: {note}."));
             }
         }
-        let clauses = self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref());
-        let clauses: Vec<ClauseVerdict> = clauses.flat_map(|verdict| verdict.clauses.clone()).collect();
-        text + &format!("{}\n", verify::headline(self.outcome(), &clauses, (None, None)))
+        let clauses = self.verdicts().flat_map(|(verdict, _)| verdict.clauses.clone());
+        let clauses: Vec<ClauseVerdict> = clauses.collect();
+        let shortest = self.verdicts().map(|(_, length)| length);
+        let shortest = shortest.min_by_key(|length| length.measured_ns);
+        text + &format!("{}\n", verify::headline(self.outcome(), &clauses, (shortest, None)))
     }
 }
 

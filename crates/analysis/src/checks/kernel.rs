@@ -146,7 +146,7 @@ fn other_load(device: &str, others: &[(Direction, u64)], all: u64, programs: &[B
         "another program used the device, or the file system added its own I/O; both reduce the \
         capacity for this test",
     );
-    Some(finding.help("check with `iostat` or `iotop`, and repeat the test when the device is idle"))
+    Some(finding.help("stop the other programs that use the device (`sudo iotop -o` lists them), and repeat the test"))
 }
 
 #[cfg(test)]

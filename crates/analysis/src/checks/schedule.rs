@@ -8,6 +8,7 @@ use model::{Direction, Nanos};
 
 use super::{Check, JobView};
 use crate::attribution::{is_simulated, others_keep_processors_busy};
+use crate::figures::three_digits;
 
 /// Tolerated shortfall of a rate.
 const RATE_TOLERANCE: f64 = 0.01;
@@ -30,7 +31,7 @@ pub(super) const SCHEDULE: Check = Check {
     detect: |input, findings| {
         for job in input.jobs().filter(|job| !job.has_failed()) {
             let observation = input.observation_of(&job);
-            findings.extend(find_missed_rate(&job, observation.as_deref().is_some_and(is_simulated)));
+            findings.extend(find_missed_rate(&job, observation.as_deref()));
             findings.extend(find_schedule_lag(&job, observation.as_deref()));
         }
     },
@@ -90,7 +91,7 @@ fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
     }
 }
 
-fn find_missed_rate(job: &JobView<'_>, is_simulated: bool) -> Option<Finding> {
+fn find_missed_rate(job: &JobView<'_>, observation: Option<&Observation>) -> Option<Finding> {
     let (requested, unit, is_drawn) = requested_rate(job)?;
     let total = job.results.total();
     let (done, word) = match unit {
@@ -115,8 +116,8 @@ fn find_missed_rate(job: &JobView<'_>, is_simulated: bool) -> Option<Finding> {
         return None;
     }
     let message = format!(
-        "the test achieved {:.0} of the requested {requested:.0} {word} per second",
-        done / seconds
+        "the test achieved {} of the requested {requested:.0} {word} per second",
+        three_digits(done / seconds)
     );
     let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, message).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
@@ -124,7 +125,11 @@ fn find_missed_rate(job: &JobView<'_>, is_simulated: bool) -> Option<Finding> {
             "operations were issued late although slots were free",
             "leave a processor free for each worker, or use more workers; other programs may be using the processors",
         ),
-        Some(true) if is_simulated => (
+        Some(true) if observation.is_some_and(others_keep_processors_busy) => (
+            "other programs kept the processors busy, and every slot was in use when operations were due",
+            "stop these programs, then repeat: the storage may serve more on an idle machine",
+        ),
+        Some(true) if observation.is_some_and(is_simulated) => (
             "every slot was in use when operations were due; the response time shows how long they waited",
             "a greater --depth helps only if the target serves more operations in parallel",
         ),
@@ -155,13 +160,13 @@ fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Op
     );
     let finding = Finding::new("SCHED-LAG", Severity::Note, message).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
+        _ if observation.is_some_and(others_keep_processors_busy) => (
+            "other programs kept the processors busy, so operations started late; response times start at the due time",
+            "stop these programs, or measure while they are idle",
+        ),
         Some(true) => (
             "every slot was in use when they were due; response times start at the due time",
             "the target is the limit: `fathom sweep --over depth=1..64` finds what it can do",
-        ),
-        Some(false) | None if observation.is_some_and(others_keep_processors_busy) => (
-            "other programs kept the processors busy, so operations started late; response times start at the due time",
-            "stop these programs, or measure while they are idle",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times start at the due time",

@@ -27,6 +27,9 @@ const MAX_LINE_ERROR_RATIO: f64 = 2.0;
 const MAX_LISTED_CHANGES: usize = 4;
 /// Shorter gaps are not reported.
 const MIN_STALL: Nanos = Nanos::millis(500);
+/// Shorter stalls count if they take this share of the window together, because they raise p99.
+const MIN_SHORT_STALL: Nanos = Nanos::millis(300);
+const MIN_STALLED_SHARE: f64 = 0.02;
 /// With fewer operations per interval on average, an empty interval is normal.
 const MIN_MEAN_OPERATIONS_PER_INTERVAL: f64 = 10.0;
 
@@ -244,7 +247,7 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
         findings.push(finding.help("repeat the test while nothing stops it (SIGSTOP, a freezer, a paused machine)"));
     }
     if let Some(longest) = longest(&stalled) {
-        findings.push(stalls_finding(observation, stalled.len(), longest));
+        findings.push(stalls_finding(observation, &stalled, longest));
     }
     findings
 }
@@ -279,17 +282,29 @@ fn find_gaps(observation: &Observation) -> Vec<Gap> {
         length_ns: Nanos(run.iter().map(|point| point.length_ns.0).sum()),
     };
     let gaps = runs.filter(|run| is_empty(&run[0])).map(gap);
-    gaps.filter(|gap| gap.length_ns >= MIN_STALL).collect()
+    let mut gaps: Vec<Gap> = gaps.filter(|gap| gap.length_ns >= MIN_SHORT_STALL).collect();
+    let stalled: u64 = gaps.iter().map(|gap| gap.length_ns.0).sum();
+    let window: u64 = observation.series.iter().map(|point| point.length_ns.0).sum();
+    if (stalled as f64) < MIN_STALLED_SHARE * window as f64 {
+        gaps.retain(|gap| gap.length_ns >= MIN_STALL);
+    }
+    gaps
 }
 
-fn stalls_finding(observation: &Observation, count: usize, longest: Nanos) -> Finding {
+fn stalls_finding(observation: &Observation, stalls: &[Gap], longest: Nanos) -> Finding {
     let ended = match observation.errors {
         None | Some(0) => "completed",
         Some(_) => "succeeded",
     };
-    let message = match count {
-        1 => format!("no operation {ended} for at least {longest}, once"),
-        times => format!("no operation {ended} during {times} gaps; the longest lasted at least {longest}"),
+    let message = match stalls {
+        [only] => format!(
+            "no operation {ended} for at least {longest}, once, at {:.1} s",
+            only.start_ns.as_secs()
+        ),
+        several => format!(
+            "no operation {ended} during {} gaps; the longest lasted at least {longest}",
+            several.len()
+        ),
     };
     let finding = Finding::new("STALLS", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
@@ -456,6 +471,8 @@ mod tests {
         let mut short = vec![1000; 300];
         short[100..104].fill(0);
         assert!(find_rules(&short).is_empty());
+        // In 10 s the same gap raises p99.
+        assert_eq!(find_rules(&short[50..150]), ["STALLS"]);
         // At a low rate, empty intervals are normal.
         let mut rare = vec![0; 300];
         rare.iter_mut().step_by(10).for_each(|count| *count = 1);

@@ -61,7 +61,10 @@ pub(super) const MODES: Check = Check {
     rules: &["TWO-MODES"],
     about: "Whether latencies have two modes, such as cache hits and misses, which a mean does not describe.",
     detect: |input, findings| {
-        findings.extend(plain_observations(input).flat_map(|seen| find_two_modes(&seen)));
+        // Operations that waited in a stall are no second kind.
+        if !findings.iter().any(|finding| finding.rule == "STALLS") {
+            findings.extend(plain_observations(input).flat_map(|seen| find_two_modes(&seen)));
+        }
     },
 };
 

@@ -60,7 +60,11 @@ fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let unit = bound.unit();
     let limit = bound.limit.compared_with(bound.used);
     let figures = [bound.used, limit, bound.limit.low, bound.limit.high];
-    let [used, limit_text, low, high] = figures.map(|figure| format_figure(figure, unit));
+    let [_, limit_text, low, high] = figures.map(|figure| format_figure(figure, unit));
+    let used = match unit {
+        "IOPS" => format!("{} IOPS", three_digits(bound.used)),
+        unit => format_figure(bound.used, unit),
+    };
     let sentence = match bound.kind {
         LayerKind::Application => {
             let relation = match bound.is_reached() {

@@ -69,7 +69,7 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
     let why = "performance changed during the window, so its mean describes no part of it";
     let finding = match diagnosis.answer {
         Answer::Cap => finding,
-        Answer::Processor => finding.why("operations waited for a processor: the target may be able to do more"),
+        Answer::Processor => finding.why("latencies include that wait, and the rate may be lower because of it"),
         _ => finding.why(why),
     };
     Some(match diagnosis.advice.first() {

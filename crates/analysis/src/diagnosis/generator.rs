@@ -84,10 +84,20 @@ fn detect_underfilled_queue(input: &Input<'_>) -> Option<Symptom> {
     let depth = input.observation.load.depth? as f64;
     let in_flight = input.queue_fill()? * depth;
     let sentence = format!("the queue was not kept full: {in_flight:.1} operations in flight of {depth:.0}");
+    let (sentence, advice) = match input.observation.load.direct {
+        Some(false) => (
+            format!("{sentence}, because the operating system's cache was in use and completes operations at once"),
+            "repeat without the operating system's cache",
+        ),
+        _ => (
+            sentence,
+            "use more workers, each with a smaller queue depth; check that the engine is asynchronous",
+        ),
+    };
     Some(
         Symptom::new(sentence)
             .with_evidence(figure_vs("operations in flight", in_flight, "", depth, "the depth"))
-            .with_advice("use more workers, each with a smaller queue depth; check that the engine is asynchronous"),
+            .with_advice(advice),
     )
 }
 

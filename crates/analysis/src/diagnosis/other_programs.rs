@@ -5,6 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::context::Question;
 use super::input::Input;
+use super::processor::describe_served_rate;
 use super::symptom::{Symptom, figure};
 use crate::attribution::{Attribution, Fault, describe_fault, disturbance, other_activity};
 
@@ -45,11 +46,13 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
             "stop the programs that use the processors, or measure while they are idle",
         ),
     };
-    let sentence = format!(
-        "in {} of {total_text} seconds {}{effect}",
-        seconds.len(),
-        describe_fault(fault, &activity)
-    );
+    let count = seconds.len().to_string();
+    let period = match count == total_text {
+        true => format!("in all {count} seconds"),
+        false => format!("in {count} of {total_text} seconds"),
+    };
+    let served = describe_served_rate(input);
+    let sentence = format!("{served}{period} {}{effect}", describe_fault(fault, &activity));
     Some(
         Symptom::new(sentence)
             .with_evidence(figure("explained by other programs", 100.0 * share, "%"))

@@ -116,7 +116,7 @@ fn detect_busy_processors(input: &Input<'_>) -> Option<Symptom> {
         false if waited_share(input)? < MIN_WAITED_SHARE => return None,
         false => {}
     }
-    let sentence = describe_fault(Fault::OtherCpu, &others) + WAITED_FOR_PROCESSOR;
+    let sentence = describe_served_rate(input) + &describe_fault(Fault::OtherCpu, &others) + WAITED_FOR_PROCESSOR;
     // STOLEN-TIME already reports stolen time. Under a different name, `diagnosis_finding` does not
     // report it again.
     let (figure_name, advice) = match others.stolen_share > others.cpu_share {
@@ -137,6 +137,14 @@ fn detect_busy_processors(input: &Input<'_>) -> Option<Symptom> {
         symptom = symptom.with_evidence(waited);
     }
     Some(symptom)
+}
+
+/// States that the load reached its rate, before the cause of its latencies; else empty.
+pub(super) fn describe_served_rate(input: &Input<'_>) -> String {
+    let requested = input.observation.load.rate_iops.filter(|_| input.is_rate_met());
+    requested.map_or(String::new(), |rate| {
+        format!("the requested {rate:.0} IOPS were served, but ")
+    })
 }
 
 /// True unless a known limit or the storage explains the rate although others used the processors.

@@ -58,8 +58,8 @@ pub(crate) fn find_two_modes(load: &Observation) -> Option<Finding> {
                      passes and delays; the mean describes neither kind",
             )
             .help(
-                "judge the two separately, or avoid one of them: use a range much larger than \
-                    all caches, or a rate below the throttle",
+                "use the median and p99 instead of the mean; to avoid one of the two, use a range much larger than \
+                 all caches, or a rate below the throttle",
             ),
     })
 }

@@ -113,7 +113,7 @@ pub(super) const TAIL: Rule = Rule {
         findings.push(
             finding
                 .why(why)
-                .help("look at an interval series, which shows stalls, throttling and bursts"),
+                .help("look for stalls, throttling and bursts in the latencies over time"),
         );
     },
 };
@@ -179,7 +179,8 @@ pub(super) const LARGEST: Rule = Rule {
                 to_nanos(max)
             );
             let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, message).at(&*load.name);
-            findings.push(finding.why("it grows with the length of a test and does not predict the next run"));
+            let finding = finding.why("it grows with the length of a test and does not predict the next run");
+            findings.push(finding.help("no action needed; compare percentiles instead"));
         }
     },
 };

@@ -39,13 +39,13 @@ impl Case<'_> {
             shortfall: Shortfall::default(),
             limitation: None,
         };
-        let inconclusive = |doubt: Doubt, value, interval| {
+        let undecided = |doubt: Doubt| {
             let why = doubt.why.clone();
-            verdict(Outcome::Inconclusive, value, interval, Some(doubt), why)
+            verdict(Outcome::Inconclusive, None, (None, None), Some(doubt), why)
         };
         let seconds = join_seconds(&self.observation.series);
         if let Some(doubt) = self.doubt_length(seconds.len()) {
-            return inconclusive(doubt, None, (None, None));
+            return undecided(doubt);
         }
         // A policy's promise does not include the user's clauses.
         let others: Vec<&Clause> = self
@@ -56,7 +56,7 @@ impl Case<'_> {
         let rates = others.iter().filter(|other| is_rate(other));
         let targets = rates.filter_map(|other| self.target_iops(other));
         if let Some(doubt) = targets.into_iter().find_map(|target| self.doubt_requested_rate(target)) {
-            return inconclusive(doubt, None, (None, None));
+            return undecided(doubt);
         }
         let stalls = self.stalls_of_storage();
         let met: Vec<f64> = seconds
@@ -82,7 +82,8 @@ impl Case<'_> {
         match high < clause.target {
             true => {
                 if let Some(doubt) = self.doubt_storage_fault(&others, &seconds, reasons) {
-                    return inconclusive(doubt, Some(met_count / n), interval);
+                    let why = format!("{counts_text}; {}", doubt.why);
+                    return verdict(Outcome::Inconclusive, Some(met_count / n), interval, Some(doubt), why);
                 }
                 let reason = format!(
                     "{counts_text}, which is too few for {}",

@@ -2,6 +2,7 @@
 //! state in the window, the window's own figure decides, without a confidence interval.
 
 use model::Nanos;
+use model::observation::Second;
 use model::results::IntervalHistogram;
 
 use super::Case;
@@ -29,6 +30,11 @@ const MIN_SLUMP_SECONDS: usize = 3;
 const MAX_STALLED_SHARE: f64 = 0.05;
 /// A second with a random count is slow only beyond this many standard deviations.
 const MAX_CHANCE: f64 = 3.0;
+
+/// A percentile of a second needs at least this many slower operations.
+const MIN_SLOWER: f64 = 10.0;
+/// Intervals of at least this length together are a second.
+const WHOLE_SECOND: f64 = 0.999;
 
 /// Periods in which the storage served much less than promised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,6 +154,64 @@ impl Case<'_> {
             sums
         };
         self.context.intervals.iter().map(sums)
+    }
+
+    /// Counts the seconds that missed a clause, and all seconds. `None` if the seconds have too few
+    /// operations to compare.
+    pub(super) fn missed_seconds(&self, clause: &Clause) -> Option<(usize, usize)> {
+        let missed: Vec<bool> = match clause.metric {
+            Metric::Iops | Metric::Throughput => {
+                let target = self.clause_iops(clause)?;
+                let served = self.served_by_second(clause)?;
+                let seconds = self.observation.seconds.iter().zip(served);
+                let is_missed = |(second, served): (&Second, f64)| {
+                    let due = target * (1.0 - clause.tolerance) * second.facts.length_ns.as_secs();
+                    served < due - MAX_CHANCE * due.sqrt()
+                };
+                seconds.map(is_missed).collect()
+            }
+            Metric::Mean => self
+                .whole_seconds(clause)
+                .map(|sums| sums.sum > clause.target * sums.n)
+                .collect(),
+            Metric::Quantile { share } => {
+                let seconds: Vec<IntervalSums> = self.whole_seconds(clause).collect();
+                if seconds.iter().any(|sums| sums.n * (1.0 - share) < MIN_SLOWER) {
+                    return None;
+                }
+                seconds
+                    .iter()
+                    .map(|sums| sums.beyond > (1.0 - share) * sums.n)
+                    .collect()
+            }
+            Metric::Availability => return None,
+        };
+        let count = missed.iter().filter(|missed| **missed).count();
+        (missed.len() >= MIN_SECONDS).then_some((count, missed.len()))
+    }
+
+    /// Latency sums of each whole second.
+    fn whole_seconds<'a>(&'a self, clause: &'a Clause) -> impl Iterator<Item = IntervalSums> + 'a {
+        let mut second: Option<IntervalSums> = None;
+        self.interval_sums(clause).filter_map(move |interval| {
+            let sums = match second.take() {
+                Some(sums) => IntervalSums {
+                    at: sums.at,
+                    length: sums.length + interval.length,
+                    n: sums.n + interval.n,
+                    sum: sums.sum + interval.sum,
+                    beyond: sums.beyond + interval.beyond,
+                },
+                None => interval,
+            };
+            match sums.length < WHOLE_SECOND {
+                true => {
+                    second = Some(sums);
+                    None
+                }
+                false => Some(sums),
+            }
+        })
     }
 
     /// True if the measurement lasted the full duration of the promise.

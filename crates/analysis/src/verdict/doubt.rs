@@ -9,7 +9,10 @@ use super::judgement::{breaks_clause, is_rate};
 use super::load::SlotsNeeded;
 use super::wording::WHILE;
 use super::{Case, Cause, Reason};
-use crate::attribution::{self, Attribution, Backlog, Fault, MissedSecond, describe_fault};
+use crate::attribution::{
+    self, Attribution, Backlog, Fault, MissedSecond, describe_fault, others_keep_processors_busy,
+};
+use crate::figures::three_digits;
 use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
@@ -84,7 +87,8 @@ pub(super) struct Undisturbed {
 
 impl From<SlotsNeeded> for Doubt {
     fn from(slots: SlotsNeeded) -> Doubt {
-        Doubt::new(Cause::Generator, slots.why).with_action(format!("use more slots: --depth {}", slots.enough))
+        Doubt::new(Cause::Generator, slots.why)
+            .with_action(format!("allow more operations in flight: --depth {}", slots.enough))
     }
 }
 
@@ -105,7 +109,8 @@ impl Case<'_> {
                 let (promised, measured) = (self.promised_iops()?, self.observation.total.iops?);
                 (measured < promised * (1.0 - MAX_RATE_SHORTFALL)).then(|| {
                     let why = format!(
-                        "it was measured at {measured:.0} operations per second, but {promised:.0} are promised"
+                        "it was measured at {} operations per second, but {promised:.0} are promised",
+                        three_digits(measured)
                     );
                     Doubt::new(Cause::Load, why)
                 })
@@ -136,7 +141,28 @@ impl Case<'_> {
     /// Doubts an undecided clause that a longer test might not decide.
     pub(super) fn doubt_undecided(&self, clause: &Clause, value: f64) -> Option<Doubt> {
         let stall = || breaks_clause(clause, value).then(|| self.doubt_stall(clause)).flatten();
-        self.doubt_others(clause).or_else(stall)
+        self.doubt_others(clause)
+            .or_else(|| self.doubt_wait_for_processor(clause, value))
+            .or_else(stall)
+    }
+
+    /// Doubts a latency beyond its limit if the storage itself was fast enough, and other programs
+    /// kept the processors busy.
+    fn doubt_wait_for_processor(&self, clause: &Clause, value: f64) -> Option<Doubt> {
+        let service = self.service_figure(clause)?;
+        let is_others = breaks_clause(clause, value)
+            && !breaks_clause(clause, service)
+            && others_keep_processors_busy(self.observation)
+            && self.excess_share_in_stalls(clause) < MIN_STORAGE_SHARE;
+        is_others.then(|| {
+            let why = format!(
+                "operations started late, because other programs kept the processors busy; the storage itself took \
+                 {}, within {}",
+                clause.show(service),
+                clause.metric.show(clause.target)
+            );
+            Doubt::new(Cause::Others, why)
+        })
     }
 
     /// Doubts a missed rate that might not be the storage's fault.
@@ -186,7 +212,11 @@ impl Case<'_> {
                 Metric::Quantile { .. } => "operations beyond the limit",
                 _ => "time beyond the limit",
             };
-            let why = format!("{:.0} % of the {excess} occurred{WHILE}{circumstance}", 100.0 * share);
+            let part = match 100.0 * share {
+                percent if percent >= 99.5 => format!("all {excess}"),
+                percent => format!("{percent:.0} % of the {excess}"),
+            };
+            let why = format!("{part} occurred{WHILE}{circumstance}");
             return Some(self.adjust_action_for_stops(Doubt::new(fault_cause(fault), why).with_shared(circumstance)));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
@@ -198,7 +228,7 @@ impl Case<'_> {
         let within_limit = format!(
             "the storage itself took {}, within {}",
             show(service),
-            show(clause.target)
+            clause.metric.show(clause.target)
         );
         let slots = self.observation.load.depth.unwrap_or(0);
         match attribution {
@@ -212,7 +242,8 @@ impl Case<'_> {
                     .promised_iops()
                     .map(|rate| open_loop_slots(self.needed_in_flight(rate).operations));
                 let enough = needed.map_or(0, u64::from).max(2 * slots);
-                Doubt::new(Cause::Generator, why).with_action(format!("use more slots: --depth {enough}"))
+                Doubt::new(Cause::Generator, why)
+                    .with_action(format!("allow more operations in flight: --depth {enough}"))
             }
             _ => {
                 let why = format!("fathom issued operations later than scheduled; {within_limit}");
@@ -405,12 +436,16 @@ impl Case<'_> {
     fn fault_doubt(&self, attribution: &Attribution, fault: Fault) -> Doubt {
         let observed = self.describe_seconds(Some(attribution), fault);
         let (missed, of_fault) = (attribution.missed.len(), attribution.seconds(fault));
+        let seconds = self.observation.seconds.len();
+        let missed_text = match missed == seconds {
+            true => format!("all {seconds} seconds missed the rate"),
+            false => format!("{missed} of {seconds} seconds missed the rate"),
+        };
         let relation = match of_fault == missed {
             true => String::new(),
             false => format!(", {of_fault} of them"),
         };
-        let seconds = self.observation.seconds.len();
-        let why = format!("{missed} of {seconds} seconds missed the rate{relation}{WHILE}{observed}");
+        let why = format!("{missed_text}{relation}{WHILE}{observed}");
         self.adjust_action_for_stops(Doubt::new(fault_cause(fault), why).with_shared(observed))
     }
 

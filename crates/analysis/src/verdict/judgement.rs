@@ -1,5 +1,6 @@
 //! Turns estimates into outcomes.
 
+use model::Nanos;
 use model::finding::{Finding, OTHER_PROGRAMS};
 use model::observation::Observation;
 
@@ -9,7 +10,7 @@ use super::estimate::{self, Estimate, NoEstimate};
 use super::shortfall::name_other_programs;
 use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Shortfall, Verdict};
-use crate::figures::count;
+use crate::figures::{count, three_digits};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
@@ -139,7 +140,7 @@ impl Case<'_> {
         (outcome == Outcome::Pass && is_disturbed && self.observation.load.direct == Some(true)).then(|| {
             let others = others.unwrap_or_else(|| "other load".into());
             let others = others.trim_start_matches("the ");
-            format!("{others} used the disk or the processors; such load slows a test, so the pass holds")
+            format!("{others} used the disk or the processors; such load slows a test, so each PASS holds")
         })
     }
 
@@ -298,6 +299,15 @@ impl Case<'_> {
         let shift = self.shift(clause).filter(|_| slump.is_none());
         let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
         text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();
+        if outcome == Outcome::Pass
+            && let Some((missed, all)) = self.missed_seconds(clause).filter(|(missed, _)| *missed > 0)
+        {
+            let side = match clause.side {
+                Side::AtLeast => "below",
+                Side::AtMost => "above",
+            };
+            text += &format!("; {side} it in {missed} of {all} seconds");
+        }
         if outcome == Outcome::Fail
             && let Some(depth_search) = self
                 .context
@@ -346,7 +356,7 @@ impl Case<'_> {
         let figure = compare(clause, estimate);
         match time >= 1.0 {
             true => {
-                let show = |iops: f64| Metric::Iops.show(iops.round());
+                let show = three_digits;
                 let (before, after) = (show(operations as f64 / time), show(slump.iops));
                 format!("{figure}; {before} IOPS for {:.0} s, then {after}", slump.at)
             }
@@ -388,7 +398,9 @@ impl Case<'_> {
     /// The recommended action for a clause that the test did not decide.
     pub(super) fn action(&self, clause: &Clause, cause: Cause) -> String {
         if matches!(cause, Cause::Stall | Cause::Burst | Cause::Spread) && !self.has_full_time() {
-            return format!("repeat for the full time: --time {:.0}s", self.full_time_secs());
+            let full_secs = self.full_time_secs();
+            let time = Nanos::secs(full_secs as u64);
+            return format!("repeat for the full {time}: --time {full_secs:.0}s");
         }
         let measured = self.observation.measured_ns.map(|length| length.as_secs());
         match cause {
@@ -433,10 +445,10 @@ fn is_adverse(shift: &Shift) -> bool {
 
 /// Describes the periods of a slump.
 fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> String {
-    let (mean, target) = (clause.show(estimate.value), clause.show(clause.target));
+    let (mean, target) = (clause.show(estimate.value), clause.metric.show(clause.target));
     let served = match slump.iops.round() {
         0.0 => "nothing was served".to_owned(),
-        iops => format!("only {iops:.0} IOPS were served"),
+        iops => format!("only {} IOPS were served", three_digits(iops)),
     };
     let stretches = match slump.count {
         1 => format!("for {} s from {:.0} s on", slump.seconds, slump.at),

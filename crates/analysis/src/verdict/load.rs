@@ -24,7 +24,7 @@ const RATE_TOLERANCE: f64 = 0.01;
 /// Minimum headroom of a closed loop: the rate that it could issue, divided by the promised rate.
 const MIN_HEADROOM: f64 = 1.25;
 /// Findings that invalidate a good figure: something other than storage served the I/O.
-const OTHER_SOURCE_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
+const OTHER_SOURCE_FINDINGS: [&str; 5] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY", "BUFFERED"];
 /// Findings that invalidate a bad figure: other load on the device, or too little load on it.
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
@@ -308,13 +308,15 @@ impl Case<'_> {
     /// Doubts a good figure if something other than storage served the I/O.
     pub(super) fn doubt_io_source(&self) -> Option<Doubt> {
         let doubt = self.doubt_by_finding(&OTHER_SOURCE_FINDINGS)?;
-        let is_in_memory = doubt.why.starts_with("IN-MEMORY");
-        Some(match is_in_memory {
-            true => doubt.with_action(
-                "choose a target on the storage that the promise is about; `--silence IN-MEMORY` judges memory".into(),
-            ),
-            false => doubt,
-        })
+        let rule = doubt.why.split(':').next().unwrap_or_default();
+        let action = match rule {
+            "IN-MEMORY" => {
+                "choose a target on the storage that the promise is about; `--silence IN-MEMORY` judges memory"
+            }
+            "BUFFERED" => "repeat without the operating system's cache (DiskSpd: -Sh; fio: direct=1)",
+            _ => return Some(doubt),
+        };
+        Some(doubt.with_action(action.into()))
     }
 
     /// Doubts a bad figure if something other than the storage limited the load.

@@ -11,6 +11,7 @@ use super::wording::{describe_shift, format_estimate, format_with_unit};
 use super::{Case, Cause};
 use crate::attribution::{self, Attribution, Fault, PROGRAMS};
 use crate::diagnosis::warm_up_beyond;
+use crate::figures::three_digits;
 use crate::requirement::{Clause, Metric};
 use crate::shifts::Shift;
 
@@ -111,8 +112,9 @@ impl Case<'_> {
                 clause.show(service)
             ),
             _ => format!(
-                "missed: {queued}, because operations queued up: only {served:.0} of {requested:.0} requested IOPS \
+                "missed: {queued}, because operations queued up: only {} of {requested:.0} requested IOPS \
                  were served{}{shift}",
+                three_digits(served),
                 service.map_or(String::new(), |service| format!(
                     "; without waiting, an operation took {} on average",
                     clause.show(service)

@@ -61,7 +61,7 @@ impl Verdict {
         match shared.and_then(|shared| clause.reason.strip_suffix(shared)) {
             Some("") => "see below".to_owned(),
             Some(own) => match own.strip_suffix(WHILE) {
-                Some(own) => format!("{own} in disturbed seconds (see below)"),
+                Some(own) => format!("{own} while the test was disturbed (see below)"),
                 None => format!("{own}see below"),
             },
             None => clause.reason.clone(),
@@ -135,7 +135,7 @@ fn distance(clause: &Clause, value: f64) -> String {
         true => format!(
             " ({} {} passes: {:.0} % tolerance)",
             clause.side.sign(),
-            clause.show(clause_limit(clause)),
+            clause.metric.show(clause_limit(clause)),
             100.0 * clause.tolerance
         ),
         false => String::new(),
@@ -145,7 +145,7 @@ fn distance(clause: &Clause, value: f64) -> String {
 
 /// The change within the window, after a figure.
 pub(super) fn describe_shift(shift: &Shift) -> String {
-    let (rate, latency) = (|value| Metric::Iops.show(value), |value| Metric::Mean.show(value));
+    let (rate, latency) = (three_digits, |value| Metric::Mean.show(value));
     match *shift {
         Shift::Rate {
             from,
@@ -219,10 +219,13 @@ mod tests {
             words.clauses,
             [
                 (
-                    "80 % occurred in disturbed seconds (see below)".to_owned(),
+                    "80 % occurred while the test was disturbed (see below)".to_owned(),
                     Some("stop the others".to_owned())
                 ),
-                ("45 % occurred in disturbed seconds (see below)".to_owned(), None)
+                (
+                    "45 % occurred while the test was disturbed (see below)".to_owned(),
+                    None
+                )
             ]
         );
         assert_eq!(words.shared, [format!("in the disturbed seconds {busy}")]);
@@ -246,8 +249,8 @@ mod tests {
             let spread = Spread::Student { error, degrees: 29 };
             format_estimate(&parse("mean<=10ms").unwrap()[0], &Estimate { value: 953e3, spread })
         };
-        assert_eq!(format(466e3), "0.953 ms (95 %: at most 1.91 ms)");
-        assert_eq!(format(50e3), "0.953 ms (95 %: 0.851 ms to 1.06 ms)");
+        assert_eq!(format(466e3), "953 us (95 %: at most 1.91 ms)");
+        assert_eq!(format(50e3), "953 us (95 %: 851 us to 1.06 ms)");
     }
 
     #[test]
@@ -255,14 +258,14 @@ mod tests {
         expect("iops>=2000", 2000.2, "2000 IOPS: at the required rate");
         expect(
             "iops>=9000",
-            8998.0,
-            "8998 IOPS: 0.02 % below the required rate (>= 8910 passes: 1 % tolerance)",
+            8950.0,
+            "8950 IOPS: 0.56 % below the required rate (>= 8910 passes: 1 % tolerance)",
         );
-        expect("iops>=4000", 39_545.0, "39545 IOPS: 9.9 times the required rate");
+        expect("iops>=4000", 39_545.0, "39500 IOPS: 9.9 times the required rate");
         expect("iops>=4000", 4100.0, "4100 IOPS: 2.5 % above the required rate");
         expect("p99<=5ms", 4.37e6, "4.37 ms: 13 % below the limit");
-        expect("p99<=3ms", 652e3, "0.652 ms: 78 % below the limit");
-        expect("p99<=3ms", 1.25e9, "1250 ms: 417 times the limit");
+        expect("p99<=3ms", 652e3, "652 us: 78 % below the limit");
+        expect("p99<=3ms", 1.25e9, "1.25 s: 417 times the limit");
         expect("p99<=3s", 652e3, "652 us: 100 % below the limit");
         expect("mean<=200us", 687e3, "687 us: 3.4 times the limit");
         expect(

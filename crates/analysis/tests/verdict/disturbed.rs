@@ -58,7 +58,7 @@ fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
     assert_inconclusive(
         &judge_disturbed(40),
         Cause::Others,
-        "60 of 60 seconds missed the rate, 40 of them while other programs",
+        "all 60 seconds missed the rate, 40 of them while other programs",
     );
 }
 
@@ -95,6 +95,6 @@ fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
     assert_inconclusive(
         &verdict(60),
         Cause::Others,
-        "100 % of the operations beyond the limit occurred while",
+        "all operations beyond the limit occurred while",
     );
 }

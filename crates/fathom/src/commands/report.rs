@@ -8,6 +8,7 @@ use dialects::import::logs::{LogName, read_log};
 use model::results::Results;
 use report::html;
 use report::html::page::{JudgeCommand, Page, Verdict};
+use report::html::run::name_program;
 
 use super::ab::{MarginArgs, parse_margin};
 use super::explain::{self, PromiseArgs};
@@ -69,7 +70,11 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let logs = find_logs(files)?;
     let (page, exit) = match files {
-        _ if !logs.files.is_empty() => (build_logs_page(args, &logs)?, Exit::Done),
+        _ if !logs.files.is_empty() => {
+            let mut page = build_logs_page(args, &logs)?;
+            name_program(&mut page, &session.process.arguments);
+            (page, Exit::Done)
+        }
         [file] => build_result_page(session, args, file)?,
         many => (
             compare::build_page_of_files(many, parse_margin(&args.margin)?, args.force)?,
@@ -193,7 +198,9 @@ fn build_result_page(session: &Session, args: &Args, file: &str) -> Result<(Page
         let promised = pages::describe_promise(&context.clauses);
         let explanation = explain::explain(loaded, &context, &args.promise.storage()?)?;
         let exit = explain::exit_code(&explanation);
-        return Ok((pages::explained(&explanation, &promised), exit));
+        let mut page = pages::explained(&explanation, &promised);
+        name_program(&mut page, &session.process.arguments);
+        return Ok((page, exit));
     }
     match results::load_saved(file)? {
         Saved::Run(results) => build_run_page(session, args, *results),

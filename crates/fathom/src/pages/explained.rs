@@ -1,19 +1,20 @@
 //! The page of a result of another tool.
 
 use analysis::verdict::Outcome;
+use model::Nanos;
 use model::finding::Finding;
 use model::observation::{IoStats, Observation};
 use model::shell_word;
 use model::stats::{Support, support};
 use report::diagnosis::format_sentence;
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
-use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
+use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::path::io_path_of_report;
 use report::html::run::{
     KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane_chart,
     requirement_from_result, shared_limits_section,
 };
-use report::numbers::{duration, format_rough, format_time, local_time, rate, throughput};
+use report::numbers::{duration, duration_with_unit, format_rough, format_time, local_time, rate, throughput};
 use study::explain::{DISCLAIMER, ExplainedLoad, Explanation};
 
 /// Quantiles of sources with a whole distribution.
@@ -27,24 +28,15 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     let judged = judged.filter_map(|load| Some((load.verdict.as_ref()?, load.length)));
     let is_judged = judged.clone().next().is_some();
     let worst = study::suite::worst(judged.clone().map(|(verdict, _)| verdict.outcome));
-    let verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
+    let mut verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
         Some((verdict, length)) => super::verdict(promised, verdict, length),
-        None => Verdict::default(),
+        None => assess(explanation),
     };
-    let mut about = vec![format!("{}, {}", source.file, source.form)];
-    about.extend(source.host.as_ref().map(|host| format!("host {host}")));
-    let length = match &explanation.loads[..] {
-        [only] => only
-            .observation
-            .measured_ns
-            .map(|length| format!("measured for {}", duration(length))),
-        _ => None,
-    };
-    let moment = source.started.as_deref().map(local_time);
-    let when: Vec<String> = moment.into_iter().chain(length).collect();
-    about.extend((!when.is_empty()).then(|| when.join("; ")));
-    about.extend(source.commands.iter().cloned());
-    let findings: Vec<Finding> = explanation.findings().cloned().collect();
+    verdict.notes.extend(describe_scope(explanation));
+    let about = describe_source(explanation);
+    let mut findings: Vec<Finding> = explanation.findings().cloned().collect();
+    // It questions every other figure.
+    findings.sort_by_key(|finding| finding.rule != "BUFFERED");
     let mut sections: Vec<Section> = explanation
         .loads
         .iter()
@@ -63,12 +55,14 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         title: describe_load(explanation).unwrap_or_else(|| source.file.clone()),
         charts: Vec::new(),
         about,
-        lead: (!is_judged)
-            .then(|| assess(explanation))
-            .into_iter()
-            .chain(explanation.loads.iter().take(4).map(|load| build_lead(load, several)))
-            .chain(is_judged.then(|| advise_next_step(explanation, &verdict)))
-            .collect(),
+        lead: {
+            let limits = explanation.loads.iter().take(4).map(|load| build_lead(load, several));
+            let next = match is_judged {
+                true => advise_next_step(explanation, &verdict),
+                false => advise_judgement(explanation),
+            };
+            limits.chain([next]).collect()
+        },
         verdict,
         tiles: if several {
             Vec::new()
@@ -95,6 +89,28 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     page
 }
 
+/// Describes the source, its time and its load, one line each.
+fn describe_source(explanation: &Explanation) -> Vec<String> {
+    let source = &explanation.source;
+    let mut about = vec![format!("{}, {}", source.file, source.form)];
+    let length = match &explanation.loads[..] {
+        [only] => only
+            .observation
+            .measured_ns
+            .map(|length| format!("measured for {}", duration(length))),
+        _ => None,
+    };
+    let moment = source.started.as_deref().map(local_time);
+    let host = source.host.as_ref().map(|host| format!("host {host}"));
+    let when: Vec<String> = host.into_iter().chain(moment).chain(length).collect();
+    about.extend((!when.is_empty()).then(|| when.join("; ")));
+    about.extend(source.commands.iter().cloned());
+    if let [only] = &explanation.loads[..] {
+        about.extend(only.sentences.first().cloned());
+    }
+    about
+}
+
 fn build_plane_section(explanation: &Explanation) -> Option<Section> {
     let loads = explanation.loads.iter();
     let points: Vec<PlanePoint> = loads
@@ -107,13 +123,97 @@ fn build_plane_section(explanation: &Explanation) -> Option<Section> {
     })
 }
 
-/// Assesses a result without a promise, and advises the command that judges by one.
-fn assess(explanation: &Explanation) -> Lead {
+/// Assesses a result without a promise.
+fn assess(explanation: &Explanation) -> Verdict {
+    let [only] = &explanation.loads[..] else {
+        return Verdict::default();
+    };
+    let observation = &only.observation;
+    let (word, tone, sentence) = match is_buffered(observation) {
+        true => {
+            let total = &observation.total;
+            let rate = total.iops.map(|iops| format!("{} IOPS", format_rough(iops)));
+            let mean = total.user_latency().and_then(|latency| latency.mean_ns);
+            let figures: Vec<String> = rate.into_iter().chain(mean.map(format_time)).collect();
+            let figures = match &figures[..] {
+                [] => "the figures".to_owned(),
+                figures => figures.join(" and "),
+            };
+            let sentence =
+                format!("The operating system's cache was in use, so {figures} are not figures of the storage.");
+            ("NOT THE STORAGE", page::Tone::Unsure, sentence)
+        }
+        false => (
+            "MEASURED",
+            page::Tone::Plain,
+            super::compare_with_typical(observation).unwrap_or_default(),
+        ),
+    };
+    Verdict {
+        word: word.into(),
+        tone,
+        sentence,
+        ..Verdict::default()
+    }
+}
+
+fn is_buffered(observation: &Observation) -> bool {
+    observation.load.direct == Some(false)
+}
+
+/// States what was measured: `Tested: 3 s, without a warm-up, on 32 MiB of data05.`
+fn describe_scope(explanation: &Explanation) -> Option<String> {
+    let [only] = &explanation.loads[..] else { return None };
+    let load = &only.observation.load;
+    let mut parts = vec![duration_with_unit(only.observation.measured_ns?)];
+    parts.extend((load.warm_up_ns == Some(Nanos(0))).then(|| "without a warm-up".to_owned()));
+    if let [target] = &load.targets[..] {
+        let size = load.size.map_or_else(String::new, |size| format!("{size} of "));
+        parts.push(format!("on {size}{target}"));
+    }
+    let is_small = only.findings.iter().any(|finding| finding.rule == "SMALL-FILE");
+    parts.extend(is_small.then(|| "which caches can hold".to_owned()));
+    Some(format!("Tested: {}.", parts.join(", ")))
+}
+
+/// Options of fio and of DiskSpd against a finding.
+const OPTIONS_AGAINST: [(&str, &str, &str); 4] = [
+    ("BUFFERED", "direct=1", "-Sh"),
+    ("SHORT-RUN", "runtime=300, time_based", "-d300"),
+    ("NO-WARM-UP", "ramp_time=30", "-W30"),
+    ("SMALL-FILE", "a larger size=", "a larger -c"),
+];
+
+/// Advises to repeat a weak test with other options of its own tool.
+fn advise_repetition(explanation: &Explanation) -> Option<String> {
+    let [only] = &explanation.loads[..] else { return None };
+    let tool = only.observation.tool.to_lowercase();
+    let rules: Vec<&str> = explanation.findings().map(|finding| finding.rule.as_str()).collect();
+    // Without these two, the figures are those of the storage for a long enough time.
+    if !rules.iter().any(|rule| ["BUFFERED", "SHORT-RUN"].contains(rule)) {
+        return None;
+    }
+    let options = OPTIONS_AGAINST.iter().filter(|(rule, ..)| rules.contains(rule));
+    let options: Vec<&str> = options
+        .filter_map(|(_, fio, diskspd)| match tool.as_str() {
+            "fio" => Some(*fio),
+            "diskspd" => Some(*diskspd),
+            _ => None,
+        })
+        .collect();
+    let (last, others) = options.split_last()?;
+    Some(match others {
+        [] => format!("Repeat the test with {last}."),
+        others => format!("Repeat the test with {} and {last}.", others.join(", ")),
+    })
+}
+
+/// Advises the next step after a result without a promise: the command that judges by one.
+fn advise_judgement(explanation: &Explanation) -> Lead {
     let only = match &explanation.loads[..] {
         [only] => Some(&only.observation),
         _ => None,
     };
-    let comparison = only.and_then(super::compare_with_typical).unwrap_or_default();
     let limits = only.and_then(|observation| {
         Some(requirement_from_result(
             observation.total.iops?,
@@ -123,18 +223,18 @@ fn assess(explanation: &Explanation) -> Lead {
     let file = shell_word(&explanation.source.file);
     let judge = |limits: &str| format!("fathom report {file} --require {limits} -o page.html");
     let advice = match limits {
-        Some(limits) => advise_judging(&judge(&limits)),
-        None => format!(
+        // Limits from the figures of a cache say nothing about the storage.
+        Some(_) if only.is_some_and(is_buffered) => None,
+        Some(limits) => Some(advise_judging(&judge(&limits))),
+        None => Some(format!(
             "judge it by your own limits instead of these: `{}`",
             judge("'iops>=4000,p99<=3ms'")
-        ),
+        )),
     };
     Lead {
-        topic: "Is it good?".into(),
-        sentence: format!("{comparison} No requirement was tested.")
-            .trim_start()
-            .to_owned(),
-        advice: vec![advice],
+        topic: "What next".into(),
+        sentence: advise_repetition(explanation).unwrap_or_default(),
+        advice: advice.into_iter().collect(),
     }
 }
 
@@ -171,8 +271,14 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     let require = join_requirement(explanation);
     let measure = match &explanation.loads[..] {
         [only] => format_load_arguments(&only.observation).map(|load| {
-            let note = describe_overwrite_permission(&only.observation);
-            format!("`fathom verify {load} --require {require}`{note}")
+            let command = format!("fathom verify {load} --require {require} --report page.html");
+            match (&only.observation.load.targets[..], only.observation.load.read_percent) {
+                ([target], Some(reads)) if reads < 100.0 => {
+                    let target = shell_word(target);
+                    format!("this overwrites {target}, whose data are lost: `{command} --allow-overwrite {target}`")
+                }
+                _ => format!("`{command}`"),
+            }
         }),
         _ => None,
     };
@@ -182,21 +288,24 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
             .iter()
             .filter_map(|load| Some(load.verdict.as_ref()?.outcome)),
     );
-    let (sentence, advice) = match worst {
-        Outcome::Pass => (KEEP_AND_REPEAT, measure),
-        Outcome::Fail => (
-            "Remove the limit and repeat. Measure with fathom to see the device's own counters as well.",
-            measure,
-        ),
-        Outcome::Inconclusive | Outcome::Consistent => {
-            ("Measure with fathom to see the device's own counters as well.", measure)
-        }
-    };
+    let repetition = advise_repetition(explanation);
     let actions = verdict.actions.iter().map(|action| format_sentence(action));
+    // The options of the repetition include this.
+    let mut sentences: Vec<String> = actions
+        .filter(|action| repetition.is_none() || !action.starts_with("Repeat without the operating system's cache"))
+        .collect();
+    sentences.extend(match (worst, &repetition) {
+        (Outcome::Pass, None) => Some(KEEP_AND_REPEAT.to_owned()),
+        (Outcome::Fail, _) => Some("Remove the limit and repeat.".to_owned()),
+        (_, repetition) => repetition.clone(),
+    });
+    if worst != Outcome::Pass || repetition.is_some() {
+        sentences.push("Or measure with fathom, which also reads the device's own counters:".into());
+    }
     Lead {
         topic: "What next".into(),
-        sentence: actions.chain([sentence.to_owned()]).collect::<Vec<_>>().join(" "),
-        advice: advice.into_iter().collect(),
+        sentence: sentences.join(" "),
+        advice: measure.into_iter().collect(),
     }
 }
 
@@ -322,7 +431,9 @@ fn build_section(number: usize, load: &ExplainedLoad, several: bool) -> Section 
             chart.to_owned()
         }
     };
-    let mut blocks: Vec<Block> = load.sentences.iter().cloned().map(Block::Text).collect();
+    // The head of the page describes a single load.
+    let sentences = load.sentences.iter().skip(usize::from(!several));
+    let mut blocks: Vec<Block> = sentences.cloned().map(Block::Text).collect();
     blocks.push(Block::Table(build_figures_table(observation)));
     if !load.limits.is_empty() {
         let rows = load.limits.iter().map(|limit| {
@@ -473,8 +584,11 @@ fn list_quantiles(flow: &IoStats) -> Vec<(f64, f64)> {
     let is_supported = |share: f64| operations.is_none_or(|n| support(share, n) != Support::None);
     match latency.quantiles.is_empty() {
         false => {
+            // A minimum that includes the submission may exceed the lowest percentiles.
+            let is_possible = |value: f64| latency.min_ns.is_none_or(|min| value >= min);
             let stated = latency.quantiles.iter();
-            stated.filter(|(share, _)| is_supported(*share)).copied().collect()
+            let shown = stated.filter(|(share, value)| is_supported(*share) && is_possible(*value));
+            shown.copied().collect()
         }
         true => SHOWN_QUANTILES
             .iter()

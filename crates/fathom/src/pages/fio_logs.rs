@@ -121,8 +121,9 @@ pub fn build_page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         },
         about,
         verdict: Verdict {
-            sentence: "Logs have no totals of a run, so there is no PASS or FAIL. To judge a run, \
-                use fio's JSON report: `fathom report fio.json --require 'iops>=4000,p99<=3ms'`"
+            sentence: "Logs have no totals of a run, so there is no PASS or FAIL. If the run also wrote a JSON report \
+                (--output-format=json --output=run.json), judge that: `fathom report run.json --require \
+                'iops>=4000,p99<=3ms'`"
                 .into(),
             ..Verdict::default()
         },
@@ -556,7 +557,7 @@ fn build_files_section(logs: &[LogFile]) -> Section {
                 .into(),
         );
     }
-    lacks.push("The load (sizes, depth, engine), errors, processor time and the totals of the run: fio's JSON report has them (fathom report fio.json).".into());
+    lacks.push("The load (sizes, depth, engine), errors, processor time and the totals of the run: fio's JSON report has them.".into());
     let mut blocks = vec![Block::Table(Table {
         caption: "Files".into(),
         head: ["file", "job", "worker", "lines"].map(str::to_owned).to_vec(),

@@ -20,7 +20,7 @@ use model::results::Results;
 use model::study::{Question, Study};
 use report::html::page::{self, Download, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
-use report::numbers::format_rough;
+use report::numbers::{duration_with_unit, format_rough};
 use serde::Serialize;
 use study::diagnosis::KnownLimits;
 use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven};
@@ -55,6 +55,9 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
     };
     run::create_page(results, &context)
 }
+
+/// More marked stalls would hide the curve.
+const MAX_MARKED_STALLS: usize = 5;
 
 /// Largest typical block: longer operations spend more time on the transfer than on waiting.
 const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);
@@ -99,8 +102,8 @@ fn compare_with_typical(observation: &Observation) -> Option<String> {
 /// Finds the worst verdict of a run, for the first screen of its page.
 pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     let worst = judged.outcome();
-    match judged.verdicts().find(|verdict| verdict.outcome == worst) {
-        Some(worst_of_job) => verdict(&describe_promise(clauses), worst_of_job, None),
+    match judged.verdicts().find(|(verdict, _)| verdict.outcome == worst) {
+        Some((worst_of_job, length)) => verdict(&describe_promise(clauses), worst_of_job, Some(length)),
         None => page::Verdict {
             word: worst.word().into(),
             tone: Tone::Unsure,
@@ -132,9 +135,25 @@ fn changes(results: &Results) -> Vec<Change> {
                 at_secs: moment.at_secs,
                 words: format!("{} to {} IOPS", format_rough(moment.from), format_rough(moment.to)),
             }));
+            changes.extend(stall_marks(results, step, job));
         }
     }
     changes
+}
+
+/// Marks the longest stalls of a job.
+fn stall_marks(results: &Results, step: usize, job: usize) -> Vec<Change> {
+    let observation = Observation::from_results(results, step, job);
+    let mut stalls = observation.map_or_else(Vec::new, |observation| analysis::find_stalls(&observation));
+    stalls.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let longest = stalls.into_iter().take(MAX_MARKED_STALLS);
+    let marks = longest.map(|(at_secs, length)| Change {
+        step,
+        job,
+        at_secs,
+        words: format!("stall {length:.1} s"),
+    });
+    marks.collect()
 }
 
 /// Returns the mark of simulated storage if the study ran on it.
@@ -211,6 +230,7 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
     let notes = notes.map(|note| report::diagnosis::format_sentence(note));
     let deciding = describe_deciding(verdict);
     let proven = count_proven(&verdict.clauses, untested).filter(|_| verdict.outcome == Outcome::Pass);
+    let short = length.filter(|length| length.is_short());
     let is_partly = proven.is_some() && is_partly_proven(&verdict.clauses, untested);
     page::Verdict {
         word: match (verdict.outcome, length, &proven) {
@@ -228,11 +248,20 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
         sentence: match verdict.outcome {
             Outcome::Fail if !deciding.is_empty() => format!("The storage {deciding}."),
             Outcome::Pass if proven.is_some() => format!("The storage {deciding}."),
-            outcome => format!("{} {promised}", sentence_start(outcome)),
+            outcome => match short.filter(|_| outcome == Outcome::Pass) {
+                Some(short) => format!(
+                    "In {}, the storage met {promised}",
+                    duration_with_unit(short.measured_ns)
+                ),
+                None => format!("{} {promised}", sentence_start(outcome)),
+            },
         },
         headline: match proven {
             Some(proven) => format!("{deciding}; {proven}"),
-            None => deciding,
+            None => match short.filter(|_| verdict.outcome == Outcome::Pass) {
+                Some(short) => format!("{deciding} in {}", duration_with_unit(short.measured_ns)),
+                None => deciding,
+            },
         },
         actions: verdict
             .describe()
@@ -246,9 +275,23 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
         notes: {
             let shared = verdict.describe().shared;
             let shared = shared.iter().map(|shared| report::diagnosis::format_sentence(shared));
-            shared.chain(reasons).chain(notes).collect()
+            let mut notes: Vec<String> = shared.chain(reasons).chain(notes).collect();
+            if let Some(short) = short.filter(|_| !notes.iter().any(|note| note.starts_with("Measured for"))) {
+                notes.push(format!(
+                    "Measured for {} instead of the {} s that a verdict needs.",
+                    duration_with_unit(short.measured_ns),
+                    short.full_secs
+                ));
+            }
+            notes
         },
-        options: collect_advised_options(&verdict.clauses),
+        options: {
+            let mut options = collect_advised_options(&verdict.clauses);
+            if let Some(short) = short.filter(|_| !options.iter().any(|(name, _)| name == "--time")) {
+                options.push(("--time".into(), format!("{}s", short.full_secs)));
+            }
+            options
+        },
     }
 }
 
@@ -291,11 +334,7 @@ fn describe_miss(verdict: &ClauseVerdict) -> String {
     let ratio = value.max(target) / value.min(target);
     match (verdict.shortfall, clause.metric) {
         (Shortfall::Sustained(rate), _) => {
-            format!(
-                "sustains {} of {} IOPS",
-                Metric::Iops.show(rate.round()),
-                Metric::Iops.show(target)
-            )
+            format!("sustains {} of {} IOPS", format_rough(rate), Metric::Iops.show(target))
         }
         (Shortfall::Queued | Shortfall::Disturbed, _) => clause.to_string(),
         (_, Metric::Availability) => format!("{clause} (met {} of the time)", Metric::Availability.show(value)),

@@ -122,9 +122,7 @@ fn a_mixed_run() {
     )
     .unwrap();
     assert_eq!(offered, summary, "the JSON in the page is the JSON of the run");
-    for chart in [
-        "iops", "latency-over-time", "heat", "percentiles", "cumulative", "cores",
-    ] {
+    for chart in ["iops", "latency-over-time", "heat", "percentiles", "cores"] {
         assert!(seen.charts.contains_key(chart), "{chart}: {:?}", seen.charts.keys());
     }
     // The curve of percentiles passes through the percentiles of the table.

@@ -548,8 +548,8 @@ fn write_path(path: &IoPath, tone: Tone, out: &mut String) {
             let _ = write!(out, "<em class=\"limit\">{}</em>", path::BOTTLENECK);
         }
         if let Some(percent) = layer.used_percent {
-            // A full bar is red only if it is the bottleneck of a load that did not pass.
-            let limits = if layer.binds && !tone.is_pass() {
+            // A full bar is red only if it is the bottleneck of a load that failed.
+            let limits = if layer.binds && tone == Tone::Bad && layer.name != path::REQUESTED_RATE {
                 " low=\"98\" high=\"99\" optimum=\"0\""
             } else {
                 ""
@@ -602,7 +602,7 @@ fn write_downloads(page: &Page, out: &mut String) {
     if page.downloads.is_empty() {
         return;
     }
-    out.push_str("<section id=\"downloads\">\n<h2>Raw data</h2>\n<p class=\"about\">This file contains the data. With JavaScript enabled, these buttons save it.</p>\n<p>");
+    out.push_str("<section id=\"downloads\">\n<h2>Raw data</h2>\n<p class=\"about\">This file contains the data. With JavaScript enabled, buttons here save it.</p>\n<p>");
     for (number, download) in page.downloads.iter().enumerate() {
         let _ = write!(
             out,

@@ -1,6 +1,8 @@
 //! The path of an operation from the program to the medium: its layers, their known limits, and the
 //! layer that is the bottleneck.
 
+use std::path::Path;
+
 use model::diagnosis::{Answer, Diagnosis};
 use model::environment::TargetFacts;
 use model::observation::Observation;
@@ -13,7 +15,10 @@ use crate::numbers::pluralize;
 /// The label of the layer that limits the rate.
 pub(super) const BOTTLENECK: &str = "Bottleneck";
 /// The layer of the rate that the test requested.
-const REQUESTED_RATE: &str = "Limit: the requested rate";
+pub(super) const REQUESTED_RATE: &str = "Limit: the requested rate";
+
+/// A rate that reaches this share of the requested one was served.
+const MET_SHARE: f64 = 0.99;
 
 /// An I/O path.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,7 +80,7 @@ pub(super) fn build_io_path(
             environment.cpu.model.clone(),
             format!("{} usable", environment.cpu.usable),
         ],
-        binds: answer_is(Answer::Processor),
+        binds: answer_is(Answer::Processor) && !diagnosis.is_some_and(has_served_rate),
         ..Layer::default()
     });
     layers.push(system_layer(plan, target, answer_is(Answer::QueueAbove)));
@@ -94,7 +99,10 @@ pub(super) fn build_io_path(
         device.binds = true;
     }
     Some(IoPath {
-        title: format!("From {} to {}", plan.name, target.path),
+        title: match results.steps.iter().map(|step| step.jobs.len()).sum::<usize>() {
+            1 => format!("From this program to {}", name_target(target)),
+            _ => format!("From {} to {}", plan.name, name_target(target)),
+        },
         layers,
         hops: describe_hops(&plan.storage, remote),
         sentence: diagnosis.map_or_else(String::new, |diagnosis| diagnosis.sentence.clone()),
@@ -149,6 +157,27 @@ pub fn io_path_of_report(seen: &Observation, diagnosis: &Diagnosis) -> Option<Io
         sentence: diagnosis.sentence.clone(),
         sources: list_sources(&diagnosis.layers),
     })
+}
+
+/// Names a target; a temporary file by its directory, because the run removes it.
+fn name_target(target: &TargetFacts) -> String {
+    match temporary_file_directory(&target.path) {
+        Some(directory) => format!("the test file in {directory}"),
+        None => target.path.clone(),
+    }
+}
+
+/// The directory of a temporary file that the run creates and removes; `None` for other targets.
+pub(super) fn temporary_file_directory(target: &str) -> Option<&str> {
+    let path = Path::new(target);
+    let name = path.file_name()?.to_str()?;
+    (name.starts_with("fathom-") && name.ends_with(".dat")).then_some(path.parent()?.to_str()?)
+}
+
+/// True if the load reached the rate that the test requested.
+fn has_served_rate(diagnosis: &Diagnosis) -> bool {
+    let mut layers = diagnosis.layers.iter();
+    layers.any(|layer| REQUESTED_RATE.ends_with(&layer.layer) && layer.share >= MET_SHARE)
 }
 
 /// True if the device, or what is behind it, is the limit.

@@ -447,7 +447,7 @@ fn a_judged_result_is_repeated_and_judged_again() {
             word: "INCONCLUSIVE".into(),
             tone: Tone::Unsure,
             options: vec![("--time".into(), "300s".into())],
-            actions: vec!["stop the other programs (mysqld), then repeat for the full time: --time 300s".into()],
+            actions: vec!["stop the other programs (mysqld), then repeat for the full 5 min: --time 300s".into()],
             judged_by: Some(JudgeCommand {
                 arguments: words("fathom report a.fathom --require p99<=3ms -o b.html"),
                 file: "a.fathom".into(),
@@ -460,7 +460,7 @@ fn a_judged_result_is_repeated_and_judged_again() {
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
     assert_eq!(
         next.sentence,
-        "Stop the other programs (mysqld), then repeat for the full time: --time 300s. On host example, in /home/dba:"
+        "Stop the other programs (mysqld), then repeat for the full 5 min. On host example, in /home/dba:"
     );
     next.advice.assert_is(&[
         "`fathom run --target /d --save a-again.fathom --report a-again.html --time 300s`",

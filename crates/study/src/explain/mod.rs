@@ -20,7 +20,7 @@ use model::observation::Observation;
 use model::results::IntervalHistogram;
 use serde::Serialize;
 
-use crate::verify::TestLength;
+use crate::verify::{FULL_TIME_SECS, TestLength};
 
 /// Version of the explanation's format.
 pub const FORMAT_VERSION: u32 = 1;
@@ -104,7 +104,7 @@ pub struct ExplainedLoad {
     pub limits: Vec<LimitUse>,
     /// The verdict on the promise, if there is one.
     pub verdict: Option<Verdict>,
-    /// The length of the test, if the promise requires one.
+    /// The length of the test, with the length that a verdict needs.
     #[serde(skip)]
     pub length: Option<TestLength>,
     /// The limit of the load that its figures show.
@@ -166,13 +166,12 @@ fn explain_load(
         percentiles: identities::percentiles(&observation),
         diagnosis: diagnose_load(&observation, others, &layers, context),
         verdict,
-        length: observation
-            .measured_ns
-            .zip(context.workload)
-            .map(|(measured_ns, workload)| TestLength {
-                measured_ns,
-                full_secs: workload.duration_secs,
-            }),
+        length: observation.measured_ns.map(|measured_ns| TestLength {
+            measured_ns,
+            full_secs: context
+                .workload
+                .map_or(FULL_TIME_SECS, |workload| workload.duration_secs),
+        }),
         findings,
         limits,
         observation,

@@ -35,7 +35,7 @@ fn a_small_machine_limits_its_large_disks() {
     );
     assert_eq!(found.confirmed, None);
     assert!(
-        found.sentence.contains("1953 IOPS reach its limit of 1920 IOPS"),
+        found.sentence.contains("1950 IOPS reach its limit of 1920 IOPS"),
         "{}",
         found.sentence
     );

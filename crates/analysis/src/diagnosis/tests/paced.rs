@@ -154,7 +154,10 @@ fn others_are_named_for_disturbed_seconds() {
     // The rate is met, but other programs affected the latencies.
     disturbed.load.rate_iops = Some(1000.0);
     let found = judged(&disturbed, Question::MissedLatency);
-    assert_starts_with(&found.sentence, "in 60 of 60 seconds other");
+    assert_starts_with(
+        &found.sentence,
+        "the requested 1000 IOPS were served, but in all 60 seconds other",
+    );
     // Other programs fill the processors, and the source does not report use per core.
     let starved = paced(|second| {
         second.facts.threads.run_delay_ns = Nanos::millis(400);

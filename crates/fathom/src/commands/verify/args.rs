@@ -157,11 +157,14 @@ pub(super) struct VerifyRequest {
 impl VerifyRequest {
     /// Describes the source of the machine type, and a disk whose size is not that of the tier.
     pub(super) fn describe_environment(&self, results: &Results) -> impl Iterator<Item = String> {
-        let tier = self.policy.as_ref().and_then(|policy| policy.tier.as_ref());
-        let named_tier = self.tier_policy.as_ref().zip(tier);
-        let other_size =
-            named_tier.and_then(|((policy, inputs), tier)| describe_other_size(policy, inputs, tier, results));
-        self.detected.iter().cloned().chain(other_size)
+        self.detected.iter().cloned().chain(self.describe_other_disk(results))
+    }
+
+    /// Describes a disk whose size is not that of the tier.
+    pub(super) fn describe_other_disk(&self, results: &Results) -> Option<String> {
+        let tier = self.policy.as_ref()?.tier.as_ref()?;
+        let (policy, inputs) = self.tier_policy.as_ref()?;
+        describe_other_size(policy, inputs, tier, results)
     }
 }
 
@@ -175,8 +178,8 @@ fn describe_other_size(policy: &Policy, inputs: &Inputs, named: &str, results: &
         let (name, size) = (&disk.name, disk.size);
         let size_text = size.to_string().replace(' ', "");
         format!(
-            "the disk {name} has {size}, the size of {fitting}, so the promise of {named} may not be that of this \
-             disk; name its --tier, or confirm with --size {size_text}"
+            "the disk {name} has {size}, the size of {fitting}, not of {named}: repeat with --tier {fitting}, or \
+             confirm the promise of {named} with --size {size_text}"
         )
     })
 }
@@ -504,7 +507,8 @@ mod tests {
         };
         let found = note(252).expect("252 GiB is a P15");
         assert!(
-            found.starts_with("the disk vda has 252 GiB, the size of P15, so") && found.ends_with("--size 252GiB"),
+            found.starts_with("the disk vda has 252 GiB, the size of P15, not of P20: repeat with --tier P15, or")
+                && found.ends_with("--size 252GiB"),
             "{found}"
         );
         assert_eq!(note(300), None);

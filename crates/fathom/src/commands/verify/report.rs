@@ -65,8 +65,11 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     shown
         .notes
         .extend(expired.map(|note| ::report::diagnosis::format_sentence(note)));
-    if length.is_short() && !shown.options.iter().any(|(name, _)| name == "--time") {
-        shown.options.push(("--time".into(), format!("{}s", length.full_secs)));
+    // The wrong tier questions the verdict, so it is the first thing to settle.
+    if let Some(other_size) = request.describe_other_disk(results) {
+        let note = ::report::diagnosis::format_sentence(&other_size);
+        shown.notes.retain(|shown| *shown != note);
+        shown.actions.insert(0, other_size);
     }
     let mut page = pages::run(results, shown);
     // A relative path such as `.` means nothing to other readers.

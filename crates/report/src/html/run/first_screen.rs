@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use model::environment::TargetFacts;
 use model::finding::{Finding, OTHER_PROGRAMS, Severity};
@@ -16,6 +15,7 @@ use super::repetition::{name_of_repetition, repeat_command};
 use super::settings::format_command_line;
 use super::{OPEN_JOBS, PageContext, fleet, format_percentile};
 use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
+use crate::html::path;
 use crate::numbers::{duration_with_unit, format_rough, format_time, local_time};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
@@ -128,7 +128,7 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
     let ([job], true) = (&summary.jobs[..], context.verdict.word.is_empty()) else {
         return None;
     };
-    if job.total.operations == 0 || is_simulated(summary) {
+    if job.total.operations == 0 {
         return None;
     }
     let find_finding = |rule: &str| summary.findings.iter().find(|finding| finding.rule == rule);
@@ -163,12 +163,12 @@ pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option
     let mut others = summary.findings.clone();
     others.retain(|finding| {
         let is_meant = MEANINGS.iter().any(|(rule, _)| *rule == finding.rule);
-        finding.severity == Severity::Error || finding.rule != "STALLS" && !is_meant
+        finding.severity == Severity::Error || !["STALLS", "D-STALL"].contains(&&*finding.rule) && !is_meant
     });
     let sentences = [
         unreliable.as_deref().map(diagnosis::format_sentence),
         stalls,
-        Some(context.comparison.clone()),
+        Some(context.comparison.clone()).filter(|_| !is_simulated(summary)),
         Some(rate),
         describe_warnings(&others, &context.verdict),
     ];
@@ -306,7 +306,11 @@ fn judge_command(results: &Results, summary: &Summary, job: &JobSummary, saved: 
         Some(file) => format!("fathom report {} --require {require} -o page.html", shell_word(file)),
         // `verify` has another name for the size of a file.
         None => {
-            let load = load(results, summary)?.replacen(" --size ", " --file-size ", 1);
+            let load = match is_simulated(summary) {
+                // A simulated device exists only in a job file.
+                true => format!("{}{}", job_file(results)?, load_options(results, job)?),
+                false => load(results, summary)?.replacen(" --size ", " --file-size ", 1),
+            };
             format!("fathom verify {load} --require {require} --report page.html")
         }
     })
@@ -314,12 +318,7 @@ fn judge_command(results: &Results, summary: &Summary, job: &JobSummary, saved: 
 
 /// The path of a target, or the directory of a temporary file that the run created.
 fn target_location(target: &TargetFacts) -> Cow<'_, str> {
-    let path = Path::new(&target.path);
-    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    match path.parent() {
-        Some(folder) if name.starts_with("fathom-") && name.ends_with(".dat") => folder.to_string_lossy(),
-        _ => Cow::Borrowed(&target.path),
-    }
+    Cow::Borrowed(path::temporary_file_directory(&target.path).unwrap_or(&target.path))
 }
 
 /// The targets of a run: a path, or their number.
@@ -389,17 +388,23 @@ fn describe_load(results: &Results, summary: &Summary) -> Option<String> {
 
 fn target_and_load(results: &Results, summary: &Summary) -> Option<String> {
     let arguments = &results.plan.origin.arguments;
-    let is_suite = arguments.get(1).is_some_and(|word| word == "suite");
-    if let Some(file) = arguments.iter().find(|word| word.ends_with(".toml") && !is_suite) {
-        let file = shell_word(file);
+    if let Some(file) = job_file(results) {
         // `verify` takes only the device from a job file, and the load from its options.
         let is_verify = arguments.get(1).is_some_and(|word| word == "verify");
         return match (is_verify, &summary.jobs[..]) {
             (true, [job]) => Some(format!("{file}{}", load_options(results, job)?)),
-            _ => Some(file.into_owned()),
+            _ => Some(file),
         };
     }
     load(results, summary)
+}
+
+/// The job file of a command line, quoted for a shell.
+fn job_file(results: &Results) -> Option<String> {
+    let arguments = &results.plan.origin.arguments;
+    let is_suite = arguments.get(1).is_some_and(|word| word == "suite");
+    let mut files = arguments.iter().filter(|word| word.ends_with(".toml") && !is_suite);
+    Some(shell_word(files.next()?).into_owned())
 }
 
 /// Target, block size and mix as command-line arguments, for a test of one job and one target.
@@ -535,6 +540,8 @@ pub(super) fn lead_entries(context: &PageContext, results: &Results, summary: &S
             .diagnosis
             .advice
             .iter()
+            // "What next" names the programs to stop.
+            .filter(|advice| context.other_programs.is_none() || !advice.starts_with("stop the programs"))
             .map(|advice| complete_commands(advice, results, summary))
             .collect(),
     });

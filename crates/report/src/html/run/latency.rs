@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use model::PerDirection;
-use model::histogram::{Histogram, bucket_high, quantile_rank};
+use model::histogram::{Histogram, quantile_rank};
 use model::results::DirectionResults;
 use model::stats::{Support, quantile_interval, support};
 
@@ -13,8 +13,6 @@ use crate::numbers::count;
 
 /// Points of the percentile curve per nine, such as between p90 and p99.
 const POINTS_PER_NINE: usize = 20;
-/// Maximum number of points of the cumulative distribution.
-const MAX_STEPS: usize = 400;
 
 fn direction_histograms<'a>(
     directions: &'a PerDirection<Option<Cow<DirectionResults>>>,
@@ -176,52 +174,4 @@ fn percentile_ticks(max_nines: f64) -> Vec<Tick> {
     });
     ticks.extend(shown.filter(|tick| tick.at <= max_nines + 0.01));
     ticks
-}
-
-/// Creates the chart of the cumulative distribution.
-pub(super) fn cumulative_chart(
-    scope: &ChartScope,
-    directions: &PerDirection<Option<Cow<DirectionResults>>>,
-) -> Option<Chart> {
-    let histograms = direction_histograms(directions);
-    if histograms.is_empty() {
-        return None;
-    }
-    let (unit, ns) = common_unit(&histograms);
-    let line = |(name, tone, latency): &(String, Tone, &Histogram)| {
-        let n = latency.n() as f64;
-        let mut sum = 0;
-        let all: Vec<(f64, f64)> = latency
-            .buckets()
-            .map(|(bucket, count)| {
-                sum += count;
-                (
-                    bucket_high(bucket).min(latency.max()) as f64 / ns,
-                    100.0 * sum as f64 / n,
-                )
-            })
-            .collect();
-        let buckets_per_step = all.len().div_ceil(MAX_STEPS).max(1);
-        let last = all.len() - 1;
-        let kept = all
-            .into_iter()
-            .enumerate()
-            .filter(|(index, _)| index % buckets_per_step == 0 || *index == last);
-        let first = (latency.min() as f64 / ns, 0.0);
-        Series::new(
-            name.clone(),
-            Form::Steps,
-            std::iter::once(first).chain(kept.map(|(_, point)| point)),
-        )
-        .tone(*tone)
-    };
-    Some(Chart {
-        id: scope.id("cumulative"),
-        title: scope.title("Share of operations by latency"),
-        about: "The share of all operations that took no longer than this. A steep rise marks a common latency; several steps mean several kinds of operations.".into(),
-        x: Axis::log("latency", unit),
-        y: Axis::from_zero("operations", "%"),
-        series: histograms.iter().map(line).collect(),
-        ..Chart::default()
-    })
 }

@@ -29,7 +29,7 @@ pub use first_screen::{
     advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
 };
 pub use latency::{nines, percentile_axis, percentile_curve};
-pub use next_step::{KEEP_AND_REPEAT, locate_commands};
+pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_program};
 pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
 pub use resources::{PlanePoint, plane_chart};
 pub use settings::repeat_section;
@@ -441,7 +441,6 @@ fn job_charts(
         Some(time::latency_charts(scope, job_results, (paced, with_mean), marks)),
         time::heat_chart(scope, job_results),
         latency::percentile_charts(scope, &directions),
-        latency::cumulative_chart(scope, &directions),
         resources::target_chart(scope, &rates_by_target(results, job_results)),
     ]
 }

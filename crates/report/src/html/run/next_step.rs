@@ -7,6 +7,7 @@ use super::PageContext;
 use super::repetition::{Name, name_of_repetition, repeat_command, repeat_command_as};
 use crate::diagnosis::format_sentence;
 use crate::html::page::{JudgeCommand, Lead, Page, Tone};
+use crate::words;
 
 /// Advice after a PASS.
 pub const KEEP_AND_REPEAT: &str =
@@ -65,12 +66,22 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
                 true => " Adjust or drop `--cap` if you change the disk.",
                 false => "",
             };
-            format!("Check what limits it, change that, and repeat{time}.{cap}")
+            match words::describe_simulation(&results.plan) {
+                Some(_) => format!("Change what limits it, and repeat{time}.{cap}"),
+                None => format!(
+                    "Send this page to the provider of the storage; or change what limits it, and repeat{time}.{cap}"
+                ),
+            }
         }
         _ if has_options => "Repeat it with this command, which follows the advice above.".to_owned(),
         _ => "Follow the advice above, and repeat.".to_owned(),
     };
-    let mut actions: Vec<String> = verdict.actions.iter().map(|action| format_sentence(action)).collect();
+    // The command below has the time.
+    let shorten = |action: &String| match action.split_once(": --time ") {
+        Some((start, time)) if has_options && !arguments.is_empty() && !time.contains(' ') => format_sentence(start),
+        _ => format_sentence(action),
+    };
+    let mut actions: Vec<String> = verdict.actions.iter().map(shorten).collect();
     actions.extend(best_time(context).filter(|_| !verdict.tone.is_pass()));
     // The default of a PASS advises that already.
     actions.retain(|action| !(default.starts_with("Stop ") && action.starts_with("Stop ")));
@@ -108,7 +119,7 @@ fn judge_again(judge: &JudgeCommand) -> String {
 /// States where the commands of a page run, and names this program as it was called.
 pub fn locate_commands(page: &mut Page, results: &Results) {
     name_place(&mut page.lead, results);
-    name_program(page, results);
+    name_program(page, &results.plan.origin.arguments);
 }
 
 /// States where the commands of a page run, before the first of them: their paths may be relative,
@@ -139,15 +150,11 @@ fn name_place(lead: &mut [Lead], results: &Results) {
 }
 
 /// Names this program in every command as it was called, so that the commands work as they are.
-fn name_program(page: &mut Page, results: &Results) {
-    let called = results
-        .plan
-        .origin
-        .arguments
-        .first()
-        .filter(|word| word.ends_with("/fathom"));
+pub fn name_program(page: &mut Page, arguments: &[String]) {
+    let called = arguments.first().filter(|word| word.ends_with("/fathom"));
     let Some(called) = called else { return };
     let with_name = |text: &mut String| *text = text.replace("`fathom ", &format!("`{} ", shell_word(called)));
+    with_name(&mut page.verdict.sentence);
     for lead in &mut page.lead {
         lead.advice.iter_mut().for_each(with_name);
     }

@@ -17,8 +17,16 @@ pub(super) fn mark(page: &mut Page) {
             Line::Iops(rate) => chart.id.ends_with("iops").then_some(rate),
             Line::Throughput(bytes) => chart.id.ends_with("throughput").then_some(bytes / 1e6),
             Line::Latency(ns) | Line::Percentile(_, ns) => {
-                let is_drawn = chart.id.ends_with("latency-over-time")
-                    || matches!(line, Line::Percentile(..)) && chart.id.ends_with("percentiles");
+                // A line without its series would show nothing.
+                let has_series = |share: f64| {
+                    let name = format!("p{}", (share * 1e8).round() / 1e6);
+                    chart.series.iter().any(|series| series.name == name)
+                };
+                let is_drawn = match line {
+                    Line::Percentile(share, _) if chart.id.ends_with("latency-over-time") => has_series(share),
+                    Line::Percentile(..) => chart.id.ends_with("percentiles"),
+                    _ => chart.id.ends_with("latency-over-time"),
+                };
                 is_drawn.then_some(ns / unit_ns(&chart.y.unit))
             }
         };

@@ -6,7 +6,7 @@ use model::results::{Equivalent, Results};
 use model::shell_word;
 
 use super::super::page::{Block, Download, Section, Table};
-use super::super::to_identifier;
+use super::super::{path, to_identifier};
 use super::{ChartScope, resources};
 use crate::numbers::count;
 use crate::summary::Summary;
@@ -207,16 +207,17 @@ pub fn repeat_section(results: &Results) -> Option<Section> {
 pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
     let block = |equivalent: &Equivalent| {
         // The converter's name for this program means nothing to readers.
-        let name = |lost: &String| {
-            lost.strip_prefix("native")
-                .map_or(lost.clone(), |rest| format!("fathom{rest}"))
+        let name = |note: &String| match note.strip_prefix("native") {
+            Some(rest) => format!("fathom{rest}"),
+            None => note.replace(" native:", " fathom:"),
         };
         let lost = equivalent.lost.iter().map(name);
         let mut notes: Vec<String> = lost.map(|lost| format!("Not equivalent: {lost}")).collect();
-        notes.extend(equivalent.differs.iter().cloned());
+        notes.extend(equivalent.differs.iter().map(name));
+        let code = equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone());
         Block::Code {
             title: format!("For {}", tool_name(equivalent.dialect)),
-            text: equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone()),
+            text: replace_temporary_files(code, results),
             notes,
         }
     };
@@ -231,6 +232,17 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
         blocks,
         ..Section::default()
     })
+}
+
+/// Replaces temporary files of the run, which no longer exist, by files that other tools create.
+fn replace_temporary_files(mut code: String, results: &Results) -> String {
+    for target in &results.plan.targets {
+        if let Some(directory) = path::temporary_file_directory(&target.path) {
+            code = code.replace(&format!("filename={}", target.path), &format!("directory={directory}"));
+            code = code.replace(&target.path, &format!("{}/test.dat", directory.trim_end_matches('/')));
+        }
+    }
+    code
 }
 
 fn tool_name(dialect: Dialect) -> &'static str {
