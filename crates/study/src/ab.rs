@@ -315,9 +315,10 @@ fn describe_result(comparison: Option<&InterleavedComparison>, pairs: usize, mar
     let pairs_text = decisive.and_then(|change| change.p).map_or(String::new(), format_p);
     let detectable = match comparison.detectable {
         Some(share) => format!(
-            "{} pairs find a change of {} or more in four of five attempts.",
+            "With {} pairs, this test sees only changes of {} or more in {} (in four of five attempts).",
             comparison.pairs,
-            format_percent(share)
+            format_percent(share),
+            comparison.primary.name()
         ),
         None => {
             format!(

@@ -35,19 +35,21 @@ pub fn is_short(measured: Nanos) -> bool {
     measured.as_secs() < 0.999 * FULL_TIME_SECS
 }
 
-/// Describes for how long the workloads were measured; `None` without any.
-pub fn describe_times(measured: &[Nanos]) -> Option<String> {
+/// Describes for how long the workloads were measured, and where, such as ` on /data`; `None` without
+/// any.
+pub fn describe_times(measured: &[Nanos], region: &str) -> Option<String> {
     let (shortest, longest) = (measured.iter().min()?, measured.iter().max()?);
     let round = |time: &Nanos| format_time((time.as_secs() * 10.0).round() * 1e8);
     let times = match (round(shortest), round(longest)) {
         (shortest, longest) if shortest == longest => shortest,
         (shortest, longest) => format!("{shortest} to {longest}"),
     };
+    let comma = if region.is_empty() { "" } else { "," };
     let full = match is_short(*shortest) {
-        true => format!(" instead of the {FULL_TIME_SECS:.0} s of a full test"),
+        true => format!("{comma} instead of the {FULL_TIME_SECS:.0} s of a full test"),
         false => String::new(),
     };
-    Some(format!("each workload was measured for {times}{full}"))
+    Some(format!("each workload was measured for {times}{comma}{region}{full}"))
 }
 
 /// True if the clauses require both a rate and a latency. Such a load must be paced, because beyond
@@ -289,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_scope_names_the_measured_and_the_full_time() {
-        let secs = |seconds: &[u64]| describe_times(&seconds.iter().copied().map(Nanos::secs).collect::<Vec<_>>());
+        let secs = |seconds: &[u64]| describe_times(&seconds.iter().copied().map(Nanos::secs).collect::<Vec<_>>(), "");
         assert_eq!(
             secs(&[30, 30]).as_deref(),
             Some("each workload was measured for 30 s instead of the 300 s of a full test")

@@ -280,11 +280,20 @@ impl Change {
         };
     }
 
+    /// The change without its interval: `+10 %`.
+    pub fn format_ratio(&self) -> String {
+        format_change(self.ratio)
+    }
+
     /// The change with its interval: `+10 % (+9.1 to +11 %)`.
     pub fn describe(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => {
-                let [low, high] = [low, high].map(format_change);
+                let [low, high] = match [low, high].map(format_change) {
+                    // Both ends have the same unit.
+                    [end, times] if end.ends_with('%') && times.ends_with("times") => [format!("{low:.2}"), times],
+                    ends => ends,
+                };
                 // After rounding, an interval of equal ends says nothing.
                 if low == high {
                     return format_change(self.ratio);
@@ -330,7 +339,8 @@ pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
     changes
 }
 
-/// Describes figures that changed significantly in the opposite direction of `word`.
+/// Describes the figures that changed by more than chance if `word`, the judgement of the deciding
+/// figure, does not cover them.
 pub fn describe_contrary(word: Judgement, changes: &[Change]) -> Option<String> {
     let list_changes = |wanted: Judgement| {
         let named = changes.iter().filter(|change| change.word == wanted);
@@ -339,13 +349,15 @@ pub fn describe_contrary(word: Judgement, changes: &[Change]) -> Option<String> 
             .collect();
         (!named.is_empty()).then(|| named.join(", "))
     };
+    let better = list_changes(Judgement::Better).map(|figures| format!("better in {figures}"));
+    let worse = list_changes(Judgement::Worse).map(|figures| format!("worse in {figures}"));
     match word {
-        Judgement::Better | Judgement::Worse => Some(format!(
-            "better in {}; worse in {}",
-            list_changes(Judgement::Better)?,
-            list_changes(Judgement::Worse)?
-        )),
-        Judgement::Same | Judgement::Undecided | Judgement::DifferentLoad | Judgement::Doubtful => None,
+        Judgement::Better | Judgement::Worse => Some(format!("{}; {}", better?, worse?)),
+        Judgement::Same | Judgement::Undecided => match (better, worse) {
+            (Some(better), Some(worse)) => Some(format!("{better}; {worse}")),
+            (better, worse) => better.or(worse),
+        },
+        Judgement::DifferentLoad | Judgement::Doubtful => None,
     }
 }
 

@@ -298,7 +298,7 @@ fn plan_facts(job: &Job, largest_target: Option<Bytes>) -> Vec<Fact> {
         stream_fact("positions", &|stream| describe::humanize_debug(&stream.pattern.access)),
         stream_fact("block sizes", &|stream| describe::sizes(&stream.pattern.sizes)),
         stream_fact("mix", &|stream| describe::mix(&stream.mix)),
-        stream_fact("contents", &|stream| describe::humanize_debug(&stream.content)),
+        stream_fact("written contents", &|stream| describe::humanize_debug(&stream.content)),
         stream_fact("caches", &|stream| describe::cache(&stream.cache)),
         stream_fact("flushes", &|stream| describe::flushes(&stream.sync)),
         stream_fact("pacing", &|stream| describe::pacing(&stream.pacing)),

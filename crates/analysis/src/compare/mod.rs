@@ -48,7 +48,9 @@ fn ranked_figures(primary: Figure, observation: &Observation) -> Vec<RankedFigur
         Figure::Iops,
         Figure::Mean,
         Figure::Quantile(0.5),
+        Figure::Quantile(0.95),
         Figure::Quantile(0.99),
+        Figure::Quantile(0.999),
     ];
     let others = shown.into_iter().filter(|figure| *figure != primary);
     let rank_by_figure = |figure: Figure| {

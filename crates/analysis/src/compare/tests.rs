@@ -97,7 +97,18 @@ fn changes_in_both_directions_are_described() {
         Some("better in IOPS +50 %; worse in p99 +200 %")
     );
     assert_eq!(describe_contrary(Judgement::Better, &found[..1]), None);
-    assert_eq!(describe_contrary(Judgement::Same, &found), None);
+    // A rate that may differ by chance does not hide another figure.
+    assert_eq!(
+        describe_contrary(Judgement::Undecided, &found[1..]).as_deref(),
+        Some("worse in p99 +200 %")
+    );
+    assert_eq!(describe_contrary(Judgement::Doubtful, &found), None);
+    let wide = Change {
+        low: Some(0.81),
+        high: Some(4.7),
+        ..change(Figure::Quantile(0.95), Judgement::Undecided, 1.96)
+    };
+    assert_eq!(wide.describe(), "+96 % (0.81 to 4.7 times)");
 }
 
 #[test]

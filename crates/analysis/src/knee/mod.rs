@@ -95,6 +95,12 @@ impl Knee {
         (!falls_too_early && !is_too_low).then_some(law)
     }
 
+    /// A point whose rate is below that of a lower load and of a higher one, each by 10 %
+    /// and more than their intervals, with that higher load: the points vary, so the curve has no clear shape.
+    pub fn find_dip(&self) -> Option<(&Point, &Point)> {
+        find_dip(&self.points)
+    }
+
     /// The point with the lowest limited figure; `None` without a limit.
     pub fn lowest_limited(&self) -> Option<&Point> {
         let limited = self.points.iter().filter(|point| point.limited_ns.is_some());
@@ -121,12 +127,13 @@ pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
         kneedle: is_closed_loop
             .then(|| kneedle(&curve))
             .flatten()
-            .filter(|index| is_flat_from(&points, *index))
+            .filter(|index| is_flat_from(&points, *index) && find_dip(&points[*index..]).is_none())
             .map(|index| points[index].load),
         power: is_closed_loop.then(|| max_power_load(&points)).flatten(),
         kept: limit.map(|limit| evaluate_limit(&points, limit)),
         usl: is_closed_loop.then(|| usl(&points)).flatten(),
-        retrograde: is_closed_loop && is_retrograde(&points),
+        // A curve that fell and rose before may rise once more.
+        retrograde: is_closed_loop && is_retrograde(&points) && find_dip(&points).is_none(),
         advice: Advice::default(),
         points,
     };
@@ -154,6 +161,22 @@ fn max_power_load(points: &[Point]) -> Option<f64> {
 
 /// Minimum fall from the largest rate, however narrow the intervals are.
 const MIN_FALL: f64 = 0.02;
+
+/// Minimum depth of a dip: smaller ones are usual between runs.
+const MIN_DIP: f64 = 0.1;
+
+/// Finds the dip of [`Knee::find_dip`].
+fn find_dip(points: &[Point]) -> Option<(&Point, &Point)> {
+    let exceeds = |above: &Point, below: &Point| {
+        let error = |point: &Point| point.iops_half_width.unwrap_or(0.0);
+        above.iops - below.iops > (error(above) + error(below)).max(MIN_DIP * above.iops)
+    };
+    points.iter().enumerate().find_map(|(at, dip)| {
+        let (before, after) = (&points[..at], &points[at + 1..]);
+        let higher = after.iter().find(|point| exceeds(point, dip))?;
+        before.iter().any(|point| exceeds(point, dip)).then_some((dip, higher))
+    })
+}
 
 /// True if the last point is more than 2 % below the best. Their intervals must not touch, because
 /// the best of many points is partly luck.

@@ -167,7 +167,18 @@ fn scattered_rates_that_continue_to_rise_have_no_knee() {
         "{}",
         knee.advice.sentence
     );
-    let steady: Vec<(f64, f64)> = points.iter().map(|(load, rate)| (*load, rate.min(40_100.0))).collect();
+    // The same bend, after which the rate neither doubles nor falls.
+    let level = |(load, rate): &(f64, f64)| {
+        (
+            *load,
+            if *load > 6.0 {
+                rate.clamp(33_100.0, 40_100.0)
+            } else {
+                *rate
+            },
+        )
+    };
+    let steady: Vec<(f64, f64)> = points.iter().map(level).collect();
     let knee = analyse(&closed(&steady), Axis::InFlight, None);
     assert_eq!(knee.kneedle, Some(6.0));
 }
@@ -414,4 +425,30 @@ fn refinement_encloses_the_knee() {
     );
     // Around a knee of 2, there is no whole number below, and 3 above.
     assert_eq!(refinement(&analyse(&servers(2.0, 100.0), Axis::InFlight, None)), [3]);
+}
+
+/// A page once drew a knee at 16, and claimed that the rate did not fall.
+#[test]
+fn points_that_fall_and_rise_again_have_no_knee() {
+    // Depth, IOPS and half-width as measured next to other programs.
+    let measured = [
+        (1.0, 13_051.0, 3_328.0),
+        (2.0, 13_896.0, 8_046.0),
+        (4.0, 24_576.0, 8_602.0),
+        (8.0, 32_998.0, 16_763.0),
+        (16.0, 42_991.0, 14_359.0),
+        (32.0, 49_121.0, 2_947.0),
+        (48.0, 27_462.0, 6_289.0),
+        (64.0, 58_362.0, 5_077.0),
+    ];
+    let point = |(depth, iops, half): (f64, f64, f64)| Point {
+        iops_half_width: Some(half),
+        ..Point::from_closed_loop(depth, iops)
+    };
+    let knee = analyse(&measured.map(point), Axis::InFlight, None);
+    let (dip, higher) = knee.find_dip().unwrap();
+    assert_eq!((dip.load, higher.load), (48.0, 64.0));
+    assert_eq!((knee.kneedle, knee.retrograde), (None, false));
+    let steady = servers(8.0, 100.0);
+    assert!(analyse(&steady, Axis::InFlight, None).find_dip().is_none());
 }

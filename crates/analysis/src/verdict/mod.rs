@@ -30,7 +30,7 @@ pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 pub use load::list_doubts;
-pub use shortfall::{Shortfall, name_other_programs};
+pub use shortfall::{Shortfall, list_other_programs, name_other_programs};
 pub use wording::VerdictText;
 
 /// The verdict on a promise.

@@ -184,6 +184,12 @@ impl Case<'_> {
 /// Names the other programs that used the device or kept the processors busy: `the other programs
 /// (tar, dd)`.
 pub fn name_other_programs(observation: &Observation, findings: &[Finding]) -> Option<String> {
+    let names = list_other_programs(observation, findings);
+    (!names.is_empty()).then(|| format!("the other programs ({})", names.join(", ")))
+}
+
+/// Lists the other programs that used the device or kept the processors busy.
+pub fn list_other_programs(observation: &Observation, findings: &[Finding]) -> Vec<String> {
     let findings = findings.iter();
     let named = findings.filter(|finding| OTHER_PROGRAMS.contains(&&*finding.rule));
     let mut names: Vec<String> = Vec::new();
@@ -204,7 +210,7 @@ pub fn name_other_programs(observation: &Observation, findings: &[Finding]) -> O
     }
     let mut seen = std::collections::BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
-    (!names.is_empty()).then(|| format!("the other programs ({})", names.join(", ")))
+    names
 }
 
 #[cfg(test)]

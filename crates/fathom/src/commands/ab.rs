@@ -409,7 +409,7 @@ fn format_text(report: &Report, study: &model::study::Study) -> String {
             left.why
         ));
     }
-    text += &compare::format_warnings(&report.warnings);
+    text += &compare::format_warnings(&pages::ab_warnings(report));
     if report.interrupted {
         text += "\nInterrupted: the figures cover the time until then.\n";
     }

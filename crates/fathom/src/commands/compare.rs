@@ -198,7 +198,11 @@ fn read_side(file: &str) -> Result<Side, Faults> {
     let jobs: Vec<MeasuredLoad> = places
         .filter_map(|(step, job)| read_load(&results, step, job))
         .collect();
-    build_side(file, Head::from_results(&results), jobs)
+    let head = Head {
+        other_programs: pages::list_other_programs([&results]),
+        ..Head::from_results(&results)
+    };
+    build_side(file, head, jobs)
 }
 
 fn build_side(file: &str, head: Head, jobs: Vec<MeasuredLoad>) -> Result<Side, Faults> {
@@ -406,9 +410,13 @@ fn format_text(comparison: &Comparison) -> String {
     text += "\nWhat next\n";
     text += &wrap_paragraph(&next.sentence);
     // A command is not wrapped, so that it can be copied.
-    next.advice
-        .iter()
-        .for_each(|command| text += &format!("  {}\n", command.trim_matches('`')));
+    for advice in &next.advice {
+        let (purpose, command) = advice.split_once('`').unwrap_or(("", advice));
+        if !purpose.is_empty() {
+            text += &wrap_paragraph(purpose.trim_end());
+        }
+        text += &format!("  {}\n", command.trim_end_matches('`'));
+    }
     text
 }
 

@@ -11,7 +11,7 @@ mod trend;
 
 use analysis::policies::{self, Catalogue, Inputs};
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Shortfall, Verdict, name_other_programs};
+use analysis::verdict::{self, ClauseVerdict, Outcome, Shortfall, Verdict, name_other_programs};
 use model::Bytes;
 use model::diagnosis::JobDiagnosis;
 use model::finding::{Finding, Severity};
@@ -29,7 +29,7 @@ use crate::judged::Judged;
 
 pub use explained::build_page as explained;
 pub use rounds::build_page as rounds;
-pub use sides::{Sides, ab, caveats, changes_table, compared, headline, next, ranking_table, warnings};
+pub use sides::{Sides, ab, ab_warnings, caveats, changes_table, compared, headline, next, ranking_table, warnings};
 pub use sweep::{build_page as sweep, csv as sweep_csv};
 pub use trend::{Test, build_page as trend, sentences as trend_sentences};
 
@@ -58,6 +58,36 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
 
 /// More marked stalls would hide the curve.
 const MAX_MARKED_STALLS: usize = 5;
+
+/// Maximum number of other programs that advice names.
+const MAX_NAMED_PROGRAMS: usize = 5;
+
+/// Lists the other programs that disturbed any of these runs.
+pub fn list_other_programs<'a>(runs: impl IntoIterator<Item = &'a Results>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for results in runs {
+        let observation = Observation::from_results(results, 0, 0);
+        let others = observation.map(|observation| verdict::list_other_programs(&observation, &results.findings));
+        for name in others.into_iter().flatten() {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// Names other programs for advice: `the other programs (tar, dd and others)`.
+fn format_other_programs(names: &[String]) -> String {
+    match names.len() {
+        0 => "the other programs that the findings name".to_owned(),
+        1..=MAX_NAMED_PROGRAMS => format!("the other programs ({})", names.join(", ")),
+        _ => format!(
+            "the other programs ({} and others)",
+            names[..MAX_NAMED_PROGRAMS].join(", ")
+        ),
+    }
+}
 
 /// Largest typical block: longer operations spend more time on the transfer than on waiting.
 const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);

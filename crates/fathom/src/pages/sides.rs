@@ -3,22 +3,25 @@
 mod ab;
 mod advice;
 mod facts;
+mod judgement;
 
-use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, RankedResult};
+use analysis::compare::{Change, Difference, Fact, Figure, Judgement, RankedResult};
 use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, add_options};
+use report::html::run::{Head, add_options, name_place};
 use serde::Serialize;
 
 use super::figures_download;
 use facts::{differences_block, shared_facts};
 
-pub use ab::ab;
+use judgement::{Changes, judge, weaken_single_runs};
+
+pub use ab::{ab, warnings as ab_warnings};
 pub use advice::{next, warnings};
 
 /// Caveat about the intervals of a comparison of single runs.
 const INTERVALS_CAVEAT: &str =
-    "The intervals cover variation within each run, not from run to run: `fathom ab` measures that.";
+    "The intervals cover variation within each run, not from run to run, which `fathom ab` measures.";
 /// Caveat about a difference between single runs that exceeds their intervals.
 const ORDER_CAVEAT: &str = "With one run each, the order may be chance although the intervals are apart.";
 
@@ -43,57 +46,6 @@ fn common_lines(heads: &[Head]) -> Vec<String> {
     let has_all = |line: &&String| heads.iter().all(|head| head.about.contains(line));
     let first = heads.first().map_or(&[][..], |head| &head.about[..]);
     first.iter().filter(has_all).cloned().collect()
-}
-
-/// The variation that the intervals of single runs include.
-const WITHIN_RUNS: &str = "the variation within each run";
-
-/// Describes better, same or worse for the first screen. `beyond` is what the difference exceeds.
-fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: &str, beyond: &str) -> Verdict {
-    let contrary = compare::describe_contrary(word, changes);
-    let (label, tone, sentence) = match word {
-        _ if contrary.is_some() => (
-            "MIXED",
-            page::Tone::Unsure,
-            format!("{what} against {than}: {}.", contrary.unwrap_or_default()),
-        ),
-        Judgement::DifferentLoad => (
-            "DIFFERENT LOAD",
-            page::Tone::Plain,
-            format!("{what} and {than} are different loads, so neither is better."),
-        ),
-        Judgement::Doubtful => (
-            DOUBTFUL,
-            page::Tone::Unsure,
-            format!("Findings invalidate the figures, so neither {what} nor {than} is better."),
-        ),
-        Judgement::Better => (
-            "BETTER",
-            page::Tone::Good,
-            format!("{what} is better than {than}, by more than {beyond}."),
-        ),
-        Judgement::Same => (
-            SAME,
-            page::Tone::Plain,
-            format!("{what} and {than} differ by less than the margin, if at all."),
-        ),
-        Judgement::Worse => (
-            "WORSE",
-            page::Tone::Bad,
-            format!("{what} is worse than {than}, by more than {beyond}."),
-        ),
-        Judgement::Undecided => (
-            UNPROVEN,
-            page::Tone::Unsure,
-            format!("These runs do not show which is better, {what} or {than}."),
-        ),
-    };
-    Verdict {
-        word: label.into(),
-        tone,
-        sentence,
-        ..Verdict::default()
-    }
 }
 
 /// Builds charts and tables of the changes from the first result to each other one.
@@ -143,7 +95,7 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usi
         let values = first
             .iter()
             .map(|change| (change.figure.name(), value(index, change).map(|value| value / ns)));
-        Some(Series::over_names(name.clone(), Form::Points, values))
+        Some(Series::over_names(name.clone(), Form::Dots, values))
     };
     Some(Chart {
         id: format!("{prefix}latencies"),
@@ -229,52 +181,9 @@ fn baseline_file<'a>(files: &'a [String], ranking: &[RankedResult]) -> &'a str {
     ranking.first().map_or("", |first| short_name(files, first.index))
 }
 
-/// The changes that a verdict counts: those of the deciding figure, the median and the p99.
-fn counted_changes<'a>(result: &'a RankedResult, changes: &'a [Change]) -> impl Iterator<Item = &'a Change> {
-    let decisive = result.to_best.as_ref();
-    let is_counted = move |change: &&Change| {
-        [Figure::Quantile(0.5), Figure::Quantile(0.99)].contains(&change.figure)
-            && decisive.is_none_or(|decisive| decisive.figure != change.figure)
-    };
-    decisive.into_iter().chain(changes.iter().filter(is_counted))
-}
-
-/// Judges a result by the counted changes; `None` if it is better in some and worse in others.
-fn judge_result(result: &RankedResult, changes: &[Change]) -> Option<Judgement> {
-    let has = |wanted: Judgement| counted_changes(result, changes).any(|change| change.word == wanted);
-    match (has(Judgement::Better), has(Judgement::Worse)) {
-        _ if has(Judgement::DifferentLoad) => Some(Judgement::DifferentLoad),
-        _ if has(Judgement::Doubtful) => Some(Judgement::Doubtful),
-        (true, true) => None,
-        (true, false) => Some(Judgement::Better),
-        (false, true) => Some(Judgement::Worse),
-        (false, false) if has(Judgement::Undecided) => Some(Judgement::Undecided),
-        (false, false) => Some(Judgement::Same),
-    }
-}
-
-/// Describes the verdict on a result: `worse in IOPS and p99`.
-fn describe_result(result: &RankedResult, changes: &[Change]) -> String {
-    let in_figures = |wanted: Judgement| {
-        let changed = counted_changes(result, changes).filter(|change| change.word == wanted);
-        let names: Vec<String> = changed.map(|change| change.figure.name()).collect();
-        let (last, others) = names.split_last()?;
-        Some(match others {
-            [] => format!("{} in {last}", wanted.word()),
-            others => format!("{} in {} and {last}", wanted.word(), others.join(", ")),
-        })
-    };
-    let parts = [Judgement::Better, Judgement::Worse].map(in_figures);
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    match parts.is_empty() {
-        true => judge_result(result, changes).map_or("", Judgement::word).to_owned(),
-        false => parts.join("; "),
-    }
-}
-
 /// Builds a table of results from best to worst, each compared with the best. With heads it is the
-/// table of a page: the verdict is in the first columns, which a phone shows, and the time and the
-/// target of each result in the last.
+/// table of a page: the verdict is in the first columns, which a phone shows. Times and targets
+/// that differ are in the last.
 pub fn ranking_table(
     files: &[String],
     heads: Option<&[Head]>,
@@ -298,13 +207,11 @@ pub fn ranking_table(
             figures.push(shown.figure);
         }
     }
-    let arrange = |name: String, verdict: String, mut cells: Vec<String>, last: Option<[String; 2]>| {
-        let place = if last.is_some() { 0 } else { cells.len() };
+    let last_columns = list_differing(heads.unwrap_or_default());
+    let arrange = |name: String, verdict: String, mut cells: Vec<String>, last: Vec<String>| {
+        let place = if heads.is_some() { 0 } else { cells.len() };
         cells.insert(place, verdict);
-        std::iter::once(name)
-            .chain(cells)
-            .chain(last.into_iter().flatten())
-            .collect::<Vec<_>>()
+        std::iter::once(name).chain(cells).chain(last).collect::<Vec<_>>()
     };
     let row = |(place, result): (usize, &RankedResult)| {
         let others = figures.iter().skip(1).map(|figure| {
@@ -315,7 +222,7 @@ pub fn ranking_table(
             &result.to_best,
             place.checked_sub(1).and_then(|place| from_best.get(place)),
         ) {
-            (Some(change), Some(changes)) => (change.describe(), describe_result(result, changes)),
+            (Some(change), Some(changes)) => (change.describe(), Changes::from_ranked(result, changes).describe(false)),
             _ => ("-".to_owned(), "baseline".to_owned()),
         };
         let cells = std::iter::once(with_interval(result))
@@ -323,20 +230,34 @@ pub fn ranking_table(
             .chain([change])
             .collect();
         let head = heads.and_then(|heads| heads.get(result.index));
-        let last = head.map(|head| [head.started.clone(), head.targets.clone()]);
+        let last = last_columns.iter().filter_map(|(_, cell)| Some(cell(head?)));
+        let last = last.collect();
         arrange(format!("{}. {}", place + 1, files[result.index]), word, cells, last)
     };
     let decisive = figures.iter().take(1).map(|figure| format!("{} (95 %)", figure.name()));
-    let against = format!("against {} (95 %)", baseline_file(files, ranking));
+    let change = figures.first().map(|figure| format!("{} change (95 %)", figure.name()));
     let titles = decisive
         .chain(figures.iter().skip(1).map(|figure| figure.name()))
-        .chain([against]);
-    let last = heads.map(|_| ["measured", "target"].map(str::to_owned));
+        .chain(change);
+    let last = last_columns.iter().map(|(title, _)| (*title).to_owned()).collect();
     Table {
         caption: ranking_title(ranking).into(),
         head: arrange(String::new(), "verdict".into(), titles.collect(), last),
         rows: ranking.iter().enumerate().map(row).collect(),
     }
+}
+
+/// A column of a table of results: its title, and the cell of a result.
+type Column = (&'static str, fn(&Head) -> String);
+
+/// Lists the columns in which the results differ.
+fn list_differing(heads: &[Head]) -> Vec<Column> {
+    let columns: [Column; 2] = [
+        ("measured", |head| head.started.clone()),
+        ("target", |head| head.targets.clone()),
+    ];
+    let differs = |(_, cell): &Column| heads.windows(2).any(|pair| cell(&pair[0]) != cell(&pair[1]));
+    columns.into_iter().filter(differs).collect()
 }
 
 /// Builds a chart of the deciding figure, with a row and interval for each result.
@@ -480,11 +401,13 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
     let verdict = match jobs {
         [only] => Verdict {
             notes: caveats(only.ranking),
-            ..weaken_verdict(judge(files, only), heads)
+            ..weaken_single_runs(judge(files, only), heads)
         },
         _ => Verdict::default(),
     };
-    let lead = jobs.iter().map(|job| Lead {
+    // The box and the table of a ranking have the same figures.
+    let is_ranked = jobs.len() == 1 && files.len() > 2;
+    let lead = jobs.iter().filter(|_| !is_ranked).map(|job| Lead {
         topic: match jobs.len() {
             1 => "What this means".into(),
             _ => job.job.to_owned(),
@@ -494,11 +417,20 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
     });
     let (title, mut about) = headline(files, heads);
     let table = match jobs {
-        [only] if files.len() > 2 => Some(ranking_table(files, Some(heads), only.ranking, only.from_best)),
+        [only] if is_ranked => Some(ranking_table(files, Some(heads), only.ranking, only.from_best)),
         _ => None,
     };
     if table.is_some() {
-        about = common_lines(heads);
+        // The table has the times and targets that differ; the rest follows below.
+        let own_lines = about.split_off(common_lines(heads).len());
+        let texts = own_lines
+            .into_iter()
+            .filter(|line| line.contains(": "))
+            .map(Block::Text);
+        sections
+            .iter_mut()
+            .take(1)
+            .for_each(|section| section.blocks.extend(texts.clone()));
     }
     let mut page = Page {
         title,
@@ -512,10 +444,20 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };
+    if let Some(place) = common_place(heads) {
+        name_place(&mut page.lead, place);
+    }
     if jobs.len() == 1 {
         page.promote_charts(&["intervals", "latencies"]);
     }
     page
+}
+
+/// Where all commands ran; `None` if the places differ.
+fn common_place(heads: &[Head]) -> Option<&str> {
+    let place = heads.first()?.place.as_deref()?;
+    let is_common = heads.iter().all(|head| head.place.as_deref() == Some(place));
+    is_common.then_some(place)
 }
 
 /// Builds title and first lines: what all results have in common, then each result.
@@ -544,7 +486,6 @@ pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
     (page::mark_title(simulation, &title), about)
 }
 
-/// The last part of a path, for headings.
 /// The name of a file, with its directory if another file has the same name.
 fn short_name(files: &[String], index: usize) -> &str {
     let name = |path: &'_ str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
@@ -553,128 +494,6 @@ fn short_name(files: &[String], index: usize) -> &str {
     match files.iter().filter(|other| name(other) == short).count() {
         1 => &path[path.len() - short.len()..],
         _ => path,
-    }
-}
-
-/// Weakens a verdict about single runs, which do not show the variation from run to run. If other
-/// programs disturbed one, they may be the cause of a difference.
-fn weaken_verdict(verdict: Verdict, heads: &[Head]) -> Verdict {
-    if [SAME, UNPROVEN, DOUBTFUL].contains(&&*verdict.word) {
-        return verdict;
-    }
-    match (advice::describe_disturbed(heads), verdict.tone) {
-        (Some(which), page::Tone::Good | page::Tone::Bad | page::Tone::Unsure) => Verdict {
-            word: "CANNOT TELL".into(),
-            tone: page::Tone::Unsure,
-            sentence: format!(
-                "{} But other programs disturbed {which}, so the storage may not be the cause.",
-                verdict.sentence
-            ),
-            ..verdict
-        },
-        (None, page::Tone::Good | page::Tone::Bad) => Verdict {
-            word: format!("{} (ONE RUN EACH)", verdict.word),
-            tone: page::Tone::Plain,
-            ..verdict
-        },
-        _ => verdict,
-    }
-}
-
-const SAME: &str = "SAME";
-const UNPROVEN: &str = "NO DIFFERENCE PROVEN";
-const DOUBTFUL: &str = "DOUBTFUL";
-
-/// Judges a comparison: two results by the deciding figure, more by how the others compare with the
-/// best.
-fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
-    if let [to] = &job.changes[..] {
-        let decisive = to.iter().find(|change| change.figure == Figure::Iops);
-        return decisive.map_or_else(Verdict::default, |change| {
-            judgement_verdict((change.word, to), &files[1], &files[0], WITHIN_RUNS)
-        });
-    }
-    job.ranking
-        .split_first()
-        .map_or_else(Verdict::default, |(best, others)| {
-            judge_ranking(files, best, others, job.from_best)
-        })
-}
-
-/// Judges three or more results by how the others compare with the best.
-fn judge_ranking(files: &[String], best: &RankedResult, others: &[RankedResult], from_best: &[Vec<Change>]) -> Verdict {
-    let best_name = short_name(files, best.index);
-    let first_figure = best
-        .figures
-        .first()
-        .map_or_else(String::new, |first| first.figure.name());
-    let results = others.iter().zip(from_best);
-    let words: Vec<Option<Judgement>> = results
-        .clone()
-        .map(|(side, changes)| judge_result(side, changes))
-        .collect();
-    let described = results
-        .clone()
-        .map(|(side, changes)| format!("{}: {}", short_name(files, side.index), describe_result(side, changes)));
-    let compared = format!(
-        "Compared with {best_name}, which has the best {first_figure}: {}.",
-        described.collect::<Vec<_>>().join(", ")
-    );
-    let all_equal = |wanted: Judgement| words.iter().all(|word| *word == Some(wanted));
-    let has = |wanted: Option<Judgement>| words.contains(&wanted);
-    let (label, tone, sentence) = if has(Some(Judgement::DifferentLoad)) {
-        (
-            "DIFFERENT LOADS".into(),
-            page::Tone::Plain,
-            "The results are of different loads, so none is better.".to_owned(),
-        )
-    } else if has(Some(Judgement::Doubtful)) {
-        (
-            DOUBTFUL.into(),
-            page::Tone::Unsure,
-            "Findings invalidate figures, so no result is better.".to_owned(),
-        )
-    } else if all_equal(Judgement::Worse) {
-        (
-            format!("{best_name} WAS BEST"),
-            page::Tone::Good,
-            format!("{best_name} had better figures than all others. {compared}"),
-        )
-    } else if all_equal(Judgement::Same) {
-        (
-            SAME.into(),
-            page::Tone::Plain,
-            format!("The results differ by less than the margin, if at all. {compared}"),
-        )
-    } else if has(None) || has(Some(Judgement::Better)) {
-        (
-            "NO SINGLE BEST".into(),
-            page::Tone::Unsure,
-            format!("No result is the best in rate and latency. {compared}"),
-        )
-    } else if has(Some(Judgement::Worse)) {
-        let worse = results.zip(&words).filter(|(_, word)| **word == Some(Judgement::Worse));
-        let names: Vec<&str> = worse.map(|((side, _), _)| short_name(files, side.index)).collect();
-        (
-            format!("{} WORSE", names.join(", ")),
-            page::Tone::Bad,
-            format!(
-                "{}: clearly slower than {best_name} in these runs. {compared}",
-                names.join(" and ")
-            ),
-        )
-    } else {
-        (
-            UNPROVEN.into(),
-            page::Tone::Unsure,
-            format!("These runs do not show which is the best: they may differ by chance alone. {compared}"),
-        )
-    };
-    Verdict {
-        word: label,
-        tone,
-        sentence,
-        ..Verdict::default()
     }
 }
 

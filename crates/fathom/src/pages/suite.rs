@@ -49,6 +49,10 @@ impl JudgedWorkload<'_> {
         self.run.map_or(&[], |run| &run.results.findings)
     }
 
+    fn quoted(&self) -> String {
+        format!("“{}”", self.requirement.workload)
+    }
+
     fn measured(&self) -> Option<Nanos> {
         measured_time(&self.run?.results)
     }
@@ -170,11 +174,9 @@ fn build_verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Ve
         .iter()
         .filter(|workload| workload.outcome() == overall)
         .collect();
-    let names: Vec<&str> = deciding
-        .iter()
-        .map(|workload| workload.requirement.workload.as_str())
-        .collect();
+    let names: Vec<String> = deciding.iter().map(|workload| workload.quoted()).collect();
     let share = format!("{} of {} workloads", names.len(), workloads.len());
+    let fails = format!("{share} {}", if names.len() == 1 { "fails" } else { "fail" });
     let times: Vec<Nanos> = workloads.iter().filter_map(JudgedWorkload::measured).collect();
     let (headline, sentence) = match overall {
         Outcome::Pass => (
@@ -187,15 +189,15 @@ fn build_verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Ve
         Outcome::Fail => {
             let missed = deciding.iter().filter_map(|workload| {
                 let missed = super::describe_deciding(workload.verdict.as_ref()?);
-                (!missed.is_empty()).then(|| format!("{} {missed}", workload.requirement.workload))
+                (!missed.is_empty()).then(|| format!("workload {} {missed}", workload.quoted()))
             });
             let missed: Vec<String> = missed.collect();
             (
                 match missed.first() {
                     Some(first) => first.clone(),
-                    None => format!("{share} fail"),
+                    None => fails.clone(),
                 },
-                format!("The storage fails {share}: {}.", names.join(", ")),
+                format!("{fails}: {}.", names.join(", ")),
             )
         }
         Outcome::Inconclusive => (
@@ -216,8 +218,8 @@ fn build_verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Ve
         tone: super::tone(overall),
         sentence,
         clauses: workloads.iter().map(build_clause).collect(),
-        notes: describe_times(&times)
-            .map(|times| format!("Scope of this verdict: {times}{}.", describe_used_region(workloads)))
+        notes: describe_times(&times, &describe_used_region(workloads))
+            .map(|times| format!("Scope of this verdict: {times}."))
             .into_iter()
             .collect(),
         ..page::Verdict::default()
@@ -285,15 +287,14 @@ fn describe_limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
         .filter_map(|workload| {
             let results = &workload.run?.results;
             let diagnosis = super::diagnoses(results).into_iter().next()?;
-            let advice = diagnosis.diagnosis.advice.iter();
-            let unexplained = describe_unexplained(workload).filter(|_| {
-                let layer = diagnosis.diagnosis.layer.as_deref();
-                layer == Some(REQUESTED_RATE)
-            });
+            let is_rate = diagnosis.diagnosis.layer.as_deref() == Some(REQUESTED_RATE);
+            let unexplained = describe_unexplained(workload).filter(|_| is_rate);
+            // Without the rate it would be another load; "What next" finds the highest rate.
+            let advice = diagnosis.diagnosis.advice.iter().filter(|_| !is_rate);
             Some(Lead {
                 topic: match unexplained {
-                    Some(_) => format!("What is known about '{}'", workload.requirement.workload),
-                    None => format!("What limits '{}'", workload.requirement.workload),
+                    Some(_) => format!("What is known about {}", workload.quoted()),
+                    None => format!("What limits {}", workload.quoted()),
                 },
                 sentence: unexplained
                     .unwrap_or_else(|| report::diagnosis::format_sentence(&diagnosis.diagnosis.sentence)),
@@ -349,20 +350,13 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
         }
         Outcome::Pass => KEEP_AND_REPEAT.to_owned(),
         Outcome::Fail => {
-            let failed = workloads.iter().filter(|workload| workload.outcome() == Outcome::Fail);
-            let names: Vec<String> = failed
-                .map(|workload| format!("'{}'", workload.requirement.workload))
-                .collect();
-            let verb = if names.len() == 1 { "misses its" } else { "miss their" };
             advice.extend(workloads.iter().filter(|_| !is_simulated).find_map(sweep_within_limit));
             let send = match is_simulated {
                 true => "",
-                false => " If the storage is the cause, send this page to its provider.",
+                false => " If it is the storage, send this page to its provider.",
             };
-            format!(
-                "{} {verb} requirement.{send} After a change, repeat:",
-                names.join(" and ")
-            )
+            let full = if is_short { " for 5 minutes" } else { "" };
+            format!("Find the cause.{send} After a change, repeat{full}:")
         }
         Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.".to_owned(),
     };
@@ -486,27 +480,15 @@ fn shown_quantiles(workloads: &[JudgedWorkload<'_>]) -> Vec<f64> {
     shares
 }
 
-/// More lines than this in a chart are hard to distinguish.
-const MAX_LIMIT_LINES: usize = 4;
-
-/// Builds the lines of the required latencies.
-fn build_limit_marks(workloads: &[JudgedWorkload<'_>], unit_ns: f64) -> Vec<Mark> {
-    let clauses = workloads
+/// Finds the limit of a workload on its mean or on a quantile, in nanoseconds.
+fn find_limit(workloads: &[JudgedWorkload<'_>], name: &str, metric: Metric) -> Option<f64> {
+    let workload = workloads
         .iter()
-        .flat_map(|workload| workload.clauses().iter().map(move |judged| (workload, &judged.clause)));
-    let limited = clauses.filter(|(_, clause)| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. }));
-    let marks = limited.map(|(workload, clause)| Mark {
-        across: Across::Y,
-        at: clause.target / unit_ns,
-        to: None,
-        words: format!("{}: {clause}", workload.requirement.workload),
-        tone: Tone::Limit,
-    });
-    let marks: Vec<Mark> = marks.collect();
-    match marks.len() > MAX_LIMIT_LINES {
-        true => Vec::new(),
-        false => marks,
-    }
+        .find(|workload| workload.requirement.workload == name)?;
+    let mut clauses = workload.clauses().iter().map(|judged| &judged.clause);
+    clauses
+        .find(|clause| clause.metric == metric)
+        .map(|clause| clause.target)
 }
 
 /// Builds the chart of the latencies of each workload: the mean, p99 and the promised percentiles.
@@ -518,34 +500,40 @@ fn build_latency_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         .filter_map(|(_, observation)| quantile(observation, *shares.last()?))
         .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
-    let marks = build_limit_marks(workloads, ns);
-    let bars = |name: String, figure: &dyn Fn(&Observation) -> Option<f64>| {
+    let bars = |name: String, figure: &dyn Fn(&Observation) -> Option<f64>, metric: Metric| {
         let values = measured
             .iter()
             .map(|(name, observation)| (name.clone(), figure(observation).map(|value| value / ns)));
-        Series::over_names(name, Form::Bars, values)
+        let limits = measured
+            .iter()
+            .map(|(name, _)| Some(find_limit(workloads, name, metric)? / ns));
+        Series {
+            limits: limits.collect(),
+            ..Series::over_names(name, Form::Bars, values)
+        }
     };
+    let means = bars("mean".to_owned(), &mean_latency, Metric::Mean);
+    let quantiles = shares.iter().map(|share| {
+        let figure = |observation: &Observation| quantile(observation, *share);
+        let name = LimitedFigure::Quantile(*share).to_string();
+        bars(name, &figure, Metric::Quantile { share: *share })
+    });
+    let series: Vec<Series> = std::iter::once(means).chain(quantiles).collect();
+    let has_limits = series.iter().flat_map(|series| &series.limits).any(Option::is_some);
     let chart = Chart {
         id: "latencies".into(),
         title: "Latency".into(),
         about: format!(
             "The mean, and the time within which 99 % (p99) or another share of the operations completed.{} Less is \
              better.",
-            if marks.is_empty() {
-                ""
-            } else {
-                " Dashed lines are limits."
+            match has_limits {
+                true => " A dashed line across a bar is its limit.",
+                false => "",
             }
         ),
         x: Axis::names("workload"),
         y: Axis::from_zero("latency", unit),
-        series: std::iter::once(bars("mean".to_owned(), &mean_latency))
-            .chain(shares.iter().map(|share| {
-                let figure = |observation: &Observation| quantile(observation, *share);
-                bars(LimitedFigure::Quantile(*share).to_string(), &figure)
-            }))
-            .collect(),
-        marks,
+        series,
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)
@@ -569,6 +557,8 @@ fn list_warnings(workload: &JudgedWorkload<'_>) -> String {
 
 fn build_figures_section(workloads: &[JudgedWorkload<'_>]) -> Section {
     let shares = shown_quantiles(workloads);
+    // The head lists the loads of a few workloads.
+    let has_loads = workloads.len() > MAX_LOADS_IN_HEAD;
     let row = |workload: &JudgedWorkload<'_>| {
         let observation = workload
             .run
@@ -596,16 +586,17 @@ fn build_figures_section(workloads: &[JudgedWorkload<'_>]) -> Section {
                 .measured()
                 .map_or("-".into(), report::numbers::duration_with_unit),
             list_warnings(workload),
-            workload.load().unwrap_or_else(|| "not measured".into()),
         ];
-        first.into_iter().chain(quantiles).chain(last).collect()
+        let load = has_loads.then(|| workload.load().unwrap_or_else(|| "not measured".into()));
+        first.into_iter().chain(quantiles).chain(last).chain(load).collect()
     };
     let quantiles = shares.iter().map(|share| LimitedFigure::Quantile(*share).to_string());
     // A phone shows the first columns.
     let head = ["workload", "verdict", "IOPS", "mean"].map(str::to_owned).into_iter();
     let head = head.chain(quantiles);
     let head = head
-        .chain(["MB/s", "measured for", "warnings", "load"].map(str::to_owned))
+        .chain(["MB/s", "measured for", "warnings"].map(str::to_owned))
+        .chain(has_loads.then(|| "load".to_owned()))
         .collect();
     let promises = workloads.iter().flat_map(|workload| {
         workload.clauses().iter().map(move |judged| {

@@ -34,7 +34,13 @@ pub fn build_page(report: &Report, study: &Study) -> Page {
     for (number, curve) in report.curves.iter().enumerate() {
         sections.push(build_curve_section(number, curve, report, study));
     }
-    sections.extend(report.curves.iter().map(build_analyses_section));
+    let is_disturbed = report.describe_disturbance().is_some();
+    sections.extend(
+        report
+            .curves
+            .iter()
+            .map(|curve| build_analyses_section(curve, is_disturbed)),
+    );
     sections.push(table(report));
     sections.extend(omitted(report));
     sections.extend(first.and_then(repeat_section));
@@ -244,19 +250,39 @@ fn build_rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         id: format!("rate-{number}"),
         title: format!("{}{subject}", title(curve.parameter)),
         about: format!(
-            "Each point is a run{}. Where the curve becomes flat (its knee), the storage is full: more load \
-            gives no more operations per second, and each operation waits longer.",
+            "Each point is a run{}. {}",
             if measured_intervals {
                 " with its 95 % interval"
             } else {
                 "; it was too short for a confidence interval"
-            }
+            },
+            describe_knee(curve)
         ),
         x: curve_axis(curve),
         y: Axis::from_zero("rate", "IOPS"),
         series,
         marks: build_marks(curve).into_iter().chain(sustained).collect(),
         ..Chart::default()
+    }
+}
+
+/// Describes where the curve becomes flat, or that it still rises at its end.
+fn describe_knee(curve: &Curve) -> String {
+    let points = &curve.knee.points;
+    let best = points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    let last = points.last().zip(curve.settings.last());
+    if curve.knee.kneedle.is_none() && curve.knee.find_dip().is_some() {
+        return "The points vary too much to show where the curve becomes flat (its knee).".into();
+    }
+    match last {
+        Some((last, setting)) if curve.knee.kneedle.is_none() && points.len() > 2 && last.iops >= best => format!(
+            "The curve has no knee: its rate is highest at the end, at {} {}.",
+            curve.parameter.name(),
+            format_setting(*setting)
+        ),
+        _ => "Where the curve becomes flat (its knee), the storage is full: more load gives no more operations per \
+              second, and each operation waits longer."
+            .into(),
     }
 }
 
@@ -432,7 +458,7 @@ fn build_device_chart(number: usize, curve: &Curve, study: &Study, subject: &str
 }
 
 /// Builds the folded section of all analyses of a curve.
-fn build_analyses_section(curve: &Curve) -> Section {
+fn build_analyses_section(curve: &Curve, is_disturbed: bool) -> Section {
     let of = match curve.fixed.is_empty() {
         true => String::new(),
         false => format!(" for {}", format_settings(&curve.fixed)),
@@ -440,12 +466,12 @@ fn build_analyses_section(curve: &Curve) -> Section {
     Section {
         title: format!("Methods that read the curve{of}"),
         folded: true,
-        blocks: vec![Block::Table(build_analyses_table(curve))],
+        blocks: vec![Block::Table(build_analyses_table(curve, is_disturbed))],
         ..Section::default()
     }
 }
 
-fn build_analyses_table(curve: &Curve) -> Table {
+fn build_analyses_table(curve: &Curve, is_disturbed: bool) -> Table {
     let knee = &curve.knee;
     let mut pairs = Vec::new();
     if let Some(bounds) = &knee.bounds {
@@ -464,7 +490,10 @@ fn build_analyses_table(curve: &Curve) -> Table {
         "sharpest bend of the curve, by the Kneedle method".into(),
         or(knee.kneedle),
     ));
-    pairs.push(("highest rate divided by latency, called power".into(), or(knee.power)));
+    // The latency of a disturbed point includes the wait for other programs.
+    if !is_disturbed {
+        pairs.push(("highest rate divided by latency, called power".into(), or(knee.power)));
+    }
     if let Some(law) = knee.fitting_law() {
         pairs.push((
             "universal scalability law".into(),
@@ -479,7 +508,15 @@ fn build_analyses_table(curve: &Curve) -> Table {
     }
     pairs.push((
         "falls again under more load".into(),
-        if knee.retrograde { "yes" } else { "no" }.into(),
+        match knee.find_dip() {
+            Some((dip, higher)) => {
+                let [dip, higher] =
+                    [dip, higher].map(|point| format!("{} IOPS at {}", format_rough(point.iops), point.load));
+                format!("cannot tell: {dip}, but {higher}")
+            }
+            None if knee.retrograde => "yes".into(),
+            None => "no".into(),
+        },
     ));
     Table::from_pairs("Readings of the curve", pairs)
 }

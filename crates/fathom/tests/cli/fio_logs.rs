@@ -35,7 +35,8 @@ fn columns(line: &str) -> Vec<f64> {
 fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len(), "{found:?} {expected:?}");
     for (found, expected) in found.iter().zip(expected) {
-        assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
+        // The values of a chart have four significant digits.
+        assert!((found / expected - 1.0).abs() < 6e-4, "{found} {expected}");
     }
 }
 

@@ -409,8 +409,11 @@ fn assert_page_ranks_three(page: &Path) {
         "3 results compared</h1>",
         "verdict plain\" id=\"verdict\">\n<p><strong class=\"word\">c.fathom WAS BEST (ONE RUN EACH)<",
         "SIMULATION: no real storage",
-        "c.fathom had better figures than all others. Compared with c.fathom, which has the best IOPS: ",
-        ": worse in IOPS, p50",
+        "Compared with c.fathom, which has the best IOPS: ",
+        " is worse in IOPS (",
+        "), p50 (",
+        "), p95 (",
+        ">p95</th>",
         ">verdict</th>",
         ">baseline</td>",
         tested,
@@ -442,7 +445,7 @@ fn saved_results_are_compared_and_ranked() {
     let three = fathom(&["compare", &disks[0], &disks[1], &disks[2]]);
     three.exits(0).prints(&[
         "From the best to the worst",
-        "against c.fathom (95 %)",
+        "IOPS change (95 %)",
         "b.fathom is worse than",
         "the order may be chance",
     ]);

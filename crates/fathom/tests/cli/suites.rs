@@ -128,10 +128,10 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
     assert_eq!(rows[0][5].parse::<f64>().unwrap(), mean);
     let page = fs::read_to_string(page).unwrap();
     page.assert_contains(&[
-        "<title>SIMULATION: no real storage — trial: broken misses p90 &lt;= 3 ms by ",
+        "<title>SIMULATION: no real storage — trial: workload “broken” misses p90 &lt;= 3 ms by ",
         "Scope of this verdict: each workload was measured for",
-        "&#39;broken&#39; misses its requirement. After a change, repeat",
-        "The storage fails 1 of 2 workloads: broken.",
+        "<p>Find the cause. After a change, repeat for 5 minutes.",
+        "1 of 2 workloads fails: “broken”.",
         "id=\"chart-limits\"",
         "<th scope=\"col\">p90</th><th scope=\"col\">p99</th>",
         "broken: p90 &lt;= 3 ms</text>",

@@ -108,7 +108,7 @@ fn near_the_limit_the_tolerance_decides() {
     let written = fs::read_to_string(&page).unwrap();
     written.assert_contains(&[
         ": misses iops &gt;= 400 by 2.0 %</title>",
-        "The storage misses iops &gt;=\u{a0}400 by 2.0\u{a0}%.",
+        "The storage misses iops\u{a0}&gt;=\u{a0}400 by 2.0\u{a0}%.",
     ]);
     on_device(&capped(398), "--require iops>=400 --time 60s").expect(
         0,

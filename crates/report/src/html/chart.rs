@@ -85,6 +85,9 @@ pub struct Series {
     /// Upper ends.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub high: Vec<Option<f64>>,
+    /// Limits of the values, drawn across their bars.
+    #[serde(skip)]
+    pub limits: Vec<Option<f64>>,
     /// Tooltip texts of the values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,

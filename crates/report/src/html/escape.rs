@@ -40,8 +40,15 @@ pub(super) fn text_with_nbsp(plain: &str) -> String {
     text(&out)
 }
 
-/// True if a space belongs between a number and its unit, or between a sign and its number.
+/// True if lines must not break at a space: between a number and its unit, a sign and its number.
 fn is_bound_together(before: Option<char>, after: &str) -> bool {
+    // "QD 8", and a figure with its limit, "iops >= 100".
+    if before == Some('D') && after.starts_with(|letter: char| letter.is_ascii_digit())
+        || after.starts_with(">= ")
+        || after.starts_with("<= ")
+    {
+        return true;
+    }
     let end = after.find(|letter: char| !letter.is_alphanumeric() && !"%/".contains(letter));
     let next = &after[..end.unwrap_or(after.len())];
     match before {
@@ -68,6 +75,11 @@ pub(super) fn command_box(code: &str) -> String {
         "<div class=\"command\"><code>{}</code> <button type=\"button\" class=\"copy\" hidden>Copy</button></div>",
         words.join(" ")
     )
+}
+
+/// Formats a line of text, in which options stay whole.
+pub(super) fn phrase(plain: &str) -> String {
+    keep_options_whole(&text_with_nbsp(plain))
 }
 
 /// Keeps browsers from breaking lines at the hyphens of options in escaped text.
@@ -105,21 +117,49 @@ pub fn json(value: &impl Serialize) -> String {
     in_script(&json)
 }
 
-/// Like [`json`], with numbers rounded to seven significant digits, more than a chart can show.
-pub(super) fn rounded_json(value: &impl Serialize) -> String {
+/// Significant digits of positions along an axis, which must differ from each other.
+const POSITION_DIGITS: usize = 7;
+/// Significant digits of values, as many as the tooltips show.
+const VALUE_DIGITS: usize = 4;
+
+/// Like [`json`], with rounded numbers. Positions in equal steps are written as `start` and `step`.
+pub(super) fn chart_json(value: &impl Serialize) -> String {
     let mut tree = serde_json::to_value(value).expect("plain values are valid JSON");
-    round_numbers(&mut tree);
+    let series = tree.get_mut("series").and_then(Value::as_array_mut);
+    for series in series.into_iter().flatten() {
+        if let Some(steps) = series.get("x").and_then(as_equal_steps) {
+            series["x"] = steps;
+        }
+        if let Some(values) = series.get_mut("y") {
+            round_numbers(values, VALUE_DIGITS);
+        }
+    }
+    if let Some(cells) = tree.pointer_mut("/heat/z") {
+        round_numbers(cells, VALUE_DIGITS);
+    }
+    round_numbers(&mut tree, POSITION_DIGITS);
     json(&tree)
 }
 
-fn round_numbers(tree: &mut Value) {
+/// Writes positions in equal steps as their start and step; `None` if the steps differ.
+fn as_equal_steps(positions: &Value) -> Option<Value> {
+    const MIN_POSITIONS: usize = 5;
+    let numbers: Vec<f64> = positions.as_array()?.iter().map(Value::as_f64).collect::<Option<_>>()?;
+    let (start, count) = (*numbers.first()?, numbers.len());
+    let step = (numbers.last()? - start) / (count.max(2) - 1) as f64;
+    let is_in_place = |(at, number): (usize, &f64)| (start + at as f64 * step - number).abs() <= 1e-6 * step;
+    let has_steps = count >= MIN_POSITIONS && step > 0.0 && numbers.iter().enumerate().all(is_in_place);
+    has_steps.then(|| serde_json::json!({ "start": start, "step": step }))
+}
+
+fn round_numbers(tree: &mut Value, digits: usize) {
     match tree {
-        Value::Array(values) => values.iter_mut().for_each(round_numbers),
-        Value::Object(fields) => fields.values_mut().for_each(round_numbers),
+        Value::Array(values) => values.iter_mut().for_each(|value| round_numbers(value, digits)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| round_numbers(value, digits)),
         Value::Number(number) => {
             let rounded = number
                 .as_f64()
-                .and_then(|number| format!("{number:.6e}").parse::<f64>().ok());
+                .and_then(|number| format!("{number:.*e}", digits - 1).parse::<f64>().ok());
             *tree = match rounded {
                 Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => Value::from(whole as i64),
                 Some(fraction) => Value::from(fraction),
@@ -183,9 +223,9 @@ mod tests {
     #[test]
     fn options_stay_on_one_line() {
         assert_eq!(
-            prose("NOT-STEADY: measure for longer (--time 300s, or -Sh), a mixed-Case word at -3"),
+            prose("NOT-STEADY: measure for longer (--time 300s, or -Sh), a mixed-case word at -3 on 2026-11-29."),
             "NOT-STEADY: measure for longer (<span class=\"option\">--time</span> 300s, or \
-             <span class=\"option\">-Sh),</span> a mixed-Case word at -3"
+             <span class=\"option\">-Sh),</span> a mixed-case word at -3 on 2026-11-29."
         );
         let of_command = "fathom <span class=\"option\">--path</span> a-b -";
         assert_eq!(command("fathom --path a-b -"), of_command);
@@ -201,9 +241,24 @@ mod tests {
     }
 
     #[test]
-    fn chart_numbers_have_seven_significant_digits() {
+    fn positions_have_seven_digits_and_values_four() {
         let numbers = [1.0, 0.1 + 0.2, 123_456.789_12, -2.5e-7, 987_654_321.0];
-        assert_eq!(rounded_json(&numbers), "[1,0.3,123456.8,-2.5e-7,987654300]");
-        assert_eq!(rounded_json(&(None::<f64>, "<", true)), "[null,\"\\u003c\",true]");
+        let chart = serde_json::json!({ "at": 123_456.789, "series": [{ "x": numbers, "y": numbers, "name": "<" }] });
+        assert_eq!(
+            chart_json(&chart),
+            "{\"at\":123456.8,\"series\":[{\"x\":[1,0.3,123456.8,-2.5e-7,987654300],\
+             \"y\":[1,0.3,123500,-2.5e-7,987700000],\"name\":\"\\u003c\"}]}"
+        );
+    }
+
+    #[test]
+    fn positions_in_equal_steps_are_written_as_start_and_step() {
+        let x = |numbers: &[f64]| {
+            let json = chart_json(&serde_json::json!({ "series": [{ "x": numbers }] }));
+            json.split_once("\"x\":").unwrap().1.trim_end_matches("}]}").to_owned()
+        };
+        assert_eq!(x(&[0.5, 1.5, 2.5, 3.5, 4.5]), "{\"start\":0.5,\"step\":1}");
+        assert_eq!(x(&[0.5, 1.5, 2.5, 3.5, 4.6]), "[0.5,1.5,2.5,3.5,4.6]");
+        assert_eq!(x(&[0.0, 0.0, 0.0, 0.0, 0.0]), "[0,0,0,0,0]");
     }
 }

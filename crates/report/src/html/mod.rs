@@ -24,7 +24,7 @@ use model::finding::Finding;
 use sha2::{Digest, Sha256};
 
 use chart::{Chart, Scale, X};
-use escape::{prose, text, text_with_nbsp};
+use escape::{phrase, prose, text, text_with_nbsp};
 use page::{Block, Lead, Page, Section, Table, Tone, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
@@ -36,6 +36,8 @@ const SCRIPT: &str = include_str!("page.js");
 const MAX_ROWS: usize = 100;
 /// Number of findings that are not folded.
 const OPEN_FINDINGS: usize = 5;
+/// A verdict with more notes folds those between the first and the last.
+const OPEN_NOTES: usize = 3;
 
 /// Converts a name to letters, digits and `-`, for identifiers and file names.
 pub fn to_identifier(name: &str) -> String {
@@ -154,14 +156,15 @@ fn full_title(page: &Page) -> String {
 fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     out.push_str("<header>\n");
     let _ = writeln!(out, "<h1>{}</h1>", text_with_nbsp(&full_title(page)));
-    for (number, line) in page.about.iter().enumerate() {
-        let is_last = has_terms && number + 1 == page.about.len();
+    let about = join_short_lines(&page.about);
+    for (number, line) in about.iter().enumerate() {
+        let is_last = has_terms && number + 1 == about.len();
         let link = if is_last {
             " · <a href=\"#terms\">Glossary</a>"
         } else {
             ""
         };
-        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", text_with_nbsp(line));
+        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", phrase(line));
     }
     out.push_str("</header>\n<section id=\"answer\" aria-label=\"Result\">\n");
     write_verdict(&page.verdict, out);
@@ -197,6 +200,22 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     out.push_str("</section>\n");
 }
 
+/// Joins lines that fit into one of a wide screen, so that the charts are higher on the page.
+fn join_short_lines(lines: &[String]) -> Vec<String> {
+    const LONGEST_LINE: usize = 150;
+    let mut joined: Vec<String> = Vec::new();
+    for line in lines {
+        match joined.last_mut() {
+            Some(last) if last.chars().count() + line.chars().count() + 3 <= LONGEST_LINE => {
+                last.push_str(" · ");
+                last.push_str(line);
+            }
+            _ => joined.push(line.clone()),
+        }
+    }
+    joined
+}
+
 fn write_verdict(verdict: &Verdict, out: &mut String) {
     if verdict.word.is_empty() && verdict.sentence.is_empty() {
         return;
@@ -221,8 +240,20 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
         }
         out.push_str("</ul>\n");
     }
-    for note in &verdict.notes {
+    // The first note is the gravest, the last one the scope. Between them, more would move the charts
+    // off the first screen.
+    let folded = match verdict.notes.len() > OPEN_NOTES {
+        true => 1..verdict.notes.len() - 1,
+        false => 0..0,
+    };
+    for (number, note) in verdict.notes.iter().enumerate() {
+        if number == folded.start && !folded.is_empty() {
+            let _ = writeln!(out, "<details><summary>{} more notes</summary>", folded.len());
+        }
         let _ = writeln!(out, "<p>{}</p>", prose(note));
+        if number + 1 == folded.end && !folded.is_empty() {
+            out.push_str("</details>\n");
+        }
     }
     out.push_str("</div>\n");
 }
@@ -370,7 +401,7 @@ fn write_chart(chart: &Chart, out: &mut String) {
     let _ = writeln!(
         out,
         "<script type=\"application/json\" class=\"figure\">{}</script>\n</figure>",
-        escape::rounded_json(&lines)
+        escape::chart_json(&lines)
     );
 }
 
@@ -505,7 +536,7 @@ fn write_table(table: &Table, out: &mut String) {
                 out,
                 "<th scope=\"col\"{}>{}</th>",
                 column_class(table, index),
-                text(cell)
+                text_with_nbsp(cell)
             );
         }
         out.push_str("</tr></thead>");
@@ -515,7 +546,12 @@ fn write_table(table: &Table, out: &mut String) {
         out.push_str("<tr>");
         for (index, cell) in row.iter().enumerate() {
             let _ = match index {
-                0 => write!(out, "<th scope=\"row\">{}</th>", text_with_nbsp(cell)),
+                0 => write!(
+                    out,
+                    "<th scope=\"row\"{}>{}</th>",
+                    column_class(table, index),
+                    text_with_nbsp(cell)
+                ),
                 _ => write!(out, "<td{}>{}</td>", column_class(table, index), text_with_nbsp(cell)),
             };
         }
@@ -524,11 +560,11 @@ fn write_table(table: &Table, out: &mut String) {
     out.push_str("</tbody></table></div>\n");
 }
 
-/// The class of a column: text is aligned left, figures right.
+/// The class of a column of long text, whose lines may wrap.
 fn column_class(table: &Table, index: usize) -> &'static str {
     const LONGEST_FIGURE: usize = 30;
     let is_long = |row: &Vec<String>| row.get(index).is_some_and(|cell| cell.chars().count() > LONGEST_FIGURE);
-    match index > 0 && table.head.len() > 2 && table.rows.iter().any(is_long) {
+    match table.rows.iter().any(is_long) {
         true => " class=\"words\"",
         false => "",
     }

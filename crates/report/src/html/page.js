@@ -14,6 +14,7 @@
 
   const attach = figure => {
     const chart = JSON.parse(figure.querySelector("script.figure").textContent);
+    for (const series of chart.series) if (series.x.step) { const { start, step } = series.x; series.x = series.y.map((_, at) => start + at * step); }
     const box = figure.querySelector(".drawing"), plot = box.querySelector("svg.plot"), area = plot.querySelector("svg.area");
     const [left, top, width, height] = plot.dataset.area.split(" ").map(Number);
     const [low, high] = plot.dataset.x.split(" ").map(Number), scale = plot.dataset.scale;
@@ -141,8 +142,8 @@
     attach(entry.target);
   }), { rootMargin: "800px" });
   for (const figure of document.querySelectorAll("figure.chart")) if (figure.querySelector("svg.plot[data-area]")) seen.observe(figure);
-  // On paper every finding is shown; other closed parts stay closed.
-  const closed = document.querySelectorAll("#findings > details:not([open])");
+  // On paper every part is shown, except for the figures of charts.
+  const closed = document.querySelectorAll("main details:not(.figures):not([open])");
   for (const [moment, open] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(moment, () => { for (const details of closed) details.open = open; });
 
   for (const button of document.querySelectorAll("button.download")) {

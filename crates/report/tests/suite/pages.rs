@@ -648,7 +648,7 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
     let help = page.findings[0].help.as_deref().unwrap();
     help.assert_contains(&["`fathom sweep /data --size 1GiB --block ", " --over depth=1..64`"]);
     let file = html::file(&page);
-    file.assert_contains(&["35,306 operations came late", "iops &gt;=\u{a0}60,000"]);
+    file.assert_contains(&["35,306 operations came late", "iops\u{a0}&gt;=\u{a0}60,000"]);
     // Commands can be copied unchanged.
     assert!(file.contains("&#39;iops&gt;=60000,p99&lt;=3ms&#39;"));
 }

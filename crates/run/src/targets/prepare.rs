@@ -517,7 +517,7 @@ impl Preparation<'_> {
     /// test may use all of it.
     fn written_regions(&self, number: usize, size: u64) -> Vec<Range<u64>> {
         if self.others.is_some() {
-            return vec![0..size];
+            return std::iter::once(0..size).collect();
         }
         let writing = streams_on(self.plan, number)
             .filter(|stream| stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim));

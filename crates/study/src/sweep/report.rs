@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::burst::{MixedRates, find_mixed_rates};
 use super::rules;
-use crate::numbers::format_time;
+use crate::numbers::{format_number, format_time};
 
 /// The report of a sweep, for tables and programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +23,9 @@ pub struct Report {
     pub limit: Option<Limit>,
     /// The points, in the order of their settings.
     pub rows: Vec<Row>,
+    /// The repetition of the first point at the end.
+    #[serde(skip)]
+    pub repeat: Option<Row>,
     /// A curve for each combination of the other parameters; empty if no parameter is a load.
     pub curves: Vec<Curve>,
     /// Planned points that were not measured, with the reason, in the order of the settings.
@@ -206,6 +209,9 @@ impl Report {
         };
         let mut rows: Vec<Row> = points().filter_map(|(index, run)| row(index, run)).collect();
         rows.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
+        let mut runs = study.runs.iter().enumerate();
+        let repeat = runs.find(|(_, run)| run.role == RunRole::Repeat);
+        let repeat = repeat.and_then(|(index, run)| row(index, run));
         let mut skipped = study.skipped.clone();
         skipped.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
         let mut curves = build_curves(varied, &study.runs, limit.as_ref());
@@ -221,7 +227,10 @@ impl Report {
         for curve in &mut curves {
             curve.withhold_advice(varied, &rows);
         }
-        let mut notes: Vec<String> = find_drift(&study.runs).into_iter().collect();
+        let mut notes: Vec<String> = find_drift(&study.runs)
+            .or_else(|| describe_repeat(&rows, repeat.as_ref()?))
+            .into_iter()
+            .collect();
         notes.extend(list_contradicted(&study.runs, limit.as_ref()));
         notes.extend(list_cut_short(&study.runs));
         notes.extend(list_warnings(&rows, &study.runs));
@@ -239,6 +248,7 @@ impl Report {
             varied: varied.iter().map(|varied| varied.parameter).collect(),
             limit,
             rows,
+            repeat,
             curves,
             skipped,
             notes,
@@ -459,15 +469,34 @@ fn find_drift(runs: &[StudyRun]) -> Option<String> {
     let uncertainty = iops_half_width(&a).unwrap_or(0.0) + iops_half_width(&b).unwrap_or(0.0);
     ((to - from).abs() > uncertainty.max(MIN_DRIFT * from)).then(|| {
         format!(
-            "{} reached {:.0} operations per second at first and {:.0} at the end ({:+.1} %): something else changed \
+            "{} reached {} operations per second at first and {} at the end ({:+.1} %): something else changed \
              during the sweep, such as a cache, the state of the medium, burst credits or other load. Because of the \
              random order, this scatters the points instead of bending the curve.",
             format_settings(&repeat.settings),
-            from,
-            to,
+            format_number(round_to_three_digits(from)),
+            format_number(round_to_three_digits(to)),
             (to / from - 1.0) * 100.0
         )
     })
+}
+
+/// Describes a repetition of the first point that agrees with it.
+fn describe_repeat(rows: &[Row], repeat: &Row) -> Option<String> {
+    let first = rows.iter().find(|row| row.settings == repeat.settings)?;
+    let p99 = first.p99_ns.zip(repeat.p99_ns).map_or(String::new(), |(first, again)| {
+        format!(", p99 {} and {}", format_time(first), format_time(again))
+    });
+    Some(format!(
+        "{}, measured twice: {} and {} IOPS{p99}.",
+        format_settings(&repeat.settings),
+        format_number(round_to_three_digits(first.iops)),
+        format_number(round_to_three_digits(repeat.iops))
+    ))
+}
+
+fn round_to_three_digits(value: f64) -> f64 {
+    let unit = 10f64.powf(value.max(1.0).log10().floor() - 2.0);
+    (value / unit).round() * unit
 }
 
 /// Lists the points that missed the limit although higher loads met it.

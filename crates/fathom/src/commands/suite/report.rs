@@ -164,7 +164,7 @@ pub(super) fn format_text(report: &SuiteReport, runs: &[StudyRun]) -> String {
         .iter()
         .filter_map(|run| suite::measured_time(&run.results))
         .collect();
-    if let Some(times) = suite::describe_times(&times) {
+    if let Some(times) = suite::describe_times(&times, "") {
         text += &screen::wrap_paragraph(&format!("Scope of this verdict: {times}."));
     }
     for note in notes {

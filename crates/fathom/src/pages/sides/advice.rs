@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use analysis::compare::{Figure, Judgement};
 use model::finding::{Finding, OTHER_PROGRAMS};
 use model::shell_word;
 use report::html::page::Lead;
 use report::html::run::{Head, names_output, repeat_command};
 
 use super::Sides;
-use crate::pages::merge_warnings;
+use crate::pages::{format_other_programs, merge_warnings};
 
 /// Flags of `fathom run` that only silence its reports.
 const REPORT_FLAGS: [&str; 2] = ["-q", "--quiet"];
@@ -22,43 +21,82 @@ pub fn warnings(files: &[String], heads: &[Head]) -> Vec<Finding> {
 
 /// Advises what to do after a comparison.
 pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
-    let changes = jobs.iter().flat_map(|job| &job.changes).flat_map(|to| to.iter());
-    let is_decided = changes
-        .filter(|change| matches!(change.figure, Figure::Iops))
-        .all(|change| change.word != Judgement::Undecided);
-    let purpose = match is_decided {
-        true => "Before you act on the difference",
-        false => "To decide what may be chance",
+    let heads = &lengthen_short_runs(heads)[..];
+    let stop = match describe_disturbed(heads) {
+        Some(_) => format!("Stop {}, which disturbed the results. ", name_others(heads)),
+        None => String::new(),
     };
-    let cause = describe_cause(heads, jobs);
     let alternate = ab_command(heads, jobs);
-    let sentence = match &alternate {
-        Some((Variants::Two, _)) => format!(
-            "{cause}. {purpose}, alternate the two: that also shows the variation from run to run, which the \
-                intervals do not include."
-        ),
-        Some((Variants::One, _)) => format!(
-            "{cause}. {purpose}, alternate the test with itself: that shows how much its figures vary from run to \
-                run, which the intervals do not include. Then repeat it, and compare again."
-        ),
-        None => {
-            format!("{cause}. {purpose}, repeat the test: the intervals do not include the variation from run to run.")
+    let purpose = match &alternate {
+        Some((Variants::Two, _)) => {
+            "Alternate the two: that also shows the variation from run to run, which the intervals do not include."
         }
+        Some((Variants::One, _)) => "Then see how much the figures vary from run to run, and measure again.",
+        None => "Repeat the test: the intervals do not include the variation from run to run.",
+    };
+    let purpose = match stop.is_empty() {
+        true => purpose.replacen("Then see", "See", 1),
+        false => purpose.to_owned(),
     };
     let repeated = match alternate {
         Some((Variants::Two, _)) => Vec::new(),
         _ => list_repetitions(files, heads),
     };
-    let advice = alternate
-        .map(|(_, command)| format!("`{command}`"))
-        .into_iter()
-        .chain(repeated)
-        .collect();
+    let advice = alternate.map(|(variants, command)| match variants {
+        Variants::One => format!("to see the variation: `{command}`"),
+        Variants::Two => format!("`{command}`"),
+    });
     Lead {
         topic: "What next".into(),
-        sentence,
-        advice,
+        sentence: format!("{}. {stop}{purpose}", describe_cause(heads, jobs)),
+        advice: advice.into_iter().chain(repeated).collect(),
     }
+}
+
+/// The length of a repetition of results that were too short.
+const LONGER_TIME: &str = "60s";
+
+/// Replaces the length of results that were too short, in the commands that repeat them.
+fn lengthen_short_runs(heads: &[Head]) -> Vec<Head> {
+    let is_short = heads.iter().any(has_short_run);
+    let lengthen = |head: &Head| Head {
+        arguments: match is_short && head.arguments.get(1).is_some_and(|word| word == "run") {
+            true => with_time(&head.arguments, LONGER_TIME),
+            false => head.arguments.clone(),
+        },
+        ..head.clone()
+    };
+    heads.iter().map(lengthen).collect()
+}
+
+/// True if the checks found a result too short.
+pub(super) fn has_short_run(head: &Head) -> bool {
+    head.warnings.iter().any(|warning| warning.rule == "SHORT-RUN")
+}
+
+/// Replaces the value of `--time`, or adds the option.
+pub(super) fn with_time(arguments: &[String], time: &str) -> Vec<String> {
+    let mut words = arguments.to_vec();
+    let place = words
+        .iter()
+        .position(|word| word == "--time" || word.starts_with("--time="));
+    match place {
+        Some(at) if words[at] == "--time" && at + 1 < words.len() => words[at + 1] = time.to_owned(),
+        Some(at) => words[at] = format!("--time={time}"),
+        None => words.extend(["--time".to_owned(), time.to_owned()]),
+    }
+    words
+}
+
+/// Names the other programs that disturbed the results.
+fn name_others(heads: &[Head]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for name in heads.iter().flat_map(|head| &head.other_programs) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    format_other_programs(&names)
 }
 
 /// Describes what differs between the results apart from their figures.
@@ -69,19 +107,15 @@ fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
         .map(|difference| difference.name.as_str())
         .collect();
     let is_simulated = heads.iter().any(|head| head.simulation.is_some());
-    let cause = match differing.is_empty() {
+    match differing.is_empty() {
         // The settings of a simulated device are not among the compared facts.
         true if is_simulated => "Same machine and load".to_owned(),
         true => "Same machine and settings".to_owned(),
         false => format!("Different: {}", Vec::from_iter(differing).join(", ")),
-    };
-    match describe_disturbed(heads) {
-        Some(which) => format!("{cause}; other programs disturbed {which}: stop them first"),
-        None => cause,
     }
 }
 
-/// How many results other programs disturbed: `2 of 3`; `None` without any.
+/// How many results other programs disturbed: `2 of 3 runs`; `None` without any.
 pub(super) fn describe_disturbed(heads: &[Head]) -> Option<String> {
     let is_disturbed = |head: &&Head| {
         let mut rules = head.warnings.iter().map(|warning| &*warning.rule);
@@ -89,9 +123,9 @@ pub(super) fn describe_disturbed(heads: &[Head]) -> Option<String> {
     };
     Some(match (heads.iter().filter(is_disturbed).count(), heads.len()) {
         (0, _) => return None,
-        (2, 2) => "both".to_owned(),
-        (count, all) if count == all => format!("all {all}"),
-        (count, all) => format!("{count} of {all}"),
+        (2, 2) => "both runs".to_owned(),
+        (count, all) if count == all => format!("all {all} runs"),
+        (count, all) => format!("{count} of {all} runs"),
     })
 }
 
@@ -118,7 +152,11 @@ fn ab_command(heads: &[Head], jobs: &[Sides<'_>]) -> Option<(Variants, String)> 
     let program = shell_word(heads.get(first)?.arguments.first()?);
     Some((
         variants,
-        format!("{program} ab {} {} --save ab.fathom", shell_word(&a), shell_word(&b)),
+        format!(
+            "{program} ab {} {} --save ab.fathom --report ab.html",
+            shell_word(&a),
+            shell_word(&b)
+        ),
     ))
 }
 
@@ -167,23 +205,29 @@ fn list_repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
                 options.push(("--report".to_owned(), format!("repeat-{}.html", advised.len())));
             }
         }
-        advice.push(format!("`{}`", repeat_command(&head.arguments, &options)));
+        advice.push(format!(
+            "to measure again: `{}`",
+            repeat_command(&head.arguments, &options)
+        ));
     }
     if compared.len() > files.len() {
         let words: Vec<_> = compared.iter().map(|file| shell_word(file)).collect();
         let called = heads.iter().filter_map(|head| head.arguments.first());
         let program = called.into_iter().find(|word| word.ends_with("fathom"));
         let program = program.map_or("fathom".into(), |word| shell_word(word));
-        advice.push(format!("`{program} compare {}`", words.join(" ")));
+        advice.push(format!(
+            "to compare: `{program} compare {} --report compare-again.html`",
+            words.join(" ")
+        ));
     }
     advice
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{judge, weaken_verdict};
+    use super::super::judgement::{judge, weaken_single_runs};
     use super::*;
-    use analysis::compare::{Change, RankedResult};
+    use analysis::compare::{Change, Figure, Judgement, RankedFigure, RankedResult};
     use model::finding::Severity;
     use report::html::page::Tone;
 
@@ -221,7 +265,11 @@ mod tests {
         };
         let ranked = |index: usize| RankedResult {
             index,
-            figures: Vec::new(),
+            figures: vec![RankedFigure {
+                figure: Figure::Iops,
+                value: 1.0,
+                interval: None,
+            }],
             to_best: (index > 0).then(|| change(Figure::Iops, Judgement::Undecided)),
         };
         let files = ["a", "b", "c"].map(str::to_owned);
@@ -238,12 +286,19 @@ mod tests {
                 warnings: warnings.to_vec(),
                 ..Head::default()
             }];
-            let found = weaken_verdict(judge(&files, &job), &heads);
+            let found = weaken_single_runs(judge(&files, &job), &heads);
             (found.word, found.tone, found.sentence)
         };
         let (word, _, sentence) = judged(Judgement::Better, &[]);
         assert_eq!(word, "NO SINGLE BEST");
-        assert!(sentence.contains("b: better in p99, c: not known"), "{sentence}");
+        assert!(
+            sentence.contains("b is better in p99 (0 %); c may differ by chance only."),
+            "{sentence}"
+        );
+        assert!(
+            sentence.ends_with("The differences in IOPS may be chance."),
+            "{sentence}"
+        );
         assert_eq!(judged(Judgement::Worse, &[]).0, "b WORSE (ONE RUN EACH)");
         assert_eq!(judged(Judgement::Undecided, &[]).0, "NO DIFFERENCE PROVEN");
         let disturbed = [Finding::new("D-CPU", Severity::Warning, "1.9 of 2 processors")];
@@ -263,9 +318,10 @@ mod tests {
         assert_eq!(
             next(&files, &heads, &sides(&[])).advice,
             [
-                "`fathom ab a.toml a.toml --save ab.fathom`",
-                "`fathom run a.toml -q --save repeat-1.fathom`",
-                "`fathom compare monday.fathom tuesday.fathom repeat-1.fathom`",
+                "to see the variation: `fathom ab a.toml a.toml --save ab.fathom --report ab.html`",
+                "to measure again: `fathom run a.toml -q --save repeat-1.fathom`",
+                "to compare: `fathom compare monday.fathom tuesday.fathom repeat-1.fathom --report \
+                 compare-again.html`",
             ]
         );
     }
@@ -279,7 +335,7 @@ mod tests {
         ];
         assert_eq!(
             next(&files, &heads, &sides(&[])).advice,
-            ["`fathom ab '--time 30s a.toml' '--target /d/f --block 8k' --save ab.fathom`"]
+            ["`fathom ab '--time 30s a.toml' '--target /d/f --block 8k' --save ab.fathom --report ab.html`"]
         );
     }
 
@@ -299,10 +355,29 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].what, "the reason (a; likewise in b)");
         assert_eq!(found[1].at.as_deref(), Some("b"));
+        let advised = next(&files, &heads, &sides(&[])).sentence;
         assert!(
-            describe_cause(&heads, &[]).ends_with("settings; other programs disturbed both: stop them first"),
-            "{}",
-            describe_cause(&heads, &[])
+            advised.contains("Stop the other programs that the findings name, which disturbed the results."),
+            "{advised}"
+        );
+    }
+
+    #[test]
+    fn short_runs_are_repeated_for_longer() {
+        let file = ["a.fathom", "b.fathom"].map(str::to_owned);
+        let head = |time: &str| Head {
+            warnings: vec![Finding::new(
+                "SHORT-RUN",
+                Severity::Warning,
+                "the plan measures only 10 s",
+            )],
+            other_programs: vec!["tar".to_owned()],
+            ..head(&format!("fathom run a.toml {time}"))
+        };
+        let advised = next(&file, &[head("--time=10s"), head("")], &sides(&[]));
+        assert_eq!(
+            advised.advice,
+            ["`fathom ab '--time=60s a.toml' '--time 60s a.toml' --save ab.fathom --report ab.html`"]
         );
     }
 }

@@ -11,6 +11,7 @@ use report::numbers::{format_rough, format_time};
 use study::sweep::{Curve, Report, format_settings};
 
 use super::{find_curve_rows, format_setting};
+use crate::pages::{format_other_programs, list_other_programs};
 
 /// Share of the highest rate that counts as the highest: repetitions differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
@@ -66,10 +67,11 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
     let last = curve.settings.iter().copied().fold(0.0, f64::max);
     let advised = curve.knee.advice.load.and_then(|load| curve.setting_at(load));
     let option = |name: &str, value: String| [(name.to_owned(), value)];
+    let others = list_other_programs(study.runs.iter().map(|run| &run.results));
     let (sentence, command) = match curve.knee.advice.kind {
         _ if is_sweep && report.describe_disturbance().is_some() => (
-            "Stop the other programs that the findings name, then repeat the sweep:".to_owned(),
-            repeat_command(arguments, &[]),
+            format!("Stop {}, then repeat the sweep:", format_other_programs(&others)),
+            repeat_command(arguments, &options_against_short_points(report)),
         ),
         AdviceKind::MixedRates if is_sweep => (
             "Measure the sustained rate: this warm-up uses up the burst at every point.".to_owned(),
@@ -112,6 +114,20 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
         sentence,
         advice: vec![format!("`{command}`")],
     })
+}
+
+/// True if the checks found a point too short.
+pub(super) fn has_short_point(report: &Report) -> bool {
+    let mut warnings = report.rows.iter().flat_map(|row| &row.warnings);
+    warnings.any(|rule| rule == "SHORT-RUN")
+}
+
+/// Options that lengthen points that were too short.
+fn options_against_short_points(report: &Report) -> Vec<(String, String)> {
+    match has_short_point(report) {
+        true => vec![("--time".to_owned(), "60s".to_owned())],
+        false => Vec::new(),
+    }
 }
 
 /// Advises a longer test of the recommended load, judged by the figures of its point.
@@ -187,14 +203,7 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
     let (word, tone) = match (&disturbance, tone) {
         (Some(_), Tone::Good) => ("MET, disturbed test", Tone::Unsure),
         (Some(_), Tone::Bad) => ("INCONCLUSIVE", Tone::Unsure),
-        (None, Tone::Good)
-            if report
-                .rows
-                .iter()
-                .any(|row| row.warnings.iter().any(|rule| rule == "SHORT-RUN")) =>
-        {
-            ("MET, short test", tone)
-        }
+        (None, Tone::Good) if has_short_point(report) => ("MET, short test", tone),
         _ => (word, tone),
     };
     let sentence = match &report.curves[..] {

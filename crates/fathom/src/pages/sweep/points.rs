@@ -5,7 +5,10 @@ use model::study::{Parameter, Setting, Study};
 use report::diagnosis::format_sentence;
 use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{format_rough, format_time};
-use study::sweep::{Report, Row, format_settings, list_warnings};
+use study::sweep::{Curve, Report, Row, format_settings, list_warnings};
+
+use super::advice::has_short_point;
+use super::format_setting;
 
 use crate::pages::{figures_download, group_warnings};
 
@@ -93,12 +96,18 @@ pub(super) fn table(report: &Report) -> Section {
         ]);
         cells
     };
+    let repeat = report.repeat.iter().map(|repeat| {
+        let mut cells = row(repeat);
+        cells[0] += " (again)";
+        cells
+    });
+    let rows = report.rows.iter().map(row).chain(repeat);
     Section {
         title: "Every point".into(),
         blocks: vec![Block::Table(Table {
             caption: "Percentiles with fewer than ten operations beyond them are omitted".into(),
             head,
-            rows: report.rows.iter().map(row).collect(),
+            rows: rows.collect(),
         })],
         ..Section::default()
     }
@@ -107,8 +116,11 @@ pub(super) fn table(report: &Report) -> Section {
 /// Half-widths of intervals above this share make a curve weak.
 const MAX_RELATIVE_HALF_WIDTH: f64 = 0.1;
 
-/// States how wide the intervals of the rates are, if some are wide.
-fn describe_variation(report: &Report) -> Option<String> {
+/// Latencies within this share of their limit are near it.
+const NEAR_LIMIT: f64 = 0.1;
+
+/// States how wide the intervals of the rates are, if some are wide, and other weaknesses.
+fn describe_variation(report: &Report, study: &Study) -> Option<String> {
     let widths = report
         .rows
         .iter()
@@ -116,11 +128,47 @@ fn describe_variation(report: &Report) -> Option<String> {
     let (min, max) = widths.fold((f64::INFINITY, 0.0_f64), |(min, max), width| {
         (min.min(width), max.max(width))
     });
-    (max > MAX_RELATIVE_HALF_WIDTH && max.is_finite()).then(|| {
+    if max <= MAX_RELATIVE_HALF_WIDTH || !max.is_finite() {
+        return None;
+    }
+    let mut reasons = vec![format!(
+        "the rates are known only within ±{:.0} to ±{:.0} %",
+        100.0 * min,
+        100.0 * max
+    )];
+    let first = study
+        .runs
+        .first()
+        .and_then(|run| run.results.steps.first()?.jobs.first());
+    let length = first.map(|job| report::numbers::duration_with_unit(job.measured()));
+    reasons.extend(
+        length
+            .filter(|_| has_short_point(report))
+            .map(|length| format!("each point lasted {length}")),
+    );
+    reasons.extend(
+        report
+            .curves
+            .iter()
+            .find_map(|curve| describe_near_limit(curve, report)),
+    );
+    Some(format!("Not sure: {}.", reasons.join("; ")))
+}
+
+/// Describes a load that meets the limit so closely that a repetition may miss it.
+fn describe_near_limit(curve: &Curve, report: &Report) -> Option<String> {
+    let (limit, kept_at) = (report.limit?, curve.knee.kept?.kept_at?);
+    let point = curve.knee.points.iter().find(|point| point.load == kept_at)?;
+    let (value, max) = (point.limited_ns?, limit.max_ns.0 as f64);
+    let below = 1.0 - value / max;
+    (0.0..NEAR_LIMIT).contains(&below).then(|| {
         format!(
-            "The 95 % intervals of the rates are ±{:.0} to ±{:.0} % wide.",
-            100.0 * min,
-            100.0 * max
+            "{} at {} {} ({}) is only {:.0} % below the limit",
+            limit.figure,
+            curve.parameter.name(),
+            format_setting(curve.setting_at(kept_at).unwrap_or(kept_at)),
+            format_time(value),
+            100.0 * below
         )
     })
 }
@@ -130,7 +178,7 @@ pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
     // The page shows warnings among the findings.
     let warnings = list_warnings(&report.rows, &study.runs);
     let notes = report.notes.iter().filter(|note| !warnings.contains(note));
-    let sentences: Vec<String> = describe_variation(report)
+    let sentences: Vec<String> = describe_variation(report, study)
         .into_iter()
         .chain(notes.map(|note| format_sentence(note)))
         .collect();

@@ -202,6 +202,7 @@ pub(super) fn advise_judgement(
     let saved = saved_file(arguments);
     let is_repeated = quality.tone == Tone::Unsure && !arguments.is_empty();
     let mut advice = Vec::new();
+    let mut how = String::new();
     let mut file = saved.map(str::to_owned);
     if is_repeated {
         let is_run = arguments.get(1).is_some_and(|word| word == "run");
@@ -209,6 +210,13 @@ pub(super) fn advise_judgement(
         let mut options = match is_run {
             true => options_against(&summary.findings, job, phases),
             false => Vec::new(),
+        };
+        let lengthens = |name: &str| options.iter().any(|(option, _)| option == name);
+        how = match (lengthens("--time"), lengthens("--warm-up")) {
+            (true, true) => " for longer, with a longer warm-up".into(),
+            (true, false) => " for longer".into(),
+            (false, true) => " with a longer warm-up".into(),
+            (false, false) => String::new(),
         };
         if saved.is_none() && is_run {
             options.push(("--save".to_owned(), REPETITION.to_owned()));
@@ -219,7 +227,8 @@ pub(super) fn advise_judgement(
     }
     advice.push(advise_judging(&judge_command(results, summary, job, file.as_deref())?));
     let sentence = match (quality.tone, &context.other_programs) {
-        (Tone::Unsure, Some(others)) => format!("Stop {others}, and repeat the test."),
+        (Tone::Unsure, Some(others)) => format!("Stop {others}, and repeat the test{how}."),
+        (Tone::Unsure, None) if !how.is_empty() => format!("Repeat the test{how}."),
         (Tone::Unsure, None) => "Repeat the test; measure for longer if the rate still varies.".into(),
         _ => String::new(),
     };

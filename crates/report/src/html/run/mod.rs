@@ -29,7 +29,8 @@ pub use first_screen::{
     advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
 };
 pub use latency::{nines, percentile_axis, percentile_curve};
-pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_program};
+use next_step::describe_place;
+pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_place, name_program};
 pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
 pub use resources::{PlanePoint, plane_chart};
 pub use settings::repeat_section;
@@ -190,6 +191,10 @@ pub struct Head {
     pub warnings: Vec<Finding>,
     /// The mark of simulated storage, if its target is simulated.
     pub simulation: Option<&'static str>,
+    /// Where its command ran: `On host vm, in /data:`; `None` if unknown.
+    pub place: Option<String>,
+    /// Names of other programs that disturbed it.
+    pub other_programs: Vec<String>,
 }
 
 impl Head {
@@ -209,6 +214,8 @@ impl Head {
                 .cloned()
                 .collect(),
             simulation: words::describe_simulation(&results.plan),
+            place: describe_place(results),
+            other_programs: Vec::new(),
         }
     }
 }

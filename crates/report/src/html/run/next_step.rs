@@ -118,17 +118,15 @@ fn judge_again(judge: &JudgeCommand) -> String {
 
 /// States where the commands of a page run, and names this program as it was called.
 pub fn locate_commands(page: &mut Page, results: &Results) {
-    name_place(&mut page.lead, results);
+    if let Some(place) = describe_place(results) {
+        name_place(&mut page.lead, &place);
+    }
     name_program(page, &results.plan.origin.arguments);
 }
 
 /// States where the commands of a page run, before the first of them: their paths may be relative,
 /// and a page may be read elsewhere.
-fn name_place(lead: &mut [Lead], results: &Results) {
-    let host = results.hosts.first().map(|host| &host.environment.host.name);
-    let (Some(host), Some(directory)) = (host, &results.plan.origin.directory) else {
-        return;
-    };
+pub fn name_place(lead: &mut [Lead], place: &str) {
     let has_command = |lead: &&mut Lead| {
         lead.advice
             .iter()
@@ -143,10 +141,15 @@ fn name_place(lead: &mut [Lead], results: &Results) {
             first.sentence.pop();
             first.sentence.push('.');
         }
-        first.sentence = format!("{} On host {host}, in {directory}:", first.sentence)
-            .trim_start()
-            .to_owned();
+        first.sentence = format!("{} {place}", first.sentence).trim_start().to_owned();
     }
+}
+
+/// Describes where a command ran: `On host vm, in /data:`.
+pub(super) fn describe_place(results: &Results) -> Option<String> {
+    let host = &results.hosts.first()?.environment.host.name;
+    let directory = results.plan.origin.directory.as_ref()?;
+    Some(format!("On host {host}, in {directory}:"))
 }
 
 /// Names this program in every command as it was called, so that the commands work as they are.

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::{Area, Drawing, LETTER, WIDE_LETTER, guide_series, is_listed, marks_on_axis, tone_class, x_to_number};
+use super::{
+    Area, Drawing, LETTER, WIDE_LETTER, WIDTH, guide_series, is_listed, marks_on_axis, tone_class, x_to_number,
+};
 use crate::html::chart::{Across, Form, Mark, Series, X};
 use crate::html::escape::text;
 
@@ -12,11 +14,12 @@ use crate::html::escape::text;
 const MAX_LABEL_ROWS: usize = 3;
 /// Height of a label on a phone and in print, where text is larger.
 pub(super) const LABEL_LINE: f64 = 16.0;
-/// Distances between a line and the baseline of a label above or below it.
+/// Distance between a line and the baseline of a label above it.
 const ABOVE_LINE: f64 = 4.0;
-const BELOW_LINE: f64 = 13.0;
-/// Room right of the labels of horizontal lines, for the leaders of three of them.
-const LEADERS: f64 = 12.0;
+/// Baseline of the titles of vertical axes.
+const TITLE_LINE: f64 = 12.0;
+/// Width of the piece of a line before its label.
+const KEY: f64 = 24.0;
 
 /// The occupied places of a drawing: left end, right end and baseline.
 #[derive(Default)]
@@ -64,6 +67,16 @@ pub(super) struct TopLabel<'a> {
     pub(super) row: usize,
 }
 
+/// A label of a horizontal line.
+pub(super) struct LineLabel<'a> {
+    mark: &'a Mark,
+    words: Cow<'a, str>,
+    /// Right end of the words.
+    end: f64,
+    /// Counted downwards from the row of the titles.
+    pub(super) row: usize,
+}
+
 /// Places the labels of marks above the plot area. Each begins at its mark, or further left if it
 /// would not end before `end`. Goes from right to left, so the line from a mark to its label
 /// crosses no other label.
@@ -102,8 +115,8 @@ impl<'a> Drawing<'a> {
     /// Draws the labels of marks, and of guides that the legend does not list.
     pub(super) fn labels(&self, out: &mut String) {
         self.draw_top_labels(out);
+        self.draw_line_labels(out);
         let mut labels = Labels(self.measured_places());
-        self.draw_line_labels(&mut labels, out);
         let Area { left, top, .. } = self.area;
         for guide in guide_series(self.chart).filter(|guide| !is_listed(self.chart, guide)) {
             let long = label_width(&guide.name);
@@ -152,48 +165,47 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Draws the labels of horizontal lines at the right. A label that has no room next to its line
-    /// is connected with it.
-    fn draw_line_labels(&self, labels: &mut Labels, out: &mut String) {
-        let Area {
-            left,
-            top,
-            width: wide,
-            height,
-        } = self.area;
-        let lines =
-            marks_on_axis(self.chart, Across::Y).filter_map(|mark| Some((self.y_position(&self.y, mark.at)?, mark)));
-        let mut lines: Vec<(f64, &Mark)> = lines.collect();
-        lines.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut leaders = 0;
-        for (line, mark) in lines {
-            let words = fit(&mark.words, wide - LEADERS);
-            let x = wide - LEADERS - label_width(&words);
-            let steps = (0..(height / LABEL_LINE) as u32).map(|step| LABEL_LINE * f64::from(step));
-            let candidates = steps.flat_map(|away| [line - ABOVE_LINE - away, line + BELOW_LINE + away]);
-            let visible = candidates.filter(|y| (LABEL_LINE - ABOVE_LINE..=height - ABOVE_LINE).contains(y));
-            let Some((_, y)) = labels.place(&words, visible.map(|y| (x, y))) else {
-                continue;
-            };
-            let class = tone_class(mark.tone);
-            let (end, middle) = (left + wide, top + y - ABOVE_LINE);
-            if !(line - ABOVE_LINE..=line + BELOW_LINE).contains(&y) {
-                let (from, bend) = (end - LEADERS + 1.0, end - 9.0 + 3.0 * f64::from(leaders % 3));
-                let to = top + line;
-                leaders += 1;
-                let _ = writeln!(
-                    out,
-                    "<path class=\"leader {class}\" d=\"M{from:.1} {middle:.1}H{bend:.1}V{to:.1}\"/>"
-                );
-            }
+    /// Draws the labels of horizontal lines above the plot area, where no data are, each with a piece
+    /// of its line.
+    fn draw_line_labels(&self, out: &mut String) {
+        for LineLabel { mark, words, end, row } in self.line_labels() {
+            let (class, y) = (tone_class(mark.tone), TITLE_LINE + LABEL_LINE * row as f64);
+            let start = end - label_width(&words);
             let _ = writeln!(
                 out,
-                "<text class=\"label {class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                end - LEADERS,
-                top + y,
+                "<path class=\"mark {class}\" d=\"M{:.1} {:.1}h{:.1}\"/><text class=\"label {class}\" x=\"{start:.1}\" y=\"{y:.1}\">{}</text>",
+                start - KEY,
+                y - ABOVE_LINE,
+                KEY - 4.0,
                 text(&words)
             );
         }
+    }
+
+    /// Places the labels of horizontal lines from the right end, first in the row of the titles. The
+    /// highest line comes first.
+    pub(super) fn line_labels(&self) -> Vec<LineLabel<'a>> {
+        let lines = marks_on_axis(self.chart, Across::Y).filter(|mark| self.y.place(mark.at).is_some());
+        let mut lines: Vec<&Mark> = lines.collect();
+        lines.sort_by(|a, b| b.at.total_cmp(&a.at));
+        let title = label_width(&self.chart.y.title_with_unit()) + 12.0;
+        let right_title = self
+            .chart
+            .right
+            .as_ref()
+            .map(|axis| label_width(&axis.title_with_unit()) + 12.0);
+        let (mut row, mut end, mut start) = (0, WIDTH - 2.0 - right_title.unwrap_or(0.0), title);
+        let mut placed = Vec::new();
+        for mark in lines {
+            let words = fit(&mark.words, WIDTH - 4.0 - KEY);
+            let length = label_width(&words) + KEY;
+            if end - length < start {
+                (row, end, start) = (row + 1, WIDTH - 2.0, 0.0);
+            }
+            placed.push(LineLabel { mark, words, end, row });
+            end -= length + 12.0;
+        }
+        placed
     }
 
     /// Left end, right end and height of the measured points of a chart with guides.

@@ -25,6 +25,8 @@ const LETTER: f64 = 6.4;
 const LINE: f64 = 14.0;
 /// Width of a character of tick labels on a phone, where text is larger.
 const WIDE_LETTER: f64 = 8.4;
+/// Minimum space between tick labels of a horizontal axis.
+const TICK_GAP: f64 = 12.0;
 /// Space below the plot area, for tick labels and the title of the axis.
 const BELOW: f64 = 38.0;
 /// Longer names are truncated.
@@ -197,6 +199,7 @@ fn vertical_values(chart: &Chart, right: bool) -> Vec<f64> {
                 .iter()
                 .chain(&series.low)
                 .chain(&series.high)
+                .chain(&series.limits)
                 .copied()
                 .flatten()
         })
@@ -298,7 +301,8 @@ impl<'a> Drawing<'a> {
                 height: 0.0,
             },
         };
-        drawing.area.top = 24.0 + LABEL_LINE * labels::row_count(&drawing.top_labels()) as f64;
+        let line_rows = drawing.line_labels().last().map_or(0, |label| label.row);
+        drawing.area.top = 24.0 + LABEL_LINE * (line_rows + labels::row_count(&drawing.top_labels())) as f64;
         drawing.area.height = HEIGHT - BELOW - drawing.area.top;
         drawing
     }
@@ -366,7 +370,7 @@ impl<'a> Drawing<'a> {
             }
         }
         for (place, label) in select_ticks(self.horizontal_ticks(), width, |label| {
-            label.chars().count() as f64 * WIDE_LETTER + 8.0
+            label.chars().count() as f64 * WIDE_LETTER + TICK_GAP
         }) {
             let x = left + place * width;
             // Keeps the last label within the drawing.

@@ -13,6 +13,8 @@ use crate::html::escape::text;
 
 /// Height of a row: the name above, the interval below.
 const ROW: f64 = 40.0;
+/// Height of the part of a row that holds the interval.
+const INTERVAL: f64 = 20.0;
 /// Space above the labels of marks, below the rows for ticks and title, and on both sides.
 const ABOVE: f64 = 6.0;
 const BELOW: f64 = 40.0;
@@ -33,14 +35,18 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         "<svg class=\"plot rows\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">\n",
         text(&chart.title)
     );
+    // Bands and grid lines only behind the intervals: the text above them stays on plain paper.
+    let in_rows = |shape: &dyn Fn(f64) -> String| -> String {
+        let rows = 0..series.x.len();
+        rows.map(|row| shape(above + ROW * (row + 1) as f64 - INTERVAL))
+            .collect()
+    };
     for mark in marks_on_axis(chart, Across::Y) {
         if let Some(to) = across(mark.to.unwrap_or(mark.at)) {
             let from = begin(mark);
             let class = tone_class(mark.tone);
-            let _ = writeln!(
-                out,
-                "<path class=\"phase {class}\" d=\"M{from:.1} {above}H{to:.1}V{bottom}H{from:.1}z\"/>"
-            );
+            let band = |top: f64| format!("M{from:.1} {top}H{to:.1}v{INTERVAL}H{from:.1}z");
+            let _ = writeln!(out, "<path class=\"phase {class}\" d=\"{}\"/>", in_rows(&band));
         }
     }
     for label in &labels {
@@ -59,7 +65,8 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         let x = SIDE + place * width;
         let _ = writeln!(
             out,
-            "<path class=\"grid\" d=\"M{x:.1} {above}V{bottom}\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            "<path class=\"grid\" d=\"{}\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            in_rows(&|top: f64| format!("M{x:.1} {top}v{INTERVAL}")),
             bottom + 15.0,
             text(&label)
         );

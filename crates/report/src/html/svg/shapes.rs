@@ -8,6 +8,8 @@ use crate::html::chart::{Form, Series};
 
 /// In a long series, only the extreme points within each column of this width are drawn.
 const COLUMN: f64 = 1.0;
+/// Length of the line of a limit on each side of its bar.
+const LIMIT_OVERHANG: f64 = 5.0;
 
 impl Drawing<'_> {
     pub(super) fn series(&self, out: &mut String) {
@@ -97,7 +99,7 @@ impl Drawing<'_> {
     ) {
         let slot = self.area.width / self.names.len().max(1) as f64;
         let wide = 0.8 * slot / place.1 as f64;
-        let (mut bars, mut errors) = (String::new(), String::new());
+        let (mut bars, mut errors, mut limits) = (String::new(), String::new(), String::new());
         let mut none = vec![0.0; self.names.len()];
         let is_stacked = feet.is_some();
         let feet = feet.unwrap_or(&mut none);
@@ -129,10 +131,21 @@ impl Drawing<'_> {
             if let (Some(low), Some(high)) = (end(&series.low), end(&series.high)) {
                 let _ = write!(errors, "M{:.1} {low:.1}V{high:.1}", left + wide / 2.0);
             }
+            if let Some(limit) = end(&series.limits) {
+                let _ = write!(
+                    limits,
+                    "M{:.1} {limit:.1}h{:.1}",
+                    left - LIMIT_OVERHANG,
+                    wide + 2.0 * LIMIT_OVERHANG
+                );
+            }
         }
         let _ = write!(out, "<path class=\"bars\" d=\"{bars}\"/>");
         if !errors.is_empty() {
             let _ = write!(out, "<path class=\"error\" d=\"{errors}\"/>");
+        }
+        if !limits.is_empty() {
+            let _ = write!(out, "<path class=\"mark c-total\" d=\"{limits}\"/>");
         }
     }
 }
