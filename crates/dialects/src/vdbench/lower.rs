@@ -16,7 +16,7 @@ use super::VdbenchEnv;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
-use super::streams::{Piece, WHOLE, access, mix, range_bytes, sizes, split_hit_area, stream, too_small};
+use super::streams::{Piece, WHOLE, access, aligned_length, mix, range_bytes, sizes, split_hit_area, stream, too_small};
 use super::tree_formats::with_tree_formats;
 use crate::Diagnostic;
 
@@ -591,9 +591,13 @@ impl<'a> Lowering<'a> {
             let region_share = (high - low) as f64 / total as f64;
             for (share, reads, low, high) in split_hit_area(run, sd, wd, low, high)? {
                 for (size_share, sizes, align) in sizes(run, sd, wd, is_random)? {
+                    let length = match (&access, &sizes) {
+                        (Access::Random { .. }, BlockSizes::Fixed { size }) => aligned_length(high - low, size.0, align),
+                        _ => high - low,
+                    };
                     pieces.push(Piece {
                         share: region_share * share * size_share,
-                        region: (low, high - low),
+                        region: (low, length),
                         mix: mix(reads),
                         access: access.clone(),
                         sizes,
