@@ -623,7 +623,9 @@ fn note_unused_maps(config: &Config, arguments: &Arguments) -> Vec<String> {
     };
     let unused = arguments.maps.iter().filter(|(from, _)| !is_used(from));
     unused
-        .map(|(from, to)| format!("--map \"{from}={to}\" has no effect: no target or manager of the file has that name"))
+        .map(|(from, to)| {
+            format!("--map \"{from}={to}\" has no effect: no target or manager of the file has that name")
+        })
         .collect()
 }
 

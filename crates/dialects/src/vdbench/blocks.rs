@@ -116,7 +116,9 @@ fn refuse_negative(row: &Row, item: &Item) -> Result<(), Diagnostic> {
     match { item.values.iter() }.find(|value| value.text.starts_with('-') && !value.quoted) {
         Some(value) if !is_rate => {
             let message = format!("Invalid contents for '{}=': {}", row.name, value.text);
-            Err(Diagnostic::new(message).at(item.at.clone()).help("use a number without a sign"))
+            Err(Diagnostic::new(message)
+                .at(item.at.clone())
+                .help("use a number without a sign"))
         }
         _ => Ok(()),
     }

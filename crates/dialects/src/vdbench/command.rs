@@ -263,7 +263,9 @@ mod tests {
         assert_eq!(read("").unwrap_err(), "No input parameters specified");
         assert_eq!(read("-f parmfile -z").unwrap_err(), "Invalid execution parameter: '-z'");
         assert!(read("-f x -vt").unwrap_err().contains("`-vt` is not supported"));
-        for option in ["-l 2x", "-l2x", "-l 0", "-l0m", "-m abc", "-mabc", "-p x", "-d x", "-kx"] {
+        for option in [
+            "-l 2x", "-l2x", "-l 0", "-l0m", "-m abc", "-mabc", "-p x", "-d x", "-kx",
+        ] {
             let error = format!("Invalid execution parameter: '{option}'");
             assert_eq!(read(&format!("-f x {option}")).unwrap_err(), error);
         }

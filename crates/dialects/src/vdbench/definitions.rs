@@ -246,7 +246,11 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
 
 fn read_definitions(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
     let scanned = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
-    let Scanned { items, copies, mut notes } = scanned;
+    let Scanned {
+        items,
+        copies,
+        mut notes,
+    } = scanned;
     let blocks = repeat_for_hosts(group(items)?)?;
     notes.extend(note_unused_parameters(&blocks));
     let mut parameters = Parameters {

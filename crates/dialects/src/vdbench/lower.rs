@@ -16,7 +16,9 @@ use super::VdbenchEnv;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
-use super::streams::{Piece, WHOLE, access, aligned_length, mix, range_bytes, sizes, split_hit_area, stream, too_small};
+use super::streams::{
+    Piece, WHOLE, access, aligned_length, mix, range_bytes, sizes, split_hit_area, stream, too_small,
+};
 use super::tree_formats::with_tree_formats;
 use crate::Diagnostic;
 
@@ -592,7 +594,9 @@ impl<'a> Lowering<'a> {
             for (share, reads, low, high) in split_hit_area(run, sd, wd, low, high)? {
                 for (size_share, sizes, align) in sizes(run, sd, wd, is_random)? {
                     let length = match (&access, &sizes) {
-                        (Access::Random { .. }, BlockSizes::Fixed { size }) => aligned_length(high - low, size.0, align),
+                        (Access::Random { .. }, BlockSizes::Fixed { size }) => {
+                            aligned_length(high - low, size.0, align)
+                        }
                         _ => high - low,
                     };
                     pieces.push(Piece {

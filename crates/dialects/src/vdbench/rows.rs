@@ -405,17 +405,24 @@ pub const ROWS: &[Row] = &[
     row(Fwd, W, "hd", "all", "the same").as_alias_of("host"),
     row(Fwd, W, "openflags", "those of the FSD", "as for an FSD"),
     row(Rd, W, "rd", "", "name, or `default`"),
-    row(Rd, W, "wd", "", "workloads, with `*` at the end").exact().only_raw(),
+    row(Rd, W, "wd", "", "workloads, with `*` at the end")
+        .exact()
+        .only_raw(),
     row(Rd, W, "fwd", "", "file system workloads").exact().only_files(),
-    row(Rd, W, "sd", "those of the WDs", "other SDs; `single`: a run for each").exact().only_raw(),
-    row(Rd, W, "fsd", "those of the FWDs", "other FSDs").exact().only_files(),
+    row(Rd, W, "sd", "those of the WDs", "other SDs; `single`: a run for each")
+        .exact()
+        .only_raw(),
+    row(Rd, W, "fsd", "those of the FWDs", "other FSDs")
+        .exact()
+        .only_files(),
     row(
         Rd,
         N,
         "iorate",
         "required",
         "operations per second; `max`, `curve`, lists, `70%` of the last rate",
-    ).only_raw(),
+    )
+    .only_raw(),
     row(Rd, N, "fwdrate", "", "the same for file systems").only_files(),
     row(Rd, N, "curve", "(10,50,70,80,90,100)", "points, as percentages"),
     row(Rd, N, "stopcurve", "off", "response time in ms that ends the test"),
@@ -470,13 +477,25 @@ pub const ROWS: &[Row] = &[
     row(Rd, N, "forhitarea", "", "loop").as_alias_of("hitarea").only_raw(),
     row(Rd, N, "forcompratio", "", "loop").as_alias_of("compratio"),
     row(Rd, N, "forcompression", "", "loop").refused("set `forcompratio=`"),
-    row(Rd, N, "fordepth", "", "loop of FSDs").as_alias_of("depth").only_files(),
-    row(Rd, N, "forwidth", "", "loop of FSDs").as_alias_of("width").only_files(),
-    row(Rd, N, "forfiles", "", "loop of FSDs").as_alias_of("files").only_files(),
-    row(Rd, N, "forsizes", "", "loop of FSDs").as_alias_of("sizes").only_files(),
-    row(Rd, N, "fortotalsize", "", "loop of FSDs").as_alias_of("totalsize").only_files(),
+    row(Rd, N, "fordepth", "", "loop of FSDs")
+        .as_alias_of("depth")
+        .only_files(),
+    row(Rd, N, "forwidth", "", "loop of FSDs")
+        .as_alias_of("width")
+        .only_files(),
+    row(Rd, N, "forfiles", "", "loop of FSDs")
+        .as_alias_of("files")
+        .only_files(),
+    row(Rd, N, "forsizes", "", "loop of FSDs")
+        .as_alias_of("sizes")
+        .only_files(),
+    row(Rd, N, "fortotalsize", "", "loop of FSDs")
+        .as_alias_of("totalsize")
+        .only_files(),
     row(Rd, N, "forwss", "", "loop of FSDs").as_alias_of("wss").only_files(),
-    row(Rd, N, "forworkingsetsize", "", "loop of FSDs").as_alias_of("wss").only_files(),
+    row(Rd, N, "forworkingsetsize", "", "loop of FSDs")
+        .as_alias_of("wss")
+        .only_files(),
     row(Rd, W, "foroperations", "", "loop of operations").only_files(),
     row(
         Rd,
@@ -484,8 +503,11 @@ pub const ROWS: &[Row] = &[
         "operations",
         "those of the FWDs",
         "several operations in parallel, for every FWD",
-    ).only_files(),
-    row(Rd, W, "operation", "", "the same").as_alias_of("operations").only_files(),
+    )
+    .only_files(),
+    row(Rd, W, "operation", "", "the same")
+        .as_alias_of("operations")
+        .only_files(),
     row(Rd, W, "openflags", "", "for every SD"),
     row(
         Rd,
@@ -494,7 +516,8 @@ pub const ROWS: &[Row] = &[
         "no",
         "create the tree first: `yes` recreates it, `restart` adds what is missing, `clean` removes it, \
          `directories`, `only`, `once`; `limited`, with `only`: end after `elapsed=`",
-    ).only_files(),
+    )
+    .only_files(),
     row(Rd, W, "startcmd", "", "as the general one, before each run of this RD").exact(),
     row(Rd, W, "endcmd", "", "the same, after it").exact(),
     row(Rd, W, "mount", "", "").refused(COMMANDS),

@@ -55,7 +55,12 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     };
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
     let (lowered, warnings) = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
-    let Lowered { mut plan, notes, unused_maps, .. } = lowered;
+    let Lowered {
+        mut plan,
+        notes,
+        unused_maps,
+        ..
+    } = lowered;
     plan.origin.arguments.clone_from(&session.process.arguments);
     // The test differs from what the file asks for, so this is not a note that may be hidden.
     let warnings: Vec<String> = warnings.iter().map(|text| format!("warning: {text}")).collect();

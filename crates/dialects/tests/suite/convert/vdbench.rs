@@ -136,6 +136,35 @@ fn streams_keep_their_rates_and_shares() {
     lost.assert_lacks(&["shares"]);
 }
 
+/// A loss that names no setting ("2s; 1s") cannot be understood.
+#[test]
+fn losses_name_the_setting() {
+    let two = plan_with_run(
+        "wd=w1,sd=sd1,skew=70\nwd=w2,sd=sd1,xfersize=8k,seekpct=0,skew=30",
+        "1000",
+    );
+    let lost = texts(&to_iometer(&two).lost);
+    assert!(!lost.iter().any(|loss| loss.starts_with("Vdbench:")), "{lost:?}");
+    let all = lost.join("\n");
+    all.assert_contains(&[
+        "Vdbench iorate: ",
+        "Vdbench sd, wd: workers: 1 with 2 streams each on one target",
+    ]);
+    let found = to_vdbench(&to_plan_of_iometer());
+    let lost = texts(&found.lost);
+    assert!(!lost.iter().any(|loss| loss.starts_with("Iometer:")), "{lost:?}");
+    lost.join("\n").assert_contains(&["Iometer depth: 1; Vdbench: 4"]);
+}
+
+/// Four workers of Iometer with one target.
+fn to_plan_of_iometer() -> Plan {
+    let text = to_iometer(&flags(
+        "--target /d/one --size 1g --read 70 --block 8k --workers 4 --time 60s",
+    ))
+    .text;
+    crate::iometer::lower_text(&text, &[]).unwrap().plan
+}
+
 /// In every dialect, other shares and another rate are other text, or they are listed.
 #[test]
 fn shares_and_rates_are_never_dropped_silently() {

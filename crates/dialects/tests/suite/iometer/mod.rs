@@ -427,6 +427,53 @@ fn unknown_names_and_odd_versions_are_tolerated() {
     assert_starts_with(&bare.notes[0], "Error restoring file.  Version number earlier");
 }
 
+#[test]
+fn a_delay_precedes_the_burst_of_a_single_line_too() {
+    let worker = |line: &str| {
+        let file = text("v2006.icf").replace("4096,100,67,100,0,1,4096,0", line);
+        let plan = lower_text(&file, &[]).unwrap().plan;
+        let worker = plan.steps[0].jobs[0].workers[0].clone();
+        (worker.depth, worker.streams.len(), worker.streams[0].think.is_some())
+    };
+    let burst = DepthScope::PerTarget { alternatives: 1 };
+    assert_eq!(worker("4096,100,67,100,500,1,4096,0"), (burst, 1, true));
+    assert_eq!(worker("4096,100,67,100,0,8,4096,0"), (DepthScope::PerStream, 1, false));
+}
+
+#[test]
+fn maps_without_a_target_or_manager_are_noted() {
+    let base = text("v1.1.0-cycling.icf");
+    let unused = |maps: &[&str]| lower_text(&base, maps).unwrap().unused_maps;
+    assert_eq!(unused(&["--map", "TESTBED=localhost"]), Vec::<String>::new());
+    assert_eq!(
+        unused(&["--map", "X:=/d"]),
+        ["--map \"X:=/d\" has no effect: no target or manager of the file has that name"]
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_and_large_numbers_are_named() {
+    let base = text("v2006.icf");
+    let (with, without) = (lower_text(&format!("\u{feff}{base}"), &[]), lower_text(&base, &[]));
+    assert_eq!(with, without);
+    let run_time = |value: &str| {
+        let key = base.find("'Run Time").expect("it has a run time");
+        let value_at = key + base[key..].find('\n').expect("a value follows") + 1;
+        let end = value_at + base[value_at..].find('\n').expect("the value ends");
+        refused(&format!("{}{value}{}", &base[..value_at], &base[end..]), &[])
+    };
+    assert_contains(
+        &run_time("99999999999999999999 0 0"),
+        "99999999999999999999 is too large",
+    );
+    assert_contains(&run_time("0 0 -5"), "it is not of the form `hours minutes seconds`");
+    let record = base.find("'Record Results").expect("it has that key");
+    let wrong = format!("{}{}", &base[..record], base[record..].replacen("ALL", "SOME", 1));
+    let words = refused(&wrong, &[]);
+    words.assert_contains(&["it is not of the form `ALL`, `NO_TARGETS`"]);
+    words.assert_lacks(&["``"]);
+}
+
 /// `fathom convert` writes paths as names of targets.
 #[test]
 fn a_path_is_a_target() {
