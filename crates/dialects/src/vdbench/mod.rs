@@ -20,6 +20,7 @@ mod general;
 mod hosts;
 mod lower;
 mod notes;
+mod refusals;
 mod rows;
 mod runs;
 mod scan;
