@@ -110,7 +110,7 @@ fn streams_keep_their_rates_and_shares() {
         assert!(missing.is_empty(), "{missing:?}\n{}", found.text);
         texts(&found.lost)
     };
-    let policy = "Vdbench: it ends after 50 errors";
+    let policy = "Vdbench data_errors: it ends after 50 errors";
     let only_policy = |lost: Vec<String>| assert!(lost.iter().all(|loss| loss.contains(policy)), "{lost:?}");
     let shares = ["rate = \"500iops\"", "share = 60", "share = 40"];
     only_policy(native(&sizes("4k,60,16k,40", "500"), &shares));
@@ -146,10 +146,10 @@ fn losses_name_the_setting() {
     let lost = texts(&to_iometer(&two).lost);
     assert!(!lost.iter().any(|loss| loss.starts_with("Vdbench:")), "{lost:?}");
     let all = lost.join("\n");
-    all.assert_contains(&[
-        "Vdbench iorate: ",
-        "Vdbench sd, wd: workers: 1 with 2 streams each on one target",
-    ]);
+    all.assert_contains(&["Vdbench threads: 4 ", "Vdbench iorate: 700 iops"]);
+    // Both workloads are on one target.
+    let fio = convert::to(Dialect::Fio, &two);
+    texts(&fio.lost).join("\n").assert_lacks(&["2 targets"]);
     let found = to_vdbench(&to_plan_of_iometer());
     let lost = texts(&found.lost);
     assert!(!lost.iter().any(|loss| loss.starts_with("Iometer:")), "{lost:?}");

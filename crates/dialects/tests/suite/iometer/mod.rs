@@ -456,20 +456,17 @@ fn a_byte_order_mark_is_skipped_and_large_numbers_are_named() {
     let base = text("v2006.icf");
     let (with, without) = (lower_text(&format!("\u{feff}{base}"), &[]), lower_text(&base, &[]));
     assert_eq!(with, without);
-    let run_time = |value: &str| {
-        let key = base.find("'Run Time").expect("it has a run time");
+    let with_value = |key: &str, value: &str| {
+        let key = base.find(key).expect("it has that key");
         let value_at = key + base[key..].find('\n').expect("a value follows") + 1;
         let end = value_at + base[value_at..].find('\n').expect("the value ends");
         refused(&format!("{}{value}{}", &base[..value_at], &base[end..]), &[])
     };
-    assert_contains(
-        &run_time("99999999999999999999 0 0"),
-        "99999999999999999999 is too large",
-    );
-    assert_contains(&run_time("0 0 -5"), "it is not of the form `hours minutes seconds`");
-    let record = base.find("'Record Results").expect("it has that key");
-    let wrong = format!("{}{}", &base[..record], base[record..].replacen("ALL", "SOME", 1));
-    let words = refused(&wrong, &[]);
+    let run_time = with_value("'Run Time", "99999999999999999999 0 0");
+    assert_contains(&run_time, "99999999999999999999 is too large");
+    let run_time = with_value("'Run Time", "0 0 -5");
+    assert_contains(&run_time, "it is not of the form `hours minutes seconds`");
+    let words = with_value("'Record Results", "SOME");
     words.assert_contains(&["it is not of the form `ALL`, `NO_TARGETS`"]);
     words.assert_lacks(&["``"]);
 }
