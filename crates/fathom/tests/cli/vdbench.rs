@@ -634,12 +634,7 @@ fn settings_without_effect_are_notes_and_decimal_units_reach_the_flat_file() {
     let rate: f64 = flat_column(folder.path(), "rd1", "rate")[0].parse().unwrap();
     let megabytes: f64 = flat_column(folder.path(), "rd1", "MB/sec")[0].parse().unwrap();
     assert!((megabytes - rate * 4096.0 / 1e6).abs() < 1e-3, "{rate} {megabytes}");
-    let lint = [
-        "lint",
-        "vdbench",
-        "-f",
-        text(&folder.path().join("parmfile")),
-        "elapsde=60",
-    ];
+    let file = folder.path().join("parmfile");
+    let lint = ["lint", "vdbench", "-f", text(&file), "elapsde=60"];
     fathom(&lint).expect(0, &["OPTION-EFFECT", "`format=` has no effect", "`elapsde=60`"]);
 }
