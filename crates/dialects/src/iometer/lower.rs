@@ -13,7 +13,7 @@ use super::config::{AccessSpec, Assignment, Config, Manager, SpecLine, Worker};
 use super::cycle::{self, Counts, Run};
 use super::spec::IDLE;
 use super::streams::{Shape, create_streams};
-use super::targets::{Finder, Machine, ResolvedTarget, create_content};
+use super::targets::{Finder, Machine, ResolvedTarget, create_content, is_meant};
 use super::write::format_line;
 use crate::{Diagnostic, bounds};
 
@@ -33,6 +33,8 @@ pub struct Lowered {
     pub notes: Vec<String>,
     /// Targets of the plan that are not on this machine. Empty unless nothing will be run.
     pub unmapped: Vec<String>,
+    /// Maps of the command line that match nothing in the file, one sentence each.
+    pub unused_maps: Vec<String>,
 }
 
 /// Lowers a configuration. `seed` makes the random decisions of workers without a fixed seed.
@@ -105,6 +107,7 @@ pub fn lower(
     Ok(Lowered {
         unmapped: unmapped.map(|target| target.path.clone()).collect(),
         notes: notes(&config),
+        unused_maps: note_unused_maps(&config, arguments),
         plan,
     })
 }
@@ -505,7 +508,8 @@ impl<'a> Lowering<'a> {
                 ..stream
             }));
         }
-        let has_bursts = alternatives > 1 || streams.len() > 1 && streams.iter().any(|stream| stream.think.is_some());
+        // A stream alone would pause after its transfers, not before them.
+        let has_bursts = alternatives > 1 || streams.iter().any(|stream| stream.think.is_some());
         PlanWorker {
             depth: match has_bursts {
                 true => DepthScope::PerTarget {
@@ -608,6 +612,21 @@ fn create_origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> 
         },
         ..Origin::default()
     }
+}
+
+fn note_unused_maps(config: &Config, arguments: &Arguments) -> Vec<String> {
+    let is_used = |from: &str| {
+        let mut targets = all_workers(config).flat_map(|(_, worker)| &worker.targets);
+        let mut managers = config.managers.iter();
+        targets.any(|name| is_meant(from, name))
+            || managers.any(|manager| [&manager.name, &manager.address].iter().any(|name| *name == from))
+    };
+    let unused = arguments.maps.iter().filter(|(from, _)| !is_used(from));
+    unused
+        .map(|(from, to)| {
+            format!("--map \"{from}={to}\" has no effect: no target or manager of the file has that name")
+        })
+        .collect()
 }
 
 fn notes(config: &Config) -> Vec<String> {

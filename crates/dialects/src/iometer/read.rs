@@ -40,6 +40,8 @@ pub struct Parsed {
 /// # Errors
 /// Every problem about it, in Iometer's wording if it has a message.
 pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
+    // Editors on Windows begin files with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut reader = Reader {
         file,
@@ -324,8 +326,17 @@ impl<'a> Reader<'a> {
         self.at = line;
         let key = Key::with_id(id);
         let (name, value) = key.map_or(("", ""), |key| (key.name, key.value));
+        let text = self.location().text;
+        let numbers = text.split(|letter: char| !letter.is_ascii_digit());
+        let large = { numbers }.find(|digits| !digits.is_empty() && is_too_large(id, digits));
+        let why = match large {
+            Some(digits) => format!("{digits} is too large"),
+            // These values are a list of words in backticks.
+            None if value.contains('`') => format!("it is not of the form {value}"),
+            None => format!("it is not of the form `{value}`"),
+        };
         self.refuse(
-            format!("cannot read the value of `'{name}`: it is not of the form `{value}`"),
+            format!("cannot read the value of `'{name}`: {why}"),
             "correct the line; docs/iometer.md lists the keys and their values",
         );
     }
@@ -450,6 +461,16 @@ impl<'a> Reader<'a> {
             });
         }
     }
+}
+
+/// True for a number above the maximum of a key.
+fn is_too_large(id: Id, digits: &str) -> bool {
+    let max = match id {
+        Id::RunTime | Id::RampUp => MAX_SECONDS,
+        Id::Disk => MAX_SECTORS,
+        _ => u64::from(u32::MAX),
+    };
+    digits.parse::<u64>().map_or(true, |number| number > max)
 }
 
 fn find_key(section: Section, words: &str) -> Option<&'static Key> {

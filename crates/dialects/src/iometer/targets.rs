@@ -186,7 +186,7 @@ fn missing_target_error(name: &str) -> Diagnostic {
 }
 
 /// True if the left side of a map matches a target: its whole name, its drive, or its mount point.
-fn is_meant(from: &str, name: &str) -> bool {
+pub(super) fn is_meant(from: &str, name: &str) -> bool {
     let drives = drive_prefix(from).zip(drive_prefix(name));
     let is_drive = drives.is_some_and(|(a, b)| a.eq_ignore_ascii_case(b));
     let point = name.rsplit_once(" [").map(|(point, _)| point);

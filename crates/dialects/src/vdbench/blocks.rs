@@ -14,6 +14,8 @@ pub(super) struct Block {
     pub section: Section,
     pub name: String,
     pub params: Vec<(&'static Row, Item)>,
+    /// The number of parameters that are defaults.
+    pub default_count: usize,
     pub at: Location,
 }
 
@@ -31,6 +33,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
         section: Section::General,
         name: String::new(),
         params: Vec::new(),
+        default_count: 0,
         at: start,
     }];
     let mut defaults: Vec<(Section, Vec<(&'static Row, Item)>)> = Vec::new();
@@ -43,6 +46,10 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
         });
         if let Some(section) = begins {
             let name = item.single_value();
+            if name.is_empty() {
+                let error = Diagnostic::new(format!("Invalid contents for '{}=': it is empty", item.keyword));
+                return Err(error.at(item.at).help("add a name"));
+            }
             if let Some(before) = blocks.last().filter(|block| block.name == "default") {
                 defaults.retain(|(default_section, _)| *default_section != before.section);
                 defaults.push((before.section, before.params.clone()));
@@ -54,6 +61,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
             blocks.push(Block {
                 section,
                 name,
+                default_count: params.len(),
                 params,
                 at: item.at,
             });
@@ -93,10 +101,27 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
         // not known yet.
         if row.kind == Kind::Numbers && !item.values.iter().any(|value| has_host_word(&value.text)) {
             item.numbers(row.name)?;
+            refuse_negative(row, &item)?;
         }
         block.params.push((row, item));
     }
     Ok(blocks)
+}
+
+/// Refuses a negative number where none has a meaning. Percentages are negative numbers too, but have
+/// no sign in the text.
+fn refuse_negative(row: &Row, item: &Item) -> Result<(), Diagnostic> {
+    // A percentage of the last rate may have a sign.
+    let is_rate = row.section == Section::Rd && ["iorate", "fwdrate"].contains(&row.name);
+    match { item.values.iter() }.find(|value| value.text.starts_with('-') && !value.quoted) {
+        Some(value) if !is_rate => {
+            let message = format!("Invalid contents for '{}=': {}", row.name, value.text);
+            Err(Diagnostic::new(message)
+                .at(item.at.clone())
+                .help("use a number without a sign"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Records reasons to refuse a run with this definition.
@@ -151,8 +176,22 @@ impl Block {
         }
     }
 
+    /// A parameter that has only one value.
     pub(super) fn number(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
-        Ok(self.numbers(field)?.first().copied())
+        match self.numbers(field)?[..] {
+            [] => Ok(None),
+            [number] => Ok(Some(number)),
+            _ => {
+                let values = self.expanded_values(field).join(",");
+                let error = self.error(format!("Invalid contents for '{field}=': {values}"));
+                Err(error.help("specify one number"))
+            }
+        }
+    }
+
+    /// The place of the last item of a parameter, which takes effect.
+    pub(super) fn position(&self, field: &str) -> Option<usize> {
+        self.params.iter().rposition(|(row, _)| row.canonical_name == field)
     }
 
     /// The numbers of the definitions that `count=` makes from this one.

@@ -147,8 +147,8 @@ fn read_option(
         'r' => command.start_at = Some(value.to_owned()),
         'l' if value.is_empty() => {}
         'l' => match seconds(value) {
-            Some(time) => command.repeat = Some(Some(time)),
-            None => {
+            Some(time) if time > 0 => command.repeat = Some(Some(time)),
+            _ => {
                 return refuse(
                     &format!("Invalid execution parameter: '{word}'"),
                     "specify a time: `-l 30m`",
@@ -263,7 +263,9 @@ mod tests {
         assert_eq!(read("").unwrap_err(), "No input parameters specified");
         assert_eq!(read("-f parmfile -z").unwrap_err(), "Invalid execution parameter: '-z'");
         assert!(read("-f x -vt").unwrap_err().contains("`-vt` is not supported"));
-        for option in ["-l 2x", "-l2x", "-m abc", "-mabc", "-p x", "-d x", "-kx"] {
+        for option in [
+            "-l 2x", "-l2x", "-l 0", "-l0m", "-m abc", "-mabc", "-p x", "-d x", "-kx",
+        ] {
             let error = format!("Invalid execution parameter: '{option}'");
             assert_eq!(read(&format!("-f x {option}")).unwrap_err(), error);
         }

@@ -7,12 +7,14 @@ use model::plan::ErrorPolicy;
 
 use super::blocks::{Block, group, refuse};
 use super::commands::Commands;
-use super::data::{Dedup, parse_dedup, parse_pattern};
+use super::data::{Dedup, parse_pattern};
 use super::files::{self, FormatWords, Fsd, Fwd};
+use super::general::parse_general;
 use super::hosts::{Host, parse_hosts, parse_selected_labels, repeat_for_hosts};
+use super::notes::{explain_remark, note_unused_parameters};
 use super::runs::{MaxData, parse_max_data};
-use super::scan::{Item, scan};
-use super::table::{Kind, Section};
+use super::scan::{Item, Scanned, scan};
+use super::table::{Kind, RunKind, Section};
 use super::validation::Validation;
 use super::values::{MAX_RATE, append_number};
 use super::workloads::parse_wd;
@@ -46,6 +48,8 @@ pub struct Parameters {
     pub validation: Option<Validation>,
     /// Reasons to refuse a run, but not a simulation.
     pub refusals: Vec<Diagnostic>,
+    /// Parameters, variables and text without effect, one sentence each.
+    pub notes: Vec<String>,
     /// The files as read.
     pub copies: Vec<CopiedLines>,
 }
@@ -237,9 +241,20 @@ pub(super) const CURVE: f64 = f64::NEG_INFINITY;
 /// # Errors
 /// The first mistake.
 pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
-    let (items, copies) = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
+    read_definitions(command, env).map_err(explain_remark)
+}
+
+fn read_definitions(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
+    let scanned = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
+    let Scanned {
+        items,
+        copies,
+        mut notes,
+    } = scanned;
     let blocks = repeat_for_hosts(group(items)?)?;
+    notes.extend(note_unused_parameters(&blocks));
     let mut parameters = Parameters {
+        notes,
         copies,
         cleans: command.cleans,
         ..Parameters::default()
@@ -314,96 +329,6 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
         );
     }
     Ok(parameters)
-}
-
-fn parse_general(block: &Block) -> Result<General, Diagnostic> {
-    let repeat = block.item("loop").map(Item::single_value);
-    let (digits, unit) = repeat.as_ref().map_or(("", ""), |text| {
-        text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len())
-    });
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        _ => 3600,
-    };
-    let count: Option<u64> = digits.parse().ok();
-    if repeat.is_some() && count.is_none() {
-        return Err(block.error(format!("Invalid contents for 'loop=': {}", repeat.unwrap_or_default())));
-    }
-    Ok(General {
-        format: block.item("formatsds").map(|item| item.single_value().starts_with('y')),
-        format_block: block.number("formatxfersize")?.map(|bytes| bytes as u64),
-        histogram: parse_histogram(block)?,
-        compratio: block.number("compratio")?.unwrap_or(1.0).max(1.0),
-        dedup: parse_dedup(block)?,
-        pattern: None,
-        data_errors: parse_data_errors(block)?,
-        concatenates: block
-            .item("concatenatesds")
-            .is_some_and(|item| item.single_value().starts_with('y')),
-        monitor: block.item("monitor").map(Item::single_value),
-        commands: Commands::read(block)?,
-        create_anchors: block
-            .item("create_anchors")
-            .is_some_and(|item| item.single_value().starts_with('y')),
-        repeats: count.filter(|_| unit.is_empty()),
-        repeat_seconds: count.filter(|_| !unit.is_empty()).map(|count| count * factor),
-    })
-}
-
-/// The number of `data_errors=`. The refusals already list words, which are commands.
-fn parse_data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
-    let Some(item) = block.item("data_errors") else {
-        return Ok(None);
-    };
-    match item.numbers("data_errors")?.as_deref() {
-        None => Ok(None),
-        Some([count]) if *count >= 1.0 && count.fract() == 0.0 => Ok(Some(*count as u64)),
-        Some(_) => Err(Diagnostic::new(format!(
-            "Invalid contents for 'data_errors=': {}",
-            item.expanded_values().join(",")
-        ))
-        .at(item.at.clone())
-        .help("set the number of errors that ends a run, 1 or more, without seconds")),
-    }
-}
-
-/// The limits of `histogram=`: a number that does not exceed the one before is a step.
-fn parse_histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
-    const MAX_LIMITS: usize = 64;
-    let words = block.expanded_values("histogram");
-    let mut limits: Vec<u64> = Vec::new();
-    let mut step = None;
-    for word in words.iter().skip(1).filter(|word| *word != "suppress") {
-        let digits = word.trim_end_matches(['u', 'm', 's']);
-        let factor = match &word[digits.len()..] {
-            "" | "u" => Some(1),
-            "m" => Some(1000),
-            "s" => Some(1_000_000),
-            _ => None,
-        };
-        let Some(limit) = factor
-            .and_then(|factor| digits.parse::<u64>().ok()?.checked_mul(factor))
-            .filter(|limit| *limit > 0)
-        else {
-            return Err(block.error(format!("Invalid contents for 'histogram=': {word}")));
-        };
-        match limits.last().copied() {
-            Some(last) if limit <= last => step = Some(limit),
-            Some(last) => {
-                if let Some(step) = step.take() {
-                    let between = (1..).map(|turn| last + turn * step).take_while(|value| *value < limit);
-                    limits.extend(between.take(MAX_LIMITS));
-                }
-                limits.push(limit);
-            }
-            None => limits.push(limit),
-        }
-    }
-    match limits.len() > MAX_LIMITS {
-        true => Err(block.error(format!("'histogram=' takes at most {MAX_LIMITS} limits"))),
-        false => Ok(limits),
-    }
 }
 
 /// An SD, or those that `count=` makes from it.
@@ -545,7 +470,13 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     let seconds = |field: &str, typed: Option<u64>, default: f64| {
         let seconds = match typed {
             Some(seconds) => seconds,
-            None => block.number(field)?.unwrap_or(default) as u64,
+            None => match block.number(field)?.unwrap_or(default) {
+                seconds if seconds >= 0.0 => seconds as u64,
+                wrong => {
+                    let error = block.error(format!("Invalid contents for '{field}=': {wrong}"));
+                    return Err(error.help("specify seconds"));
+                }
+            },
         };
         match seconds > MAX_SECONDS {
             true => Err(block
@@ -555,7 +486,11 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         }
     };
     let elapsed = seconds("elapsed", command.elapsed, 30.0)?;
-    let interval = seconds("interval", command.interval, 1.0)?.max(1);
+    let interval = seconds("interval", command.interval, 1.0)?;
+    if interval == 0 {
+        let error = block.error("Invalid contents for 'interval=': 0".into());
+        return Err(error.help("specify 1 second or more"));
+    }
     let warmup = seconds("warmup", command.warmup, 0.0)?;
     if elapsed < interval * 2 {
         return Err(block.error("'elapsed=' time value must be at least twice the 'interval=' value".into()));
@@ -592,9 +527,7 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     let rates = parse_rates(block)?;
     let mut loops = parse_loops(block)?;
     let has_list = rates.len() > 1 && !["variable", "spike"].contains(distribution);
-    let named = ["iorate", "fwdrate"].into_iter();
-    let named = named.filter(|field| has_list && block.item(field).is_some());
-    loops.extend(named.map(|field| (field, rates.clone())));
+    loops.extend(has_list.then(|| (rate_parameter(block), rates.clone())));
     Ok(Rd {
         name: block.name.clone(),
         wds: block.expanded_values("wd"),
@@ -662,8 +595,15 @@ const LOOPS: &[&str] = &[
     "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio",
 ];
 
+fn rate_parameter(block: &Block) -> &'static str {
+    match block.run_kind() {
+        RunKind::Raw => "iorate",
+        RunKind::Files => "fwdrate",
+    }
+}
+
 fn parse_rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
-    let Some(item) = block.item("iorate").or(block.item("fwdrate")) else {
+    let Some(item) = block.item(rate_parameter(block)) else {
         return Ok(Vec::new());
     };
     match (

@@ -1,5 +1,7 @@
 //! Refuses runs on files with settings that cannot be honoured.
 
+use model::plan::FileOperationKind;
+
 use super::definitions::Transfer;
 use super::file_runs::{FileLoad, FileRun, operation};
 use super::lower::unsupported_run;
@@ -33,6 +35,20 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
         ));
     }
     let loads = files.loads();
+    let transfers_nothing = |load: &&FileLoad<'_>| {
+        let kinds = load.requested();
+        let has_transfers = [FileOperationKind::ReadBlock, FileOperationKind::WriteBlock]
+            .iter()
+            .any(|kind| kinds.contains(kind));
+        files.makes.is_none() && has_transfers && load.fsd.sizes.iter().all(|(size, _)| *size == 0)
+    };
+    if let Some(load) = loads.iter().find(transfers_nothing) {
+        return Err(unsupported_run(
+            run,
+            &format!("reads or writes of the empty files of fsd={}", load.fsd.name),
+            "set `sizes=`, or use `operation=open`: a rate counts blocks, and an empty file has none",
+        ));
+    }
     let is_multiple = |load: &FileLoad<'_>, unit: u64| match &load.fwd.xfersize {
         Transfer::One(size) => size.is_multiple_of(unit),
         Transfer::Shares(shares) => shares.iter().all(|(size, _)| size.is_multiple_of(unit)),

@@ -266,6 +266,17 @@ impl Fsd {
         }
     }
 
+    /// True if its tree cannot be created: `totalsize=` limits files, not directories.
+    pub(super) fn has_too_many_directories(&self) -> bool {
+        self.whole_tree().directory_count() > FileTree::MAX_FILES
+    }
+
+    pub(super) fn describe_directories(&self) -> String {
+        let Fsd { depth, width, .. } = self;
+        let max = FileTree::MAX_FILES;
+        format!("a tree of depth={depth} and width={width} has more than {max} directories")
+    }
+
     /// Its tree without the limit of `totalsize=`.
     pub fn whole_tree(&self) -> FileTree {
         FileTree {
@@ -614,6 +625,13 @@ impl Lowering<'_> {
                     "use a separate anchor for each FSD",
                 )),
             };
+        }
+        if fsd.has_too_many_directories() {
+            return Err(unsupported_run(
+                run,
+                &fsd.describe_directories(),
+                "use a smaller `depth=` or `width=`",
+            ));
         }
         if tree.file_count() == 0 || tree.file_count() > FileTree::MAX_FILES {
             let message = format!("a tree of {} files (fsd={})", tree.file_count(), fsd.name);

@@ -272,7 +272,7 @@ pub(super) fn parse_fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagno
             .help("it can be `bottom` or `all`"));
     }
     for number in block.counted()? {
-        all.push(Fsd {
+        let fsd = Fsd {
             total: bytes("totalsize")?,
             working_set: bytes("workingsetsize")?,
             fills_all_levels: distribution == "all",
@@ -288,7 +288,13 @@ pub(super) fn parse_fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagno
                 .item("shared")
                 .is_some_and(|item| item.single_value().starts_with('y')),
             ranks: Vec::new(),
-        });
+        };
+        if fsd.has_too_many_directories() {
+            return Err(block
+                .error(format!("fsd={}: {}", fsd.name, fsd.describe_directories()))
+                .help("use a smaller `depth=` or `width=`"));
+        }
+        all.push(fsd);
     }
     Ok(())
 }

@@ -15,8 +15,11 @@ use model::{Bytes, Nanos};
 use super::VdbenchEnv;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
+use super::refusals::check_supported;
 use super::runs::{Run, RunRate};
-use super::streams::{Piece, WHOLE, access, mix, range_bytes, sizes, split_hit_area, stream, too_small};
+use super::streams::{
+    Piece, WHOLE, access, aligned_length, mix, range_bytes, sizes, split_hit_area, stream, too_small,
+};
 use super::tree_formats::with_tree_formats;
 use crate::Diagnostic;
 
@@ -591,9 +594,15 @@ impl<'a> Lowering<'a> {
             let region_share = (high - low) as f64 / total as f64;
             for (share, reads, low, high) in split_hit_area(run, sd, wd, low, high)? {
                 for (size_share, sizes, align) in sizes(run, sd, wd, is_random)? {
+                    let length = match (&access, &sizes) {
+                        (Access::Random { .. }, BlockSizes::Fixed { size }) => {
+                            aligned_length(high - low, size.0, align)
+                        }
+                        _ => high - low,
+                    };
                     pieces.push(Piece {
                         share: region_share * share * size_share,
-                        region: (low, high - low),
+                        region: (low, length),
                         mix: mix(reads),
                         access: access.clone(),
                         sizes,
@@ -655,45 +664,6 @@ pub(super) fn share_by_counting(worker: &mut Worker, rank: Option<usize>) {
 
 pub(super) fn unsupported_run(run: &Run, what: &str, help: &str) -> Diagnostic {
     Diagnostic::new(format!("rd={}: not supported: {what}", run.name)).help(help.to_owned())
-}
-
-/// Unsupported combinations of `iorate=` and `priority=` of workloads.
-fn unsupported_priorities(run: &Run) -> Option<&'static str> {
-    let wds = || run.workloads.iter().map(|(wd, _)| wd);
-    let unpaced = || wds().filter(|wd| wd.rate.is_none());
-    match wds().find_map(|wd| wd.rate) {
-        None => wds()
-            .any(|wd| wd.priority.is_some())
-            .then_some("`priority=` where no WD has `iorate=`"),
-        Some(_) if run.rate != RunRate::Max => Some("`iorate=` of a WD in a run with a rate other than `max`"),
-        Some(_) if unpaced().count() > 1 => Some("several WDs without `iorate=` together with one that has it"),
-        Some(_) if unpaced().any(|wd| wds().any(|prioritized| prioritized.priority > wd.priority)) => {
-            Some("a WD without `iorate=` whose `priority=` precedes that of another WD")
-        }
-        Some(_) => None,
-    }
-}
-
-fn check_supported(run: &Run) -> Result<(), Diagnostic> {
-    if let Some(reason) = unsupported_priorities(run) {
-        return Err(unsupported_run(
-            run,
-            reason,
-            "set a rate in the RD, and shares (`skew=`) in its WDs",
-        ));
-    }
-    if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) {
-        let message = "transfers that are not multiples of `dedupunit=`";
-        return Err(unsupported_run(
-            run,
-            message,
-            "set `dedupunit=` to a size that divides them",
-        ));
-    }
-    if run.elapsed.is_none() && run.files.is_none() {
-        return Err(unsupported_run(run, "a run that would not end", "set `elapsed=`"));
-    }
-    Ok(())
 }
 
 fn size_on_other_hosts(sd: &Sd) -> Diagnostic {

@@ -16,8 +16,11 @@ mod definitions;
 mod file_refusals;
 mod file_runs;
 mod files;
+mod general;
 mod hosts;
 mod lower;
+mod notes;
+mod refusals;
 mod rows;
 mod runs;
 mod scan;
@@ -39,7 +42,7 @@ pub use lower::{JobLabel, Lowered, lower, lower_all};
 pub use rows::ROWS;
 pub use runs::{MaxData, Run, RunRate, expand, rate_of_point};
 pub use scan::CopiedLines;
-pub use table::{Kind, Row, Section, Status};
+pub use table::{Kind, Row, RunKind, Section, Status};
 pub use tree_formats::with_tree_formats;
 pub use validation::{Journal, Validation};
 pub use whole_sds::{Format, format_plan, needs_format, recovery_plan};
@@ -51,6 +54,11 @@ pub trait VdbenchEnv {
     /// # Errors
     /// Why it cannot be read.
     fn read_file(&mut self, path: &str) -> Result<String, String>;
+
+    /// True if a path exists.
+    fn exists(&self, path: &str) -> bool {
+        self.read_size(path).is_some()
+    }
 
     /// The bytes of a file.
     ///

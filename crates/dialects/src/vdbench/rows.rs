@@ -326,7 +326,7 @@ pub const ROWS: &[Row] = &[
         N,
         "streams",
         "",
-        "number of parallel sequential positions; with `iorate=max` and one WD",
+        "number of parallel sequential positions; with `iorate=max` and one WD, without `concatenatesds=yes`",
     ),
     row(
         Wd,
@@ -405,18 +405,25 @@ pub const ROWS: &[Row] = &[
     row(Fwd, W, "hd", "all", "the same").as_alias_of("host"),
     row(Fwd, W, "openflags", "those of the FSD", "as for an FSD"),
     row(Rd, W, "rd", "", "name, or `default`"),
-    row(Rd, W, "wd", "", "workloads, with `*` at the end").exact(),
-    row(Rd, W, "fwd", "", "file system workloads").exact(),
-    row(Rd, W, "sd", "those of the WDs", "other SDs; `single`: a run for each").exact(),
-    row(Rd, W, "fsd", "those of the FWDs", "other FSDs").exact(),
+    row(Rd, W, "wd", "", "workloads, with `*` at the end")
+        .exact()
+        .only_raw(),
+    row(Rd, W, "fwd", "", "file system workloads").exact().only_files(),
+    row(Rd, W, "sd", "those of the WDs", "other SDs; `single`: a run for each")
+        .exact()
+        .only_raw(),
+    row(Rd, W, "fsd", "those of the FWDs", "other FSDs")
+        .exact()
+        .only_files(),
     row(
         Rd,
         N,
         "iorate",
         "required",
         "operations per second; `max`, `curve`, lists, `70%` of the last rate",
-    ),
-    row(Rd, N, "fwdrate", "", "the same for file systems"),
+    )
+    .only_raw(),
+    row(Rd, N, "fwdrate", "", "the same for file systems").only_files(),
     row(Rd, N, "curve", "(10,50,70,80,90,100)", "points, as percentages"),
     row(Rd, N, "stopcurve", "off", "response time in ms that ends the test"),
     row(Rd, N, "elapsed", "30", "seconds"),
@@ -456,36 +463,51 @@ pub const ROWS: &[Row] = &[
     row(Rd, N, "xfersize", "", "loop"),
     row(Rd, N, "threads", "that of the SDs", "loop"),
     row(Rd, N, "rdpct", "", "loop"),
-    row(Rd, N, "rhpct", "", "loop"),
-    row(Rd, N, "whpct", "", "loop"),
-    row(Rd, N, "seekpct", "", "loop"),
-    row(Rd, N, "hitarea", "", "loop"),
+    row(Rd, N, "rhpct", "", "loop").only_raw(),
+    row(Rd, N, "whpct", "", "loop").only_raw(),
+    row(Rd, N, "seekpct", "", "loop").only_raw(),
+    row(Rd, N, "hitarea", "", "loop").only_raw(),
     row(Rd, N, "compratio", "", "loop"),
     row(Rd, N, "forxfersize", "", "loop").as_alias_of("xfersize"),
     row(Rd, N, "forthreads", "", "loop").as_alias_of("threads"),
     row(Rd, N, "forrdpct", "", "loop").as_alias_of("rdpct"),
-    row(Rd, N, "forrhpct", "", "loop").as_alias_of("rhpct"),
-    row(Rd, N, "forwhpct", "", "loop").as_alias_of("whpct"),
-    row(Rd, N, "forseekpct", "", "loop").as_alias_of("seekpct"),
-    row(Rd, N, "forhitarea", "", "loop").as_alias_of("hitarea"),
+    row(Rd, N, "forrhpct", "", "loop").as_alias_of("rhpct").only_raw(),
+    row(Rd, N, "forwhpct", "", "loop").as_alias_of("whpct").only_raw(),
+    row(Rd, N, "forseekpct", "", "loop").as_alias_of("seekpct").only_raw(),
+    row(Rd, N, "forhitarea", "", "loop").as_alias_of("hitarea").only_raw(),
     row(Rd, N, "forcompratio", "", "loop").as_alias_of("compratio"),
     row(Rd, N, "forcompression", "", "loop").refused("set `forcompratio=`"),
-    row(Rd, N, "fordepth", "", "loop of FSDs").as_alias_of("depth"),
-    row(Rd, N, "forwidth", "", "loop of FSDs").as_alias_of("width"),
-    row(Rd, N, "forfiles", "", "loop of FSDs").as_alias_of("files"),
-    row(Rd, N, "forsizes", "", "loop of FSDs").as_alias_of("sizes"),
-    row(Rd, N, "fortotalsize", "", "loop of FSDs").as_alias_of("totalsize"),
-    row(Rd, N, "forwss", "", "loop of FSDs").as_alias_of("wss"),
-    row(Rd, N, "forworkingsetsize", "", "loop of FSDs").as_alias_of("wss"),
-    row(Rd, W, "foroperations", "", "loop of operations"),
+    row(Rd, N, "fordepth", "", "loop of FSDs")
+        .as_alias_of("depth")
+        .only_files(),
+    row(Rd, N, "forwidth", "", "loop of FSDs")
+        .as_alias_of("width")
+        .only_files(),
+    row(Rd, N, "forfiles", "", "loop of FSDs")
+        .as_alias_of("files")
+        .only_files(),
+    row(Rd, N, "forsizes", "", "loop of FSDs")
+        .as_alias_of("sizes")
+        .only_files(),
+    row(Rd, N, "fortotalsize", "", "loop of FSDs")
+        .as_alias_of("totalsize")
+        .only_files(),
+    row(Rd, N, "forwss", "", "loop of FSDs").as_alias_of("wss").only_files(),
+    row(Rd, N, "forworkingsetsize", "", "loop of FSDs")
+        .as_alias_of("wss")
+        .only_files(),
+    row(Rd, W, "foroperations", "", "loop of operations").only_files(),
     row(
         Rd,
         W,
         "operations",
         "those of the FWDs",
         "several operations in parallel, for every FWD",
-    ),
-    row(Rd, W, "operation", "", "the same").as_alias_of("operations"),
+    )
+    .only_files(),
+    row(Rd, W, "operation", "", "the same")
+        .as_alias_of("operations")
+        .only_files(),
     row(Rd, W, "openflags", "", "for every SD"),
     row(
         Rd,
@@ -494,7 +516,8 @@ pub const ROWS: &[Row] = &[
         "no",
         "create the tree first: `yes` recreates it, `restart` adds what is missing, `clean` removes it, \
          `directories`, `only`, `once`; `limited`, with `only`: end after `elapsed=`",
-    ),
+    )
+    .only_files(),
     row(Rd, W, "startcmd", "", "as the general one, before each run of this RD").exact(),
     row(Rd, W, "endcmd", "", "the same, after it").exact(),
     row(Rd, W, "mount", "", "").refused(COMMANDS),

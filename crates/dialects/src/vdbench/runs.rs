@@ -13,6 +13,7 @@ use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
 use super::file_runs::{FileLoad, FileRun};
 use super::files::{FormatWords, OPERATIONS};
 use super::lower::unsupported_run;
+use super::notes::explain_remark;
 use super::values::{MAX_RATE, format_loop_value, format_rate};
 use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
@@ -121,6 +122,10 @@ pub(super) fn parse_max_data(block: &Block) -> Result<Option<MaxData>, Diagnosti
     let mut max_data = None;
     for name in ["maxdata", "maxdataread", "maxdatawritten"] {
         let Some(bytes) = block.number(name)? else { continue };
+        if bytes <= 0.0 {
+            let error = block.error(format!("Invalid contents for '{name}=': {bytes}"));
+            return Err(error.help("specify bytes, or up to 100 times the size of the SDs"));
+        }
         if let Some(MaxData { name: other_name, .. }) = max_data.replace(MaxData { name, bytes }) {
             return Err(block.error(format!(
                 "rd={}: not supported: `{name}=` together with `{other_name}=`",
@@ -151,6 +156,10 @@ pub enum RunRate {
 /// # Errors
 /// A workload or SD that is missing, shares that do not add up, a rate that is missing.
 pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, Diagnostic> {
+    expand_runs(parameters, from).map_err(explain_remark)
+}
+
+fn expand_runs(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, Diagnostic> {
     let first = match from {
         None => 0,
         Some(name) => parameters.rds.iter().position(|rd| rd.name == name).ok_or_else(|| {
@@ -181,6 +190,13 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
         for (name, sds) in copies {
             let run = base_run(rd, name, &sds, &wds, parameters).map_err(fail)?;
             turns(rd, run, &mut runs).map_err(fail)?;
+        }
+        if let Some(RunRate::OfLast(percent)) = runs.first().map(|run| run.rate) {
+            let message = format!(
+                "rd={}: a rate of {percent}% is a percentage of the last observed rate, but no run precedes it",
+                rd.name
+            );
+            return Err(fail(message).help("set a number or `max` in the first RD"));
         }
     }
     Ok(runs)
@@ -385,7 +401,10 @@ fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
             run.has_threads_loop = true;
         }
         "hitarea" => run.sds.iter_mut().for_each(|sd| sd.hitarea = value as u64),
-        "compratio" => run.compratio = value.max(1.0),
+        "compratio" if value < 1.0 => {
+            return Err(format!("rd={}: Invalid contents for 'compratio=': {value}", run.name));
+        }
+        "compratio" => run.compratio = value,
         // Those of file systems are only shown.
         _ => {}
     }

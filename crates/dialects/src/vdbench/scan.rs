@@ -1,5 +1,6 @@
 //! The lexical grammar: files to lines, lines to `keyword=value` items.
 
+use super::notes::find_remark_after_comma;
 use super::table::{self, Section};
 use super::{VdbenchEnv, values};
 use crate::{Diagnostic, Location};
@@ -53,6 +54,26 @@ fn copied(heading: &'static str, file: &str) -> CopiedLines {
     }
 }
 
+/// The contents of parameter files.
+#[derive(Debug)]
+pub struct Scanned {
+    /// The items of all files, in order.
+    pub items: Vec<Item>,
+    /// The files as read.
+    pub copies: Vec<CopiedLines>,
+    /// Remarks that look like parameters, and variables that no line uses.
+    pub notes: Vec<String>,
+}
+
+/// Replaces variables and removes remarks.
+struct Expansion<'a> {
+    /// Variables, the longest name first.
+    variables: &'a [(String, String)],
+    /// Whether a line uses the variable.
+    used: Vec<bool>,
+    notes: Vec<String>,
+}
+
 /// The items of all files, in order. `plus` is added to each `rd=` of one line.
 ///
 /// # Errors
@@ -62,14 +83,19 @@ pub fn scan(
     variables: &[(String, String)],
     plus: Option<&str>,
     env: &mut dyn VdbenchEnv,
-) -> Result<(Vec<Item>, Vec<CopiedLines>), Diagnostic> {
+) -> Result<Scanned, Diagnostic> {
     let mut copies = Vec::new();
+    let mut expansion = Expansion {
+        variables,
+        used: vec![false; variables.len()],
+        notes: Vec::new(),
+    };
     let mut lines = Vec::new();
     'files: for file in files {
         let text = env
             .read_file(file)
             .map_err(|_| Diagnostic::new(format!("Requested parameter file does not exist: {file}")))?;
-        for line in with_includes(file, &text, variables, env, &mut copies)? {
+        for line in with_includes(file, &text, &mut expansion, env, &mut copies)? {
             if is_end(&line) {
                 break 'files;
             }
@@ -102,21 +128,26 @@ pub fn scan(
         let text = rest.text.trim_end_matches(',').to_owned();
         items.extend(split(&Line { text, ..rest })?);
     }
-    Ok((items, copies))
+    let unused = { variables.iter() }.zip(&expansion.used).filter(|(_, used)| !**used);
+    let mut notes = expansion.notes;
+    notes.extend(unused.map(|((name, value), _)| {
+        format!("the variable `{name}={value}` of the command line has no effect: no line contains ${name}")
+    }));
+    Ok(Scanned { items, copies, notes })
 }
 
 /// The lines of a file without comments and remarks, with variables and includes replaced.
 fn with_includes(
     file: &str,
     text: &str,
-    variables: &[(String, String)],
+    expansion: &mut Expansion<'_>,
     env: &mut dyn VdbenchEnv,
     copies: &mut Vec<CopiedLines>,
 ) -> Result<Vec<Line>, Diagnostic> {
     let mut copy = copied("Contents of parameter file", file);
     let mut lines = Vec::new();
     for line in numbered_lines(file, text) {
-        let Some(line) = expand_parameters(line, variables, &mut copy.lines)? else {
+        let Some(line) = expansion.expand(line, &mut copy.lines)? else {
             continue;
         };
         let Some(path) = include_path(&line.text) else {
@@ -128,17 +159,19 @@ fn with_includes(
             continue;
         };
         let folder = file.rsplit_once('/').map(|(folder, _)| format!("{folder}/{path}"));
-        let in_folder = folder
-            .filter(|_| !path.contains('/'))
-            .and_then(|path| Some((env.read_file(&path).ok()?, path)));
-        let included = in_folder.or_else(|| Some((env.read_file(path).ok()?, path.to_owned())));
-        let Some((text, name)) = included else {
+        let in_folder = folder.filter(|_| !path.contains('/'));
+        let paths = in_folder.into_iter().chain([path.to_owned()]);
+        let Some(name) = { paths }.find(|path| env.read_file(path).is_ok() || env.exists(path)) else {
             return Err(Diagnostic::new(format!("include={path} file not found")).at(line.at));
         };
+        let text = env.read_file(&name).map_err(|why| {
+            let error = Diagnostic::new(format!("cannot read include={path}: {why}")).at(line.at.clone());
+            error.help("name a file that can be read")
+        })?;
         copies.push(copy);
         copy = copied("Contents of include file", &name);
         for inner in numbered_lines(&name, &text) {
-            let Some(inner) = expand_parameters(inner, variables, &mut copy.lines)? else {
+            let Some(inner) = expansion.expand(inner, &mut copy.lines)? else {
                 continue;
             };
             if include_path(&inner.text).is_some() {
@@ -181,45 +214,57 @@ fn numbered_lines(file: &str, text: &str) -> Vec<Line> {
             text: text.trim().to_owned(),
         },
     };
+    // Editors on Windows begin files with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.lines().enumerate().map(line).collect()
 }
 
-/// A line with its variables replaced and cut at its first blank; `None` for comments. The line and
-/// its substitution are added to `copy`.
-fn expand_parameters(
-    line: Line,
-    variables: &[(String, String)],
-    copy: &mut Vec<String>,
-) -> Result<Option<Line>, Diagnostic> {
-    copy.push(line.text.clone());
-    if line.text.is_empty() || line.text.starts_with(['/', '#', '*']) {
-        return Ok(None);
-    }
-    let mut text = line.text.clone();
-    for (name, value) in variables {
-        for sign in ['$', '!'] {
-            text = text.replace(&format!("{sign}{name}"), value);
+impl Expansion<'_> {
+    /// A line with its variables replaced and cut at its first blank; `None` for comments. The line
+    /// and its substitution are added to `copy`.
+    fn expand(&mut self, line: Line, copy: &mut Vec<String>) -> Result<Option<Line>, Diagnostic> {
+        copy.push(line.text.clone());
+        if line.text.is_empty() || line.text.starts_with(['/', '#', '*']) {
+            return Ok(None);
         }
+        let mut text = line.text.clone();
+        for ((name, value), used) in self.variables.iter().zip(&mut self.used) {
+            for sign in ['$', '!'] {
+                let reference = format!("{sign}{name}");
+                *used |= text.contains(&reference);
+                text = text.replace(&reference, value);
+            }
+        }
+        if text != line.text {
+            copy.push(format!("    variable substitution: {text}"));
+        }
+        // Vdbench replaces these itself, where they have a meaning.
+        let rest = ["$output", "!output", "$host", "!host", "$lun", "$lba", "$size", "$sd"]
+            .iter()
+            .filter(|word| text.contains("=\"") || text.contains("=(\"") || word.ends_with("host"))
+            .fold(text.clone(), |text, word| text.replace(word, ""));
+        if rest.contains(['$', '!']) {
+            let message = format!("Unknown variable substitution request in parameter file: {}", line.text);
+            return Err(Diagnostic::new(message).at(line.at));
+        }
+        if let Some(remark) = find_remark_after_comma(&text) {
+            let Location { file, line, .. } = &line.at;
+            self.notes.push(format!(
+                "{file}:{line}: `{remark}` is a remark and has no effect: a blank ends a line"
+            ));
+        }
+        let mut quoted = false;
+        let end = text.char_indices().find(|(_, c)| {
+            quoted ^= *c == '"';
+            c.is_whitespace() && !quoted
+        });
+        if quoted {
+            let error = Diagnostic::new("Unmatched quotation mark").at(line.at);
+            return Err(error.help("add the closing `\"` in the same line"));
+        }
+        let text = end.map_or(text.clone(), |(at, _)| text[..at].to_owned());
+        Ok(Some(Line { text, ..line }))
     }
-    if text != line.text {
-        copy.push(format!("    variable substitution: {text}"));
-    }
-    // Vdbench replaces these itself, where they have a meaning.
-    let rest = ["$output", "!output", "$host", "!host", "$lun", "$lba", "$size", "$sd"]
-        .iter()
-        .filter(|word| text.contains("=\"") || text.contains("=(\"") || word.ends_with("host"))
-        .fold(text.clone(), |text, word| text.replace(word, ""));
-    if rest.contains(['$', '!']) {
-        let message = format!("Unknown variable substitution request in parameter file: {}", line.text);
-        return Err(Diagnostic::new(message).at(line.at));
-    }
-    let mut quoted = false;
-    let end = text.char_indices().find(|(_, c)| {
-        quoted ^= *c == '"';
-        c.is_whitespace() && !quoted
-    });
-    let text = end.map_or(text.clone(), |(at, _)| text[..at].to_owned());
-    Ok(Some(Line { text, ..line }))
 }
 
 /// How many parentheses are open at the end of a text.
@@ -322,6 +367,11 @@ impl Item {
                 .then(|| values::parse_number(&value.text, minutes))
                 .flatten()
         };
+        if let Some(large) = { self.values.iter() }.find(|value| !value.quoted && values::is_too_large(&value.text)) {
+            let message = format!("Invalid contents for '{name}=': {} is too large", large.text);
+            let help = format!("the largest number is {}", values::MAX_NUMBER);
+            return Err(Diagnostic::new(message).at(self.at.clone()).help(help));
+        }
         let is_step =
             |index: usize| index == 2 && self.values[1].ends_range && self.values[2].text.eq_ignore_ascii_case("d");
         if self.values.iter().all(|value| number(value).is_none()) {

@@ -175,6 +175,16 @@ pub(super) fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<
     }
 }
 
+/// The part of a region that random transfers with `align=` use. Vdbench never uses the last place
+/// of the region.
+pub(super) fn aligned_length(length: u64, size: u64, align: u64) -> u64 {
+    let places = length.saturating_sub(size).checked_div(align);
+    match places.filter(|places| *places > 0) {
+        Some(places) => (places - 1) * align + size,
+        None => length,
+    }
+}
+
 pub(super) fn stream(
     run: &Run,
     sd: &Sd,

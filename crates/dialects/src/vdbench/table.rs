@@ -35,6 +35,25 @@ pub enum Status {
     Refused(&'static str),
 }
 
+/// The kind of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunKind {
+    /// Runs on SDs.
+    Raw,
+    /// Runs on trees of files.
+    Files,
+}
+
+impl RunKind {
+    /// The runs, with the parameter that selects them.
+    pub fn describe(self) -> &'static str {
+        match self {
+            RunKind::Raw => "raw runs (`wd=`)",
+            RunKind::Files => "runs on files (`fwd=`)",
+        }
+    }
+}
+
 /// The kind of value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -63,6 +82,8 @@ pub struct Row {
     pub status: Status,
     /// One sentence for the page.
     pub help: &'static str,
+    /// The only kind of runs that it affects; absent if it affects all.
+    pub runs: Option<RunKind>,
 }
 
 pub(super) const fn row(
@@ -81,6 +102,7 @@ pub(super) const fn row(
         default,
         status: Status::Supported,
         help,
+        runs: None,
     }
 }
 
@@ -92,6 +114,20 @@ impl Row {
     pub(super) const fn as_alias_of(self, field: &'static str) -> Row {
         Row {
             canonical_name: field,
+            ..self
+        }
+    }
+
+    pub(super) const fn only_raw(self) -> Row {
+        Row {
+            runs: Some(RunKind::Raw),
+            ..self
+        }
+    }
+
+    pub(super) const fn only_files(self) -> Row {
+        Row {
+            runs: Some(RunKind::Files),
             ..self
         }
     }

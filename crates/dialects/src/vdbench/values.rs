@@ -4,11 +4,20 @@
 pub const MAX_RATE: f64 = 9_999_988.0;
 
 /// Larger numbers are not exact.
-const MAX_NUMBER: f64 = 9_007_199_254_740_992.0;
+pub const MAX_NUMBER: f64 = 9_007_199_254_740_992.0;
 
 /// A number with its suffix; a percentage is negative. With `minutes`, `m` means minutes instead of
 /// mebibytes.
 pub fn parse_number(text: &str, minutes: bool) -> Option<f64> {
+    parse_any_number(text, minutes).filter(|value| value.abs() <= MAX_NUMBER)
+}
+
+/// True for a number that is too large to be exact.
+pub fn is_too_large(text: &str) -> bool {
+    parse_any_number(text, false).is_some_and(|value| value.abs() > MAX_NUMBER)
+}
+
+fn parse_any_number(text: &str, minutes: bool) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     let body = match lower.strip_suffix('b') {
         Some(rest) if rest.ends_with(['k', 'm', 'g', 't']) => rest,
@@ -24,15 +33,15 @@ pub fn parse_number(text: &str, minutes: bool) -> Option<f64> {
         '%' => -1.0,
         _ => return parse_plain_number(body),
     };
-    Some(parse_plain_number(&body[..body.len() - 1])? * factor).filter(|value| value.abs() <= MAX_NUMBER)
+    Some(parse_plain_number(&body[..body.len() - 1])? * factor)
 }
 
-/// Digits with a sign and a point; not the words that a float may have.
+/// Digits with a sign, a point and an exponent, as in Java; not the words that a float may have.
 fn parse_plain_number(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let value: f64 = text.parse().ok()?;
-    (is_plain && !digits.contains(['e', 'E']) && value.abs() <= MAX_NUMBER).then_some(value)
+    is_plain.then_some(value)
 }
 
 /// A name with the number of `count=` in place of its mask or star, or after it.
@@ -140,11 +149,15 @@ mod tests {
             ("50%", -50.0),
             ("2h", 7200.0),
             ("10", 10.0),
+            ("1e2", 100.0),
+            ("1.5E1k", 15_360.0),
         ] {
             assert_eq!(parse_number(text, false), Some(value), "{text}");
         }
         assert_eq!(parse_number("2m", true), Some(120.0));
-        for text in ["", "k", "abc", "1e3", "nan", "4q", "inf"] {
+        let too_large = ["99999999999t", "99999999999999999999", "1e400", "4k", "x"].map(is_too_large);
+        assert_eq!(too_large, [true, true, true, false, false]);
+        for text in ["", "k", "abc", "1e", "1e400", "nan", "4q", "inf", "99999999999t"] {
             assert_eq!(parse_number(text, false), None, "{text}");
         }
     }

@@ -38,10 +38,7 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
         }
         sds.extend(matching_sds);
     }
-    let rdpct = match block.item("wrpct") {
-        Some(_) => 100.0 - parse_percent(block, "wrpct", 0.0)?,
-        None => parse_percent(block, "rdpct", 100.0)?,
-    };
+    let rdpct = parse_read_percent(block)?;
     let stride = match block.numbers("stride")?[..] {
         [] => None,
         [min, max] => Some((min as u64, max as u64)),
@@ -79,6 +76,30 @@ pub(super) fn parse_wd(block: &Block, parameters: &Parameters) -> Result<Wd, Dia
         rate,
         priority,
         hosts,
+    })
+}
+
+/// The percentage of reads: of `rdpct=` and `wrpct=`, the last one takes effect.
+fn parse_read_percent(block: &Block) -> Result<f64, Diagnostic> {
+    let (reads, writes) = (block.position("rdpct"), block.position("wrpct"));
+    let (read_percent, write_percent) = (
+        parse_percent(block, "rdpct", 100.0)?,
+        parse_percent(block, "wrpct", 0.0)?,
+    );
+    if let (Some(reads), Some(writes)) = (reads, writes)
+        && (reads < block.default_count) == (writes < block.default_count)
+        && read_percent + write_percent != 100.0
+    {
+        let message = format!(
+            "wd={}: rdpct={read_percent} and wrpct={write_percent} do not add up to 100",
+            block.name
+        );
+        return Err(block.error(message).help("remove one of them"));
+    }
+    Ok(if writes > reads {
+        100.0 - write_percent
+    } else {
+        read_percent
     })
 }
 
@@ -121,6 +142,10 @@ fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
     }
     let word = item.single_value().to_ascii_lowercase();
     let percent = match item.numbers("seekpct")? {
+        Some(numbers) if numbers == [-1.0] && word == "-1" => -1,
+        Some(_) if word.starts_with('-') => {
+            return Err(block.error(format!("Invalid contents for 'seekpct=': {word}")));
+        }
         Some(_) => parse_percent(block, "seekpct", 100.0)? as i32,
         None if word == "eof" => -1,
         None if word.starts_with("seq") => 0,

@@ -14,7 +14,7 @@ use super::fio_plan::fio_plan;
 use super::{results, run};
 use crate::catalogue::CatalogueArgs;
 use crate::command_line;
-use crate::drop_in::{self, diskspd::local_env::LocalEnv};
+use crate::drop_in::{self, diskspd::local_env::LocalEnv, vdbench::Translation};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
@@ -164,17 +164,26 @@ fn read_file(file: &str) -> Result<Source, Faults> {
 }
 
 fn read_iometer(line: &[String]) -> Result<Source, Faults> {
-    let iometer::Lowered { plan, notes, unmapped } = drop_in::iometer::build_plan(line)?;
+    let iometer::Lowered {
+        plan,
+        notes,
+        unmapped,
+        unused_maps,
+    } = drop_in::iometer::build_plan(line)?;
+    let unused = |note: &String| Finding::new("OPTION-EFFECT", Severity::Note, note);
     let finding = |name: &String| {
         let finding = Finding::new("TARGET", Severity::Error, "this machine has no such target").at(name);
         finding.why("the test would be refused").help(MAP_HELP)
     };
     Ok(Source {
-        findings: unmapped.iter().map(finding).collect(),
+        findings: { unmapped.iter().map(finding) }
+            .chain(unused_maps.iter().map(unused))
+            .collect(),
         differs: { notes.into_iter() }
             .chain(unmapped.iter().map(|name| {
                 format!("{name} is no target of this machine: `fathom iometer --map \"NAME=PATH\"` names its path")
             }))
+            .chain(unused_maps)
             .map(|note| format!("Iometer: {note}"))
             .collect(),
         ..Source::from(plan)
@@ -183,11 +192,14 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
 
 /// Reads parameter files: each run becomes a step.
 fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
-    let (plan, lost) = drop_in::vdbench::build_plan(line).map_err(|error| Faults::from(vec![error]))?;
-    let lost: Vec<String> = lost.iter().map(|what| format!("Vdbench {what}")).collect();
+    let translation = drop_in::vdbench::build_plan(line).map_err(|error| Faults::from(vec![error]))?;
+    let Translation { plan, omitted, notes } = translation;
+    let lost: Vec<String> = omitted.iter().map(|what| format!("Vdbench {what}")).collect();
     let finding = |what: &String| Finding::new("OMITTED", Severity::Note, format!("the plan omits {what}"));
+    let unused = |note: &String| Finding::new("OPTION-EFFECT", Severity::Note, note);
     Ok(Source {
-        findings: lost.iter().map(finding).collect(),
+        findings: { lost.iter().map(finding) }.chain(notes.iter().map(unused)).collect(),
+        differs: notes.iter().map(|note| format!("Vdbench: {note}")).collect(),
         lost,
         ..Source::from(plan)
     })

@@ -54,12 +54,18 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         return Err(Faults::usage(fault.help("add `/r FILE`; its rows are appended")));
     };
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
-    let (Lowered { mut plan, notes, .. }, warnings) = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
+    let (lowered, warnings) = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
+    let Lowered {
+        mut plan,
+        notes,
+        unused_maps,
+        ..
+    } = lowered;
     plan.origin.arguments.clone_from(&session.process.arguments);
     // The test differs from what the file asks for, so this is not a note that may be hidden.
     let warnings: Vec<String> = warnings.iter().map(|text| format!("warning: {text}")).collect();
     print_stderr(&warnings);
-    notes.iter().for_each(|text| note(text));
+    notes.iter().chain(&unused_maps).for_each(|text| note(text));
     check_outputs(
         &[("results", Path::new(results))],
         &[PathBuf::from(&arguments.config)],

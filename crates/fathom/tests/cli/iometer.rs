@@ -306,7 +306,7 @@ fn other_commands_accept_configurations() {
     line.expect(0, &["rw=randrw", "rwmixwrite=33", "iodepth=4", "differs: Iometer"]);
     // One of its lines has a delay of 5 ms, the other none.
     let delays = fathom(&["convert", "--to", "fio", &format!("{FILES}/v1998.10.08.icf")]);
-    delays.expect(6, &["lost: Iometer: workers: "]);
+    delays.expect(6, &["lost: Iometer job: workers: "]);
     assert!(!delays.err.contains("0s after"), "{}", delays.err);
     line.expect(0, &["is no target of this machine: `fathom iometer --map"]);
     let cycling = format!("{FILES}/v1.1.0-cycling.icf");
@@ -334,4 +334,35 @@ fn too_many_tests_are_refused_before_any_is_created() {
     let output = Command::new("bash").args(["-c", &script, PROGRAM]).output().unwrap();
     let refusal = String::from_utf8_lossy(&output.stderr);
     assert!(refusal.contains("it has more than 4096 tests"), "{refusal}");
+}
+
+/// A pause after each burst would begin the first one at once.
+#[test]
+fn a_delay_precedes_the_first_burst() {
+    let folder = need!(Directory::fast());
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(at("data"), vec![1; 1 << 20]).unwrap();
+    let reads = |delay: u32, seconds: u32| {
+        let config = format!(
+            "'TEST SETUP\n'Run Time\n0 0 {seconds}\n'Default Disk Workers to Spawn\n1\n'ACCESS SPECIFICATIONS\n\
+             'Access specification name,default assignment\nA,DISK\n'size,x\n4096,100,100,100,{delay},1,4096,0\n"
+        );
+        let results = at(&format!("{delay}.csv"));
+        fs::write(at("x.icf"), config).unwrap();
+        fathom(&["iometer", &at("x.icf"), &results, "--target", &at("data")]).expect(0, &[]);
+        let text = fs::read_to_string(results).unwrap();
+        let cells = |start: &str| -> Vec<String> {
+            let line = text
+                .lines()
+                .find(|line| line.starts_with(start))
+                .expect("the line exists");
+            line.split(',').map(str::to_owned).collect()
+        };
+        let titles = cells("'Target Type");
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        cells("ALL")[column(&titles, "Read I/Os")].parse::<f64>().unwrap()
+    };
+    assert_eq!(reads(100_000, 1), 0.0);
+    // After 0.5, 1 and 1.5 seconds; a busy machine may be late.
+    assert!((2.0..=3.0).contains(&reads(500, 2)));
 }

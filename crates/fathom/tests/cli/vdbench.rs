@@ -615,3 +615,26 @@ fn files_of_a_tree_have_the_requested_duplicates() {
     let odd = parameters.replace("fwd=format,threads=2,xfersize=4k", "fwd=format,threads=2,xfersize=2k");
     run_vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
 }
+
+#[test]
+fn settings_without_effect_are_notes_and_decimal_units_reach_the_flat_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=50,format=yes,elapsed=2\n";
+    let mut command = prepare_vdbench(folder.path(), parameters, &["-mb", "elapsde=60"]);
+    let ran = finish(command.env("FATHOM_NOTES", "1"));
+    let notes = [
+        "note: rd=rd1: `format=` has no effect: it affects only runs on files (`fwd=`)",
+        "note: the variable `elapsde=60` of the command line has no effect",
+    ];
+    ran.expect(0, &notes);
+    let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
+    log.assert_contains(&notes);
+    // 4 MiB are 0.0042 of 10⁹ bytes, and 0.0039 of 2³⁰.
+    assert_eq!(flat_column(folder.path(), "rd1", "lunsize")[0], "0.0042");
+    let rate: f64 = flat_column(folder.path(), "rd1", "rate")[0].parse().unwrap();
+    let megabytes: f64 = flat_column(folder.path(), "rd1", "MB/sec")[0].parse().unwrap();
+    assert!((megabytes - rate * 4096.0 / 1e6).abs() < 1e-3, "{rate} {megabytes}");
+    let file = folder.path().join("parmfile");
+    let lint = ["lint", "vdbench", "-f", text(&file), "elapsde=60"];
+    fathom(&lint).expect(0, &["OPTION-EFFECT", "`format=` has no effect", "`elapsde=60`"]);
+}

@@ -77,7 +77,7 @@ impl Comparison {
     fn add_difference(&mut self, names: &Names, impact: Impact, wanted: &str, got: &str) {
         let (from, to) = (dialect_name(self.from), dialect_name(self.to));
         let lost = matches!(impact, Impact::Lost);
-        let what = match names.in_dialect(self.from) {
+        let what = match names.subject(self.from) {
             "" => format!("{from}: {wanted}"),
             name => format!("{from} {name}: {wanted}"),
         };
@@ -303,18 +303,22 @@ fn stream_contexts<'a>(plan: &'a Plan, step: &'a Step) -> Vec<StreamContext<'a>>
 
 /// Describes how the threads of a step are assigned to targets.
 fn describe_threads(step: &Step) -> String {
-    let mut worker_groups: Vec<(usize, usize)> = Vec::new();
+    let mut worker_groups: Vec<(usize, (usize, usize))> = Vec::new();
     for worker in step.jobs.iter().flat_map(|job| &job.workers) {
         // A file set counts as one target per file.
-        let streams = worker.streams.iter().map(|stream| stream.target.ids().len()).sum();
+        let ids = worker.streams.iter().flat_map(|stream| stream.target.ids());
+        let streams = ids.clone().count();
+        let group = (ids.collect::<HashSet<_>>().len(), streams);
         match worker_groups.last_mut() {
-            Some((count, same)) if *same == streams => *count += 1,
-            _ => worker_groups.push((1, streams)),
+            Some((count, same)) if *same == group => *count += 1,
+            _ => worker_groups.push((1, group)),
         }
     }
-    let worker_groups = worker_groups.iter().map(|(count, streams)| match streams {
-        1 => format!("{count} with one target each"),
-        _ => format!("{count} with {streams} targets each"),
+    let worker_groups = worker_groups.iter().map(|(count, group)| match group {
+        (1, 1) => format!("{count} with one target each"),
+        (1, streams) => format!("{count} with {streams} streams each on one target"),
+        (targets, streams) if targets == streams => format!("{count} with {targets} targets each"),
+        (targets, streams) => format!("{count} with {streams} streams each on {targets} targets"),
     });
     format!("workers: {}", worker_groups.collect::<Vec<_>>().join(", "))
 }

@@ -75,6 +75,18 @@ impl Names {
             Dialect::Iometer | Dialect::Vdbench => "",
         }
     }
+
+    /// The name of the setting in messages about a test in this dialect: Vdbench's parameter, or the
+    /// native option if no other name is known.
+    pub(super) fn subject(self, dialect: Dialect) -> &'static str {
+        let native = self.0[0];
+        let parameter = VDBENCH_NAMES.iter().find(|(option, _)| *option == native);
+        match (dialect, parameter) {
+            (Dialect::Vdbench, Some((_, parameter))) => parameter,
+            (Dialect::Vdbench | Dialect::Iometer, _) => native,
+            _ => self.in_dialect(dialect),
+        }
+    }
 }
 
 impl Check {
@@ -108,6 +120,25 @@ fn format_with_prefix(value: &Json, before: &str) -> String {
         _ => String::new(),
     }
 }
+
+/// Native options with Vdbench's parameters.
+const VDBENCH_NAMES: &[(&str, &str)] = &[
+    ("depth", "threads"),
+    ("time", "elapsed"),
+    ("warm-up", "warmup"),
+    ("block", "xfersize"),
+    ("read, write, trim", "rdpct"),
+    ("access", "seekpct"),
+    ("rate", "iorate"),
+    ("arrivals", "distribution"),
+    ("share", "skew"),
+    ("offset, size", "range, offset"),
+    ("tolerate-errors", "data_errors"),
+    ("job", "sd, wd"),
+    ("step", "rd"),
+    ("target", "lun"),
+    ("cache", "openflags"),
+];
 
 /// No dialect has a name for it.
 const NAMELESS: [&str; 3] = [""; 3];

@@ -82,6 +82,12 @@ struct Reader {
 /// # Errors
 /// There is no header, or it lacks a required column.
 pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    if let Some(page) = find_page_without_rows(text) {
+        let message = format!("cannot read {file}: Vdbench's {page} has no rates and response times of runs");
+        return Err(vec![
+            Diagnostic::new(message).help("pass flatfile.html or summary.html of the same output"),
+        ]);
+    }
     let lines: Vec<String> = text.lines().map(strip_tags).collect();
     let mut reader = Reader::default();
     for index in 0..lines.len() {
@@ -102,6 +108,13 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     }
     super::add_runs(&mut imported, &reader.runs, reader.version.as_deref());
     Ok(imported)
+}
+
+/// The page of a text whose title is that of a page without intervals and averages.
+fn find_page_without_rows(text: &str) -> Option<&'static str> {
+    let title = { text.lines() }.find_map(|line| line.trim().strip_prefix("<title>"))?;
+    let pages = ["skew.html", "histogram.html", "anchors.html"];
+    pages.into_iter().find(|page| title.contains(page))
 }
 
 impl Reader {

@@ -110,7 +110,7 @@ fn streams_keep_their_rates_and_shares() {
         assert!(missing.is_empty(), "{missing:?}\n{}", found.text);
         texts(&found.lost)
     };
-    let policy = "Vdbench: it ends after 50 errors";
+    let policy = "Vdbench data_errors: it ends after 50 errors";
     let only_policy = |lost: Vec<String>| assert!(lost.iter().all(|loss| loss.contains(policy)), "{lost:?}");
     let shares = ["rate = \"500iops\"", "share = 60", "share = 40"];
     only_policy(native(&sizes("4k,60,16k,40", "500"), &shares));
@@ -134,6 +134,35 @@ fn streams_keep_their_rates_and_shares() {
     iometer.text.assert_contains(&["4096,60,70,", "16384,40,70,"]);
     lost.assert_contains(&["210 iops", "no limit"]);
     lost.assert_lacks(&["shares"]);
+}
+
+/// A loss that names no setting ("2s; 1s") cannot be understood.
+#[test]
+fn losses_name_the_setting() {
+    let two = plan_with_run(
+        "wd=w1,sd=sd1,skew=70\nwd=w2,sd=sd1,xfersize=8k,seekpct=0,skew=30",
+        "1000",
+    );
+    let lost = texts(&to_iometer(&two).lost);
+    assert!(!lost.iter().any(|loss| loss.starts_with("Vdbench:")), "{lost:?}");
+    let all = lost.join("\n");
+    all.assert_contains(&["Vdbench threads: 4 ", "Vdbench iorate: 700 iops"]);
+    // Both workloads are on one target.
+    let fio = convert::to(Dialect::Fio, &two);
+    texts(&fio.lost).join("\n").assert_lacks(&["2 targets"]);
+    let found = to_vdbench(&to_plan_of_iometer());
+    let lost = texts(&found.lost);
+    assert!(!lost.iter().any(|loss| loss.starts_with("Iometer:")), "{lost:?}");
+    lost.join("\n").assert_contains(&["Iometer depth: 1; Vdbench: 4"]);
+}
+
+/// Four workers of Iometer with one target.
+fn to_plan_of_iometer() -> Plan {
+    let text = to_iometer(&flags(
+        "--target /d/one --size 1g --read 70 --block 8k --workers 4 --time 60s",
+    ))
+    .text;
+    crate::iometer::lower_text(&text, &[]).unwrap().plan
 }
 
 /// In every dialect, other shares and another rate are other text, or they are listed.

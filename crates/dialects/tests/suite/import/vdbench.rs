@@ -326,3 +326,16 @@ fn unreadable_text_is_refused_with_its_line() {
     let comma = read_text("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
     check_refused(&comma, "cannot read `2,500` under `resp time`");
 }
+
+#[test]
+fn pages_without_rows_of_runs_are_named() {
+    for page in ["skew.html", "histogram.html", "sd1.histogram.html"] {
+        let start = "10:56:04.000 Starting RD=rd1; I/O rate: 100; elapsed=2; For loops: None";
+        let text = format!("<title>Vdbench output/{page}</title><pre>\n\n<i><b>{start}</b></i>\n\nReads:\n");
+        let name = page.trim_start_matches("sd1.");
+        check_refused(
+            &text,
+            &format!("Vdbench's {name} has no rates and response times of runs"),
+        );
+    }
+}

@@ -427,6 +427,50 @@ fn unknown_names_and_odd_versions_are_tolerated() {
     assert_starts_with(&bare.notes[0], "Error restoring file.  Version number earlier");
 }
 
+#[test]
+fn a_delay_precedes_the_burst_of_a_single_line_too() {
+    let worker = |line: &str| {
+        let file = text("v2006.icf").replace("4096,100,67,100,0,1,4096,0", line);
+        let plan = lower_text(&file, &[]).unwrap().plan;
+        let worker = plan.steps[0].jobs[0].workers[0].clone();
+        (worker.depth, worker.streams.len(), worker.streams[0].think.is_some())
+    };
+    let burst = DepthScope::PerTarget { alternatives: 1 };
+    assert_eq!(worker("4096,100,67,100,500,1,4096,0"), (burst, 1, true));
+    assert_eq!(worker("4096,100,67,100,0,8,4096,0"), (DepthScope::PerStream, 1, false));
+}
+
+#[test]
+fn maps_without_a_target_or_manager_are_noted() {
+    let base = text("v1.1.0-cycling.icf");
+    let unused = |maps: &[&str]| lower_text(&base, maps).unwrap().unused_maps;
+    assert_eq!(unused(&["--map", "TESTBED=localhost"]), Vec::<String>::new());
+    assert_eq!(
+        unused(&["--map", "X:=/d"]),
+        ["--map \"X:=/d\" has no effect: no target or manager of the file has that name"]
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_and_large_numbers_are_named() {
+    let base = text("v2006.icf");
+    let (with, without) = (lower_text(&format!("\u{feff}{base}"), &[]), lower_text(&base, &[]));
+    assert_eq!(with, without);
+    let with_value = |key: &str, value: &str| {
+        let key = base.find(key).expect("it has that key");
+        let value_at = key + base[key..].find('\n').expect("a value follows") + 1;
+        let end = value_at + base[value_at..].find('\n').expect("the value ends");
+        refused(&format!("{}{value}{}", &base[..value_at], &base[end..]), &[])
+    };
+    let run_time = with_value("'Run Time", "99999999999999999999 0 0");
+    assert_contains(&run_time, "99999999999999999999 is too large");
+    let run_time = with_value("'Run Time", "0 0 -5");
+    assert_contains(&run_time, "it is not of the form `hours minutes seconds`");
+    let words = with_value("'Record Results", "SOME");
+    words.assert_contains(&["it is not of the form `ALL`, `NO_TARGETS`"]);
+    words.assert_lacks(&["``"]);
+}
+
 /// `fathom convert` writes paths as names of targets.
 #[test]
 fn a_path_is_a_target() {

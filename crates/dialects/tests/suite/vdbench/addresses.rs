@@ -59,7 +59,8 @@ fn regions_and_alignments_match_vdbench() {
     check("range", |_, at| {
         at % 65_536 == 0 && (16_777_216..50_331_648).contains(&at)
     });
-    check("align", |_, at| at % (1 << 20) == 0 && at < SIZE);
+    // Vdbench never uses the last place.
+    check("align", |_, at| at % (1 << 20) == 0 && at < SIZE - (1 << 20));
     check("offset", |_, at| at % 4096 == 512);
     check("wrap", |_, at| !(SIZE / 10..SIZE / 10 * 8 - 65_536).contains(&at));
 }

@@ -6,6 +6,7 @@ mod concatenation;
 mod hosts;
 mod on_files;
 mod page;
+mod unused;
 
 use std::fs;
 
@@ -33,6 +34,10 @@ impl VdbenchEnv for Fixture {
             Some(text) if path == "parmfile" => Ok(text.clone()),
             _ => fs::read_to_string(format!("{}/{path}", self.folder)).map_err(|error| error.to_string()),
         }
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        fs::exists(format!("{}/{path}", self.folder)).unwrap_or(false)
     }
 
     fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, String> {

@@ -28,7 +28,10 @@ fn parameters() -> String {
         for row in ROWS.iter().filter(|row| row.section == section) {
             let exact = if row.exact { " (whole)" } else { "" };
             let support = match row.status {
-                Status::Supported => "supported".to_owned(),
+                Status::Supported => match row.runs {
+                    Some(runs) => format!("supported, in {}", runs.describe()),
+                    None => "supported".to_owned(),
+                },
                 Status::WithoutEffect(why) => format!("no effect: {why}"),
                 Status::Refused(why) => format!("refused: {why}"),
             };

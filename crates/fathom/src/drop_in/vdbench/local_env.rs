@@ -49,6 +49,10 @@ impl VdbenchEnv for LocalEnv {
         Ok(text)
     }
 
+    fn exists(&self, path: &str) -> bool {
+        Path::new(path).exists()
+    }
+
     fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, String> {
         user_file::read_bytes(Path::new(path), user_file::MAX_TEXT).map_err(|error| error.to_string())
     }

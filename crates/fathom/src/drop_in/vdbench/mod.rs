@@ -33,7 +33,7 @@ use model::plan::Plan;
 use model::results::Results;
 use report::formats::vdbench::{FlatFacts, Layout};
 
-use super::{check_outputs, lost_host_lines, print_findings, print_stdout};
+use super::{check_outputs, lost_host_lines, note, print_findings, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use cpu_reader::CpuReader;
@@ -90,12 +90,21 @@ fn finish_function(done: Result<(), Diagnostic>) -> u8 {
     }
 }
 
-/// Reads a command line without running it. Returns the plan of all its runs, and the omitted
-/// settings.
+/// A command line that is only translated.
+pub struct Translation {
+    /// The plan of all its runs.
+    pub plan: Plan,
+    /// Settings that the plan does not contain.
+    pub omitted: Vec<String>,
+    /// Parameters and text of the files without effect, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads a command line without running it.
 ///
 /// # Errors
 /// The command line or a file is wrong.
-pub fn build_plan(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> {
+pub fn build_plan(arguments: &[String]) -> Result<Translation, Diagnostic> {
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();
     env.reads_only = true;
@@ -130,7 +139,11 @@ pub fn build_plan(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnosti
         omitted.push(format!("{name}: commands, which only `fathom vdbench` runs"));
     }
     omitted.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
-    Ok((plan, omitted))
+    Ok(Translation {
+        plan,
+        omitted,
+        notes: parameters.notes,
+    })
 }
 
 /// Replaces the parameter files by the built-in test, if the command requests it.
@@ -284,6 +297,10 @@ impl<'a> Drive<'a> {
         )?;
         let mut parameters = read_parameters(&self.command, &mut self.env)?;
         self.write_parmfile(&parameters)?;
+        for text in &parameters.notes {
+            note(text);
+            self.output.write("logfile", &format!("{} note: {text}", time()));
+        }
         // A refused parameter may be what an RD lacks.
         let refused = |error| parameters.refusals.first().cloned().unwrap_or(error);
         let runs = expand(&parameters, self.command.start_at.as_deref()).map_err(refused)?;
@@ -424,7 +441,10 @@ impl<'a> Drive<'a> {
         self.write_anchor_rows(run, &lowered.plan);
         let has_headers = self.printed_runs.is_multiple_of(10);
         self.printed_runs += 1;
-        let facts = flat_facts(run, lowered.lun_bytes);
+        let facts = FlatFacts {
+            decimal: self.style.decimal,
+            ..flat_facts(run, lowered.lun_bytes)
+        };
         let limits = parameters.general.histogram.clone();
         self.prepare_tree_maps(run, parameters)?;
         self.mark_maps(parameters, false)?;
@@ -605,5 +625,6 @@ fn flat_facts(run: &Run, lun_bytes: u64) -> FlatFacts {
         seekpct: common_value(|wd| f64::from(wd.seekpct)),
         lun_bytes,
         compratio: run.compratio,
+        decimal: false,
     }
 }

@@ -384,7 +384,8 @@ impl<'a> RunPrinter<'a> {
 
     fn write_flat(&mut self, label: &str, tally: &Tally, seconds: f64, cpu: Cpu) {
         if let Some(columns) = &self.style.files {
-            let facts = (&*self.run.name, self.facts.reqrate, self.facts.compratio);
+            let (reqrate, compratio) = (self.facts.reqrate, self.facts.compratio);
+            let facts = (&*self.run.name, reqrate, compratio, self.style.decimal);
             let times = (&*time(), &*timestamp());
             let line = format_file_flat_row(columns, times, label, facts, tally, seconds, cpu);
             return self.output.write("flatfile", &line);

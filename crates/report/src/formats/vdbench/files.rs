@@ -158,13 +158,14 @@ pub fn format_file_flat_row(
     columns: &FileColumns,
     times: (&str, &str),
     label: &str,
-    (run, reqrate, compratio): (&str, f64, f64),
+    (run, reqrate, compratio, decimal): (&str, f64, f64, bool),
     tally: &Tally,
     seconds: f64,
     cpu: Cpu,
 ) -> String {
     let float = |value: f64| format!("{value:.4}");
-    let megabytes = |bytes: f64| float(bytes / 1_048_576.0 / seconds);
+    let megabyte = if decimal { 1e6 } else { 1_048_576.0 };
+    let megabytes = |bytes: f64| float(bytes / megabyte / seconds);
     let (reads, read, read_ms) = sum_kinds(tally, &[FileOperationKind::ReadBlock]);
     let (writes, written, write_ms) = sum_kinds(tally, &[FileOperationKind::WriteBlock]);
     let (requested, _, requested_ms) = sum_kinds(tally, &columns.requested);
@@ -379,7 +380,7 @@ mod tests {
             &FileColumns::default(),
             ("21:54:45.061", "11/23/2026-21:54:45-UTC"),
             "1",
-            ("rd1", 100.0, 1.0),
+            ("rd1", 100.0, 1.0, false),
             &tally(),
             1.0,
             Cpu::default(),

@@ -9,7 +9,8 @@ pub const FLAT_COMMENT: &[&str] = &[
     "* with an asterisk has the column names.",
     "*",
     "* reqrate: requested I/O rate; 9999988 stands for max, 9999977 for curve",
-    "* MB/sec: in 1024*1024 bytes; times are in milliseconds; lunsize is in GB of 1024**3 bytes",
+    "* MB/sec: in 1024*1024 bytes, with -mb in 1000*1000; times are in milliseconds",
+    "* lunsize: in GB of 1024**3 bytes, with -mb of 1000**3",
     "* xfersize to seekpct: as requested; n/a if the workloads of a run differ, or if unknown",
     "*",
 ];
@@ -39,6 +40,8 @@ pub struct FlatFacts {
     pub lun_bytes: u64,
     /// Ratio of compression.
     pub compratio: f64,
+    /// Megabytes of 10⁶ bytes, and gigabytes of 10⁹.
+    pub decimal: bool,
 }
 
 const COLUMNS: &[&str] = &[
@@ -72,13 +75,14 @@ pub fn format_flat_row(
 ) -> String {
     let total = tally.all();
     let float = |value: f64| format!("{value:.4}");
+    let kilo: f64 = if facts.decimal { 1000.0 } else { 1024.0 };
     let format_or_na = |value: Option<f64>| value.filter(|value| *value >= 0.0).map_or("n/a".into(), float);
     let cell = |column: &str| match column {
         "Run" => facts.run.clone(),
         "Interval" => label.to_owned(),
         "reqrate" => float(facts.reqrate),
         "rate" => float(total.n as f64 / seconds),
-        "MB/sec" => float(total.bytes as f64 / 1_048_576.0 / seconds),
+        "MB/sec" => float(total.bytes as f64 / kilo.powi(2) / seconds),
         "bytes/io" => tally.mean_bytes().to_string(),
         "read%" => float(tally.read_percent()),
         "resp" => float(total.mean_ms()),
@@ -100,7 +104,7 @@ pub fn format_flat_row(
         "rhpct" => format_or_na(facts.rhpct),
         "whpct" => format_or_na(facts.whpct),
         "seekpct" => format_or_na(facts.seekpct),
-        "lunsize" => float(facts.lun_bytes as f64 / 1_073_741_824.0),
+        "lunsize" => float(facts.lun_bytes as f64 / kilo.powi(3)),
         "compratio" => float(facts.compratio),
         "queue_depth" => float(tally.queue(seconds)),
         "cpu_used" => float(cpu.user + cpu.system),
@@ -122,6 +126,7 @@ pub fn format_flat_row(
 mod tests {
     use testbed::With;
 
+    use super::super::DirectionTally;
     use super::*;
 
     #[test]
@@ -141,6 +146,23 @@ mod tests {
             assert_eq!(row.split_whitespace().count(), count);
             assert_eq!(format_flat_header(layout).split_whitespace().count(), count);
             assert_eq!(row.len(), format_flat_header(layout).len());
+        }
+    }
+
+    /// Vdbench 5.04.06 wrote these figures for 94 transfers of 4 KiB on an SD of 64 MiB with `-mb`.
+    #[test]
+    fn decimal_units_match_the_recorded_ones() {
+        for (decimal, rate, size) in [(true, "0.3850", "0.0671"), (false, "0.3672", "0.0625")] {
+            let facts = FlatFacts::default().with(|facts| (facts.lun_bytes, facts.decimal) = (64 << 20, decimal));
+            let reads = DirectionTally::default().with(|tally| (tally.n, tally.bytes) = (94, 94 * 4096));
+            let tally = Tally::default().with(|tally| tally.reads = reads);
+            let row = format_flat_row(Layout::V50407, ("", ""), "1", &facts, &tally, 1.0, Cpu::default());
+            let header = format_flat_header(Layout::V50407);
+            // The name of the run, and both times, are empty.
+            let names = header.split_whitespace().skip(3);
+            let cells: Vec<(&str, &str)> = names.zip(row.split_whitespace()).collect();
+            assert!(cells.contains(&("MB/sec", rate)), "{cells:?}");
+            assert!(cells.contains(&("lunsize", size)), "{cells:?}");
         }
     }
 }

@@ -176,15 +176,15 @@ pub(super) fn describe_depth(at: &StreamContext<'_>, wanted: &StreamContext<'_>)
     let depth = match worker.depth {
         DepthScope::Shared { operations } if each.len() > 1 => format!("{operations} over all targets"),
         DepthScope::Shared { operations } => operations.to_string(),
-        DepthScope::PerTarget { alternatives } => {
+        DepthScope::PerTarget { alternatives } if alternatives > 1 => {
             format!(
                 "{} on each target; each burst draws one of {alternatives} streams",
                 worker.slots()
             )
         }
-        DepthScope::PerStream if each.iter().any(|depth| *depth != each[0]) => format!("{each:?} on its targets"),
-        DepthScope::PerStream if each.len() > 1 => format!("{} on each target", each[0]),
-        DepthScope::PerStream => each[0].to_string(),
+        _ if each.iter().any(|depth| *depth != each[0]) => format!("{each:?} on its targets"),
+        _ if each.len() > 1 => format!("{} on each target", each[0]),
+        DepthScope::PerStream | DepthScope::PerTarget { .. } => each[0].to_string(),
     };
     // A file set has one depth for all files, like targets that share a depth.
     match &worker.streams[..] {
