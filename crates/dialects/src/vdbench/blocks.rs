@@ -68,22 +68,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
             continue;
         }
         let Some(row) = item.row(present) else {
-            let message = match present {
-                Section::Host => format!("HostParms.ReadParms(): invalid keyword: {}", item.keyword),
-                _ => format!("Unknown keyword: {}", item.keyword),
-            };
-            let name = crate::nearest(
-                &item.keyword,
-                super::ROWS
-                    .iter()
-                    .filter(|row| row.section == present)
-                    .map(|row| row.name),
-            );
-            let error = Diagnostic::new(message).at(item.at);
-            return Err(match name {
-                Some(name) => error.help(format!("did you mean `{name}`?")),
-                None => error,
-            });
+            return Err(unknown_keyword(&item, present));
         };
         let block = blocks.last_mut().expect("the general block always exists");
         if row.section == Section::Rd
@@ -106,6 +91,19 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
         block.params.push((row, item));
     }
     Ok(blocks)
+}
+
+fn unknown_keyword(item: &Item, section: Section) -> Diagnostic {
+    let message = match section {
+        Section::Host => format!("HostParms.ReadParms(): invalid keyword: {}", item.keyword),
+        _ => format!("Unknown keyword: {}", item.keyword),
+    };
+    let rows = super::ROWS.iter().filter(|row| row.section == section);
+    let error = Diagnostic::new(message).at(item.at.clone());
+    match crate::nearest(&item.keyword, rows.map(|row| row.name)) {
+        Some(name) => error.help(format!("did you mean `{name}`?")),
+        None => error,
+    }
 }
 
 /// Refuses a negative number where none has a meaning. Percentages are negative numbers too, but have

@@ -316,6 +316,11 @@ fn read_definitions(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Param
         }
     }
     parameters.refuse_fleet_settings();
+    refuse_contradictions(&parameters)?;
+    Ok(parameters)
+}
+
+fn refuse_contradictions(parameters: &Parameters) -> Result<(), Diagnostic> {
     let varies = |rd: &Rd| rd.loops.iter().any(|(field, _)| *field == "compratio");
     let general = &parameters.general;
     let is_other = general.compratio > 1.0 || general.dedup.is_some() || parameters.rds.iter().any(varies);
@@ -328,7 +333,7 @@ fn read_definitions(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Param
             Diagnostic::new("No RD parameters specified").help("add a run: `rd=rd1,wd=*,iorate=max,elapsed=60`")
         );
     }
-    Ok(parameters)
+    Ok(())
 }
 
 /// An SD, or those that `count=` makes from it.
@@ -503,30 +508,10 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     if !warmup.is_multiple_of(interval) {
         return Err(block.error(format!("'interval={interval}' must be multiple of 'warmup={warmup}'.")));
     }
-    let distribution = block
-        .expanded_values("distribution")
-        .first()
-        .map_or("exponential".into(), |word| word.to_ascii_lowercase());
-    let names = ["exponential", "uniform", "deterministic", "variable", "spike"];
-    let Some(distribution) = names
-        .iter()
-        .find(|name| distribution.len() >= 2 && name.starts_with(&distribution))
-    else {
-        return Err(block.error(format!("Unknown keyword value: {distribution}")));
-    };
-    let base = match &block.expanded_values("distribution")[..] {
-        [] | [_] => "exponential".to_owned(),
-        [_, base] if ["variable", "spike"].contains(distribution) && names[..3].contains(&&**base) => base.clone(),
-        _ => {
-            let message = "'distribution=' with these words is not supported".to_owned();
-            return Err(block
-                .error(message)
-                .help("use one word, or a pair such as `(variable,uniform)`"));
-        }
-    };
+    let (distribution, base) = parse_distribution(block)?;
     let rates = parse_rates(block)?;
     let mut loops = parse_loops(block)?;
-    let has_list = rates.len() > 1 && !["variable", "spike"].contains(distribution);
+    let has_list = rates.len() > 1 && !["variable", "spike"].contains(&distribution);
     loops.extend(has_list.then(|| (rate_parameter(block), rates.clone())));
     Ok(Rd {
         name: block.name.clone(),
@@ -545,7 +530,7 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         interval,
         warmup,
         pause: seconds("pause", None, 0.0)?,
-        distribution: (*distribution).to_owned(),
+        distribution: distribution.to_owned(),
         base,
         maxdata: parse_max_data(block)?,
         flags: parse_flags(block)?,
@@ -553,6 +538,32 @@ fn parse_rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         commands: Commands::read(block)?,
         at: Some(block.at.clone()),
     })
+}
+
+/// The distribution of arrivals, and the base of `variable` and `spike`.
+fn parse_distribution(block: &Block) -> Result<(&'static str, String), Diagnostic> {
+    let distribution = block
+        .expanded_values("distribution")
+        .first()
+        .map_or("exponential".into(), |word| word.to_ascii_lowercase());
+    const NAMES: [&str; 5] = ["exponential", "uniform", "deterministic", "variable", "spike"];
+    let Some(distribution) = NAMES
+        .iter()
+        .find(|name| distribution.len() >= 2 && name.starts_with(&distribution))
+    else {
+        return Err(block.error(format!("Unknown keyword value: {distribution}")));
+    };
+    let base = match &block.expanded_values("distribution")[..] {
+        [] | [_] => "exponential".to_owned(),
+        [_, base] if ["variable", "spike"].contains(distribution) && NAMES[..3].contains(&&**base) => base.clone(),
+        _ => {
+            let message = "'distribution=' with these words is not supported".to_owned();
+            return Err(block
+                .error(message)
+                .help("use one word, or a pair such as `(variable,uniform)`"));
+        }
+    };
+    Ok((distribution, base))
 }
 
 /// The lists of values for which a run definition is repeated, by field; of several lists of a
