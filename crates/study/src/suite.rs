@@ -35,8 +35,8 @@ pub fn is_short(measured: Nanos) -> bool {
     measured.as_secs() < 0.999 * FULL_TIME_SECS
 }
 
-/// Describes for how long the workloads were measured, and where, such as ` on /data`; `None` without
-/// any.
+/// Describes for how long the workloads were measured, and where, such as ` on /data`; `None`
+/// without any.
 pub fn describe_times(measured: &[Nanos], region: &str) -> Option<String> {
     let (shortest, longest) = (measured.iter().min()?, measured.iter().max()?);
     let round = |time: &Nanos| format_time((time.as_secs() * 10.0).round() * 1e8);

@@ -95,8 +95,9 @@ impl Knee {
         (!falls_too_early && !is_too_low).then_some(law)
     }
 
-    /// A point whose rate is below that of a lower load and of a higher one, each by 10 %
-    /// and more than their intervals, with that higher load: the points vary, so the curve has no clear shape.
+    /// A point whose rate is below that of a lower load and of a higher one, each by 10 % and more
+    /// than their intervals, with that higher load: the points vary, so the curve has no clear
+    /// shape.
     pub fn find_dip(&self) -> Option<(&Point, &Point)> {
         find_dip(&self.points)
     }

@@ -106,8 +106,8 @@ fn unknown_keyword(item: &Item, section: Section) -> Diagnostic {
     }
 }
 
-/// Refuses a negative number where none has a meaning. Percentages are negative numbers too, but have
-/// no sign in the text.
+/// Refuses a negative number where none has a meaning. Percentages are negative numbers too, but
+/// have no sign in the text.
 fn refuse_negative(row: &Row, item: &Item) -> Result<(), Diagnostic> {
     // A percentage of the last rate may have a sign.
     let is_rate = row.section == Section::Rd && ["iorate", "fwdrate"].contains(&row.name);

@@ -240,8 +240,8 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
         }
         out.push_str("</ul>\n");
     }
-    // The first note is the gravest, the last one the scope. Between them, more would move the charts
-    // off the first screen.
+    // The first note is the gravest, the last one the scope. Between them, more would move the
+    // charts off the first screen.
     let folded = match verdict.notes.len() > OPEN_NOTES {
         true => 1..verdict.notes.len() - 1,
         false => 0..0,

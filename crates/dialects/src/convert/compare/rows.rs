@@ -76,8 +76,8 @@ impl Names {
         }
     }
 
-    /// The name of the setting in messages about a test in this dialect: Vdbench's parameter, or the
-    /// native option if no other name is known.
+    /// The name of the setting in messages about a test in this dialect: Vdbench's parameter, or
+    /// the native option if no other name is known.
     pub(super) fn subject(self, dialect: Dialect) -> &'static str {
         let native = self.0[0];
         let parameter = VDBENCH_NAMES.iter().find(|(option, _)| *option == native);

@@ -372,9 +372,9 @@ mod tests {
                 "the plan measures only 10 s",
             )],
             other_programs: vec!["tar".to_owned()],
-            ..head(&format!("fathom run a.toml {time}"))
+            ..head(&format!("fathom run a.toml{time}"))
         };
-        let advised = next(&file, &[head("--time=10s"), head("")], &sides(&[]));
+        let advised = next(&file, &[head(" --time=10s"), head("")], &sides(&[]));
         assert_eq!(
             advised.advice,
             ["`fathom ab '--time=60s a.toml' '--time 60s a.toml' --save ab.fathom --report ab.html`"]

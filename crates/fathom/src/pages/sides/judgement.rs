@@ -58,8 +58,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Describes the figures that differ: `worse in IOPS and p99`, or with their sizes, `worse in IOPS
-    /// (-20 %) and p99 (+12 %)`.
+    /// Describes the figures that differ: `worse in IOPS and p99`, or with their sizes, `worse in
+    /// IOPS (-20 %) and p99 (+12 %)`.
     pub(super) fn describe(self, with_sizes: bool) -> String {
         let in_figures = |wanted: Judgement| {
             let changed = self.counted().filter(|change| change.word == wanted);
@@ -83,7 +83,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Describes a deciding figure that may have changed by chance only, next to others that differ.
+    /// Describes a deciding figure that may have changed by chance only, next to others that
+    /// differ.
     fn describe_undecided(self) -> String {
         match self.decisive {
             Some(decisive) if decisive.word == Judgement::Undecided => format!(

@@ -165,8 +165,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Draws the labels of horizontal lines above the plot area, where no data are, each with a piece
-    /// of its line.
+    /// Draws the labels of horizontal lines above the plot area, where no data are, each with a
+    /// piece of its line.
     fn draw_line_labels(&self, out: &mut String) {
         for LineLabel { mark, words, end, row } in self.line_labels() {
             let (class, y) = (tone_class(mark.tone), TITLE_LINE + LABEL_LINE * row as f64);
@@ -182,8 +182,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Places the labels of horizontal lines from the right end, first in the row of the titles. The
-    /// highest line comes first.
+    /// Places the labels of horizontal lines from the right end, first in the row of the titles.
+    /// The highest line comes first.
     pub(super) fn line_labels(&self) -> Vec<LineLabel<'a>> {
         let lines = marks_on_axis(self.chart, Across::Y).filter(|mark| self.y.place(mark.at).is_some());
         let mut lines: Vec<&Mark> = lines.collect();
