@@ -23,7 +23,11 @@ fn presets_are_listed_and_printed_in_full() {
         assert_eq!(toml.expect(0, &[]).out, whole["toml"].as_str().unwrap());
         // fio has no trees of files.
         let is_tree = whole["toml"].as_str().unwrap().contains("kind = \"files\"");
-        assert_eq!(whole["fio"]["text"].as_str().unwrap().contains("rw="), !is_tree, "{whole:#}");
+        assert_eq!(
+            whole["fio"]["text"].as_str().unwrap().contains("rw="),
+            !is_tree,
+            "{whole:#}"
+        );
     }
     // The command line of the source. For one target, its -F4 equals -t4.
     let azure = fathom(&["presets", "azure-max-write-iops", "--json"]).json();

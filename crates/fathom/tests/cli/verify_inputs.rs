@@ -277,7 +277,7 @@ fn a_run_judges_by_requirements() {
     let run = |clauses: &str| fathom(&["run", text(&job), "-q", "--require", clauses]);
     run("iops>=1000,mean<=2ms").expect(0, &["Judged by iops >= 1000, mean <= 2 ms", "PASS"]);
     let paced = |clauses: &str| fathom(&["run", text(&job), "-q", "--rate", "1000iops", "--require", clauses]);
-    paced("p50<=500us").expect(1, &["FAIL", "1000 us: 2 times the limit"]);
+    paced("p50<=500us").expect(1, &["FAIL", "1 ms: 2 times the limit"]);
     run("iops>=1000,p50<=500us").expect(2, &["INCONCLUSIVE", "repeat with the promised rate"]);
     run("p99<=5").expect(4, &["--require", "has no unit"]);
     // The failure of one job does not concern the other.

@@ -231,11 +231,15 @@ fn targets_that_share_a_rate_keep_it() {
 #[test]
 fn trees_of_files_are_refused() {
     let tree = job_file("[[job]]\ntarget = \"/d\"\nkind = \"files\"\nmix = \"read\"\ntree = \"files=8,sizes=4k\"\n");
-    let found = to_vdbench(&tree);
-    assert_eq!(found.text, "");
-    assert!(
-        texts(&found.lost)[0].contains("but does not write them"),
-        "{:?}",
-        found.lost
-    );
+    for (dialect, why) in [
+        (Dialect::Vdbench, "but does not write them"),
+        (Dialect::Fio, "fio has no trees of files"),
+        (Dialect::Diskspd, "DiskSpd has no trees of files"),
+        (Dialect::Iometer, "Iometer has no trees of files"),
+    ] {
+        let found = convert::to(dialect, &tree);
+        let lost = texts(&found.lost);
+        assert!(lost[0].contains("the whole test") && lost[0].contains(why), "{lost:?}");
+        assert_eq!((&*found.text, lost.len()), ("", 1));
+    }
 }
