@@ -1,6 +1,7 @@
 //! Reads a real XML result as DiskSpd's own scripts do, and checks its figures.
 
 use roxmltree::{Document, Node};
+#[cfg(target_os = "linux")]
 use testbed::need;
 
 use crate::diskspd::support::Sandbox;

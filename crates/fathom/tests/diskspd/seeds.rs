@@ -151,7 +151,7 @@ fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
 #[cfg(not(target_os = "linux"))]
 fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
     let sandbox = Sandbox::new();
-    let ran = sandbox::finish(sandbox.command(&sandbox::split_words(line)).env("FATHOM_NOTES", "1"));
+    let ran = sandbox::finish(sandbox.command(&split_words(line)).env("FATHOM_NOTES", "1"));
     assert_eq!(sandbox.names(), files, "{ran:#?}");
     Some(ran)
 }

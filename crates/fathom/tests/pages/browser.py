@@ -12,17 +12,28 @@ from playwright.sync_api import sync_playwright
 
 READY = "html[data-state=ready]"
 
-# The figures beside each drawing.
-FIGURES = """() => Object.fromEntries([...document.querySelectorAll('figure.chart')].map(figure => {
+# The figures of a drawing. Positions in equal steps have only their start and step.
+READ_CHART = """const readChart = figure => {
     const chart = JSON.parse(figure.querySelector('script.figure').textContent);
+    for (const one of chart.series ?? []) {
+        const { start, step } = one.x;
+        if (step) one.x = one.y.map((_, at) => start + at * step);
+    }
+    return chart;
+};
+"""
+
+# The figures beside each drawing.
+FIGURES = "() => {" + READ_CHART + """return Object.fromEntries([...document.querySelectorAll('figure.chart')].map(figure => {
+    const chart = readChart(figure);
     const series = chart.heat ? [{ name: null, x: chart.heat.x, y: chart.heat.y, values: chart.heat.z }]
         : chart.series.map(one => ({ name: one.name, x: one.x, y: one.y, values: null }));
     return [chart.id, series];
-}))"""
+}))}"""
 
 # Charts with a line whose ends are not drawn where their figures are, by the ends of the axis that the drawing names.
-MISPLACED = """() => [...document.querySelectorAll('figure.chart')].filter(figure => {
-    const chart = JSON.parse(figure.querySelector('script.figure').textContent), plot = figure.querySelector('svg.plot');
+MISPLACED = "() => {" + READ_CHART + """return [...document.querySelectorAll('figure.chart')].filter(figure => {
+    const chart = readChart(figure), plot = figure.querySelector('svg.plot');
     if (chart.heat) return !figure.querySelector('g.heat path');
     // A chart of rows has no axis for all of them.
     if (!plot.dataset.x) return !plot.querySelector('path, rect, line, circle');
@@ -35,7 +46,7 @@ MISPLACED = """() => [...document.querySelectorAll('figure.chart')].filter(figur
         const there = series.x.filter((x, place) => series.y[place] !== null).map(x => ((chart.x.scale === 'log' ? Math.log10(x) : x) - low) / (high - low) * width);
         return [0, -1].some(end => Math.abs(at.at(end) - there.at(end)) > 1);
     });
-}).map(figure => figure.id)"""
+}).map(figure => figure.id)}"""
 
 
 # Rows of charts that leave a quarter of the page's width empty.

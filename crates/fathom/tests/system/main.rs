@@ -42,6 +42,10 @@ mod throttle;
 mod truth;
 
 /// What most of these files use.
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(unused_imports, reason = "most of these files are for Linux")
+)]
 mod prelude {
     #[cfg(target_os = "linux")]
     pub use crate::calling::loop_device;

@@ -1,5 +1,7 @@
 //! The preflight: fathom watches for I/O of other programs before a test.
 
+use testbed::{LoopDevice, LoopOptions};
+
 use crate::prelude::*;
 
 /// Another program, which reads a device from start to end repeatedly.
@@ -34,7 +36,7 @@ fn finding_rules(ran: &Ran) -> Vec<String> {
 
 #[test]
 fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
-    let device = need!(loop_device(16));
+    let device = need!(LoopDevice::filled(16 << 20, LoopOptions::default()));
     let path = text(device.path());
     let run = |more: &[&str]| {
         let line = format!("run --target {path} --time 200ms --warm-up 0 --out json");
@@ -83,7 +85,7 @@ fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
 /// Every run compares its own counters with the kernel's, without an option.
 #[test]
 fn io_of_other_programs_during_a_run_is_reported_in_every_mode() {
-    let device = need!(loop_device(16));
+    let device = need!(LoopDevice::filled(16 << 20, LoopOptions::default()));
     let path = text(device.path());
     let folder = tempfile::tempdir().unwrap();
     let saved = folder.path().join("result.json");

@@ -236,7 +236,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
 #[test]
 fn several_targets_share_a_promise() {
     let _turn = take_turn();
-    let device = || loop_device(32);
+    let device = || LoopDevice::filled(32 << 20, LoopOptions::default());
     let (first, second) = (need!(device()), need!(device()));
     let throttle = need!(Throttle::new());
     for device in [&first, &second] {

@@ -267,10 +267,7 @@ fn options_against(findings: &[Finding], job: &JobSummary, phases: &Phases) -> V
 
 /// Advises a command whose limits come from a result itself.
 pub fn advise_judging(command: &str) -> String {
-    format!(
-        "judge it by the limits that you were promised, in place of these (this run's figures with some margin): \
-            `{command}`"
-    )
+    format!("judge it by your limits, in place of these, which are this run's with a margin: `{command}`")
 }
 
 /// The part of its rate that a result must reach again, and how much longer its operations may
@@ -589,12 +586,11 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
                 format_rough(total.iops)
             ),
             note: match job.iops_confidence_percent {
+                Some(percent) if is_unsteady => format!("not steady: ± {percent:.0} % (95 %)"),
                 // A paced rate varies too little to print.
-                Some(percent) if percent >= 0.05 => format!(
-                    "{}± {percent:.1} % (95 %){}",
-                    if is_unsteady { "not steady: " } else { "" },
-                    append_note(&format_iops_by_direction(job))
-                ),
+                Some(percent) if percent >= 0.05 => {
+                    format!("± {percent:.1} % (95 %){}", append_note(&format_iops_by_direction(job)))
+                }
                 _ => format_iops_by_direction(job),
             },
         },

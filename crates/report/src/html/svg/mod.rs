@@ -19,7 +19,7 @@ use scale::{PlacedTick, Span};
 
 /// Size of a drawing, which the page scales to the available width.
 const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 250.0;
+const HEIGHT: f64 = 230.0;
 /// Width of a character and height of a line, in the same unit.
 const LETTER: f64 = 6.4;
 const LINE: f64 = 14.0;
