@@ -36,10 +36,15 @@ pub(crate) fn format_time(ns: f64) -> String {
     model::Nanos(ns.round().max(0.0) as u64).to_string()
 }
 
+/// Rounds to three significant digits.
+pub fn round_to_three_digits(value: f64) -> f64 {
+    let unit = 10f64.powf(value.abs().max(f64::MIN_POSITIVE).log10().floor() - 2.0);
+    (value / unit).round() * unit
+}
+
 /// A number with three significant digits.
 pub(crate) fn three_digits(value: f64) -> String {
-    let unit = 10f64.powf(value.abs().max(1.0).log10().floor() - 2.0);
-    format_number((value / unit).round() * unit)
+    format_number(round_to_three_digits(value))
 }
 
 /// A change as signed percent, or as a factor: `+36 %`, `-0.40 %`, `12 times`.

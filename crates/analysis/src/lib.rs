@@ -32,4 +32,5 @@ pub mod shifts;
 pub mod verdict;
 
 pub use checks::{LevelChange, check, level_changes};
+pub use figures::round_to_three_digits;
 pub use shifts::find_stalls;

@@ -113,30 +113,26 @@ mod tests {
         assert_eq!(format!("{:.1}", 100.0 * rows[0].share), "101.7");
     }
 
-    /// 99 is within the range of a limit from 80 to 100, but exceeds 90.
-    #[test]
-    fn an_exceeded_limit_is_nearer_than_a_range_that_contains_the_figure() {
-        let mut load = Observation::default();
-        load.total.iops = Some(99.0);
+    /// The rows of a limit of 90 and of one between 80 and 100, the nearest first.
+    fn rows_of_exact_and_range(iops: f64) -> Vec<LimitUse> {
         let layer = |name: &str, low: f64, high: f64| LimitLayer {
             name: name.into(),
             iops: Some(Limit { low, high }),
             ..LimitLayer::default()
         };
-        let rows = limit_uses(&load, &[], &[layer("range", 80.0, 100.0), layer("exact", 90.0, 90.0)]);
-        assert_eq!(rows[0].layer, "exact");
+        let mut load = Observation::default();
+        load.total.iops = Some(iops);
+        limit_uses(&load, &[], &[layer("exact", 90.0, 90.0), layer("range", 80.0, 100.0)])
+    }
+
+    #[test]
+    fn an_exceeded_limit_is_nearer_than_a_range_that_contains_the_figure() {
+        assert_eq!(rows_of_exact_and_range(99.0)[0].layer, "exact");
     }
 
     #[test]
     fn a_range_that_is_reached_is_nearer_than_an_unmet_limit() {
-        let mut load = Observation::default();
-        load.total.iops = Some(79.0);
-        let layer = |name: &str, low: f64, high: f64| LimitLayer {
-            name: name.into(),
-            iops: Some(Limit { low, high }),
-            ..LimitLayer::default()
-        };
-        let rows = limit_uses(&load, &[], &[layer("exact", 90.0, 90.0), layer("range", 80.0, 100.0)]);
+        let rows = rows_of_exact_and_range(79.0);
         assert!(rows[0].layer == "range" && rows[0].met && !rows[1].met);
     }
 

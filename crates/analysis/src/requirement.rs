@@ -8,6 +8,8 @@ use model::JsonSchema;
 use model::{Bytes, Direction, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::figures::round_to_three_digits;
+
 /// Tolerated shortfall of a minimum: token buckets count whole operations in short intervals.
 pub const TOLERANCE: f64 = 0.01;
 /// Maximum operations per second: one per nanosecond, the unit of every clock here.
@@ -111,8 +113,8 @@ impl Clause {
     pub fn show(&self, value: f64) -> String {
         let exact = self.metric.show(value);
         let rounded = match self.metric {
-            Metric::Iops => trim_zeros(three_digits(value)),
-            Metric::Throughput => format!("{} MB/s", trim_zeros(three_digits(value / 1e6))),
+            Metric::Iops => trim_zeros(round_to_three_digits(value)),
+            Metric::Throughput => format!("{} MB/s", trim_zeros(round_to_three_digits(value / 1e6))),
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return exact,
         };
         let misses_equal = rounded == self.metric.show(self.target) && value < self.target * (1.0 - self.tolerance);
@@ -121,12 +123,6 @@ impl Clause {
             false => rounded,
         }
     }
-}
-
-/// Rounds to three significant digits.
-fn three_digits(value: f64) -> f64 {
-    let unit = 10f64.powf(value.abs().max(f64::MIN_POSITIVE).log10().floor() - 2.0);
-    (value / unit).round() * unit
 }
 
 /// Rounds to four or more significant digits.

@@ -1,6 +1,7 @@
 //! Notes about text and parameters of a file that have no effect.
 
 use super::blocks::Block;
+use super::scan::find_blank;
 use super::table::{RunKind, Section};
 use crate::Diagnostic;
 
@@ -29,11 +30,7 @@ pub(super) fn note_unused_parameters(blocks: &[Block]) -> Vec<String> {
 /// The remark of a line whose last parameter ends in a comma: it looks like a parameter, but a
 /// blank ends the line, and the next line continues it.
 pub(super) fn find_remark_after_comma(line: &str) -> Option<&str> {
-    let mut quoted = false;
-    let (at, _) = line.char_indices().find(|(_, c)| {
-        quoted ^= *c == '"';
-        c.is_whitespace() && !quoted
-    })?;
+    let at = find_blank(line).0?;
     let (parameters, remark) = (&line[..at], line[at..].trim());
     let is_comment = line.starts_with(['/', '#', '*']) || remark.starts_with(['/', '#', '*']);
     (parameters.ends_with(',') && !remark.is_empty() && !is_comment).then_some(remark)

@@ -161,10 +161,14 @@ fn with_includes(
         let folder = file.rsplit_once('/').map(|(folder, _)| format!("{folder}/{path}"));
         let in_folder = folder.filter(|_| !path.contains('/'));
         let paths = in_folder.into_iter().chain([path.to_owned()]);
-        let Some(name) = { paths }.find(|path| env.read_file(path).is_ok() || env.exists(path)) else {
+        let read = { paths }.find_map(|path| match env.read_file(&path) {
+            Ok(text) => Some(Ok((path, text))),
+            Err(why) => env.exists(&path).then_some(Err(why)),
+        });
+        let Some(read) = read else {
             return Err(Diagnostic::new(format!("include={path} file not found")).at(line.at));
         };
-        let text = env.read_file(&name).map_err(|why| {
+        let (name, text) = read.map_err(|why| {
             let error = Diagnostic::new(format!("cannot read include={path}: {why}")).at(line.at.clone());
             error.help("name a file that can be read")
         })?;
@@ -219,6 +223,17 @@ fn numbered_lines(file: &str, text: &str) -> Vec<Line> {
     text.lines().enumerate().map(line).collect()
 }
 
+/// Finds the first blank outside quotation marks, which ends a line. The second value is true if a
+/// mark has no counterpart.
+pub(super) fn find_blank(line: &str) -> (Option<usize>, bool) {
+    let mut quoted = false;
+    let blank = line.char_indices().find(|(_, c)| {
+        quoted ^= *c == '"';
+        c.is_whitespace() && !quoted
+    });
+    (blank.map(|(at, _)| at), quoted)
+}
+
 impl Expansion<'_> {
     /// A line with its variables replaced and cut at its first blank; `None` for comments. The line
     /// and its substitution are added to `copy`.
@@ -253,16 +268,12 @@ impl Expansion<'_> {
                 "{file}:{line}: `{remark}` is a remark and has no effect: a blank ends a line"
             ));
         }
-        let mut quoted = false;
-        let end = text.char_indices().find(|(_, c)| {
-            quoted ^= *c == '"';
-            c.is_whitespace() && !quoted
-        });
-        if quoted {
+        let (end, is_unmatched) = find_blank(&text);
+        if is_unmatched {
             let error = Diagnostic::new("Unmatched quotation mark").at(line.at);
             return Err(error.help("add the closing `\"` in the same line"));
         }
-        let text = end.map_or(text.clone(), |(at, _)| text[..at].to_owned());
+        let text = end.map_or(text.clone(), |end| text[..end].to_owned());
         Ok(Some(Line { text, ..line }))
     }
 }

@@ -59,9 +59,12 @@ pub fn read_target_facts(system: &System, file: &File, prepared: &str) -> Target
 
 /// The allocation of the file of a loop device: reads of its holes need no I/O.
 fn loop_allocation(system: &System, device: &str) -> Option<Allocation> {
-    let backing = system.read_trimmed(&format!("/sys/block/{device}/loop/backing_file"))?;
-    let file = std::fs::File::open(backing).ok()?;
-    let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let device = block_device(system, device)?;
+    let backing = device.backing()?;
+    // Another file, or a pipe, may have the name by now.
+    let file = sys::names::open_nonblocking(Path::new(&backing.path)).ok()?;
+    let is_backing = backing.identity.is_some() && sys::facts::open_file_identity(&file) == backing.identity;
+    let meta = file.metadata().ok().filter(|meta| is_backing && meta.is_file())?;
     sys::facts::read_allocation(&file, meta.len())
 }
 

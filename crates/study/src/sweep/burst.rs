@@ -1,7 +1,7 @@
 //! Finds curves that mix a burst rate with the sustained rate to which later points fell.
 
 use analysis::knee::{Advice, AdviceKind};
-use analysis::{LevelChange, level_changes};
+use analysis::{LevelChange, level_changes, round_to_three_digits};
 use model::Nanos;
 use model::observation::Observation;
 use model::study::{RunRole, StudyRun};
@@ -134,11 +134,6 @@ impl MixedRates {
             ..Advice::default()
         }
     }
-}
-
-fn round_to_three_digits(value: f64) -> f64 {
-    let unit = 10f64.powf(value.max(1.0).log10().floor() - 2.0);
-    (value / unit).round() * unit
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The report of a finished sweep: its table, its curves, and the weaknesses of its figures.
 
 use analysis::knee::{self, Advice, AdviceKind, Axis, Knee, Limit, LimitResult, LimitedFigure, Point};
+use analysis::round_to_three_digits;
 use analysis::verdict::list_doubts;
 use model::finding::Severity;
 use model::observation::Observation;
@@ -492,11 +493,6 @@ fn describe_repeat(rows: &[Row], repeat: &Row) -> Option<String> {
         format_number(round_to_three_digits(first.iops)),
         format_number(round_to_three_digits(repeat.iops))
     ))
-}
-
-fn round_to_three_digits(value: f64) -> f64 {
-    let unit = 10f64.powf(value.max(1.0).log10().floor() - 2.0);
-    (value / unit).round() * unit
 }
 
 /// Lists the points that missed the limit although higher loads met it.

@@ -1,5 +1,6 @@
 //! Settings that Vdbench would ignore or cannot mean: each is a note or an error.
 
+use dialects::vdbench::Run;
 use testbed::{AssertContains, With};
 
 use super::{DATA, Fixture, read, run};
@@ -14,13 +15,19 @@ fn notes(args: &str, text: &str) -> Vec<String> {
     read.unwrap_or_else(|error| panic!("{text}: {error}")).1.notes
 }
 
+/// The first run of a text.
+fn first_run(text: String) -> Run {
+    let mut env = Fixture::default().with(|fixture| fixture.text = Some(text));
+    read("-f parmfile", &mut env).unwrap().2.remove(0)
+}
+
 /// The error of a text, with its help.
-fn error(args: &str, text: &str) -> String {
+fn error(text: &str) -> String {
     let mut env = Fixture {
         folder: DATA.to_owned(),
         text: Some(text.to_owned()),
     };
-    match read(&format!("-f parmfile {args}"), &mut env) {
+    match read("-f parmfile", &mut env) {
         Err(error) => error.to_string(),
         Ok(_) => panic!("{text} is accepted"),
     }
@@ -59,10 +66,11 @@ fn parameters_of_the_other_kind_of_runs_are_noted() {
 #[test]
 fn each_kind_of_runs_has_its_own_rate() {
     let text = format!("{FILES}\nrd=rd1,fwd=w,fwdrate=50,iorate=900,elapsed=4");
-    let mut env = Fixture::default().with(|fixture| fixture.text = Some(text));
-    let (_, _, runs) = read("-f parmfile", &mut env).unwrap();
-    assert_eq!(runs[0].start_text(false), "rd1; elapsed=4; fwdrate=50; For loops: None");
-    let missing = error("", &format!("{RAW}\nrd=rd1,wd=wd1,fwdrate=50,elapsed=4"));
+    assert_eq!(
+        first_run(text).start_text(false),
+        "rd1; elapsed=4; fwdrate=50; For loops: None"
+    );
+    let missing = error(&format!("{RAW}\nrd=rd1,wd=wd1,fwdrate=50,elapsed=4"));
     missing.assert_contains(&["iorate= parameter is missing."]);
 }
 
@@ -88,14 +96,14 @@ fn a_parameter_behind_a_blank_is_a_remark() {
     );
     let commented = format!("{RAW}\nrd=rd1,wd=wd1, # iorate=max\niorate=9,elapsed=4 seconds");
     assert_eq!(notes("", &commented), Vec::<String>::new());
-    error("", &format!("{RAW}\nrd=rd1,\twd=wd1,iorate=max,elapsed=4"))
+    error(&format!("{RAW}\nrd=rd1,\twd=wd1,iorate=max,elapsed=4"))
         .assert_contains(&["`wd=wd1,iorate=max,elapsed=4` is a remark: remove the blank"]);
 }
 
 #[test]
 fn numbers_without_a_meaning_are_refused() {
-    let in_wd = |wd: &str| error("", &format!("{RAW},{wd}\nrd=rd1,wd=wd1,iorate=9,elapsed=4"));
-    let in_rd = |rd: &str| error("", &format!("{RAW}\nrd=rd1,wd=wd1,elapsed=4,{rd}"));
+    let in_wd = |wd: &str| error(&format!("{RAW},{wd}\nrd=rd1,wd=wd1,iorate=9,elapsed=4"));
+    let in_rd = |rd: &str| error(&format!("{RAW}\nrd=rd1,wd=wd1,elapsed=4,{rd}"));
     for (wd, expected) in [
         ("rdpct=(10,20)", "Invalid contents for 'rdpct=': 10,20"),
         ("rdpct=-5", "Invalid contents for 'rdpct=': -5"),
@@ -126,9 +134,9 @@ fn numbers_without_a_meaning_are_refused() {
         in_rd(rd).assert_contains(&[expected]);
     }
     let run = "rd=rd1,wd=wd1,iorate=9,elapsed=4";
-    error("", &format!("compratio=0.5\n{RAW}\n{run}")).assert_contains(&["Invalid contents for 'compratio=': 0.5"]);
-    error("", &format!("loop=0\n{RAW}\n{run}")).assert_contains(&["Invalid contents for 'loop=': 0"]);
-    error("", &format!("{RAW}\nrd=,wd=wd1,iorate=9")).assert_contains(&["Invalid contents for 'rd=': it is empty"]);
+    error(&format!("compratio=0.5\n{RAW}\n{run}")).assert_contains(&["Invalid contents for 'compratio=': 0.5"]);
+    error(&format!("loop=0\n{RAW}\n{run}")).assert_contains(&["Invalid contents for 'loop=': 0"]);
+    error(&format!("{RAW}\nrd=,wd=wd1,iorate=9")).assert_contains(&["Invalid contents for 'rd=': it is empty"]);
     // A percentage of the rate of an earlier run.
     let later = format!("{RAW}\n{run}\nrd=rd2,wd=wd1,iorate=(50%,9),elapsed=4");
     assert_eq!(notes("", &later), Vec::<String>::new());
@@ -140,8 +148,7 @@ fn the_last_percentage_of_reads_or_writes_counts() {
         let text = format!(
             "sd=sd1,lun=/a,size=64m\nwd=default,{default}\nwd=wd1,sd=sd1,{wd}\nrd=rd1,wd=wd1,iorate=9,elapsed=4"
         );
-        let mut env = Fixture::default().with(|fixture| fixture.text = Some(text));
-        read("-f parmfile", &mut env).unwrap().2[0].workloads[0].0.rdpct
+        first_run(text).workloads[0].0.rdpct
     };
     assert_eq!(reads("wrpct=20", "rdpct=70"), 70);
     assert_eq!(reads("rdpct=70", "wrpct=20"), 80);
@@ -153,20 +160,17 @@ fn the_last_percentage_of_reads_or_writes_counts() {
 fn forms_of_input_are_understood_or_explained() {
     let rd = "rd=rd1,wd=wd1,elapsed=4";
     assert!(run("-f parmfile", &format!("\u{feff}{RAW}\n{rd},iorate=9")).is_ok());
-    let mut env = Fixture::default().with(|fixture| fixture.text = Some(format!("{RAW}\n{rd},iorate=1e2")));
-    let (_, _, runs) = read("-f parmfile", &mut env).unwrap();
     assert_eq!(
-        runs[0].start_text(false),
+        first_run(format!("{RAW}\n{rd},iorate=1e2")).start_text(false),
         "rd1; I/O rate: 100; elapsed=4; For loops: None"
     );
-    error("", &format!("{RAW}\n{rd},iorate=99999999999999999999"))
+    error(&format!("{RAW}\n{rd},iorate=99999999999999999999"))
         .assert_contains(&["Invalid contents for 'iorate=': 99999999999999999999 is too large"]);
-    error("", &format!("sd=sd1,lun=/a,size=99999999999t\n{rd}"))
+    error(&format!("sd=sd1,lun=/a,size=99999999999t\n{rd}"))
         .assert_contains(&["Invalid contents for 'size=': 99999999999t is too large"]);
-    error("", &format!("{RAW}\n{rd},iorate=\"9"))
-        .assert_contains(&["Unmatched quotation mark", "add the closing `\"`"]);
-    error("", "include=none").assert_contains(&["include=none file not found"]);
-    error("", "include=parameters").assert_contains(&["cannot read include=parameters: ", "s a directory"]);
+    error(&format!("{RAW}\n{rd},iorate=\"9")).assert_contains(&["Unmatched quotation mark", "add the closing `\"`"]);
+    error("include=none").assert_contains(&["include=none file not found"]);
+    error("include=parameters").assert_contains(&["cannot read include=parameters: ", "s a directory"]);
 }
 
 #[test]

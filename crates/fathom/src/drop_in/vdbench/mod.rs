@@ -1,7 +1,7 @@
 //! `vdbench`: runs parameter files, with Vdbench's console output, files and exit codes.
 
 mod commands;
-mod cpu_reader;
+mod cpu;
 mod failure;
 mod hosts;
 pub mod local_env;
@@ -36,7 +36,7 @@ use report::formats::vdbench::{FlatFacts, Layout};
 use super::{check_outputs, lost_host_lines, note, print_findings, print_stdout};
 use crate::permissions;
 use crate::session::Session;
-use cpu_reader::CpuReader;
+use cpu::CpuReader;
 use engine::sys::signals;
 use failure::{Failure, failure_from_error};
 use local_env::{LocalEnv, SELF_TEST_FILE_NAME};
@@ -441,10 +441,7 @@ impl<'a> Drive<'a> {
         self.write_anchor_rows(run, &lowered.plan);
         let has_headers = self.printed_runs.is_multiple_of(10);
         self.printed_runs += 1;
-        let facts = FlatFacts {
-            decimal: self.style.decimal,
-            ..flat_facts(run, lowered.lun_bytes)
-        };
+        let facts = flat_facts(run, lowered.lun_bytes, self.style.decimal);
         let limits = parameters.general.histogram.clone();
         self.prepare_tree_maps(run, parameters)?;
         self.mark_maps(parameters, false)?;
@@ -596,7 +593,7 @@ impl<'a> Drive<'a> {
 }
 
 /// Collects a run's settings for the flat file. A setting needs the same value in all workloads.
-fn flat_facts(run: &Run, lun_bytes: u64) -> FlatFacts {
+fn flat_facts(run: &Run, lun_bytes: u64, decimal: bool) -> FlatFacts {
     fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
         let first = values.next()?;
         values.all(|value| value == first).then_some(first)
@@ -625,6 +622,6 @@ fn flat_facts(run: &Run, lun_bytes: u64) -> FlatFacts {
         seekpct: common_value(|wd| f64::from(wd.seekpct)),
         lun_bytes,
         compratio: run.compratio,
-        decimal: false,
+        decimal,
     }
 }

@@ -6,10 +6,9 @@ use std::sync::atomic::Ordering;
 use dialects::vdbench::values::format_loop_value;
 use dialects::vdbench::{JobLabel, Run, RunRate};
 use engine::probe::CoreTimes;
-use model::environment::CoreUse;
 use model::event::{Event, Phase};
 use model::histogram::Histogram;
-use model::results::{HostCoreUse, Results};
+use model::results::Results;
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
     Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, format_file_counters, format_file_flat_row,
@@ -19,6 +18,7 @@ use report::formats::vdbench::{
 
 use ::run::targets::SHORT_FILES;
 
+use super::cpu::{cpu_between, cpu_of_hosts};
 use super::monitor::{EarlyEnds, Request, take_request};
 use super::output::{Output, date, time, timestamp};
 
@@ -668,34 +668,4 @@ fn workload_figures(
         }
     }
     (intervals, total)
-}
-
-/// Returns the processor time between two readings, in percent.
-fn cpu_between(end: &CoreTimes, start: &CoreTimes) -> Cpu {
-    cpu_of_cores(&end.since(start))
-}
-
-/// Returns the processor time of the selected hosts during the time in which all jobs measured.
-fn cpu_of_hosts(results: &Results, is_wanted: impl Fn(&HostCoreUse) -> bool) -> Cpu {
-    let cores = results.steps.iter().flat_map(|step| &step.cores);
-    let selected_cores: Vec<CoreUse> = cores.filter(|core| is_wanted(core)).map(|core| core.core).collect();
-    match selected_cores.is_empty() {
-        true => Cpu::default(),
-        false => cpu_of_cores(&selected_cores),
-    }
-}
-
-fn cpu_of_cores(cores: &[CoreUse]) -> Cpu {
-    let (mut user, mut system, mut idle) = (0, 0, 0);
-    for core in cores {
-        user += core.user_ns.0;
-        system += core.system_ns.0 + core.interrupt_ns.0;
-        idle += core.idle_ns.0;
-    }
-    let total = (user + system + idle).max(1) as f64;
-    Cpu {
-        user: 100.0 * user as f64 / total,
-        system: 100.0 * system as f64 / total,
-        idle: 100.0 * idle as f64 / total,
-    }
 }
