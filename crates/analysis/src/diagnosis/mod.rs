@@ -51,6 +51,7 @@ pub use confirm::{Comparison, Verdict, compare};
 pub use context::{Context, Counts, KnownBurst, Network, Question, TWICE_THE_DEPTH, Temperature};
 pub(crate) use findings::diagnosis_finding;
 pub use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, Evidence, JobDiagnosis, LayerUse};
+pub use noisy::find_dips;
 
 use crate::caps::LimitLayer;
 use crate::figures::{format_time, three_digits};

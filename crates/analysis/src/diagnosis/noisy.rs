@@ -1,13 +1,17 @@
 //! Another user shared the storage.
 
 use model::diagnosis::Answer;
+use model::observation::Observation;
 use model::stats::{median, period};
 
 use super::Signature;
+use super::context::Context;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 use crate::figures::three_digits;
 
+/// Minimum length of the measured window, in seconds.
+const MIN_SECONDS: usize = 20;
 /// A dip is below this share of the usual rate.
 const DIP_BELOW: f64 = 0.80;
 /// A dip is also this many deviations of the usual noise below the usual rate.
@@ -27,12 +31,52 @@ pub(super) const NOISY: Signature = Signature {
 };
 
 pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
-    let seconds = &input.rates_by_second;
-    if seconds.len() < 20 {
+    let (level, floor) = level_and_floor(input)?;
+    let dips = dips_below(input, floor);
+    if dips.is_empty() {
         return None;
     }
-    let level = level_without_dips(seconds);
-    let floor = (DIP_BELOW * level.0).min(level.0 - MIN_DIP_DEVIATIONS * level.1);
+    let length: f64 = dips.iter().map(|(_, length)| length).sum();
+    let sentence = format!(
+        "others used the same storage: {} dips below {} IOPS at irregular intervals",
+        dips.len(),
+        three_digits(floor)
+    );
+    Some(
+        Symptom::new(sentence)
+            .with_evidence(figure("usual rate", level, "IOPS"))
+            .with_evidence(figure_vs("dips", dips.len() as f64, "", MIN_DIPS as f64, "chance"))
+            .with_evidence(figure(
+                "time in dips",
+                100.0 * length / input.rates_by_second.len() as f64,
+                "%",
+            ))
+            .with_advice("repeat at another time of day: dips at different moments confirm it")
+            .with_advice("judge percentiles over several runs instead of one mean"),
+    )
+}
+
+/// Finds the start and length, in seconds, of each dip at irregular intervals, as another user of
+/// the storage causes them.
+pub fn find_dips(observation: &Observation) -> Vec<(f64, f64)> {
+    let context = Context::default();
+    let input = Input::new(observation, &[], &context);
+    level_and_floor(&input).map_or_else(Vec::new, |(_, floor)| dips_below(&input, floor))
+}
+
+/// The usual rate, and the rate below which a second belongs to a dip. `None` if the window is too
+/// short.
+fn level_and_floor(input: &Input<'_>) -> Option<(f64, f64)> {
+    let seconds = &input.rates_by_second;
+    if seconds.len() < MIN_SECONDS {
+        return None;
+    }
+    let (level, noise) = level_without_dips(seconds);
+    Some((level, (DIP_BELOW * level).min(level - MIN_DIP_DEVIATIONS * noise)))
+}
+
+fn dips_below(input: &Input<'_>, floor: f64) -> Vec<(f64, f64)> {
+    let seconds = &input.rates_by_second;
     // A second without completions is a stall, not another user.
     let stalls = super::stall::find_stalls(input);
     let is_stalled = |second: usize| {
@@ -46,26 +90,26 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         .enumerate()
         .map(|(second, value)| *value < floor && !is_stalled(second))
         .collect();
-    let dips = low.chunk_by(|a, b| a == b).filter(|run| run[0]);
-    let (count, length) = dips.fold((0, 0), |(count, length), run| (count + 1, length + run.len()));
-    let share = length as f64 / seconds.len() as f64;
+    let mut at = 0;
+    let mut dips = Vec::new();
+    for run in low.chunk_by(|a, b| a == b) {
+        if run[0] {
+            dips.push((at as f64, run.len() as f64));
+        }
+        at += run.len();
+    }
+    let share = low.iter().filter(|low| **low).count() as f64 / seconds.len() as f64;
     // A dip that lasts to the end is a new level.
     let comes_back = low.iter().rev().take_while(|low| **low).count() < MAX_LAST_DIP;
-    if count < MIN_DIPS || share > MAX_DIP_SHARE || period(seconds).is_some() || !comes_back || declines(input, floor) {
-        return None;
+    let is_noise = dips.len() >= MIN_DIPS
+        && share <= MAX_DIP_SHARE
+        && period(seconds).is_none()
+        && comes_back
+        && !declines(input, floor);
+    match is_noise {
+        true => dips,
+        false => Vec::new(),
     }
-    let sentence = format!(
-        "others used the same storage: {count} dips below {} IOPS at irregular intervals",
-        three_digits(floor)
-    );
-    Some(
-        Symptom::new(sentence)
-            .with_evidence(figure("usual rate", level.0, "IOPS"))
-            .with_evidence(figure_vs("dips", count as f64, "", MIN_DIPS as f64, "chance"))
-            .with_evidence(figure("time in dips", 100.0 * share, "%"))
-            .with_advice("repeat at another time of day: dips at different moments confirm it")
-            .with_advice("judge percentiles over several runs instead of one mean"),
-    )
 }
 
 /// Median and noise (scaled median deviation) of the seconds without dips.

@@ -56,8 +56,8 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
     run::create_page(results, &context)
 }
 
-/// More marked stalls would hide the curve.
-const MAX_MARKED_STALLS: usize = 5;
+/// More marked stalls, or more marked dips, would hide the curve.
+const MAX_MARKED_INTERRUPTIONS: usize = 5;
 
 /// Maximum number of other programs that advice names.
 const MAX_NAMED_PROGRAMS: usize = 5;
@@ -155,35 +155,35 @@ fn changes(results: &Results) -> Vec<Change> {
     let mut changes = Vec::new();
     for (step, results_of_step) in results.steps.iter().enumerate() {
         for job in 0..results_of_step.jobs.len() {
-            let observation = Observation::from_results(results, step, job);
-            let moments = observation
-                .map(|observation| analysis::level_changes(&observation))
-                .unwrap_or_default();
+            let Some(observation) = Observation::from_results(results, step, job) else {
+                continue;
+            };
+            let moments = analysis::level_changes(&observation);
             changes.extend(moments.into_iter().map(|moment| Change {
                 step,
                 job,
                 at_secs: moment.at_secs,
                 words: format!("{} to {} IOPS", format_rough(moment.from), format_rough(moment.to)),
             }));
-            changes.extend(stall_marks(results, step, job));
+            changes.extend(interruption_marks(step, job, &observation));
         }
     }
     changes
 }
 
-/// Marks the longest stalls of a job.
-fn stall_marks(results: &Results, step: usize, job: usize) -> Vec<Change> {
-    let observation = Observation::from_results(results, step, job);
-    let mut stalls = observation.map_or_else(Vec::new, |observation| analysis::find_stalls(&observation));
-    stalls.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let longest = stalls.into_iter().take(MAX_MARKED_STALLS);
-    let marks = longest.map(|(at_secs, length)| Change {
-        step,
-        job,
-        at_secs,
-        words: format!("stall {length:.1} s"),
-    });
-    marks.collect()
+/// Marks the longest stalls and dips of a job.
+fn interruption_marks(step: usize, job: usize, observation: &Observation) -> impl Iterator<Item = Change> {
+    let longest = |mut interruptions: Vec<(f64, f64)>, name: &'static str| {
+        interruptions.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let longest = interruptions.into_iter().take(MAX_MARKED_INTERRUPTIONS);
+        longest.map(move |(at_secs, length)| Change {
+            step,
+            job,
+            at_secs,
+            words: format!("{name} {} s", format_rough(length)),
+        })
+    };
+    longest(analysis::find_stalls(observation), "stall").chain(longest(analysis::find_dips(observation), "dip"))
 }
 
 /// Returns the mark of simulated storage if the study ran on it.

@@ -6,6 +6,7 @@ use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
 use model::Nanos;
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
+use model::results::Results;
 use model::shell_word;
 use model::study::{Study, StudyRun, WorkloadRequirement};
 use report::Summary;
@@ -13,7 +14,7 @@ use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, t
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
 use report::html::run::{
     Head, KEEP_AND_REPEAT, complete_advice, describe_region, locate_commands, provenance, repeat_command,
-    repeat_section, run_command,
+    repeat_section, run_command, settings_section,
 };
 use report::numbers::{format_rough, format_time, group_thousands};
 use study::suite::{describe_times, is_short, measured_time, worst};
@@ -85,6 +86,7 @@ pub fn build_page(study: &Study, required: &[WorkloadRequirement]) -> Page {
             .collect(),
         sections: std::iter::once(build_figures_section(&workloads))
             .chain(first.and_then(repeat_section))
+            .chain(settings_section(&list_last_runs(&workloads)))
             .collect(),
         downloads: list_downloads(study, &workloads),
         provenance: first.map_or_else(String::new, |results| {
@@ -99,6 +101,11 @@ pub fn build_page(study: &Study, required: &[WorkloadRequirement]) -> Page {
         locate_commands(&mut page, first);
     }
     page
+}
+
+fn list_last_runs<'a>(workloads: &[JudgedWorkload<'a>]) -> Vec<(String, &'a Results)> {
+    let last_run = |workload: &JudgedWorkload<'a>| Some((workload.quoted(), &workload.run?.results));
+    workloads.iter().filter_map(last_run).collect()
 }
 
 /// The data of all runs, and the verdict of each workload.

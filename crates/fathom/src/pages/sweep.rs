@@ -11,7 +11,7 @@ use model::study::{Parameter, RunRole, Setting, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{self, Block, Page, Section, Table};
-use report::html::run::{Head, PlanePoint, locate_commands, plane_chart, provenance, repeat_section};
+use report::html::run::{Head, PlanePoint, locate_commands, plane_chart, provenance, repeat_section, settings_section};
 use report::numbers::{format_rough, format_time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
@@ -44,6 +44,7 @@ pub fn build_page(report: &Report, study: &Study) -> Page {
     sections.push(table(report));
     sections.extend(omitted(report));
     sections.extend(first.and_then(repeat_section));
+    sections.extend(first.and_then(|first| settings_section(&[("plan of the first point".to_owned(), first)])));
     let mut page = Page {
         title: page::mark_title(simulation(study), &build_title(report, summary.as_ref())),
         charts: Vec::new(),

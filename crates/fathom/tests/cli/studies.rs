@@ -54,7 +54,7 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     fathom(&["report", text(&saved), "-o", text(&page)]).expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
     // A simulated device is not compared with real ones.
-    page.assert_contains(&["Is it good?"]);
+    page.assert_contains(&["Is it good?", "Settings and environment", "plan of the first point"]);
     page.assert_lacks(&["cloud providers"]);
     let again = fathom(&["sweep", "--from", text(&saved)]);
     again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);

@@ -136,6 +136,9 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
         "<th scope=\"col\">p90</th><th scope=\"col\">p99</th>",
         "broken: p90 &lt;= 3 ms</text>",
         "Every verdict (JSON)",
+        "Settings and environment",
+        "<td>“kept, well”</td>",
+        "<td>“broken”</td>",
         "<h2>What next</h2>",
         "fathom suite ",
     ]);

@@ -516,11 +516,11 @@ fn two_hosts_are_compared_in_alternation() {
     }
     let mirrored = ["ab", "--mirror", "--from", saved];
     run(workspace.command(PROGRAM).args(mirrored)).expect(0, &["mirror"]);
-    compare(&["local,local", "--target", file], "50ms", &[]).expect(0, &["\"margin\""]);
+    compare(&["local,local", "--target", file], "200ms", &[]).expect(0, &["\"margin\""]);
     // Each run finds the mark that the run on the other host has renewed.
     let written = workspace.path("w.dat");
     let writes = ["--size", "16m", "--read", "50", "--pairs", "12"];
-    compare(&["local,local", written.to_str().unwrap()], "50ms", &writes).expect(0, &["\"pairs\": 12"]);
+    compare(&["local,local", written.to_str().unwrap()], "200ms", &writes).expect(0, &["\"pairs\": 12"]);
     compare(&["local", file], "200ms", &[]).expect(4, &["two hosts"]);
     compare(&["local,nonsense://x", file], "200ms", &[]).expect(3, &["nonsense"]);
 }

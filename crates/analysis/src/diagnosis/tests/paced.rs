@@ -6,7 +6,7 @@ use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Nanos};
 
 use super::super::samples::{closed_loop, with_series};
-use super::super::{Answer, Context, Diagnosis, Question, diagnose};
+use super::super::{Answer, Context, Diagnosis, Question, diagnose, find_dips};
 
 /// A paced load that reached 1,000 of 1,200 IOPS; `second` edits the facts of each second.
 fn paced(second: impl Fn(&mut Second)) -> Observation {
@@ -184,6 +184,8 @@ fn catching_up_does_not_hide_a_neighbour() {
     let found = judged(&observation, Question::MissedLatency);
     assert_eq!(found.answer, Answer::Noisy, "{}", found.sentence);
     assert!(found.sentence.contains("13 dips"), "{}", found.sentence);
+    let dips = find_dips(&observation);
+    assert_eq!((dips.len(), dips[0], dips[1]), (13, (5.0, 2.0), (11.0, 3.0)));
 }
 
 /// An outage of four seconds, after which the load caught up to 1,000 per second on average.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::plan::{CacheMode, is_tree_name};
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, accessat,
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, accessat, fstat,
     mkdirat, openat, openat2, renameat, statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use crate::sys::OpenFor;
 
 /// The system has no `openat2`: Linux before 5.6, and sandboxes that do not know the call. Without
-/// this, each open would measure a failed call too.
+/// this flag, each open would measure a failed call too.
 static LACKS_OPENAT2: AtomicBool = AtomicBool::new(false);
 
 /// The directory of a file: the root itself or an open directory below it.
@@ -88,24 +88,50 @@ impl TreeRoot {
         Ok(self.open_beneath(path, flags, mode)?.into())
     }
 
-    /// Opens a path without following links in it or entering other mounts. Where `openat2` is
-    /// missing, only a link at the end is not followed.
+    /// Opens a path without following links in it or entering other mounts.
     fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
         if LACKS_OPENAT2.load(Ordering::Relaxed) {
-            return openat(&self.directory, path, flags, mode);
+            return self.open_stepwise(path, flags, mode);
         }
         match openat2(&self.directory, path, flags, mode, resolve) {
             // Sandboxes report EPERM, which the file itself may cause as well.
             Err(error @ (Errno::NOSYS | Errno::PERM)) => {
-                let opened = openat(&self.directory, path, flags, mode);
+                let opened = self.open_stepwise(path, flags, mode);
                 if error == Errno::NOSYS || opened.is_ok() {
                     LACKS_OPENAT2.store(true, Ordering::Relaxed);
                 }
                 opened
             }
             opened => opened,
+        }
+    }
+
+    /// [`TreeRoot::open_beneath`] without `openat2`: opens one directory after the other. Of mounts,
+    /// only those of other file systems are noticed.
+    fn open_stepwise(&self, path: &str, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+        let device = fstat(&self.directory)?.st_dev;
+        let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut parent = Parent::Root(self.directory.as_fd());
+        for part in parents.split('/').filter(|part| !part.is_empty()) {
+            let directory = openat(
+                &parent,
+                part,
+                OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+                Mode::empty(),
+            )?;
+            let stat = fstat(&directory)?;
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Symlink => return Err(Errno::LOOP),
+                _ if stat.st_dev != device => return Err(Errno::XDEV),
+                _ => parent = Parent::Below(directory),
+            }
+        }
+        let file = openat(parent, name, flags, mode)?;
+        match fstat(&file)?.st_dev == device {
+            true => Ok(file),
+            false => Err(Errno::XDEV),
         }
     }
 
@@ -305,11 +331,13 @@ mod tests {
             &["--bind".as_ref(), other.path().as_ref(), mount_point.as_ref()],
         );
         let opened = root.open_file("d0/f0", OpenFor::Write, &CacheMode::BUFFERED);
+        let stepwise = ["d0", "d0/f0"].map(|path| root.open_stepwise(path, OFlags::RDONLY, Mode::empty()));
         let removed = root.remove_file("d0/f0");
         let remaining = root.remove_contents("");
         run("umount", &[mount_point.as_ref()]);
         let code = |error: io::Error| error.raw_os_error();
         assert_eq!(opened.map(drop).map_err(code), Err(Some(libc::EXDEV)));
+        assert_eq!(stepwise.map(Result::err), [Some(Errno::XDEV); 2]);
         assert_eq!(removed.map_err(code), Err(Some(libc::EXDEV)));
         assert!(remaining.unwrap() > 0);
         assert_eq!(fs::read(other.path().join("f0")).unwrap(), b"precious");
@@ -326,6 +354,8 @@ mod tests {
         for (path, open_for) in [("d0/f0", OpenFor::Write), ("d0/f1", OpenFor::Create)] {
             let error = root.open_file(path, open_for, &CacheMode::BUFFERED).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
+            let stepwise = root.open_stepwise(path, OFlags::WRONLY | OFlags::CREATE, Mode::RUSR);
+            assert_eq!(stepwise.map(drop), Err(Errno::LOOP));
         }
         fs::create_dir(other.join("d1")).unwrap();
         fs::write(tree.join("f2"), "").unwrap();
@@ -357,6 +387,7 @@ mod tests {
         root.rename("f2", "d3/f2").unwrap();
         root.rename("d3/f2", "d3/g2").unwrap();
         root.set_times("d3/g2").unwrap();
+        root.open_stepwise("d3/g2", OFlags::RDONLY, Mode::empty()).unwrap();
         root.remove_file("d3/g2").unwrap();
         root.remove_directory("d3").unwrap();
     }

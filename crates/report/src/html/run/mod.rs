@@ -33,7 +33,7 @@ use next_step::describe_place;
 pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_place, name_program};
 pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
 pub use resources::{PlanePoint, plane_chart};
-pub use settings::repeat_section;
+pub use settings::{repeat_section, settings_section};
 pub(crate) use time::merge_into_columns;
 
 /// Number of jobs whose sections are not folded.
@@ -119,7 +119,7 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
     sections.extend(limits_section(context));
     sections.extend(settings::system_section(results, &summary));
     sections.extend(repeat_section(results));
-    sections.push(settings::settings_section(results, &summary));
+    sections.extend(settings_section(&[("plan".to_owned(), results)]));
     sections.extend(settings::equivalents_section(results));
     let main = without_repetitions(&summary, results, context);
     let quality = first_screen::assess_quality(context, &main);

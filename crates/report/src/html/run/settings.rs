@@ -87,26 +87,46 @@ pub(super) fn system_section(results: &Results, summary: &Summary) -> Option<Sec
     (!blocks.is_empty()).then(|| Section::new("Processors and devices", blocks))
 }
 
-pub(super) fn settings_section(results: &Results, summary: &Summary) -> Section {
-    let mut pairs: Vec<(String, String)> = Vec::new();
-    for (index, line) in words::plan(&results.plan).into_iter().enumerate() {
-        pairs.push((
-            if index == 0 { "plan".into() } else { String::new() },
-            line.trim_start().to_owned(),
-        ));
-    }
-    pairs.push(("seed".into(), summary.seed.to_string()));
-    for job in &summary.jobs {
-        let reason = if job.engine_reason.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", job.engine_reason)
+/// Creates the section on the settings of each run, by name, and on the environment of the first.
+pub fn settings_section(runs: &[(String, &Results)]) -> Option<Section> {
+    let (_, first) = runs.first()?;
+    let plans = runs.iter().flat_map(|(name, results)| plan_rows(name, results));
+    let pairs: Vec<(String, String)> = plans.chain(environment_rows(first)).collect();
+    Some(Section {
+        title: "Settings and environment".into(),
+        folded: true,
+        blocks: vec![Block::Table(Table::from_pairs("Settings and environment", pairs))],
+        ..Section::default()
+    })
+}
+
+fn plan_rows(name: &str, results: &Results) -> Vec<(String, String)> {
+    let lines = words::plan(&results.plan).into_iter().enumerate();
+    let label = |index| if index == 0 { name } else { "" };
+    let mut pairs: Vec<(String, String)> = lines
+        .map(|(index, line)| (label(index).into(), line.trim_start().into()))
+        .collect();
+    pairs.push(("seed".into(), results.plan.seed.to_string()));
+    for job in results.steps.iter().flat_map(|step| &step.jobs) {
+        let engine = job
+            .workers
+            .first()
+            .map(|worker| worker.engine.clone())
+            .unwrap_or_default();
+        let reason = match engine.reason.as_str() {
+            "" => String::new(),
+            reason => format!(" ({reason})"),
         };
         pairs.push((
             format!("engine of {}", job.name),
-            format!("{}{reason}", job.engine.name()),
+            format!("{}{reason}", engine.kind.name()),
         ));
     }
+    pairs
+}
+
+fn environment_rows(results: &Results) -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
     for host in results.hosts.iter().take(MAX_HOSTS) {
         let environment = &host.environment;
         let cpu = &environment.cpu;
@@ -145,12 +165,7 @@ pub(super) fn settings_section(results: &Results, summary: &Summary) -> Section 
         let omitted = results.hosts.len() - MAX_HOSTS;
         pairs.push(("host".into(), format!("and {omitted} more, in the saved result")));
     }
-    Section {
-        title: "Settings and environment".into(),
-        folded: true,
-        blocks: vec![Block::Table(Table::from_pairs("Settings and environment", pairs))],
-        ..Section::default()
-    }
+    pairs
 }
 
 /// All known facts about the targets.
