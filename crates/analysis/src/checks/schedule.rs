@@ -166,7 +166,7 @@ fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Op
         ),
         Some(true) => (
             "every slot was in use when they were due; response times start at the due time",
-            "the target is the limit: `fathom sweep --over depth=1..64` finds what it can do",
+            "the target is the limit; find what it can do: `fathom sweep --over depth=1..64`",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times start at the due time",

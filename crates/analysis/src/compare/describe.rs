@@ -118,7 +118,7 @@ pub(super) fn mix(mix: &Mix) -> String {
             };
             format!("{write_percent} % writes, {rule}")
         }
-        Mix::Exact { write_percent } => format!("{write_percent} % writes, exactly"),
+        Mix::Exact { write_percent } => format!("exactly {write_percent} % writes"),
         Mix::TrimThenWrite => "trims, each followed by a write".into(),
         Mix::Traced { reads, writes, trims } => {
             let named = |enabled: bool, word: &str| (enabled, word.to_owned());

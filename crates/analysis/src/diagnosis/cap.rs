@@ -186,8 +186,8 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     let is_paced = input.observation.load.closed_loop == Some(false);
     if input.may_repeat_deeper() && !is_paced && bound.kind != LayerKind::Application {
         advice.push(
-            "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, the \
-            IOPS stay the same and the latency doubles"
+            "confirm this limit at twice the depth, where the IOPS stay the same and the latency doubles: \
+             `fathom run --confirm`"
                 .into(),
         );
     }

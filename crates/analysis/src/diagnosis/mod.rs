@@ -164,7 +164,7 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             );
         }
         return Symptom::new(sentence + ": the rate still grows, but much less than the depth")
-            .with_advice("the knee is near this depth: find it with `fathom sweep`");
+            .with_advice("find the knee, which is near this depth: `fathom sweep --over depth=1..64`");
     }
     if let (Question::MissedLatency, Some(rate), Some(latency)) =
         (input.context.question, input.rate(), input.mean_latency())
@@ -180,17 +180,16 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
     }
     let symptom = Symptom::new("these figures do not show what limited this load".into());
     if !input.may_repeat_deeper() {
-        return symptom
-            .with_advice("run `fathom sweep --over depth=1..64`: it shows whether a deeper queue raises the rate");
+        return symptom.with_advice("see whether a deeper queue raises the rate: `fathom sweep --over depth=1..64`");
     }
     match input.is_queue_full() {
         Some(true) => symptom.with_advice(
-            "repeat the test with `fathom run --confirm`: if twice the depth does not raise the rate, the load is at \
-                          a limit",
+            "repeat the test at twice the depth too; if that does not raise the rate, the load is at a limit: \
+             `fathom run --confirm`",
         ),
         Some(false) | None => symptom.with_advice(
-            "repeat the test unpaced and with a full queue, using `fathom run --confirm`: if twice the depth does \
-             not raise the rate, the load is at a limit",
+            "repeat the test unpaced, with a full queue, and at twice the depth too; if that does not raise the rate, \
+             the load is at a limit: `fathom run --confirm`",
         ),
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn mix(mix: &Mix) -> String {
         _ if trims => "trims".into(),
         (_, 0.0) => "reads".into(),
         (_, 100.0) => "writes".into(),
-        (Mix::Exact { .. }, share) => format!("{share} % writes, exactly"),
+        (Mix::Exact { .. }, share) => format!("exactly {share} % writes"),
         (_, share) => format!("{share} % writes"),
     }
 }

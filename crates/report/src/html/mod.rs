@@ -271,26 +271,22 @@ fn write_lead(lead: &Lead, out: &mut String) {
     if !lead.advice.is_empty() {
         out.push_str("<ul>");
         for advice in &lead.advice {
-            write_advice(advice, out);
+            let _ = writeln!(out, "<li>{}</li>", format_advice(advice));
         }
         out.push_str("</ul>");
     }
     out.push_str("</div>\n");
 }
 
-/// Writes advice, with a command of this program in a box that has a button to copy it.
-fn write_advice(advice: &str, out: &mut String) {
+/// Formats advice, with a command of this program in a box that has a button to copy it.
+fn format_advice(advice: &str) -> String {
     let parts: Vec<&str> = advice.split('`').collect();
-    let _ = match parts[..] {
-        [before, command, after] if command.contains("fathom ") => writeln!(
-            out,
-            "<li>{}{}{}</li>",
-            prose(before),
-            escape::command_box(command),
-            prose(after)
-        ),
-        _ => writeln!(out, "<li>{}</li>", prose(advice)),
-    };
+    match parts[..] {
+        [before, command, after] if command.contains("fathom ") => {
+            format!("{}{}{}", prose(before), escape::command_box(command), prose(after))
+        }
+        _ => prose(advice),
+    }
 }
 
 fn write_findings(all: &[Finding], out: &mut String) {
@@ -330,9 +326,9 @@ fn write_finding(finding: &Finding, out: &mut String) {
         if let Some(sentence) = sentence {
             let _ = write!(
                 out,
-                "<p class=\"{}\"><em>{word}:</em> {}</p>",
+                "<div class=\"{}\"><em>{word}:</em> {}</div>",
                 to_identifier(word).to_lowercase(),
-                prose(sentence)
+                format_advice(sentence)
             );
         }
     }

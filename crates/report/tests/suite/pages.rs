@@ -474,7 +474,7 @@ fn an_untested_figure_and_a_judged_percentile_are_shown() {
     results.plan.origin.arguments = ["fathom", "verify", "d.toml", "--report", "a.html"]
         .map(str::to_owned)
         .to_vec();
-    let help = "the target is the limit: `fathom sweep --over depth=1..64` finds what it can do";
+    let help = "the target is the limit; find what it can do: `fathom sweep --over depth=1..64`";
     results.findings = vec![Finding::new("SCHED-LAG", Severity::Note, "late").help(help)];
     let context = PageContext {
         verdict: Verdict {
