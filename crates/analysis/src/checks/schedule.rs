@@ -160,13 +160,13 @@ fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Op
     );
     let finding = Finding::new("SCHED-LAG", Severity::Note, message).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
-        _ if observation.is_some_and(others_keep_processors_busy) => (
-            "other programs kept the processors busy, so operations started late; response times start at the due time",
-            "stop these programs, or measure while they are idle",
-        ),
         Some(true) => (
             "every slot was in use when they were due; response times start at the due time",
             "the target is the limit; find what it can do: `fathom sweep --over depth=1..64`",
+        ),
+        _ if observation.is_some_and(others_keep_processors_busy) => (
+            "other programs kept the processors busy, so operations started late; response times start at the due time",
+            "stop these programs, or measure while they are idle",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times start at the due time",

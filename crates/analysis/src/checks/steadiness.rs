@@ -23,8 +23,8 @@ const TREND_END_SHARE: f64 = 0.1;
 const MIN_LEVEL_CHANGE: f64 = 0.10;
 /// A series is a slope if a line has at most this multiple of the levels' squared error.
 const MAX_LINE_ERROR_RATIO: f64 = 2.0;
-/// A finding lists at most this many changes.
-const MAX_LISTED_CHANGES: usize = 4;
+/// A finding summarizes more changes.
+const MAX_LISTED_CHANGES: usize = 3;
 /// Shorter gaps are not reported.
 const MIN_STALL: Nanos = Nanos::millis(500);
 /// Shorter stalls count if they take this share of the window together, because they raise p99.
@@ -103,20 +103,19 @@ fn detect_level_change(observation: &Observation) -> Option<Finding> {
     if changes.is_empty() {
         return None;
     }
-    let levels: Vec<String> = changes
-        .iter()
-        .take(MAX_LISTED_CHANGES)
-        .map(|change| {
+    let described = if changes.len() <= MAX_LISTED_CHANGES {
+        let describe = |change: &LevelChange| {
             let (from, to) = (figures::format_rate(change.from), figures::format_rate(change.to));
             format!("from {from} to {to} at {} s", change.at_secs)
-        })
-        .collect();
-    let omitted = match changes.len().saturating_sub(MAX_LISTED_CHANGES) {
-        0 => String::new(),
-        1 => ", and once more".into(),
-        more => format!(", and {more} more times"),
+        };
+        changes.iter().map(describe).collect::<Vec<_>>().join(", ")
+    } else {
+        let rates = || changes.iter().flat_map(|change| [change.from, change.to]);
+        let (slowest, fastest) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+        let (slowest, fastest) = (figures::format_rate(slowest), figures::format_rate(fastest));
+        format!("{} times, between {slowest} and {fastest}", changes.len())
     };
-    let message = format!("operations per second changed {}{omitted}", levels.join(", "));
+    let message = format!("operations per second changed {described}");
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("the mean is between the levels: the device never ran at that rate");
     Some(finding.help(
@@ -433,6 +432,10 @@ mod tests {
         let found = steps(&step);
         assert_eq!(found.len(), 1);
         assert_contains(&found[0].what, "from 10,200 to 4,230 at 25 s");
+        let levels: Vec<u64> = (0..600)
+            .map(|n| if n / 120 % 2 == 0 { 1000 } else { 400 } + noise(n))
+            .collect();
+        assert_contains(&steps(&levels)[0].what, "changed 4 times, between 4,230 and 10,200");
         // Levels that differ by 8 % count as one. A slope is a drift, even though it splits into
         // steps.
         let slight: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 920 } + noise(n)).collect();

@@ -33,7 +33,9 @@ pub(super) const NOISY: Signature = Signature {
 pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let (level, floor) = level_and_floor(input)?;
     let dips = dips_below(input, floor);
-    if dips.is_empty() {
+    // The dips do not explain a rate that is missed between them too.
+    let requested = input.observation.load.rate_iops.unwrap_or(0.0);
+    if dips.is_empty() || level < DIP_BELOW * requested {
         return None;
     }
     let length: f64 = dips.iter().map(|(_, length)| length).sum();

@@ -56,6 +56,9 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
     run::create_page(results, &context)
 }
 
+/// More marked changes of the rate would hide the curve.
+const MAX_MARKED_CHANGES: usize = 3;
+
 /// More marked stalls, or more marked dips, would hide the curve.
 const MAX_MARKED_INTERRUPTIONS: usize = 5;
 
@@ -158,7 +161,9 @@ fn changes(results: &Results) -> Vec<Change> {
             let Some(observation) = Observation::from_results(results, step, job) else {
                 continue;
             };
-            let moments = analysis::level_changes(&observation);
+            let mut moments = analysis::level_changes(&observation);
+            moments.sort_by(|a, b| (b.to - b.from).abs().total_cmp(&(a.to - a.from).abs()));
+            moments.truncate(MAX_MARKED_CHANGES);
             changes.extend(moments.into_iter().map(|moment| Change {
                 step,
                 job,

@@ -57,5 +57,7 @@ fn other_programs_do_not_weaken_a_pass() {
         assert!(!notes(tone).contains("rely"), "{}", notes(tone));
     }
     let bad = notes(Tone::Bad);
-    bad.assert_contains(&["Do not rely on these figures: other programs used the disk (see Findings)."]);
+    bad.assert_contains(&[
+        "The distance from the limit is not that of the storage alone: other programs used the disk (see Findings).",
+    ]);
 }

@@ -186,6 +186,10 @@ fn catching_up_does_not_hide_a_neighbour() {
     assert!(found.sentence.contains("13 dips"), "{}", found.sentence);
     let dips = find_dips(&observation);
     assert_eq!((dips.len(), dips[0], dips[1]), (13, (5.0, 2.0), (11.0, 3.0)));
+    // Dips do not explain a rate that is missed between them too.
+    observation.load.rate_iops = Some(12_000.0);
+    let found = judged(&observation, Question::MissedRate);
+    assert_ne!(found.answer, Answer::Noisy, "{}", found.sentence);
 }
 
 /// An outage of four seconds, after which the load caught up to 1,000 per second on average.

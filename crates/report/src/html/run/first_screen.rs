@@ -113,7 +113,12 @@ fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Option<String> 
         && let Some(why) = unreliable_because(findings)
         && grave.first()?.severity < Severity::Error
     {
-        return Some(format!("Do not rely on these figures: {why} (see Findings)."));
+        return Some(match verdict.tone {
+            Tone::Bad => {
+                format!("The distance from the limit is not that of the storage alone: {why} (see Findings).")
+            }
+            _ => format!("Do not rely on these figures: {why} (see Findings)."),
+        });
     }
     // Details follow a semicolon.
     let (first, _) = grave.first()?.what.split_once(';').unwrap_or((&grave[0].what, ""));
