@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -86,7 +86,7 @@ pub fn data(path: &str) -> String {
 
 /// Creates a file that only its owner may read.
 #[cfg(unix)]
-pub fn secret_file(folder: &Path) -> PathBuf {
+pub fn secret_file(folder: &Path) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
 
     let secret = folder.join("secret");
