@@ -81,7 +81,9 @@ pub fn run_job(plan: Plan) -> JobResults {
     results.steps.remove(0).jobs.remove(0)
 }
 
-/// |a/b − 1|
-pub fn relative_error(a: f64, b: f64) -> f64 {
-    (a / b - 1.0).abs()
+/// Fails unless the relative error is below a limit.
+#[track_caller]
+pub fn assert_near(found: f64, expected: f64, limit: f64, label: &str) {
+    let error = (found / expected - 1.0).abs();
+    assert!(error < limit, "{label}: {found} instead of {expected}");
 }
