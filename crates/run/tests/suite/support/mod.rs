@@ -61,11 +61,16 @@ pub fn try_run(plan: Plan) -> Result<(Results, Vec<Event>), RunError> {
 
 /// Executes a plan with these permissions of the user.
 pub fn try_run_permitted(plan: Plan, permissions: &Permissions) -> Result<(Results, Vec<Event>), RunError> {
+    let mut events = Vec::new();
+    let results = run_watched(plan, permissions, &mut |event| events.push(event))?;
+    Ok((results, events))
+}
+
+/// Executes a plan and passes on its events as they happen.
+pub fn run_watched(plan: Plan, permissions: &Permissions, watch: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
     let interrupt = AtomicBool::new(false);
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, permissions);
-    let mut events = Vec::new();
-    let results = run::execute(plan, context, &mut |event| events.push(event))?;
-    Ok((results, events))
+    run::execute(plan, context, watch)
 }
 
 /// An engine of this system that keeps a queue of operations.
