@@ -96,14 +96,10 @@ fn execute(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     let job = &mut plan.steps[0].jobs[0];
     job.operation_log = Some(log.to_str().unwrap().to_owned());
     let mut threads = vec![Vec::new(); job.workers.len()];
-    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    let results = run::execute(plan, context, &mut |_| {}).unwrap();
-    let failed = results.steps[0].jobs[0]
-        .workers
-        .iter()
-        .filter_map(|worker| worker.failure.as_ref());
-    assert_eq!(failed.collect::<Vec<_>>(), Vec::<&model::results::Failure>::new());
+    let results = crate::execute(plan);
+    for worker in &results.steps[0].jobs[0].workers {
+        assert_eq!(worker.failure, None);
+    }
     let text = read(log);
     for line in text.lines().skip(1) {
         let words: Vec<&str> = line.split(',').collect();

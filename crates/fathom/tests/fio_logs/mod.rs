@@ -10,6 +10,7 @@ use report::formats::fio::logs::LogRequest;
 use testbed::With;
 
 use crate::calling::names;
+use crate::execute;
 use crate::prelude::*;
 
 /// Averaging window of the logs.
@@ -55,12 +56,6 @@ fn simulated() -> Plan {
     };
     let stop = Stop::after(Nanos::millis(1000));
     plan(TargetKind::Simulated { device }, EngineKind::Auto, stop)
-}
-
-fn execute(plan: Plan) -> Results {
-    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    run::execute(plan, context, &mut |_| {}).unwrap()
 }
 
 fn averaged_request(prefix: &str) -> LogRequest {
