@@ -173,10 +173,8 @@ impl<'a> Workspace<'a> {
 
     /// Starts a run that writes to the marked file for a minute. Returns once the run writes.
     fn start_writing(&self) -> Child {
-        let line = format!(
-            "run --target {} --write 100 --time 60s --warm-up 0 -q",
-            text(&self.marked)
-        );
+        let file = text(&self.marked);
+        let line = format!("run --target {file} --write 100 --time 60s --warm-up 0 -q");
         let child = command(&split_words(&line)).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(700));
         child
