@@ -259,11 +259,8 @@ fn file_sets_are_served_in_their_order() {
         ));
         let issued = only_worker(&plan, &sizes, 1000);
         for (file, size) in sizes.iter().enumerate() {
-            let of: Vec<Issued> = issued
-                .iter()
-                .filter(|issued| issued.target.0 == file as u32)
-                .copied()
-                .collect();
+            let of_file = issued.iter().filter(|issued| issued.target.0 == file as u32);
+            let of: Vec<Issued> = of_file.copied().collect();
             assert_tiles(&of, 0, *size, &format!("{name}, file {file}"));
         }
         let order: Vec<u32> = issued.iter().map(|issued| issued.target.0).collect();
@@ -298,62 +295,37 @@ fn windows_move_over_the_region() {
             positions: PositionSharing::PerDirection,
         })
     };
-    let walk = stream(
-        0,
-        Mix::READS,
-        pattern(zones(Some(MAP), 16 * K), fixed(4 * K)),
-        region(0, 256 * K),
-    );
-    let plan = single("strided randread", amount(256 * K, None), walk, 256 * K);
-    let visits: Vec<Vec<u64>> = offsets(&only_worker(&plan, &[256 * K], 1000))
-        .chunks(4)
-        .map(<[u64]>::to_vec)
-        .collect();
-    assert_eq!(visits.len(), 16);
-    for (number, visit) in visits.iter().enumerate() {
+    let walk = |mix: Mix, access: Access| stream(0, mix, pattern(access, fixed(4 * K)), region(0, 256 * K));
+    let visiting = walk(Mix::READS, zones(Some(MAP), 16 * K));
+    let plan = single("strided randread", amount(256 * K, None), visiting, 256 * K);
+    let visited = offsets(&only_worker(&plan, &[256 * K], 1000));
+    assert_eq!(visited.len(), 16 * 4);
+    for (number, visit) in visited.chunks(4).enumerate() {
         let window = number as u64 % 4 * 64 * K;
         assert!(
             visit.iter().all(|offset| (window..window + 32 * K).contains(offset)),
             "visit {number}: {visit:?}"
         );
-        assert_eq!(
-            visit.iter().collect::<BTreeSet<_>>().len(),
-            4,
-            "visit {number}: a block twice"
-        );
+        let blocks: BTreeSet<_> = visit.iter().collect();
+        assert_eq!(blocks.len(), 4, "visit {number}: a block twice");
     }
     // More work than a window holds: when its blocks are used up, it starts again.
-    let walk = stream(
-        0,
-        Mix::WRITES,
-        pattern(zones(Some(MAP), 64 * K), fixed(4 * K)),
-        region(0, 256 * K),
-    );
-    let plan = single("strided randwrite", amount(64 * K, None), walk, 256 * K);
+    let repeating = walk(Mix::WRITES, zones(Some(MAP), 64 * K));
+    let plan = single("strided randwrite", amount(64 * K, None), repeating, 256 * K);
     let visited = offsets(&only_worker(&plan, &[256 * K], 1000));
     for half in visited.chunks(8) {
-        assert_eq!(
-            half.iter().copied().collect::<BTreeSet<_>>(),
-            (0..8).map(|block| block * 4 * K).collect()
-        );
+        let blocks: BTreeSet<u64> = half.iter().copied().collect();
+        assert!(blocks.into_iter().eq((0..8).map(|block| block * 4 * K)), "{half:?}");
     }
-    let walk = stream(
-        0,
-        reads(50.0),
-        pattern(zones(None, 32 * K), fixed(4 * K)),
-        region(0, 256 * K),
-    );
-    let plan = single("strided rw", amount(128 * K, None), walk, 256 * K);
+    let both = walk(reads(50.0), zones(None, 32 * K));
+    let plan = single("strided rw", amount(128 * K, None), both, 256 * K);
     let issued = only_worker(&plan, &[256 * K], 1000);
     for (number, visit) in issued.chunks(8).enumerate() {
         for direction in [Direction::Read, Direction::Write] {
             let of = visit.iter().filter(|issued| issued.operation.direction == direction);
             let expected = (0..).map(|block| number as u64 * 64 * K + block * 4 * K);
-            assert!(
-                of.zip(expected)
-                    .all(|(issued, offset)| issued.operation.offset == offset),
-                "visit {number}"
-            );
+            let mut pairs = of.map(|issued| issued.operation.offset).zip(expected);
+            assert!(pairs.all(|(offset, expected)| offset == expected), "visit {number}");
         }
     }
 }
@@ -387,13 +359,8 @@ fn runs_jump_at_the_end_and_lists_wrap_around() {
     });
     let walk = stream(0, Mix::READS, pattern(random(list), fixed(4 * K)), region(0, 64 * K));
     let plan = single("random_sequence_stride", amount(12 * 4 * K, None), walk, 64 * K);
-    let blocks: Vec<u64> = offsets(&only_worker(&plan, &[64 * K], 100))
-        .iter()
-        .map(|offset| offset / (4 * K))
-        .collect();
-    assert_eq!(
-        blocks,
-        [3, 0, 14, 6, 3, 1, 9, 6, 4, 12, 9, 7],
-        "after the last block it wraps around"
-    );
+    let offsets = offsets(&only_worker(&plan, &[64 * K], 100)).into_iter();
+    let blocks: Vec<u64> = offsets.map(|offset| offset / (4 * K)).collect();
+    // After the last block it wraps around.
+    assert_eq!(blocks, [3, 0, 14, 6, 3, 1, 9, 6, 4, 12, 9, 7]);
 }
