@@ -40,8 +40,9 @@ impl TestHistory {
         History::open(&self.file()).unwrap()
     }
 
-    fn open_error(&self) -> HistoryError {
-        History::open(&self.file()).unwrap_err()
+    /// The file, as another program opens it.
+    fn connect(&self) -> Connection {
+        Connection::open(self.file()).unwrap()
     }
 }
 
@@ -69,21 +70,18 @@ fn an_entry_has_the_listed_facts_and_the_exact_result() {
     let mut history = place.open();
     let saved = place.folder.path().join("mixed.fathom");
     save(&mixed, &saved).unwrap();
-    let id = history
-        .add(&Recording {
-            verdict: Some("PASS"),
-            file: Some(&saved),
-            kind: EntryKind::Verify,
-            ..recording(&mixed)
-        })
-        .unwrap();
+    let judged = Recording {
+        verdict: Some("PASS"),
+        file: Some(&saved),
+        kind: EntryKind::Verify,
+        ..recording(&mixed)
+    };
+    let id = history.add(&judged).unwrap();
     assert_eq!((id, history.last().unwrap()), (1, Some(1)));
     let entry = history.get(id).unwrap();
     assert_eq!(entry.kind, EntryKind::Verify);
-    assert_eq!(
-        (&*entry.name, entry.verdict.as_deref()),
-        (&*mixed.plan.name, Some("PASS"))
-    );
+    assert_eq!(entry.name, mixed.plan.name);
+    assert_eq!(entry.verdict.as_deref(), Some("PASS"));
     assert_eq!(entry.file.as_deref(), Some(&*saved));
     assert_eq!(entry.started_unix_ns, mixed.hosts[0].started_unix_ns);
     let [job] = &entry.jobs[..] else { panic!("{entry:#?}") };
@@ -168,34 +166,31 @@ const FIRST_FORMAT: &str = "
 fn a_file_of_the_first_format_is_migrated_without_loss() {
     let (place, mixed) = (TestHistory::new(), example("mixed.json"));
     fs::create_dir_all(place.file().parent().unwrap()).unwrap();
-    let old = Connection::open(place.file()).unwrap();
+    let old = place.connect();
     old.execute_batch(FIRST_FORMAT).unwrap();
     let text = serde_json::to_vec(&mixed).unwrap();
     let mut packed = Vec::new();
-    GzEncoder::new(&*text, Compression::fast())
-        .read_to_end(&mut packed)
-        .unwrap();
-    old.execute("INSERT INTO document VALUES (3, ?1)", [packed]).unwrap();
-    old.execute("INSERT INTO document VALUES (4, ?1)", [b"no result".to_vec()])
-        .unwrap();
+    let mut encoder = GzEncoder::new(&*text, Compression::fast());
+    encoder.read_to_end(&mut packed).unwrap();
+    for (id, bytes) in [(3, packed), (4, b"no result".to_vec())] {
+        old.execute("INSERT INTO document VALUES (?1, ?2)", (id, bytes))
+            .unwrap();
+    }
     drop(old);
     let mut history = place.open();
     let now = add(&mut history, &mixed);
     assert_eq!(now, 5);
     let (old, new) = (history.get(3).unwrap(), history.get(now).unwrap());
-    assert_eq!(
-        (&*old.name, old.label.as_deref(), old.jobs[0].iops),
-        ("old", Some("kept"), Some(100.5))
-    );
+    assert_eq!((&*old.name, old.label.as_deref()), ("old", Some("kept")));
+    assert_eq!(old.jobs[0].iops, Some(100.5));
     assert_eq!(old.jobs[0].facts[0].value, "6.1");
     assert!(old.test.is_some() && (old.test, old.plan) == (new.test, new.plan));
     assert_eq!(history.saved(3).unwrap(), Saved::Run(Box::new(mixed)));
     assert_eq!(history.get(4).unwrap().test, None);
-    let version: i64 = Connection::open(place.file())
-        .unwrap()
-        .pragma_query_value(None, "user_version", |row| row.get(0))
-        .unwrap();
-    assert_eq!(version, HISTORY_VERSION);
+    let version = place
+        .connect()
+        .pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+    assert_eq!(version.unwrap(), HISTORY_VERSION);
 }
 
 #[test]
@@ -216,14 +211,12 @@ fn every_condition_narrows_the_list() {
     }];
     steps.hosts[0].started_unix_ns = mixed.hosts[0].started_unix_ns + 10;
     add(&mut history, &mixed);
-    let kind = EntryKind::Quick;
-    history
-        .add(&Recording {
-            kind,
-            verdict: Some("FAIL"),
-            ..recording(&steps)
-        })
-        .unwrap();
+    let quick = Recording {
+        kind: EntryKind::Quick,
+        verdict: Some("FAIL"),
+        ..recording(&steps)
+    };
+    history.add(&quick).unwrap();
     add(&mut history, &mixed);
     history.label(1, "Before the Update").unwrap();
     let check = |narrow: &dyn Fn(&mut Filter), expected: &[u64]| {
@@ -267,42 +260,30 @@ fn removed_entries_are_gone_and_their_numbers_are_not_reused() {
     let before = fs::metadata(place.file()).unwrap().len();
     let out = history.entries_to_prune(Retention::Latest(3)).unwrap();
     assert_eq!(ids(&out), [9, 8, 7, 6, 5, 4, 3, 2, 1]);
-    assert_eq!(
-        history.list(&Filter::default()).unwrap().len(),
-        12,
-        "listing does not change anything"
-    );
+    // Listing does not change anything.
+    assert_eq!(history.list(&Filter::default()).unwrap().len(), 12);
     history.prune(&out).unwrap();
     assert_eq!(ids(&history.list(&Filter::default()).unwrap()), [12, 11, 10]);
     let after = fs::metadata(place.file()).unwrap().len();
-    assert!(
-        after < before / 2,
-        "{before} bytes, and {after} after nine of twelve are gone"
-    );
+    // Nine of twelve are gone.
+    assert!(after < before / 2, "{before} bytes before, {after} after");
     history.remove(12).unwrap();
-    assert!(matches!(
-        history.document(12),
-        Err(HistoryError::NoEntry { id: 12, .. })
-    ));
+    let gone = history.document(12);
+    assert!(matches!(gone, Err(HistoryError::NoEntry { id: 12, .. })));
     assert!(matches!(history.get(12), Err(HistoryError::NoEntry { .. })));
     assert!(matches!(history.remove(12), Err(HistoryError::NoEntry { .. })));
     assert!(matches!(history.label(12, "x"), Err(HistoryError::NoEntry { .. })));
     assert_eq!(add(&mut history, &mixed), 13);
     let start = mixed.hosts[0].started_unix_ns;
     assert_eq!(history.entries_to_prune(Retention::Since(start)).unwrap(), []);
-    assert_eq!(
-        ids(&history.entries_to_prune(Retention::Since(start + 1)).unwrap()),
-        [13, 11, 10]
-    );
-    let left: i64 = Connection::open(place.file())
-        .unwrap()
-        .query_row(
-            "SELECT (SELECT count(*) FROM job) + (SELECT count(*) FROM target) + (SELECT count(*) FROM document)",
-            [],
-            |row| row.get(0),
-        )
-        .unwrap();
-    assert_eq!(left, 9, "three entries have a job, a target and a document each");
+    let earlier = history.entries_to_prune(Retention::Since(start + 1)).unwrap();
+    assert_eq!(ids(&earlier), [13, 11, 10]);
+    // Three entries have a job, a target and a document each.
+    for table in ["job", "target", "document"] {
+        let count = format!("SELECT count(*) FROM {table}");
+        let left = place.connect().query_row(&count, [], |row| row.get::<_, i64>(0));
+        assert_eq!(left.unwrap(), 3, "{table}");
+    }
 }
 
 #[test]
@@ -333,10 +314,8 @@ fn other_files_are_refused_and_left_unchanged() {
     let mut text = fs::read(place.file()).unwrap();
     let check = |expected: &str| {
         let before = fs::read(place.file()).unwrap();
-        let message = place
-            .open_error()
-            .to_string()
-            .replace(&place.file().display().to_string(), "FILE");
+        let message = History::open(&place.file()).unwrap_err().to_string();
+        let message = message.replace(&place.file().display().to_string(), "FILE");
         assert!(message.starts_with(expected), "{message}");
         assert!(fs::read(place.file()).unwrap() == before, "{message}: it was changed");
     };
@@ -349,13 +328,13 @@ fn other_files_are_refused_and_left_unchanged() {
     fs::write(place.file(), &text[..text.len() / 2 + 7]).unwrap();
     check("the history FILE is damaged: ");
     fs::remove_file(place.file()).unwrap();
-    let other = Connection::open(place.file()).unwrap();
+    let other = place.connect();
     other.execute_batch("CREATE TABLE bookmarks (name TEXT)").unwrap();
     drop(other);
     check("FILE is a database of another program");
     fs::remove_file(place.file()).unwrap();
     drop(place.open());
-    let newer = Connection::open(place.file()).unwrap();
+    let newer = place.connect();
     newer.pragma_update(None, "user_version", HISTORY_VERSION + 1).unwrap();
     newer.execute_batch("DROP TABLE job").unwrap();
     drop(newer);
@@ -380,7 +359,7 @@ fn devices_and_folders_are_refused() {
 fn a_locked_history_is_reported_and_usable_afterwards() {
     let (place, mixed) = (TestHistory::new(), example("mixed.json"));
     let mut history = place.open();
-    let other = Connection::open(place.file()).unwrap();
+    let other = place.connect();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let error = history.add(&recording(&mixed)).unwrap_err();
     assert!(matches!(error, HistoryError::Locked { .. }), "{error:?}");

@@ -128,20 +128,14 @@ impl Validator {
                 .filter_map(|(name, member)| Some((rule.get(name)?, member, name.clone())))
                 .collect(),
             "additionalProperties" => {
-                let known = |name: &String| {
-                    keywords
-                        .get("properties")
-                        .is_some_and(|known| known.get(name).is_some())
-                };
-                let others = members().filter(|(name, _)| !known(name));
+                let known = keywords.get("properties");
+                let others = members().filter(|(name, _)| known.is_none_or(|known| known.get(name).is_none()));
                 others.map(|(name, member)| (rule, member, name.clone())).collect()
             }
             "prefixItems" => {
                 let schemas = rule.as_array().expect("a list of schemas").iter();
-                schemas
-                    .zip(items())
-                    .map(|(schema, item)| (schema, item, "item".into()))
-                    .collect()
+                let pairs = schemas.zip(items());
+                pairs.map(|(schema, item)| (schema, item, "item".into())).collect()
             }
             "items" => {
                 let prefix = keywords.get("prefixItems").and_then(Value::as_array);
@@ -179,13 +173,10 @@ fn assert_valid(validator: &Validator, value: &Value, what: &str) {
 fn examples() -> Vec<(String, String)> {
     let folder = root().join("tests/data/results");
     let files = fs::read_dir(&folder).expect("there are examples");
-    let mut examples: Vec<_> = files
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .map(|path| {
-            let text = fs::read_to_string(&path).expect("read");
-            (path.display().to_string(), text)
-        })
+    let paths = files.map(|entry| entry.expect("an entry").path().display().to_string());
+    let examples = paths.filter(|path| path.ends_with(".json"));
+    let mut examples: Vec<_> = examples
+        .map(|path| (path.clone(), fs::read_to_string(&path).expect("read")))
         .collect();
     examples.sort();
     assert!(examples.len() >= 3, "too few examples in {}", folder.display());
@@ -333,13 +324,9 @@ fn every_line_of_the_stream_is_valid() {
             Some(_) => String::new(),
             None => fs::read_to_string(name.replace(".json", ".events.ndjson")).expect("its events"),
         };
-        let events = events
-            .lines()
-            .map(|line| serde_json::from_str::<Event>(line).expect("an event"));
-        let lines = events
-            .map(|event| stream::line(&event))
-            .chain([stream::last_line(&results)]);
-        for line in lines {
+        let event = |line: &str| serde_json::from_str::<Event>(line).expect("an event");
+        let lines = events.lines().map(|line| stream::line(&event(line)));
+        for line in lines.chain([stream::last_line(&results)]) {
             let value: Value = serde_json::from_str(&line).expect("JSON");
             assert_valid(&of_line, &value, &line);
         }

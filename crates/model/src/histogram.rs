@@ -17,7 +17,7 @@ use packed::{MergedBuckets, PackedBuckets};
 pub const SUB_BITS: u32 = 7;
 /// Buckets below 2^40 ns.
 pub const BUCKETS: usize = 4352;
-/// Values from here on are counted in [`Histogram::overflow`].
+/// Values from here on are counted in the last bucket, [`BUCKETS`].
 const LIMIT: u64 = 1 << 40;
 
 // A copy is packed; counting a value unpacks it.
@@ -284,11 +284,6 @@ impl Histogram {
     /// The sum of the squares of all values.
     pub fn sum_squares(&self) -> u128 {
         self.sum_squares
-    }
-
-    /// Values of 2^40 ns and more.
-    pub fn overflow(&self) -> u64 {
-        self.count_in(BUCKETS)
     }
 
     /// The arithmetic mean; 0 if empty.

@@ -2,10 +2,6 @@
 
 use crate::prelude::*;
 
-fn data(path: &str) -> String {
-    format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
-}
-
 #[test]
 fn figures_are_saved_and_compared_with_a_baseline() {
     let folder = need!(Directory::fast());

@@ -9,17 +9,13 @@ const PROFILE: &str = "<Profile><TimeSpans><TimeSpan><Duration>7</Duration><Disa
 
 #[test]
 fn a_converted_line_of_diskspd_is_a_valid_command() {
-    let words = "convert --to native diskspd -b8K -d60 -W2 -t4 -o32 -r -w30 -Sh -n -Zr a.dat";
-    let ran = fathom(&words.split(' ').collect::<Vec<_>>());
+    let ran = fathom_line("convert --to native diskspd -b8K -d60 -W2 -t4 -o32 -r -w30 -Sh -n -Zr a.dat");
     ran.expect(0, &["differs: DiskSpd: random numbers"]);
-    assert_eq!(
-        ran.out,
-        "fathom run --target a.dat --read 70 --block 8k --depth 32 --workers 4 --time 60s --cache direct-through\n"
-    );
-    assert!(!ran.err.contains("lost:"), "{}", ran.err);
+    let native = "--target a.dat --read 70 --block 8k --depth 32 --workers 4 --time 60s --cache direct-through";
+    assert_eq!(ran.out, format!("fathom run {native}\n"));
+    ran.err.assert_lacks(&["lost:"]);
     // The result is a valid command of this program; only the file is missing.
-    let again: Vec<&str> = ran.out.split_whitespace().skip(1).chain(["--dry-run"]).collect();
-    fathom(&again).expect(3, &["a.dat"]);
+    fathom_line(&format!("run {native} --dry-run")).expect(3, &["a.dat"]);
 }
 
 #[test]
@@ -30,28 +26,21 @@ fn lost_settings_are_listed_and_shown_by_the_exit_code() {
         "lost: DiskSpd -C: 3s; fio has no equivalent\n",
         "lost: DiskSpd -ys: the event `go`",
     ]);
-    assert!(
-        ran.out.starts_with("# fio --name='timespan 1' --filename=a.dat"),
-        "{}",
-        ran.out
-    );
-    assert!(!ran.out.contains("lost"), "{}", ran.out);
+    let start = "# fio --name='timespan 1' --filename=a.dat";
+    assert!(ran.out.starts_with(start), "{}", ran.out);
+    ran.out.assert_lacks(&["lost"]);
 }
 
 #[test]
 fn rates_of_reads_and_writes_determine_the_mix() {
     let job = "--name=a --filename=a.dat --size=1m --rw=randrw --rate_iops=700,300";
-    let words: Vec<&str> = ["convert", "--to", "diskspd", "fio"]
-        .into_iter()
-        .chain(job.split(' '))
-        .collect();
-    fathom(&words).expect(6, &[" -w30 -g1000i "]);
+    fathom_line(&format!("convert --to diskspd fio {job}")).expect(6, &[" -w30 -g1000i "]);
 }
 
 /// fio caps a synchronous engine's depth, so the plan does not show the requested depth.
 #[test]
 fn lint_examines_the_requests_of_a_line_in_another_dialect() {
-    let lint = |line: &str| fathom(&["lint"].into_iter().chain(line.split(' ')).collect::<Vec<_>>());
+    let lint = |line: &str| fathom_line(&format!("lint {line}"));
     lint("fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32")
         .expect(0, &["warning SYNC-ENGINE (a): depth 32 with the engine psync"]);
     let silenced = lint("--silence sync-engine fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32");
@@ -92,10 +81,8 @@ fn the_dialect_of_a_file_follows_from_its_name() {
     fs::write(path("p.xml"), PROFILE).unwrap();
     fs::write(path("j.toml"), "[[job]]\ntarget = \"a.dat\"\ntime = \"9s\"\n").unwrap();
     let profile = fathom(&["convert", "--to", "native", &path("p.xml")]);
-    profile.expect(
-        0,
-        &["--target a.dat --block 8k --depth 2 --time 7s --warm-up 5s --cache buffered"],
-    );
+    let flags = "--target a.dat --block 8k --depth 2 --time 7s --warm-up 5s --cache buffered";
+    profile.expect(0, &[flags]);
     let job = fathom(&["convert", "--to", "diskspd", &path("j.toml")]);
     job.expect(0, &["diskspd -b4K -d9 -W2 -r -o1 -Su -n -L a.dat\n"]);
     let saved = path("r.fathom");
@@ -130,24 +117,21 @@ fn every_result_contains_its_equivalents_in_both_other_dialects() {
     let ran = fathom_line("run --target null --time 100ms --warm-up 0 --cool-down 1ms --out json -q");
     let json = ran.expect(0, &[]).json();
     let equivalents = json["equivalents"].as_array().unwrap();
-    let dialects: Vec<&str> = equivalents
-        .iter()
-        .map(|equivalent| equivalent["dialect"].as_str().unwrap())
-        .collect();
-    assert_eq!(dialects, ["fio", "diskspd"]);
-    assert_eq!(equivalents[0]["form"], "job_file");
-    assert!(equivalents[0]["text"].as_str().unwrap().contains("ioengine=null\n"));
-    assert!(
-        equivalents[0]["one_line"]
-            .as_str()
-            .unwrap()
-            .starts_with("fio --name=job1 ")
+    let [fio, diskspd] = &equivalents[..] else {
+        panic!("{json:#}")
+    };
+    assert_eq!(
+        (&fio["dialect"], &diskspd["dialect"]),
+        (&"fio".into(), &"diskspd".into())
     );
-    let lost = equivalents[0]["lost"].as_array().unwrap();
-    assert_eq!(lost.len(), 1, "{lost:?}");
-    assert_eq!(lost[0], "native cool-down: 1ms; fio has no equivalent");
-    assert_eq!(equivalents[1]["form"], "command_line");
-    assert!(!equivalents[1]["lost"].as_array().unwrap().is_empty());
+    assert_eq!(fio["form"], "job_file");
+    fio["text"].as_str().unwrap().assert_contains(&["ioengine=null\n"]);
+    let one_line = fio["one_line"].as_str().unwrap();
+    assert!(one_line.starts_with("fio --name=job1 "), "{one_line}");
+    let lost = serde_json::json!(["native cool-down: 1ms; fio has no equivalent"]);
+    assert_eq!(fio["lost"], lost);
+    assert_eq!(diskspd["form"], "command_line");
+    assert!(!diskspd["lost"].as_array().unwrap().is_empty());
 }
 
 /// Job files of fio are converted to fio. The output has the same meaning, and converting it again
@@ -155,21 +139,16 @@ fn every_result_contains_its_equivalents_in_both_other_dialects() {
 #[test]
 fn fio_job_files_keep_their_meaning() {
     let folder = need!(Directory::fast());
-    let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/jobs");
-    let mut files: Vec<_> = fs::read_dir(jobs)
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
-    files.retain(|path| path.extension().is_some_and(|end| end == "fio"));
+    let jobs = data("fio/jobs");
+    let mut files = names(Path::new(&jobs));
+    files.retain(|name| name.ends_with(".fio"));
     assert!(files.len() > 15);
     for name in ["d06", "d07", "d17"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
     fs::copy(format!("{jobs}/18-common.inc"), folder.path().join("18-common.inc")).unwrap();
-    for path in files {
-        let name = text(path.file_name().unwrap().as_ref()).to_owned();
-        fs::copy(&path, folder.path().join(&name)).unwrap();
+    for name in files {
+        fs::copy(format!("{jobs}/{name}"), folder.path().join(&name)).unwrap();
         let convert = |file: &str| {
             let mut command = command(&["convert", "--to", "fio", file]);
             finish(command.current_dir(folder.path()).env("SZ", "64").env("RW", "write"))
@@ -186,11 +165,8 @@ fn fio_job_files_keep_their_meaning() {
 fn the_dialect_may_follow_the_source() {
     let folder = need!(Directory::fast());
     let job = folder.path().join("job.toml");
-    fs::write(
-        &job,
-        "[[job]]\ntarget = \"a.dat\"\nsize = \"1m\"\ndepth = 4\ntime = \"5s\"\n",
-    )
-    .unwrap();
+    let content = "[[job]]\ntarget = \"a.dat\"\nsize = \"1m\"\ndepth = 4\ntime = \"5s\"\n";
+    fs::write(&job, content).unwrap();
     let before = fathom(&["convert", "--to", "fio", text(&job)]);
     for behind in [&["--to", "fio"][..], &["--to=fio"][..]] {
         let ran = fathom(&[&["convert", text(&job)], behind].concat());
@@ -200,10 +176,8 @@ fn the_dialect_may_follow_the_source() {
     let native = fathom(&["convert", "--to", "native", text(&job)]);
     let named = fathom(&["convert", text(&job), "--to", "fathom"]);
     assert_eq!((named.code, &named.out), (native.code, &native.out));
-    fathom(&["convert", text(&job), "--to", "bonnie"]).expect(
-        4,
-        &["unknown dialect `bonnie`", "fio, diskspd, native, vdbench or iometer"],
-    );
+    let known = "fio, diskspd, native, vdbench or iometer";
+    fathom(&["convert", text(&job), "--to", "bonnie"]).expect(4, &["unknown dialect `bonnie`", known]);
 }
 
 #[test]
@@ -212,28 +186,22 @@ fn the_loss_of_a_simulated_device_is_reported_in_plain_words() {
     let job = folder.path().join("job.toml");
     let content = "[[job]]\ntarget = \"simulated:d\"\ntime = \"5s\"\n[simulated.d]\nservers = 64\niops-cap = 4000\n";
     fs::write(&job, content).unwrap();
+    let device = "a simulated device (size 1g, servers 64, iops-cap 4000)";
     let ran = fathom(&["convert", "--to", "fio", text(&job)]);
     ran.expect(
         6,
-        &["lost: native target: a simulated device (size 1g, servers 64, iops-cap 4000); fio: the null engine, 1 TiB"],
+        &[&format!("lost: native target: {device}; fio: the null engine, 1 TiB")],
     );
-    assert!(!ran.err.contains("SimulatedDevice"), "{ran:#?}");
+    ran.err.assert_lacks(&["SimulatedDevice"]);
 }
 
 #[test]
 fn parameter_files_of_vdbench_are_written() {
-    let words = "convert --to vdbench --target /d/f --size 1g --read 70 --depth 4 --time 9s --warm-up 3s";
-    let ran = fathom_line(words);
-    ran.exits(6).prints(&[
-        "lost: native content",
-        "sd=sd1,lun=/d/f,size=1g,threads=4,openflags=o_direct",
-    ]);
-    assert!(
-        ran.out
-            .ends_with("rd=run1,wd=wd1,iorate=max,elapsed=9,interval=1,warmup=3\n"),
-        "{}",
-        ran.out
-    );
+    let ran = fathom_line("convert --to vdbench --target /d/f --size 1g --read 70 --depth 4 --time 9s --warm-up 3s");
+    let sd = "sd=sd1,lun=/d/f,size=1g,threads=4,openflags=o_direct";
+    ran.expect(6, &["lost: native content", sd]);
+    let end = "rd=run1,wd=wd1,iorate=max,elapsed=9,interval=1,warmup=3\n";
+    assert!(ran.out.ends_with(end), "{}", ran.out);
     let tree = "convert --to vdbench --target /d --kind files --mix read";
     fathom_line(tree).expect(6, &["lost: the whole test"]);
 }
@@ -272,23 +240,13 @@ fn reports_of_lint_agree() {
     let lint = |more: &[&str]| fathom(&[&["lint"], more, &words[..]].concat());
     let json = lint(&["--json"]);
     let found = json.expect(0, &[]).json();
-    let rules: Vec<&str> = found
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|finding| finding["rule"].as_str().unwrap())
-        .collect();
-    assert!(rules.contains(&"SHORT-RUN"), "{rules:?}");
+    let findings = found.as_array().unwrap().iter();
+    let rules: Vec<&Value> = findings.map(|finding| &finding["rule"]).collect();
+    assert!(rules.contains(&&"SHORT-RUN".into()), "{rules:?}");
     let sarif = lint(&["--out", "sarif"]);
     let sarif = sarif.expect(0, &[]).json();
-    let results = sarif["runs"][0]["results"].as_array().unwrap();
-    assert_eq!(
-        results
-            .iter()
-            .map(|result| result["ruleId"].as_str().unwrap())
-            .collect::<Vec<_>>(),
-        rules
-    );
+    let results = sarif["runs"][0]["results"].as_array().unwrap().iter();
+    assert_eq!(results.map(|result| &result["ruleId"]).collect::<Vec<_>>(), rules);
     // Warnings fail a build only if they fail the command.
     for (strict, code) in [(&["--out", "junit"][..], 0), (&["--out", "junit", "--strict"], 1)] {
         let junit = lint(strict);

@@ -58,15 +58,16 @@ fn files_of_other_tools_are_detected_by_their_content() {
         fathom(&["run", file]).expect(4, &[&format!("`{file}` is {what}"), &format!("`{run_it}`")]);
         fathom(&["lint", file]).expect(0, &["SHORT-RUN"]);
         let converted = fathom(&["convert", "--to", "native", file]);
+        let data = folder.path().join("data");
         assert!(
-            converted.out.contains(text(&folder.path().join("data"))),
+            converted.out.contains(text(&data)),
             "{}{}",
             converted.out,
             converted.err
         );
         let lint_it = format!("`fathom lint {file}` examines it");
-        let data = format!("targets: {}", text(&folder.path().join("data")));
-        fathom(&["explain", file]).expect(0, &[&format!("{file}: {what}"), "reads", &data, &lint_it]);
+        let targets = format!("targets: {}", data.display());
+        fathom(&["explain", file]).expect(0, &[&format!("{file}: {what}"), "reads", &targets, &lint_it]);
         let judged = format!("{file} is {what}, which has no results to judge");
         for option in [["--require", "iops>=1"], ["--cap", "VM:iops=100"]] {
             let words = [&["explain"], &option[..], &[file]].concat();
@@ -83,10 +84,7 @@ fn files_of_other_tools_are_detected_by_their_content() {
 #[test]
 fn a_report_with_the_extension_of_a_job_file_is_a_report() {
     let folder = tempfile::tempdir().unwrap();
-    let recorded = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/data/diskspd/runs/01-plain-sequential-read/result.xml"
-    );
+    let recorded = data("diskspd/runs/01-plain-sequential-read/result.xml");
     fs::copy(recorded, folder.path().join("r.xml")).unwrap();
     let run = |words: &[&str]| finish(command(words).current_dir(folder.path()));
     run(&["explain", "r.xml"]).expect(0, &["DiskSpd 2.2.0 issued"]);
@@ -99,16 +97,7 @@ fn a_report_with_the_extension_of_a_job_file_is_a_report() {
 fn lint_prints_the_hints_and_warnings_of_diskspd() {
     let folder = tempfile::tempdir().unwrap();
     write_tests(folder.path());
-    let lint = |line: &str| {
-        let data = text(&folder.path().join("data")).to_owned();
-        let line = line.replace("DATA", &data);
-        fathom(
-            &["lint", "diskspd"]
-                .into_iter()
-                .chain(line.split(' '))
-                .collect::<Vec<_>>(),
-        )
-    };
+    let data = folder.path().join("data");
     for (line, exit, parts) in [
         ("-L -D120 DATA", 0, &["note OPTION-TYPO: `-D120` means"][..]),
         (
@@ -143,13 +132,10 @@ fn lint_prints_the_hints_and_warnings_of_diskspd() {
         ("-L:\\IO.dat", 4, &["did you mean `-L L:\\IO.dat`"]),
         ("-t2 -w200 DATA", 4, &["error: "]),
     ] {
-        let ran = lint(line);
+        let ran = fathom_line(&format!("lint diskspd {}", line.replace("DATA", text(&data))));
         ran.expect(exit, parts);
-        assert!(
-            !ran.err.contains("error: WARNING") && !ran.out.contains("WARNING:"),
-            "{line}: {}",
-            ran.err
-        );
+        let repeats = ran.err.contains("error: WARNING") || ran.out.contains("WARNING:");
+        assert!(!repeats, "{line}: {}", ran.err);
     }
 }
 
@@ -163,8 +149,9 @@ fn verify_issues_the_load_of_a_file() {
         let words = ["verify", "--require", "iops>=40", "--preflight", "0", &path(file)];
         fathom(&[&words[..], more].concat())
     };
-    for (file, reason) in [("fio", "part of it has no rate"), ("icf", "part of it has no rate")] {
-        verify(file, &[]).expect(4, &[&format!("cannot verify the load of {}", path(file)), reason]);
+    for file in ["fio", "icf"] {
+        let refused = format!("cannot verify the load of {}", path(file));
+        verify(file, &[]).expect(4, &[&refused, "part of it has no rate"]);
     }
     let data = path("data");
     let fio = format!("[a]\nfilename={data}\nrw=randread\nsize=1m\nruntime=1\ntime_based\nrate_iops=30\nnumjobs=2\n");
@@ -178,18 +165,11 @@ fn verify_issues_the_load_of_a_file() {
     fs::write(folder.path().join("two"), two).unwrap();
     let ran = verify("two", &["--time", "2s"]);
     let load = "80 operations per second of 8 KiB, up to 11 in flight: 1 s of warm-up, 2 s measured";
-    assert!(
-        ran.err.contains("has 2 runs: verify issues run 2") && ran.err.contains(load),
-        "{}",
-        ran.err
-    );
-    let unwrapped = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in [
+    ran.err.assert_contains(&["has 2 runs: verify issues run 2", load]);
+    split_words(&ran.out).join(" ").assert_contains(&[
         "(2 targets): 8 KiB random reads, buffered; 80 per second by 2 workers",
         "only run 2 was tested",
-    ] {
-        assert!(unwrapped.contains(part), "{part}: {unwrapped}");
-    }
+    ]);
     assert!(
         !folder.path().join("data2").exists(),
         "verify removes the files that it created"
@@ -205,17 +185,16 @@ fn every_tool_writes_a_page() {
     let parameters = fs::read_to_string(folder.path().join("parm")).unwrap();
     let two_runs = format!("{parameters}rd=rd2,wd=wd1,iorate=50,elapsed=2,interval=1\n");
     fs::write(folder.path().join("two"), two_runs).unwrap();
-    for (arguments, page) in [
-        (&["fio", "--report", "fio.html", "fio"][..], "fio.html"),
-        (&["diskspd", "-Xxml", "--report=xml.html"], "xml.html"),
-        (&["vdbench", "-f", "two", "--report", "parm.html"], "parm.2.html"),
-        (&["iometer", "icf", "r.csv", "--report", "icf.html"], "icf.html"),
+    for (line, page) in [
+        ("fio --report fio.html fio", "fio.html"),
+        ("diskspd -Xxml --report=xml.html", "xml.html"),
+        ("vdbench -f two --report parm.html", "parm.2.html"),
+        ("iometer icf r.csv --report icf.html", "icf.html"),
     ] {
-        let ran = finish(command(arguments).current_dir(folder.path()));
-        ran.expect(0, &[]);
+        finish(command(&split_words(line)).current_dir(folder.path())).expect(0, &[]);
         let page = fs::read_to_string(folder.path().join(page)).unwrap();
         for part in ["<main>", "IOPS", "Equivalent commands"] {
-            assert!(page.contains(part), "{arguments:?}: {part}");
+            assert!(page.contains(part), "{line}: {part}");
         }
     }
     // A copy with the name of the tool takes only the arguments of the tool.

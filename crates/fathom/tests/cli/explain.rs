@@ -5,8 +5,11 @@ use std::io::Write;
 
 use crate::prelude::*;
 
-fn data(path: &str) -> String {
-    format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
+/// Runs `explain` with a report on standard input.
+fn explain_stdin(more: &[&str], report: &[u8]) -> Ran {
+    let mut child = spawn(command(&[&["explain", "-"], more].concat()).stdin(Stdio::piped()));
+    child.stdin.take().unwrap().write_all(report).unwrap();
+    end(child)
 }
 
 /// Joins wrapped lines: every run of spaces and line ends becomes one space.
@@ -30,11 +33,8 @@ fn the_published_report_of_a_database_is_explained() {
         "is 1.35 times its mean",
         "processor 0 spent 12.29 % of its time in the kernel",
     ]);
-    assert!(
-        !answer.contains("MISMATCH"),
-        "its figures agree with each other:\n{}",
-        ran.out
-    );
+    // Its figures agree with each other.
+    answer.assert_lacks(&["MISMATCH"]);
     fathom(&["explain", "--strict", &data("diskspd/legacy/report.txt")]).expect(1, &[]);
 }
 
@@ -73,11 +73,9 @@ fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     assert!(plain.out.contains(&row("106.9 MB/s", "192.0 MB/s")), "{}", plain.out);
     let cached = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4", "--host-cache"]);
     let answer = unwrap_lines(&cached.expect(0, &[]).out);
-    assert!(answer.contains("78,521 IOPS of 77,000 IOPS is 102.0 %"), "{answer}");
-    assert!(
-        !answer.contains("MISMATCH"),
-        "bytes, counts, times and rates agree: {answer}"
-    );
+    answer.assert_contains(&["78,521 IOPS of 77,000 IOPS is 102.0 %"]);
+    // Bytes, counts, times and rates agree.
+    answer.assert_lacks(&["MISMATCH"]);
 }
 
 /// Azure's combined test: one job reads through the host's cache while another writes past it. Its
@@ -139,12 +137,9 @@ fn clones_of_a_job_of_fio_share_its_path() {
             },
         })
     };
-    let jobs: Vec<_> = (0..8)
-        .map(|number| match number < 4 {
-            true => clone("reader1", "read", 78_300.0 / 4.0),
-            false => clone("writer1", "write", 12_600.0 / 4.0),
-        })
-        .collect();
+    let reader = clone("reader1", "read", 78_300.0 / 4.0);
+    let writer = clone("writer1", "write", 12_600.0 / 4.0);
+    let jobs = [vec![reader; 4], vec![writer; 4]].concat();
     let report = serde_json::json!({
         "fio version": "fio-3.36",
         "global options": {"bs": "4k", "iodepth": "128", "ioengine": "libaio", "direct": "1"},
@@ -152,21 +147,16 @@ fn clones_of_a_job_of_fio_share_its_path() {
     });
     let path = folder.path().join("combined.json");
     fs::write(&path, report.to_string()).unwrap();
-    let ran = fathom_line(&format!(
-        "explain {} --vm Standard_D8ds_v4 --path reader1=cached",
-        path.display()
-    ));
+    let line = format!("explain {} --vm Standard_D8ds_v4 --path reader1=cached", text(&path));
+    let ran = fathom_line(&line);
     let answer = unwrap_lines(&ran.expect(0, &["all jobs of group 0 together"]).out);
     answer.assert_contains(&[
         "VM Standard_D8ds_v4, cached reader1 78,300 IOPS 77,000 IOPS 101.7 % reached",
         "VM Standard_D8ds_v4, uncached writer1 12,600 IOPS 12,800 IOPS 98.4 % reached",
         "Both limits of the machine are reached",
     ]);
-    assert!(
-        !answer.contains("The load exceeds"),
-        "the sum of both paths has no limit of one:\n{}",
-        ran.out
-    );
+    // The sum of both paths has no limit of one.
+    answer.assert_lacks(&["The load exceeds"]);
 }
 
 #[test]
@@ -188,12 +178,8 @@ fn a_promise_is_judged() {
         "a full queue would reach 5,618 operations per second",
     ]);
     let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
-    assert!(
-        unwrap_lines(&policy.expect(0, &[]).out)
-            .contains("The load was limited to 4,000 per second and reached that rate"),
-        "{}",
-        policy.out
-    );
+    unwrap_lines(&policy.expect(0, &[]).out)
+        .assert_contains(&["The load was limited to 4,000 per second and reached that rate"]);
     fathom(&["explain", &figures, "--require", "mean<=3ms"]).expect(0, &["PASS"]);
     fathom(&["explain", &figures, "--require", "mean<=100us"]).expect(1, &["FAIL"]);
     let policy = ["--policy", "ssd-ultra", "--size", "400GB"];
@@ -209,22 +195,15 @@ fn a_promise_is_judged() {
     // The page shows the layers that the limits name, and the same disclaimer as the text.
     assert!(ran.out.contains("A synthetic load never equals"), "{}", ran.out);
     let page = fathom_line(&format!("report {figures} --vm Standard_D8ds_v4 --disk P30 -o -"));
-    let page = page
-        .expect(0, &["A synthetic load never equals"])
-        .out
-        .replace('\u{a0}', " ");
-    assert!(page.contains("From ") && page.contains("Limit: "), "{page}");
+    let page = page.expect(0, &["A synthetic load never equals"]);
+    page.out.replace('\u{a0}', " ").assert_contains(&["From ", "Limit: "]);
     fathom(&["explain", &figures, "--require", "speed>=3"]).expect(4, &["--require speed>=3"]);
 }
 
 #[test]
 fn a_report_from_a_pipe_is_explained_as_json() {
-    let mut child = spawn(command(&["explain", "-", "--out", "json"]).stdin(Stdio::piped()));
     let report = fs::read(data("fio/golden/05-sla-70-30/out.json")).unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    pipe.write_all(&report).unwrap();
-    drop(pipe);
-    let ran = end(child);
+    let ran = explain_stdin(&["--out", "json"], &report);
     let document = ran.expect(0, &[]).json();
     assert_eq!(document["kind"], "explanation");
     assert_eq!(document["source"]["file"], "standard input");
@@ -243,15 +222,9 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
     let made = |require: &[&str], code: i32, parts: &[&str]| {
         fathom(&[&["report", text(&report), "-o", text(&page)], require].concat()).expect(code, &[]);
         let page = fs::read_to_string(&page).unwrap();
-        let answer = page
-            .split("id=\"findings\"")
-            .next()
-            .unwrap()
-            .replace("<span class=\"option\">", "");
-        for part in parts {
-            let plain = answer.replace("</span>", "").replace('\u{a0}', " ");
-            assert!(plain.contains(part), "`{part}` in {plain}");
-        }
+        let answer = page.split("id=\"findings\"").next().unwrap();
+        let plain = answer.replace("<span class=\"option\">", "").replace("</span>", "");
+        plain.replace('\u{a0}', " ").assert_contains(parts);
     };
     made(
         &[],
@@ -464,16 +437,10 @@ fn saved_results_are_explained_and_shown_again() {
     let fio = fathom(&["show", &saved, "--out", "fio-json"]);
     fio.expect(0, &["\"fio version\""]);
     // `explain` can read the output of `show` in fio's format.
-    let mut child = spawn(command(&["explain", "-"]).stdin(Stdio::piped()));
-    let mut pipe = child.stdin.take().unwrap();
-    pipe.write_all(fio.out.as_bytes()).unwrap();
-    drop(pipe);
-    end(child).expect(0, &["160,137 operations per second"]);
+    explain_stdin(&[], fio.out.as_bytes()).expect(0, &["160,137 operations per second"]);
     fathom(&["show", &saved, "--out", "ndjson"]).expect(4, &["the stream of a live run"]);
-    fathom(&["show", &data("diskspd/legacy/report.txt")]).expect(
-        3,
-        &["is not a saved result of fathom", "help: name a file of `--save FILE`"],
-    );
+    let help = "help: name a file of `--save FILE`";
+    fathom(&["show", &data("diskspd/legacy/report.txt")]).expect(3, &["is not a saved result of fathom", help]);
 }
 
 /// Figures in a file may lack even a rate and a time. A stated percentile is judged nevertheless.
@@ -510,14 +477,10 @@ fn a_run_is_explained_without_repeating_its_findings() {
         fs::write(&job, content).unwrap();
         let ran = fathom(&["run", text(&job), "-q", "--save", text(&saved)]);
         ran.expect(0, &[&format!("{rule} (job1)")]);
-        let ran = fathom(&["explain", text(&saved)]);
-        assert_eq!(
-            ran.out.matches(&format!("{rule} (job1)")).count(),
-            1,
-            "{rule}: {ran:#?}"
-        );
-        assert!(!ran.out.contains("also (job1)"), "{ran:#?}");
-        ran.out
+        let out = fathom(&["explain", text(&saved)]).out;
+        assert_eq!(out.matches(&format!("{rule} (job1)")).count(), 1, "{rule}: {out}");
+        out.assert_lacks(&["also (job1)"]);
+        out
     };
     let starved = explained("rate = \"6000iops\"\n", "iops-cap = 3000\n", "RATE-NOT-KEPT");
     starved.assert_contains(&["6,000 per second were requested but not reached"]);

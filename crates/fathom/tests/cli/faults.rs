@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use testbed::LoopFs;
 
 use crate::prelude::*;
-use crate::support::{device_that_ends, faulty_fs};
+use crate::support::{device_that_ends, faulty_fs, make_pipe, secret_file};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
@@ -50,8 +50,7 @@ fn a_file_that_cannot_be_read_has_the_same_exit_code_everywhere() {
         policies --catalogue F;verify /tmp --require iops>=1 --policy F.toml;verify F.toml --require iops>=1;\
         run --target null --hosts @F";
     for line in lines.replace('F', "/no/such/file").split(';') {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        fathom(&words).expect(3, &["error", "/no/such/file"]);
+        fathom_line(line).expect(3, &["error", "/no/such/file"]);
     }
 }
 
@@ -61,11 +60,9 @@ fn errors_of_other_dialects_have_their_own_lines() {
     let job = folder.path().join("wrong.fio");
     fs::write(&job, "[a]\nrw=randraed\n").unwrap();
     let ended = fathom(&["lint", text(&job)]);
-    ended.exits(4).prints(&[
-        "error: fio: failed parsing rw=randraed",
-        "why: valid values: read, write, trim, randread",
-    ]);
-    assert!(!ended.err.contains("\\n"), "{}", ended.err);
+    let why = "why: valid values: read, write, trim, randread";
+    ended.expect(4, &["error: fio: failed parsing rw=randraed", why]);
+    ended.err.assert_lacks(&["\\n"]);
     fathom(&["ab", "--bogus 3", "null"]).expect(4, &["error: unexpected argument '--bogus' found"]);
     fathom(&["quick", "--seed", "abc"]).expect(4, &["'abc' for '--seed <NUMBER>': expected a number"]);
     fathom(&["lint", "foo", "bar"]).expect(4, &["name one file"]);
@@ -130,7 +127,7 @@ fn a_clone_takes_less_memory_than_its_histograms() {
 fn pipes_and_devices_are_not_accepted_as_job_files() {
     let folder = need(Directory::fast()).expect("a folder can be made");
     let pipe = folder.path().join("pipe.toml");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    make_pipe(&pipe);
     let socket = folder.path().join("socket.toml");
     let _socket = UnixListener::bind(&socket).unwrap();
     for command in ["run", "lint"] {
@@ -202,35 +199,22 @@ fn sizes_that_do_not_fit_are_explained() {
     let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     let file = text(&path);
-    fathom(&short(file, &["--size", "16m", "--block", "1000"])).expect(
-        3,
-        &[
-            "1000 bytes",
-            "cannot use direct I/O on",
-            file,
-            "multiples of 512",
-            "a block size that is a multiple of",
-        ],
-    );
-    fathom(&short(file, &["--size", "16m", "--block", "32m"]))
-        .expect(4, &["a block of 32 MiB does not fit in a size of 16 MiB", "help:"]);
-    fathom(&short(file, &["--size", "16m", "--depth", "100000000"])).expect(4, &["`depth`", "1 to", "help:"]);
-    fathom(&short(file, &["--size", "64m", "--block", "32m", "--depth", "10000"])).expect(
-        3,
-        &[
-            "cannot allocate 10000 buffers of 32 MiB",
-            "of memory",
-            "reduce the queue depth",
-        ],
-    );
+    let run = |line: &str| fathom(&short(file, &split_words(line)));
+    let advice = ["multiples of 512", "a block size that is a multiple of"];
+    let odd = run("--size 16m --block 1000");
+    odd.expect(3, &["1000 bytes", "cannot use direct I/O on", file])
+        .expect(3, &advice);
+    let large = "a block of 32 MiB does not fit in a size of 16 MiB";
+    run("--size 16m --block 32m").expect(4, &[large, "help:"]);
+    run("--size 16m --depth 100000000").expect(4, &["`depth`", "1 to", "help:"]);
+    let buffers = "cannot allocate 10000 buffers of 32 MiB";
+    run("--size 64m --block 32m --depth 10000").expect(3, &[buffers, "of memory", "reduce the queue depth"]);
 }
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
-    let secret = folder.path().join("secret");
-    fs::write(&secret, vec![1; 65536]).unwrap();
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let secret = secret_file(folder.path());
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fathom", "--version"));
     let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
     as_nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
@@ -249,12 +233,8 @@ fn a_full_file_system_is_reported_before_and_during_the_run() {
     let path = small.path().join("sparse");
     File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let file = text(&path);
-    let ran = fathom(&short(
-        file,
-        &split_words(&format!(
-            "--write 100 --cache buffered --access sequential --block 64k --allow-overwrite {file}"
-        )),
-    ));
+    let line = format!("--write 100 --cache buffered --access sequential --block 64k --allow-overwrite {file}");
+    let ran = fathom(&short(file, &split_words(&line)));
     ran.expect(1, &["WORKER-FAILED", "No space left on device", "IOPS", "help:"]);
 }
 
@@ -262,12 +242,12 @@ fn a_full_file_system_is_reported_before_and_during_the_run() {
 fn errors_of_a_device_end_the_job_and_keep_its_results() {
     let (folder, device) = need!(device_that_ends());
     let saved = folder.path().join("saved");
-    let ran = fathom(&short(
-        text(device.path()),
-        &["--access", "sequential", "--block", "64k", "--save", text(&saved)],
-    ));
-    ran.exits(1)
-        .prints(&["WORKER-FAILED", "read failed: Input/output error", "offset", "dmesg"]);
+    let walk = ["--access", "sequential", "--block", "64k", "--save", text(&saved)];
+    let ran = fathom(&short(text(device.path()), &walk));
+    ran.expect(
+        1,
+        &["WORKER-FAILED", "read failed: Input/output error", "offset", "dmesg"],
+    );
     // The first 8 MiB, in blocks of 64 KiB, were read before the error.
     let results = archive::load(&saved).unwrap();
     let total = results.steps[0].jobs[0].total();
@@ -285,11 +265,8 @@ fn errors_of_a_file_system_are_reported() {
     fathom(&short(file, &walk)).expect(1, &["read failed: Input/output error", "offset 4194304"]);
     faulty.clear();
     faulty.fail_writes(0..16 * MIB, EIO);
-    let writing = short(
-        file,
-        &["--write", "100", "--cache", "direct", "--allow-overwrite", file],
-    );
-    fathom(&writing).expect(1, &["write failed: Input/output error"]);
+    let writing = ["--write", "100", "--cache", "direct", "--allow-overwrite", file];
+    fathom(&short(file, &writing)).expect(1, &["write failed: Input/output error"]);
 }
 
 /// No signal handler runs in a thread whose file system call does not return.
@@ -297,24 +274,9 @@ fn errors_of_a_file_system_are_reported() {
 fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
     let faulty = need!(faulty_fs());
     faulty.hang();
-    let mut child = Command::new(PROGRAM)
-        .args([
-            "run",
-            "--write",
-            "100",
-            "--time",
-            "60s",
-            "--target",
-            text(faulty.file()),
-        ])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let start = Instant::now();
-    while faulty.seen().hanging == 0 && start.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(faulty.seen().hanging > 0, "nothing was read");
+    let line = format!("run --write 100 --time 60s --target {}", text(faulty.file()));
+    let mut child = command(&split_words(&line)).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(20, || faulty.seen().hanging > 0, "nothing was read");
     signal(&child, "TERM");
     let signalled = Instant::now();
     let ended = loop {
@@ -337,24 +299,17 @@ fn reports_of_drop_ins_have_no_control_characters() {
     for format in ["normal", "json", "terse"] {
         let output_format = format!("--output-format={format}");
         let name = "--name=a\u{1b}]0;x\u{7}\u{9b}b";
+        let description = "--description=\u{1b}[31m";
         let ran = fathom(&[
-            "fio",
-            name,
-            "--ioengine=null",
-            "--size=64k",
-            "--description=\u{1b}[31m",
-            &output_format,
+            "fio", name, "--ioengine=null", "--size=64k", description, &output_format,
         ]);
         ran.expect(0, &["\\u001b]0;x\\u0007\\u009bb"]);
         assert!(!ran.out.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{ran:?}");
     }
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report");
-    let output = format!("--output={}", report.display());
-    fathom(&[
-        "fio", "--name=a\u{1b}b", "--ioengine=null", "--size=64k", "--output-format=json", &output,
-    ])
-    .expect(0, &[]);
+    let line = "fio --name=a\u{1b}b --ioengine=null --size=64k --output-format=json --output";
+    fathom_line(&format!("{line}={}", text(&report))).expect(0, &[]);
     let report = fs::read_to_string(&report).unwrap();
     let report: Value = serde_json::from_str(&report).expect("the report is valid JSON");
     assert_eq!(report["jobs"][0]["jobname"], "a\u{1b}b");
@@ -365,7 +320,7 @@ fn reports_of_drop_ins_have_no_control_characters() {
 fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    make_pipe(&pipe);
     let mut child = command(&short("null", &["--save", text(&pipe)]))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -381,11 +336,8 @@ fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
     let _ = child.kill();
     let ran = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(
-        stderr.matches("pipe: waiting for a process that reads").count(),
-        1,
-        "{stderr}"
-    );
+    let waiting = stderr.matches("pipe: waiting for a process that reads").count();
+    assert_eq!(waiting, 1, "{stderr}");
     assert!(stderr.contains("no process reads this pipe"), "{stderr}");
     // These are written during the run, so they need a reader from the start.
     let stream = format!("ndjson={}", text(&pipe));
@@ -429,11 +381,11 @@ fn a_file_that_would_fill_the_file_system_is_not_created() {
 fn a_limit_on_file_sizes_is_reported_as_an_error() {
     let folder = need!(Directory::fast());
     let path = folder.path().join("f");
-    let line = format!(
+    let script = format!(
         "ulimit -f 4096; exec {PROGRAM} run --target {} --size 16m --time 1s",
         text(&path)
     );
-    let ran = finish(Command::new("sh").args(["-c", &line]));
+    let ran = finish(Command::new("sh").args(["-c", &script]));
     ran.expect(3, &["File too large", "ulimit -f"]);
     assert!(!path.exists(), "no incomplete file is left");
 }
@@ -471,16 +423,14 @@ fn names_of_files_and_jobs_are_printed_escaped() {
 #[test]
 fn a_file_in_place_of_a_device_causes_a_warning_or_a_refusal() {
     let path = format!("/dev/fathom-misspelt-{}", std::process::id());
-    let warning = "warning: ";
-    let what = format!("{path}: no such device exists; a file is created in its place, in memory [GUARD]");
+    let warning = format!("warning: {path}: no such device exists; a file is created in its place, in memory [GUARD]");
     let fio = format!("--filename={path}");
     let made = fathom(&["fio", "--name=a", &fio, "--rw=write", "--size=64k"]);
-    let was_there = fs::remove_file(&path).is_ok();
-    assert!(was_there);
-    made.expect(0, &[&format!("{warning}{what}")]);
+    fs::remove_file(&path).unwrap();
+    made.expect(0, &[&warning]);
     let made = fathom(&["diskspd", "-c64k", "-d1", "-W0", "-w100", &path]);
     fs::remove_file(&path).unwrap();
-    made.expect(0, &[&format!("{warning}{what}")]);
+    made.expect(0, &[&warning]);
     fathom(&["run", "--target", &path, "--size", "64k", "--time", "1s"]).expect(3, &["no such device exists"]);
     assert!(!fs::exists(&path).unwrap());
 }
@@ -491,12 +441,7 @@ fn a_limit_of_memory_is_named() {
     let run = |arguments: &[&str]| {
         let mut command = Command::new("bash");
         command.args(["-c", script, "bash", PROGRAM]).args(arguments);
-        finish(
-            command
-                .env("FATHOM_NOTES", "1")
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped()),
-        )
+        finish(command.env("FATHOM_NOTES", "1"))
     };
     let words = [
         "cannot allocate 64 buffers of 64 MiB (4 GiB in all)",
@@ -510,11 +455,8 @@ fn a_limit_of_memory_is_named() {
     run(&split_words("run --target null --workers 2000 --time 1s")).expect(3, &[refused, "RLIMIT_AS", "ulimit -v"]);
     let fio = split_words("fio --name=a --ioengine=null --size=1m --numjobs=2000 --thread");
     let some_run = run(&fio);
-    assert!(
-        some_run.err.contains(refused) && some_run.out.contains("READ: bw="),
-        "{}",
-        some_run.err
-    );
+    some_run.err.assert_contains(&[refused]);
+    some_run.out.assert_contains(&["READ: bw="]);
 }
 
 /// The test file is removed even if its folder was renamed during the test.
@@ -548,24 +490,13 @@ fn a_file_that_is_lost_during_the_test_is_an_error() {
     let remove = || fs::remove_file(&file).unwrap();
     // The writes restore the length later.
     let truncate = || fs::write(&file, "").unwrap();
-    let cases = [
-        (
-            run,
-            "100",
-            2,
-            &replace as &dyn Fn(),
-            "was replaced by another file during the test",
-        ),
-        (run, "0", 2, &truncate as &dyn Fn(), "became shorter ("),
-        (
-            verify,
-            "100",
-            12,
-            &remove as &dyn Fn(),
-            "was removed or renamed during the test",
-        ),
-    ];
-    for (line, read, seconds, change, how) in cases {
+    let replaced = "was replaced by another file during the test";
+    let removed = "was removed or renamed during the test";
+    for (line, read, seconds, change, how) in [
+        (run, "100", 2, &replace as &dyn Fn(), replaced),
+        (run, "0", 2, &truncate, "became shorter ("),
+        (verify, "100", 12, &remove, removed),
+    ] {
         for path in [&file, &other] {
             fs::write(path, vec![7; 256 << 10]).unwrap();
         }
@@ -594,10 +525,8 @@ fn a_file_that_is_replaced_during_its_preparation_is_not_written() {
             let _ = fs::remove_file(&link);
             fs::write(&user, vec![7; 8 << 20]).unwrap();
             fs::hard_link(&user, &link).unwrap();
-            let line = format!(
-                "run --target {} --size 512m --write {share} --time 1s --warm-up 0 -q",
-                text(&target)
-            );
+            let line = "--size 512m --time 1s --warm-up 0 -q --write";
+            let line = format!("run --target {} {line} {share}", text(&target));
             let child = spawn(&mut command(&split_words(&line)));
             let deadline = Instant::now() + Duration::from_secs(30);
             while !target.exists() && Instant::now() < deadline {
@@ -611,7 +540,7 @@ fn a_file_that_is_replaced_during_its_preparation_is_not_written() {
             assert!(fs::read(&user).unwrap().iter().all(|byte| *byte == 7), "{share}");
             // Nor does it get the mark that permits a later run to write it.
             let again = format!("run --target {} --write 100 --operations 1 -q", text(&target));
-            fathom(&split_words(&again)).expect(3, &["--allow-overwrite"]);
+            fathom_line(&again).expect(3, &["--allow-overwrite"]);
         }
     }
 }
@@ -622,14 +551,14 @@ fn changes_outside_the_written_part_leave_the_file_foreign() {
     let folder = need!(Directory::fast());
     let file = folder.path().join("f");
     let line = |rest: &str| format!("run --target {} --write 100 --warm-up 0 -q {rest}", text(&file));
-    fathom(&split_words(&line("--size 64m --operations 50"))).expect(0, &[]);
-    fathom(&split_words(&line("--size 4m --operations 50"))).expect(0, &[]);
+    fathom_line(&line("--size 64m --operations 50")).expect(0, &[]);
+    fathom_line(&line("--size 4m --operations 50")).expect(0, &[]);
     let child = spawn(&mut command(&split_words(&line("--size 4m --time 3s"))));
     std::thread::sleep(Duration::from_secs(1));
     let opened = fs::OpenOptions::new().write(true).open(&file).unwrap();
     opened.write_all_at(&vec![7; 16 << 20], 24 << 20).unwrap();
     end(child).expect(0, &[]);
-    fathom(&split_words(&line("--operations 1"))).expect(3, &["--allow-overwrite"]);
+    fathom_line(&line("--operations 1")).expect(3, &["--allow-overwrite"]);
 }
 
 /// The kernel ends an access to a map beyond the end of its file with a signal.
@@ -644,14 +573,8 @@ fn a_mapped_file_that_becomes_shorter_is_named_as_such() {
         let child = spawn(&mut command(&split_words(&line)));
         std::thread::sleep(Duration::from_secs(2));
         fs::write(&file, "").unwrap();
-        end(child).expect(
-            6,
-            &[
-                "WORKER-FAILED",
-                "TARGET-LOST",
-                "the target became shorter during the test",
-            ],
-        );
+        let shorter = "the target became shorter during the test";
+        end(child).expect(6, &["WORKER-FAILED", "TARGET-LOST", shorter]);
     }
 }
 
@@ -676,5 +599,5 @@ fn options_of_fio_suggest_the_native_option() {
     // The command has no such option.
     let ran = fathom(&["quick", "--runtime", "4"]);
     ran.expect(4, &["unexpected argument '--runtime'"]);
-    assert!(!ran.err.contains("similar"), "{}", ran.err);
+    ran.err.assert_lacks(&["similar"]);
 }

@@ -10,11 +10,12 @@ use crate::prelude::*;
 const MIB: u64 = 1 << 20;
 
 fn write_arguments<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut arguments = vec![
-        "run", "--target", target, "--write", "100", "--time", "300ms", "--warm-up", "0", "-q",
-    ];
-    arguments.extend(more);
-    arguments
+    write_for("300ms", target, more)
+}
+
+fn write_for<'a>(time: &'a str, target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let words = split_words("run --write 100 --warm-up 0 -q");
+    [&words[..], &["--time", time, "--target", target], more].concat()
 }
 
 /// The device that holds the root file system.
@@ -31,16 +32,14 @@ fn system_disk() -> Option<String> {
 #[test]
 fn a_file_given_by_bare_name_is_extended() {
     let folder = need!(Directory::fast());
-    let run = |size: &str| {
-        let line = format!("run --target k.dat --size {size} --time 200ms --warm-up 0");
-        let words = split_words(&line);
-        finish(command(&words).current_dir(folder.path()))
+    let run = |name: &str, size: &str| {
+        let line = format!("run --target {name} --size {size} --time 200ms --warm-up 0");
+        finish(command(&split_words(&line)).current_dir(folder.path()))
     };
-    run("4M").expect(0, &["IOPS"]);
-    run("8M").expect(0, &["extended from 4 MiB to 8 MiB"]);
+    run("k.dat", "4M").expect(0, &["IOPS"]);
+    run("k.dat", "8M").expect(0, &["extended from 4 MiB to 8 MiB"]);
     fs::write(folder.path().join("empty.dat"), "").unwrap();
-    let words = split_words("run --target empty.dat --size 4M --time 200ms --warm-up 0");
-    finish(command(&words).current_dir(folder.path())).expect(0, &["4 MiB of random data"]);
+    run("empty.dat", "4M").expect(0, &["4 MiB of random data"]);
 }
 
 #[test]
@@ -188,32 +187,12 @@ fn is_locked_by(process: u32, file: &Path) -> bool {
 fn a_file_that_another_run_writes_to_is_refused() {
     let folder = need!(Directory::fast());
     let file = folder.path().join("f");
-    let first = |more: &[&str]| {
-        let mut arguments = vec![
-            "run",
-            "--target",
-            text(&file),
-            "--write",
-            "100",
-            "--time",
-            "20s",
-            "--warm-up",
-            "0",
-            "-q",
-        ];
-        arguments.extend(more);
-        let mut command = command(&arguments);
-        spawn(&mut command)
-    };
     let other_run = "another run is writing to it";
     // A file that the first run creates is locked as well.
     for more in [&["--size", "8m"][..], &["--allow-overwrite", text(&file)]] {
-        let mut child = first(more);
+        let mut child = spawn(&mut command(&write_for("20s", text(&file), more)));
+        wait_until(15, || is_locked_by(child.id(), &file), "the file is not locked");
         let permitted = ["--allow-overwrite", text(&file)];
-        let deadline = Instant::now() + Duration::from_secs(15);
-        while !is_locked_by(child.id(), &file) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(10));
-        }
         fathom(&write_arguments(text(&file), &permitted)).expect(3, &[other_run, "help: wait until it ends"]);
         fathom(&["run", "--target", text(&file), "--time", "100ms", "--warm-up", "0"]).expect(0, &["IOPS"]);
         let fio = format!("--filename={}", text(&file));
@@ -235,21 +214,13 @@ fn the_file_of_a_loop_device_is_refused_without_its_path() {
     fs::rename(path, &moved).unwrap();
     let arguments = write_arguments(&moved, &["--allow-overwrite", &moved, "--allow-destroy", &moved]);
     let by_number = fathom(&arguments);
+    let script = "mount -t tmpfs none /sys && exec \"$@\"";
     let mut hidden = Command::new("unshare");
-    hidden.args([
-        "-m",
-        "sh",
-        "-c",
-        "mount -t tmpfs none /sys && exec \"$@\"",
-        "sh",
-        PROGRAM,
-    ]);
+    hidden.args(["-m", "sh", "-c", script, "sh", PROGRAM]);
     let without_sys = finish(hidden.args(&arguments));
     fs::rename(&moved, path).unwrap();
+    let user = format!("the loop device /dev/{number} uses it");
     for refused in [by_number, without_sys] {
-        refused.expect(
-            3,
-            &["must not be written", &format!("the loop device /dev/{number} uses it")],
-        );
+        refused.expect(3, &["must not be written", &user]);
     }
 }

@@ -3,12 +3,12 @@
 use crate::prelude::*;
 
 /// A folder with a job on a simulated device, and a history.
-struct Workspace {
+pub struct Workspace {
     folder: Directory,
 }
 
 impl Workspace {
-    fn new() -> Workspace {
+    pub fn new() -> Workspace {
         let folder = need(Directory::fast()).expect("a temporary directory can always be made");
         let job = "name = \"tried\"\n[[job]]\nname = \"reads\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"50ms\"\n\
                    warm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
@@ -16,11 +16,11 @@ impl Workspace {
         Workspace { folder }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = command(words);
         command
             .env("FATHOM_HISTORY", self.path("h.sqlite"))
@@ -28,8 +28,16 @@ impl Workspace {
         command
     }
 
-    fn fathom(&self, words: &[&str]) -> Ran {
+    pub fn fathom(&self, words: &[&str]) -> Ran {
         finish(&mut self.command(words))
+    }
+
+    /// Runs the words of a line, and checks the exit code and parts of the output.
+    #[track_caller]
+    pub fn expect(&self, line: &str, code: i32, parts: &[&str]) -> Ran {
+        let ran = self.fathom(&split_words(line));
+        ran.expect(code, parts);
+        ran
     }
 
     fn entries(&self) -> Vec<Value> {
@@ -41,14 +49,14 @@ impl Workspace {
 #[test]
 fn measured_results_are_recorded_and_shown_again() {
     let workspace = Workspace::new();
-    workspace.fathom(&["history"]).expect(0, &["the history is empty"]);
+    workspace.expect("history", 0, &["the history is empty"]);
     assert!(!workspace.path("h.sqlite").exists(), "reading creates no file");
     let ran = workspace.fathom(&["run", "job.toml", "--save", "saved", "--out", "json"]);
     ran.expect(0, &["recorded as history:1\n"]);
     let quiet = workspace.fathom(&["run", "job.toml", "-q", "--seed", "7"]);
     assert_eq!(quiet.expect(0, &[]).err, "");
-    workspace.fathom(&["run", "job.toml", "--no-history"]).expect(0, &[]);
-    workspace.fathom(&["run", "job.toml", "--dry-run"]).expect(0, &[]);
+    workspace.expect("run job.toml --no-history", 0, &[]);
+    workspace.expect("run job.toml --dry-run", 0, &[]);
     assert_eq!(workspace.entries().len(), 2);
     let first = &workspace.entries()[1];
     assert_eq!((&first["kind"], &first["name"]), (&"run".into(), &"tried".into()));
@@ -56,136 +64,95 @@ fn measured_results_are_recorded_and_shown_again() {
     assert_eq!(first["jobs"][0]["iops"], ran.json()["jobs"][0]["total"]["iops"]);
     // Every format gives the same report from the file and from the history.
     for format in ["text", "json", "csv", "fio-json", "diskspd"] {
-        let file = workspace.fathom(&["show", "saved", "--out", format]).out;
+        let show = |line: &str| workspace.expect(&format!("{line} --out {format}"), 0, &[]).out;
+        let file = show("show saved");
         assert!(!file.is_empty());
-        assert_eq!(
-            workspace
-                .fathom(&["show", "history:1", "--out", format])
-                .expect(0, &[])
-                .out,
-            file
-        );
-        assert_eq!(workspace.fathom(&["history", "show", "1", "--out", format]).out, file);
+        assert_eq!(show("show history:1"), file);
+        assert_eq!(show("history show 1"), file);
     }
-    workspace.fathom(&["history", "export", "1", "exported"]).expect(0, &[]);
+    workspace.expect("history export 1 exported", 0, &[]);
     assert!(fs::read(workspace.path("exported")).unwrap() == fs::read(workspace.path("saved")).unwrap());
-    let seed = |words: &[&str]| workspace.fathom(words).expect(0, &[]).json()["seed"].clone();
-    assert_eq!(seed(&["history", "show", "last", "--out", "json"]), 7);
-    assert_eq!(seed(&["show", "history:last", "--out", "json"]), 7);
+    for line in ["history show last --out json", "show history:last --out json"] {
+        assert_eq!(workspace.expect(line, 0, &[]).json()["seed"], 7, "{line}");
+    }
     // Every command that reads a saved result accepts an entry.
-    workspace
-        .fathom(&["compare", "history:1", "history:last"])
-        .expect(0, &["A: history:1", "seed: 1 / 7"]);
-    workspace.fathom(&["explain", "history:1"]).expect(0, &["history:1"]);
-    workspace
-        .fathom(&["convert", "--to", "native", "history:1"])
-        .expect(0, &["depth = 4"]);
-    workspace
-        .fathom(&["show", "history:3"])
-        .expect(4, &["the history has no entry 3"]);
-    workspace
-        .fathom(&["show", "history:first"])
-        .expect(4, &["`history:first` is not an entry of the history"]);
+    workspace.expect("compare history:1 history:last", 0, &["A: history:1", "seed: 1 / 7"]);
+    workspace.expect("explain history:1", 0, &["history:1"]);
+    workspace.expect("convert --to native history:1", 0, &["depth = 4"]);
+    workspace.expect("show history:3", 4, &["the history has no entry 3"]);
+    workspace.expect(
+        "show history:first",
+        4,
+        &["`history:first` is not an entry of the history"],
+    );
 }
 
 #[test]
 fn entries_are_labelled_found_and_pruned() {
     let workspace = Workspace::new();
     for _ in 0..3 {
-        workspace.fathom(&["run", "job.toml", "-q"]).expect(0, &[]);
+        workspace.expect("run job.toml -q", 0, &[]);
     }
     workspace
         .fathom(&["history", "label", "2", "before the update"])
         .expect(0, &["2: before the update"]);
-    let listed = |words: &[&str]| -> Vec<String> {
-        let all = [&["history"], words].concat();
-        let ran = workspace.fathom(&all);
-        let lines = ran.expect(0, &[]).out.lines().skip(1);
-        lines
-            .map(|line| line.split_whitespace().next().unwrap().to_owned())
-            .collect()
+    let listed = |line: &str| -> Vec<String> {
+        let ran = workspace.expect(&format!("history {line}"), 0, &[]);
+        let ids = ran.out.lines().skip(1).map(|line| line.split_whitespace().next());
+        ids.map(|id| id.unwrap().to_owned()).collect()
     };
-    assert_eq!(listed(&[]), ["3", "2", "1"]);
-    assert_eq!(listed(&["list", "--limit", "2"]), ["3", "2"]);
-    assert_eq!(listed(&["--label", "Update"]), ["2"]);
-    listed(&["--target", "simulated:d", "--kind", "run", "--since", "1h"]).assert_is(&["3", "2", "1"]);
-    workspace
-        .fathom(&["history", "--until", "1h"])
-        .expect(0, &["no entry matches"]);
-    workspace
-        .fathom(&["history", "--since", "soon"])
-        .expect(4, &["`soon` is not a date or an age", "--since soon"]);
+    assert_eq!(listed(""), ["3", "2", "1"]);
+    assert_eq!(listed("list --limit 2"), ["3", "2"]);
+    assert_eq!(listed("--label Update"), ["2"]);
+    assert_eq!(listed("--target simulated:d --kind run --since 1h"), ["3", "2", "1"]);
+    workspace.expect("history --until 1h", 0, &["no entry matches"]);
+    workspace.expect(
+        "history --since soon",
+        4,
+        &["`soon` is not a date or an age", "--since soon"],
+    );
     let csv = workspace.fathom(&["history", "--out", "csv"]).out;
     assert!(csv.starts_with("entry,started,kind,name,label,"), "{csv}");
     csv.assert_contains(&[",before the update,"]);
-    let tried = workspace.fathom(&["history", "prune", "--keep", "1", "--dry-run"]);
-    tried.expect(0, &["before the update", "2 entries would be removed"]);
-    assert_eq!(listed(&[]).len(), 3);
-    workspace
-        .fathom(&["history", "prune", "--older-than", "1d"])
-        .expect(0, &["nothing to remove"]);
-    workspace
-        .fathom(&["history", "prune", "--keep", "1"])
-        .expect(0, &["2 entries removed"]);
-    assert_eq!(listed(&[]), ["3"]);
-    workspace
-        .fathom(&["history", "prune"])
-        .expect(4, &["--keep", "--older-than"]);
-    workspace
-        .fathom(&["history", "path"])
-        .expect(0, &[text(&workspace.path("h.sqlite"))]);
+    let removed = ["before the update", "2 entries would be removed"];
+    workspace.expect("history prune --keep 1 --dry-run", 0, &removed);
+    assert_eq!(listed("").len(), 3);
+    workspace.expect("history prune --older-than 1d", 0, &["nothing to remove"]);
+    workspace.expect("history prune --keep 1", 0, &["2 entries removed"]);
+    assert_eq!(listed(""), ["3"]);
+    workspace.expect("history prune", 4, &["--keep", "--older-than"]);
+    workspace.expect("history path", 0, &[text(&workspace.path("h.sqlite"))]);
 }
 
 #[test]
 fn studies_and_verdicts_are_recorded_with_their_outcomes() {
     let workspace = Workspace::new();
-    let sweep = split_words("sweep job.toml --over depth=1,2,4 --time 50ms --grid-only -q --save saved");
-    workspace.fathom(&sweep).expect(0, &[]);
-    workspace
-        .fathom(&["ab", "--pairs", "6", "--time", "20ms", "-q", "job.toml", "job.toml"])
-        .expect(0, &[]);
-    let required = split_words("verify job.toml --require iops>=1000 --time 100ms --warm-up 0s -q --preflight 0");
-    let verified = workspace.fathom(&required);
-    let kinds: Vec<Value> = workspace
-        .entries()
-        .iter()
-        .rev()
-        .map(|entry| entry["kind"].clone())
-        .collect();
-    assert_eq!(kinds, ["sweep", "ab", "verify"]);
+    workspace.expect(
+        "sweep job.toml --over depth=1,2,4 --time 50ms --grid-only -q --save saved",
+        0,
+        &[],
+    );
+    workspace.expect("ab --pairs 6 --time 20ms -q job.toml job.toml", 0, &[]);
+    // The run is too short for another verdict. The entry and the exit code agree.
+    let verify = "verify job.toml --require iops>=1000 --time 100ms --warm-up 0s -q --preflight 0";
+    workspace.expect(verify, 2, &["INCONCLUSIVE"]);
     let entries = workspace.entries();
+    assert_eq!(entries[0]["verdict"], "INCONCLUSIVE");
+    let kinds: Vec<&Value> = entries.iter().map(|entry| &entry["kind"]).collect();
+    assert_eq!(kinds, ["verify", "ab", "sweep"]);
     assert_eq!((&entries[2]["runs"], &entries[1]["runs"]), (&3.into(), &12.into()));
     assert_eq!(
         entries[2]["jobs"][0]["name"].as_str().unwrap().split('=').next(),
         Some("depth")
     );
-    // The run is too short for another verdict. The entry and the exit code agree.
-    assert_eq!(entries[0]["verdict"], "INCONCLUSIVE");
-    verified.expect(2, &["INCONCLUSIVE"]);
-    let again = workspace.fathom(&["sweep", "--from", "history:1", "--out", "csv"]);
-    assert_eq!(
-        again.expect(0, &["depth"]).out,
-        workspace.fathom(&["sweep", "--from", "saved", "--out", "csv"]).out
-    );
-    assert_eq!(
-        workspace
-            .fathom(&["history", "show", "1", "--out", "csv"])
-            .expect(0, &[])
-            .out,
-        again.out
-    );
-    workspace
-        .fathom(&["history", "show", "2"])
-        .expect(0, &["What this means"]);
-    let table = workspace.fathom(&["ab", "--from", "history:2", "--out", "csv"]);
-    let json = workspace.fathom(&["ab", "--from", "history:2", "--out", "json"]).json();
+    let again = workspace.expect("sweep --from history:1 --out csv", 0, &["depth"]);
+    assert_eq!(again.out, workspace.expect("sweep --from saved --out csv", 0, &[]).out);
+    assert_eq!(workspace.expect("history show 1 --out csv", 0, &[]).out, again.out);
+    workspace.expect("history show 2", 0, &["What this means"]);
+    let table = workspace.expect("ab --from history:2 --out csv", 0, &[]);
+    let json = workspace.expect("ab --from history:2 --out json", 0, &[]).json();
     let changes = json["found"]["changes"].as_array().unwrap();
-    let rows: Vec<Vec<&str>> = table
-        .expect(0, &[])
-        .out
-        .lines()
-        .map(|line| line.split(',').collect())
-        .collect();
+    let rows: Vec<Vec<&str>> = table.out.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), changes.len() + 1, "{}", table.out);
     let number = |cell: &str| cell.parse::<f64>().unwrap();
     assert_eq!(rows[0][0], "figure");
@@ -193,12 +160,8 @@ fn studies_and_verdicts_are_recorded_with_their_outcomes() {
     assert_eq!(rows[2][0], "latency_mean_us");
     assert_eq!(number(rows[1][1]), changes[0]["from"].as_f64().unwrap());
     assert_eq!(number(rows[2][2]), changes[1]["to"].as_f64().unwrap() / 1e3);
-    workspace
-        .fathom(&["ab", "--from", "history:1"])
-        .expect(4, &["history:1 holds another kind of study"]);
-    workspace
-        .fathom(&["compare", "history:1", "history:3"])
-        .expect(4, &["history:1 holds a study of 3 runs"]);
+    workspace.expect("ab --from history:1", 4, &["history:1 holds another kind of study"]);
+    workspace.expect("compare history:1 history:3", 4, &["history:1 holds a study of 3 runs"]);
 }
 
 /// Drop-in modes record nothing unless their user requests it.
@@ -251,57 +214,37 @@ fn the_default_location_is_the_data_folder() {
 #[test]
 fn concurrent_runs_are_all_recorded() {
     let workspace = Workspace::new();
-    let start = |_| {
-        let mut command = workspace.command(&["run", "job.toml"]);
-        spawn(&mut command)
-    };
-    let children: Vec<_> = (0..4).map(start).collect();
-    let mut kept: Vec<String> = children
-        .into_iter()
-        .map(|child| {
-            let ran = end(child);
-            let line = ran
-                .expect(0, &[])
-                .err
-                .lines()
-                .find(|line| line.starts_with("recorded as "));
-            line.unwrap_or_else(|| panic!("{ran:#?}")).to_owned()
-        })
-        .collect();
+    let children = [(); 4].map(|()| spawn(&mut workspace.command(&["run", "job.toml"])));
+    let mut kept = children.map(|child| {
+        let ran = end(child);
+        let mut lines = ran.expect(0, &[]).err.lines();
+        let line = lines.find(|line| line.starts_with("recorded as "));
+        line.unwrap_or_else(|| panic!("{ran:#?}")).to_owned()
+    });
     kept.sort();
-    assert_eq!(
-        kept,
-        (1..=4)
-            .map(|id| format!("recorded as history:{id}"))
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(kept, [1, 2, 3, 4].map(|id| format!("recorded as history:{id}")));
     assert_eq!(workspace.entries().len(), 4);
 }
 
 /// Runs a test with an unusable history. The report and the exit code must be as usual, with a
 /// warning that contains these words.
-fn assert_run_warns(workspace: &Workspace, words: &[&str]) -> Ran {
+fn assert_run_warns(workspace: &Workspace, words: &[&str]) {
     let ran = workspace.fathom(&["run", "job.toml", "-q"]);
     ran.exits(0)
         .prints(&["reads: ", "warning: this result is not in the history: ", "\n  help: "]);
     ran.expect(0, words);
     assert_eq!(ran.err.lines().count(), 2, "{ran:#?}");
-    ran
 }
 
 #[test]
 fn a_damaged_newer_or_foreign_history_harms_no_run() {
     let workspace = Workspace::new();
-    workspace
-        .fathom(&["run", "job.toml"])
-        .expect(0, &["recorded as history:1"]);
+    workspace.expect("run job.toml", 0, &["recorded as history:1"]);
     let path = workspace.path("h.sqlite");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     assert_run_warns(&workspace, &["is damaged: ", "mv ", ".damaged"]);
-    workspace
-        .fathom(&["history"])
-        .expect(5, &["is damaged: ", "help: move the file"]);
+    workspace.expect("history", 5, &["is damaged: ", "help: move the file"]);
     // The format number is at byte 60 of the file.
     let mut newer = whole.clone();
     newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
@@ -310,9 +253,11 @@ fn a_damaged_newer_or_foreign_history_harms_no_run() {
         &workspace,
         &["has format 99, and this version of fathom knows formats up to"],
     );
-    workspace
-        .fathom(&["history"])
-        .expect(3, &["has format 99", "help: use the version of fathom that wrote it"]);
+    workspace.expect(
+        "history",
+        3,
+        &["has format 99", "help: use the version of fathom that wrote it"],
+    );
     assert!(fs::read(&path).unwrap() == newer, "the file is unchanged");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
@@ -322,9 +267,7 @@ fn a_damaged_newer_or_foreign_history_harms_no_run() {
 #[test]
 fn a_locked_history_harms_no_run() {
     let workspace = Workspace::new();
-    workspace
-        .fathom(&["run", "job.toml"])
-        .expect(0, &["recorded as history:1"]);
+    workspace.expect("run job.toml", 0, &["recorded as history:1"]);
     let other = rusqlite::Connection::open(workspace.path("h.sqlite")).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     assert_run_warns(&workspace, &["is in use by another program"]);
@@ -361,9 +304,7 @@ fn a_full_history_harms_no_run_and_stays_intact() {
 #[test]
 fn a_missing_permission_to_write_is_reported() {
     let workspace = Workspace::new();
-    workspace
-        .fathom(&["run", "job.toml"])
-        .expect(0, &["recorded as history:1"]);
+    workspace.expect("run job.toml", 0, &["recorded as history:1"]);
     let folder = workspace.folder.path();
     let other_user = need!(testbed::as_other_user(PROGRAM, folder, "fathom", "--version"));
     let history = workspace.path("h.sqlite");
@@ -423,34 +364,20 @@ fn assert_table_has_points(table: &str, figures: &[Value]) {
 }
 
 fn assert_few_runs_have_no_trend(workspace: &Workspace) {
-    let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
-    let few = workspace.fathom(&["trend"]);
-    assert!(
-        flat(few.expect(0, &[]))
-            .contains("5 runs are too few to distinguish a change from chance; at least 6 are needed."),
-        "{few:#?}"
-    );
-    assert_eq!(
-        few.out.matches("too few").count(),
-        1,
-        "it is reported once: {}",
-        few.out
-    );
-    let page = workspace.path("trend.html");
-    workspace
-        .fathom(&["trend", "--report", page.to_str().unwrap()])
-        .expect(0, &[]);
-    let page = fs::read_to_string(page).unwrap();
+    let few = workspace.expect("trend", 0, &[]).out;
+    few.replace("\n  ", " ")
+        .assert_contains(&["5 runs are too few to distinguish a change from chance; at least 6 are needed."]);
+    assert_eq!(few.matches("too few").count(), 1, "it is reported once: {few}");
+    workspace.expect("trend --report trend.html", 0, &[]);
+    let page = fs::read_to_string(workspace.path("trend.html")).unwrap();
     page.assert_contains(&["TOO FEW RUNS", "5 runs from 20"]);
     // The suggested command is that of the latest run.
     page.assert_contains(&["fathom run job.toml <span class=\"option\">-q</span>"]);
 }
 
 fn assert_page_names_the_change(workspace: &Workspace) {
-    let page = workspace.path("trend.html");
-    let report = ["trend", "--force", "--report", page.to_str().unwrap()];
-    workspace.fathom(&report).expect(0, &[]);
-    let page = fs::read_to_string(page).unwrap();
+    workspace.expect("trend --force --report trend.html", 0, &[]);
+    let page = fs::read_to_string(workspace.path("trend.html")).unwrap();
     page.assert_contains(&[
         ": IOPS -20 % since entry 6 (",
         "By more than chance, since entry 6 (",
@@ -464,77 +391,45 @@ fn assert_page_names_the_change(workspace: &Workspace) {
 fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
     let workspace = Workspace::new();
     let run = |seed: u32| {
-        let (seed, time) = (seed.to_string(), format!("{}ms", 40 + seed));
-        workspace
-            .fathom(&["run", "job.toml", "-q", "--seed", &seed, "--time", &time])
-            .expect(0, &[]);
+        let line = format!("run job.toml -q --seed {seed} --time {}ms", 40 + seed);
+        workspace.expect(&line, 0, &[]);
     };
-    workspace.fathom(&["trend"]).expect(0, &["The history has no run"]);
+    workspace.expect("trend", 0, &["The history has no run"]);
     run(1);
-    workspace.fathom(&["trend"]).expect(0, &["This test ran once"]);
+    workspace.expect("trend", 0, &["This test ran once"]);
     (2..=5).for_each(run);
     assert_few_runs_have_no_trend(&workspace);
-    let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
     // The same test on a device that takes a quarter longer. The job file differs, and the plan
     // differs only in the device.
-    let slow = fs::read_to_string(workspace.path("job.toml"))
-        .unwrap()
-        .replace("100us", "125us");
-    fs::write(workspace.path("slow.toml"), slow).unwrap();
+    let job = fs::read_to_string(workspace.path("job.toml")).unwrap();
+    fs::write(workspace.path("slow.toml"), job.replace("100us", "125us")).unwrap();
     for _ in 0..3 {
-        workspace.fathom(&["run", "slow.toml", "-q"]).expect(0, &[]);
+        workspace.expect("run slow.toml -q", 0, &[]);
     }
-    let apart = workspace
-        .fathom(&["trend", "--target", "simulated", "--out", "json"])
-        .expect(0, &[])
-        .json();
-    let runs: Vec<usize> = apart["tests"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|test| test["runs"].as_array().unwrap().len())
-        .collect();
+    let apart = workspace.expect("trend --target simulated --out json", 0, &[]).json();
+    let tests = apart["tests"].as_array().unwrap().iter();
+    let runs: Vec<usize> = tests.map(|test| test["runs"].as_array().unwrap().len()).collect();
     assert_eq!(runs, [3, 5], "a device with other properties is another test");
     set_kernel(&workspace, 1..=5, "6.1.0");
     set_kernel(&workspace, 6..=8, "6.8.0");
-    let ran = workspace.fathom(&["trend", "--force", "--out", "json"]);
-    let trends = ran.expect(0, &[]).json();
+    let trends = workspace.expect("trend --force --out json", 0, &[]).json();
     let figures = trends["tests"][0]["figures"].as_array().unwrap();
-    assert_table_has_points(
-        &workspace
-            .fathom(&["trend", "--force", "--out", "csv"])
-            .expect(0, &[])
-            .out,
-        figures,
-    );
+    assert_table_has_points(&workspace.expect("trend --force --out csv", 0, &[]).out, figures);
     let change = &figures[0]["changes"][0];
     assert_eq!(change["before"], 5);
     assert_eq!(change["after"], 6);
     assert_eq!(change["word"], "worse");
     let ratio = change["ratio"].as_f64().unwrap();
     assert!((ratio - 0.8).abs() < 0.01, "{ratio}");
-    let kernel = change["differences"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|fact| fact["name"] == "kernel")
-        .unwrap();
+    let mut differences = change["differences"].as_array().unwrap().iter();
+    let kernel = differences.find(|fact| fact["name"] == "kernel").unwrap();
     assert_eq!(kernel["values"], serde_json::json!(["6.1.0", "6.8.0"]));
-    let text = workspace.fathom(&["trend", "--force"]);
-    text.exits(0).prints(&[
-        "Operations per second fell by 20 % between run 5 (",
-        "IOPS, mean latency, p99 changed",
-    ]);
-    assert!(flat(&text).contains("kernel 6.1.0 → 6.8.0"), "{text:#?}");
+    let fall = "Operations per second fell by 20 % between run 5 (";
+    let ran = workspace.expect("trend --force", 0, &[fall, "IOPS, mean latency, p99 changed"]);
+    ran.out.replace("\n  ", " ").assert_contains(&["kernel 6.1.0 → 6.8.0"]);
     assert_page_names_the_change(&workspace);
-    workspace.fathom(&["trend", "1"]).expect(0, &["simulated:disk on "]);
-    workspace
-        .fathom(&["trend", "99"])
-        .expect(4, &["the history has no entry 99"]);
-    workspace
-        .fathom(&["ab", "--pairs", "6", "--time", "20ms", "-q", "job.toml", "job.toml"])
-        .expect(0, &[]);
-    workspace
-        .fathom(&["trend"])
-        .expect(4, &["the entry 9 is a study of 12 runs, which has no trend"]);
+    workspace.expect("trend 1", 0, &["simulated:disk on "]);
+    workspace.expect("trend 99", 4, &["the history has no entry 99"]);
+    workspace.expect("ab --pairs 6 --time 20ms -q job.toml job.toml", 0, &[]);
+    workspace.expect("trend", 4, &["the entry 9 is a study of 12 runs, which has no trend"]);
 }

@@ -4,12 +4,31 @@ use crate::prelude::*;
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 
-/// Returns the index of the column with a title, by which readers find it.
-fn column(titles: &[&str], title: &str) -> usize {
-    titles
-        .iter()
-        .position(|known| *known == title)
-        .unwrap_or_else(|| panic!("{title}"))
+/// The rows of a result file, with the titles by which readers find a column.
+struct ResultRows<'a> {
+    titles: Vec<&'a str>,
+    rows: Vec<Vec<&'a str>>,
+}
+
+impl<'a> ResultRows<'a> {
+    fn parse(text: &'a str) -> ResultRows<'a> {
+        let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        let titles = rows.iter().find(|row| row[0] == "'Target Type").unwrap().clone();
+        ResultRows { titles, rows }
+    }
+
+    fn rows_of(&self, kind: &str) -> Vec<&Vec<&'a str>> {
+        self.rows.iter().filter(|row| row[0] == kind).collect()
+    }
+
+    fn cell(&self, row: &[&'a str], title: &str) -> &'a str {
+        let column = self.titles.iter().position(|known| *known == title);
+        row[column.unwrap_or_else(|| panic!("{title}"))]
+    }
+
+    fn number(&self, row: &[&'a str], title: &str) -> f64 {
+        self.cell(row, title).parse().unwrap()
+    }
 }
 
 #[test]
@@ -43,36 +62,22 @@ fn four_workers_cycle_and_explain_reads_their_results() {
         "rows of specifications end with a comma"
     );
     assert_eq!(lines.last(), Some(&"'End Test"));
-    let titles: Vec<&str> = lines
-        .iter()
-        .find(|line| line.starts_with("'Target Type"))
-        .unwrap()
-        .split(',')
-        .collect();
-    assert_eq!(titles.len(), 80);
-    let rows: Vec<Vec<&str>> = lines.iter().map(|line| line.split(',').collect::<Vec<_>>()).collect();
-    let rows_of = |kind: &str| rows.iter().filter(|row| row[0] == kind).cloned().collect::<Vec<_>>();
+    let parsed = ResultRows::parse(&text);
+    assert_eq!(parsed.titles.len(), 80);
+    let rows_of = |kind: &str| parsed.rows_of(kind);
     assert_eq!(rows_of("ALL").len(), 8);
     // Workers: 2 2 4 4, then 2 2 3 3. Disks: 2 3 4 6, then 2 3 3 5.
     assert_eq!((rows_of("WORKER").len(), rows_of("DISK").len()), (22, 28));
-    assert!(
-        rows_of("ALL")
-            .iter()
-            .chain(&rows_of("WORKER"))
-            .chain(&rows_of("DISK"))
-            .all(|row| row.len() == 80)
-    );
-    assert!(rows_of("PROCESSOR").iter().all(|row| row.len() == 59));
-    let number = |row: &[&str], title: &str| row[column(&titles, title)].parse::<f64>().unwrap();
+    for (kind, columns) in [("ALL", 80), ("WORKER", 80), ("DISK", 80), ("PROCESSOR", 59)] {
+        assert!(rows_of(kind).iter().all(|row| row.len() == columns), "{kind}");
+    }
     for row in rows_of("ALL") {
-        let operations = number(&row, "Read I/Os") + number(&row, "Write I/Os");
+        let number = |title: &str| parsed.number(row, title);
+        let operations = number("Read I/Os") + number("Write I/Os");
         let bins: f64 = row[59..].iter().map(|count| count.parse::<f64>().unwrap()).sum();
         assert!(operations > 0.0 && (bins - operations).abs() < 0.5, "{row:?}");
-        let decimal = number(&row, "MBps (Decimal)") * 1e6;
-        assert!(
-            (number(&row, "MiBps (Binary)") * 1_048_576.0 - decimal).abs() < 2.0,
-            "{row:?}"
-        );
+        let binary = number("MiBps (Binary)") * 1_048_576.0;
+        assert!((binary - number("MBps (Decimal)") * 1e6).abs() < 2.0, "{row:?}");
     }
     // With several specifications at once, the row `ALL` has no name.
     assert_eq!(rows_of("ALL")[2][2], "");
@@ -90,12 +95,7 @@ fn configurations_of_2006_append_results_in_their_layout() {
     fathom(&["iometer", &format!("{FILES}/v2006.icf"), &results, "--map", &map]).expect(0, &[]);
     let both = fs::read_to_string(&results).unwrap();
     let old = both.strip_prefix("before\n").unwrap();
-    let titles: Vec<&str> = old
-        .lines()
-        .find(|line| line.starts_with("'Target Type"))
-        .unwrap()
-        .split(',')
-        .collect();
+    let titles = ResultRows::parse(old).titles;
     assert_eq!(titles.len(), 56);
     assert_eq!(titles[9], "MBps");
     assert_eq!(titles[12], "Transactions per Second");
@@ -115,19 +115,15 @@ fn results_include_figures_of_connections() {
     let maps = [format!("D:={}", at("d")), format!("E:={}", at("e"))];
     fathom(&["iometer", &config, &results, "--map", &maps[0], "--map", &maps[1]]).expect(0, &[]);
     let text = fs::read_to_string(&results).unwrap();
-    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-    let titles = rows.iter().find(|row| row[0] == "'Target Type").unwrap();
-    let number = |row: &[&str], title: &str| row[column(titles, title)].parse::<f64>().unwrap();
-    let rows_of = |kind: &str| rows.iter().filter(|row| row[0] == kind).collect::<Vec<_>>();
+    let parsed = ResultRows::parse(&text);
     // Workers 1 to 4 have one, two, one and two targets. The last worker keeps its targets open.
-    let disks = rows_of("DISK");
+    let disks = parsed.rows_of("DISK");
     for (place, disk) in disks[..6].iter().enumerate() {
-        let operations = number(disk, "Read I/Os") + number(disk, "Write I/Os");
-        let (connections, tested) = (number(disk, "Connections"), place < 4);
-        assert_eq!(
-            number(disk, "Transactions per Connection"),
-            if tested { 4.0 } else { -1.0 }
-        );
+        let number = |title: &str| parsed.number(disk, title);
+        let operations = number("Read I/Os") + number("Write I/Os");
+        let (connections, tested) = (number("Connections"), place < 4);
+        let transactions = if tested { 4.0 } else { -1.0 };
+        assert_eq!(number("Transactions per Connection"), transactions);
         assert_eq!(connections > 0.0, tested, "{disk:?}");
         // The first connection began before the recorded time, and the last had not ended.
         assert!(!tested || (operations / 4.0 - connections).abs() <= 2.0, "{disk:?}");
@@ -136,21 +132,23 @@ fn results_include_figures_of_connections() {
             "Maximum Connection Time",
             "Total Raw Connection Time",
         ]
-        .map(|title| number(disk, title));
+        .map(number);
         assert!(
             mean <= max && (mean * 1e6 * connections - total).abs() <= connections,
             "{disk:?}"
         );
         // A connection lasts longer than each of its transfers.
-        assert!(!tested || mean > number(disk, "Average Response Time"), "{disk:?}");
-        assert_eq!(disk[column(titles, "Processor Speed")], "1000000000.000000");
+        assert!(!tested || mean > number("Average Response Time"), "{disk:?}");
+        assert_eq!(parsed.cell(disk, "Processor Speed"), "1000000000.000000");
     }
-    let all: f64 = disks[..6].iter().map(|disk| number(disk, "Connections")).sum();
-    assert_eq!(number(rows_of("ALL")[0], "Connections"), all);
-    assert_eq!(rows_of("ALL")[0][column(titles, "Transactions per Connection")], "-1");
+    let connections = disks[..6].iter().map(|disk| parsed.number(disk, "Connections"));
+    let all = parsed.rows_of("ALL")[0];
+    assert_eq!(parsed.number(all, "Connections"), connections.sum::<f64>());
+    assert_eq!(parsed.cell(all, "Transactions per Connection"), "-1");
     for (kind, speed) in [("MANAGER", true), ("PROCESSOR", true), ("WORKER", true), ("ALL", false)] {
         let expected = if speed { "1000000000.000000" } else { "" };
-        assert_eq!(rows_of(kind)[0][column(titles, "Processor Speed")], expected, "{kind}");
+        let found = parsed.cell(parsed.rows_of(kind)[0], "Processor Speed");
+        assert_eq!(found, expected, "{kind}");
     }
 }
 
@@ -160,22 +158,16 @@ fn a_test_with_a_failed_worker_is_marked_as_aborted() {
     let text = fs::read_to_string(format!("{FILES}/v2006.icf"))
         .unwrap()
         .replace('\r', "");
-    let (config, results) = (folder.path().join("reads.icf"), folder.path().join("r.csv"));
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (config, results) = (at("reads.icf"), at("r.csv"));
     let reads = text
         .replace("\t4096,100,67,100,", "\t4096,100,100,100,")
-        .replace("CYCLE_OUTSTANDING_IOS", "NORMAL");
-    fs::write(
-        &config,
-        reads.replace("\t0          0          1\n", "\t0          0          4\n"),
-    )
-    .unwrap();
+        .replace("CYCLE_OUTSTANDING_IOS", "NORMAL")
+        .replace("\t0          0          1\n", "\t0          0          4\n");
+    fs::write(&config, reads).unwrap();
     let map = format!("D:={}", folder.path().display());
-    let mut child = Command::new(PROGRAM)
-        .args(["iometer".as_ref(), config.as_os_str(), results.as_os_str()])
-        .args(["--map", &map])
-        .env("FATHOM_HISTORY", "off")
-        .spawn()
-        .unwrap();
+    let line = ["iometer", &config, &results, "--map", &map];
+    let mut child = command(&line).spawn().unwrap();
     let target = folder.path().join("iobw.tst");
     let has_target = || fs::metadata(&target).is_ok_and(|target| target.len() > 0);
     while !has_target() && child.try_wait().unwrap().is_none() {
@@ -218,19 +210,8 @@ fn bursts_are_shared_by_all_targets_of_a_worker() {
     ])
     .expect(0, &[]);
     let text = fs::read_to_string(&results).unwrap();
-    let titles: Vec<&str> = text
-        .lines()
-        .find(|line| line.starts_with("'Target Type"))
-        .unwrap()
-        .split(',')
-        .collect();
-    let row: Vec<&str> = text
-        .lines()
-        .find(|line| line.starts_with("ALL"))
-        .unwrap()
-        .split(',')
-        .collect();
-    let number = |title: &str| row[column(&titles, title)].parse::<f64>().unwrap();
+    let parsed = ResultRows::parse(&text);
+    let number = |title: &str| parsed.number(parsed.rows_of("ALL")[0], title);
     // Half of the bursts are eight reads, 5 ms after the previous burst. The others are one write.
     let (reads, writes) = (number("Read I/Os"), number("Write I/Os"));
     assert!(
@@ -241,17 +222,10 @@ fn bursts_are_shared_by_all_targets_of_a_worker() {
         reads < 8.0 * 1000.0 / 5.0 * 1.1,
         "a delay comes before each burst: {reads} reads in a second"
     );
-    let disks = text.lines().filter(|line| line.starts_with("DISK,"));
-    let counts: Vec<f64> = disks
-        .map(|line| {
-            line.split(',')
-                .nth(column(&titles, "Read I/Os"))
-                .unwrap()
-                .parse()
-                .unwrap()
-        })
-        .collect();
-    let [first, second] = counts[..] else { panic!("{text}") };
+    let [first, second] = parsed.rows_of("DISK")[..] else {
+        panic!("{text}")
+    };
+    let [first, second] = [first, second].map(|disk| parsed.number(disk, "Read I/Os"));
     assert!(
         first > 0.6 * second && second > 0.6 * first,
         "targets alternate: {first} and {second}"
@@ -273,10 +247,9 @@ fn wrong_files_and_command_lines_fail_with_code_1() {
     ]);
     fathom(&["iometer", "/c", &config]).expect(1, &["without a result file", "add `/r FILE`"]);
     fathom(&["iometer", "/r", &results]).expect(1, &["no configuration file is named"]);
-    let saved = folder.path().join("saved.csv");
+    let saved = folder.path().join("saved.csv").display().to_string();
     let rows = "'Test Type,Test Description\n'Access specifications\n'Results\n'Target Type,Target Name\n";
     fs::write(&saved, rows).expect("a file");
-    let saved = saved.display().to_string();
     fathom(&["iometer", &saved, &results]).expect(1, &["is not an Iometer configuration"]);
     fathom(&["iometer", "none.icf", &results]).expect(1, &["Cannot read from file: none.icf"]);
     fathom(&["iometer", "-cc"]).expect(1, &["Exactly one letter must follow a switch character."]);
@@ -351,16 +324,8 @@ fn a_delay_precedes_the_first_burst() {
         fs::write(at("x.icf"), config).unwrap();
         fathom(&["iometer", &at("x.icf"), &results, "--target", &at("data")]).expect(0, &[]);
         let text = fs::read_to_string(results).unwrap();
-        let cells = |start: &str| -> Vec<String> {
-            let line = text
-                .lines()
-                .find(|line| line.starts_with(start))
-                .expect("the line exists");
-            line.split(',').map(str::to_owned).collect()
-        };
-        let titles = cells("'Target Type");
-        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-        cells("ALL")[column(&titles, "Read I/Os")].parse::<f64>().unwrap()
+        let parsed = ResultRows::parse(&text);
+        parsed.number(parsed.rows_of("ALL")[0], "Read I/Os")
     };
     assert_eq!(reads(100_000, 1), 0.0);
     // After 0.5, 1 and 1.5 seconds; a busy machine may be late.

@@ -17,12 +17,8 @@ struct Pane {
 impl Pane {
     fn open(width: u32, height: u32) -> Result<Pane, Unavailable> {
         let folder = Directory::fast()?;
-        let server = folder
-            .path()
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let server = folder.path().file_name().unwrap_or_default();
+        let server = server.to_string_lossy().into_owned();
         let pane = Pane { server, folder };
         let size = [width.to_string(), height.to_string()];
         let shell = "env PS1='$ ' LC_ALL=C.UTF-8 ENV= sh";
@@ -34,10 +30,8 @@ impl Pane {
     }
 
     fn try_tmux(&self, words: &[&str]) -> Result<String, Unavailable> {
-        let output = self
-            .command(words)
-            .output()
-            .map_err(|error| Unavailable::because(format!("`tmux` cannot be run: {error}")))?;
+        let output = self.command(words).output();
+        let output = output.map_err(|error| Unavailable::because(format!("`tmux` cannot be run: {error}")))?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "tmux {words:?}: {stderr}");
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -148,11 +142,6 @@ impl Drop for Pane {
 
 const NULL: &str = "run --target null --read 70 --depth 4 --warm-up 0 --time 5m";
 
-#[track_caller]
-fn expect_parts(shown: &str, parts: &[&str]) {
-    shown.assert_contains(parts);
-}
-
 #[test]
 fn figures_fill_the_terminal_at_any_size_until_q() {
     let pane = need!(Pane::open(80, 24));
@@ -161,25 +150,22 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
     let parts = [
         "measuring", " left", "IOPS", "MiB/s", "MB/s", "read last 1 s", "write all", "in flight", " of 4", "CPU",
     ];
-    expect_parts(&shown, &parts);
+    shown.assert_contains(&parts);
     // The null target does no work, so there are at least a few thousand operations in both
     // directions.
     let iops = |name: &str| {
         let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_default();
         let figure = line.split_whitespace().nth(1).unwrap_or_default().replace(',', "");
-        figure
-            .parse::<f64>()
-            .unwrap_or_else(|_| panic!("`{line}` has no rate:\n{shown}"))
+        let rate = figure.parse::<f64>();
+        rate.unwrap_or_else(|_| panic!("`{line}` has no rate:\n{shown}"))
     };
     let (all, read, write) = (iops("all "), iops("read "), iops("write "));
     assert!(write > 1_000.0 && read > 2.0 * write, "{shown}");
     assert!((all - read - write).abs() <= 2.0, "{shown}");
     let keys_at = |height: usize| {
         move |shown: &str| {
-            shown
-                .lines()
-                .nth(height - 1)
-                .is_some_and(|line| line.starts_with("q: stop"))
+            let mut lines = shown.lines();
+            lines.nth(height - 1).is_some_and(|line| line.starts_with("q: stop"))
         }
     };
     assert!(keys_at(24)(&shown), "{shown}");
@@ -189,15 +175,13 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
     let whole = |shown: &str| keys_at(15)(shown) && shown.contains("measuring");
     let small = pane.wait_for("the view in 15 lines", whole);
     assert!(small.lines().all(|line| line.chars().count() <= 60), "{small}");
-    expect_parts(&small, &["IOPS", "p99"]);
+    small.assert_contains(&["IOPS", "p99"]);
     pane.keys(&["q"]);
     let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 130");
-    expect_parts(
-        &all,
-        &["INTERRUPTED", "total", "p99.9", "operations in flight on average"],
-    );
-    assert!(!all.contains("q: stop"), "a part of the view remains:\n{all}");
+    all.assert_contains(&["INTERRUPTED", "total", "p99.9", "operations in flight on average"]);
+    // No part of the view remains.
+    all.assert_lacks(&["q: stop"]);
 }
 
 /// The child processes of a process.
@@ -221,7 +205,7 @@ fn several_hosts_have_a_row_each_and_a_lost_one_is_reported() {
     let shown = pane.wait_for("a row for each host", |shown| {
         shown.matches(" running ").count() == 2 && shown.contains("rank and host") && shown.contains("so far")
     });
-    expect_parts(&shown, &["1 host", "measuring", "p99"]);
+    shown.assert_contains(&["1 host", "measuring", "p99"]);
     // The view shows the sum of both hosts, which have 500 each.
     let sum = |shown: &str| -> Option<f64> {
         let line = shown.lines().find(|line| line.starts_with("read "))?;
@@ -237,25 +221,22 @@ fn several_hosts_have_a_row_each_and_a_lost_one_is_reported() {
     assert!(killed.unwrap().success());
     let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 6", "{all}");
-    expect_parts(&all, &["was lost: its process has ended", "HOST-LOST", ", lost"]);
+    all.assert_contains(&["was lost: its process has ended", "HOST-LOST", ", lost"]);
 }
 
 #[test]
 fn ctrl_c_and_signals_stop_a_run_with_a_view() {
-    let pane = need!(Pane::open(80, 24));
-    pane.start(NULL);
-    pane.wait_for_view();
-    pane.keys(&["C-c"]);
-    let (code, all) = pane.wait_for_end();
-    assert_eq!(code, "code 130");
-    expect_parts(&all, &["INTERRUPTED", "p99.9"]);
-    let pane = need!(Pane::open(80, 24));
-    pane.start(NULL);
-    pane.wait_for_view();
-    pane.signal("TERM");
-    let (code, all) = pane.wait_for_end();
-    assert_eq!(code, "code 143");
-    expect_parts(&all, &["INTERRUPTED", "p99.9"]);
+    let ctrl_c = |pane: &Pane| pane.keys(&["C-c"]);
+    let terminate = |pane: &Pane| pane.signal("TERM");
+    for (stop, expected) in [(&ctrl_c as &dyn Fn(&Pane), "code 130"), (&terminate, "code 143")] {
+        let pane = need!(Pane::open(80, 24));
+        pane.start(NULL);
+        pane.wait_for_view();
+        stop(&pane);
+        let (code, all) = pane.wait_for_end();
+        assert_eq!(code, expected);
+        all.assert_contains(&["INTERRUPTED", "p99.9"]);
+    }
 }
 
 #[test]
@@ -309,63 +290,50 @@ fn notices_are_printed_before_the_report() {
     let pane = need!(Pane::open(100, 30));
     let folder = need!(Directory::fast());
     let place = text(folder.path());
-    pane.start(&format!(
-        "run --target {place}/a --target {place}/b --size 16m --warm-up 0 --time 4s"
-    ));
+    let line = "--size 16m --warm-up 0 --time 4s";
+    pane.start(&format!("run --target {place}/a --target {place}/b {line}"));
     let shown = pane.wait_for("figures of both files", |shown| {
         shown.contains("mean latency") && shown.contains("so far")
     });
-    expect_parts(&shown, &[&format!("{place}/a"), "of random data written"]);
+    shown.assert_contains(&[&format!("{place}/a"), "of random data written"]);
     let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 0", "{all}");
     let place_of = |part: &str| all.find(part).unwrap_or_else(|| panic!("`{part}` is missing:\n{all}"));
-    assert!(
-        place_of("of random data written for this run in ") < place_of("p99.9"),
-        "{all}"
-    );
+    let notice = place_of("of random data written for this run in ");
+    assert!(notice < place_of("p99.9"), "{all}");
+}
+
+/// A device of 64 MiB and its backing file.
+fn backed_device(folder: &Directory) -> Option<(File, LoopDevice)> {
+    let path = folder.path().join("disk");
+    let below = File::create(&path).unwrap();
+    below.set_len(64 << 20).unwrap();
+    Some((below, need(LoopDevice::over(&path, LoopOptions::default()))?))
 }
 
 #[test]
 fn a_failing_target_ends_the_run_with_the_reason() {
     let pane = need!(Pane::open(80, 24));
     let folder = need!(Directory::fast());
-    let below = File::create(folder.path().join("disk")).unwrap();
-    below.set_len(64 << 20).unwrap();
-    let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
-    let device = need!(device);
+    let (below, device) = need!(backed_device(&folder));
     pane.start(&format!("run --target {} --warm-up 0 --time 5m", text(device.path())));
     pane.wait_for_view();
     // From here on, most of the device is beyond the end of its backing file.
     below.set_len(4096).unwrap();
     let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 1", "{all}");
-    expect_parts(&all, &["job1: failed", "WORKER-FAILED", "Input/output error", "p99.9"]);
+    all.assert_contains(&["job1: failed", "WORKER-FAILED", "Input/output error", "p99.9"]);
 }
 
 #[test]
 fn a_failure_is_on_stderr_if_no_report_is_on_stdout() {
     let folder = need!(Directory::fast());
-    let below = File::create(folder.path().join("disk")).unwrap();
-    below.set_len(64 << 20).unwrap();
-    let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
-    let device = need!(device);
+    let (below, device) = need!(backed_device(&folder));
     below.set_len(4096).unwrap();
     let report = folder.path().join("report.json");
     for quiet in ["--quiet", "--live=auto"] {
-        let out = format!("json={}", text(&report));
-        let line = [
-            "run",
-            quiet,
-            "--target",
-            text(device.path()),
-            "--warm-up",
-            "0",
-            "--time",
-            "1s",
-            "--out",
-            &out,
-        ];
-        let ran = fathom(&line);
+        let line = format!("run {quiet} --target {} --warm-up 0 --time 1s", text(device.path()));
+        let ran = fathom_line(&format!("{line} --out json={}", text(&report)));
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{ran:?}");
         let is_error = |line: &str| line.starts_with("error: ") && line.contains("Input/output error");
         assert_eq!(ran.err.lines().filter(|line| is_error(line)).count(), 1, "{ran:?}");
@@ -384,11 +352,11 @@ fn a_study_keeps_one_view_over_its_runs() {
         shown.contains("point 2 of about 2") && shown.contains("so far")
     });
     // The notices about earlier points.
-    expect_parts(&second, &[" IOPS, ", "[2/2] depth "]);
+    second.assert_contains(&[" IOPS, ", "[2/2] depth "]);
     assert_eq!(pane.is_taken(), (true, true), "alternate screen, hidden cursor");
     let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 0", "{all}");
-    expect_parts(&all, &["[1/2] depth ", "[2/2] depth ", "depth 1: ", "depth 2: "]);
+    all.assert_contains(&["[1/2] depth ", "[2/2] depth ", "depth 1: ", "depth 2: "]);
 }
 
 #[test]
@@ -412,8 +380,6 @@ fn a_status_line_replaces_a_view_that_is_unwanted_or_impossible() {
 #[test]
 fn a_requested_view_needs_a_terminal() {
     let ran = fathom(&["run", "--target", "null", "--time", "1s", "--live", "view"]);
-    ran.exits(4).prints(&[
-        "cannot show the live view: standard error is not a terminal",
-        "--> --live view",
-    ]);
+    let why = "cannot show the live view: standard error is not a terminal";
+    ran.expect(4, &[why, "--> --live view"]);
 }

@@ -43,11 +43,8 @@ fn charts_are_added_to_the_text_report_and_require_it() {
     let folder = need!(Directory::fast());
     let saved = folder.path().join("r.fathom");
     let charts = ["IOPS over time", "latency up to"];
-    let plain = fathom_line(&format!(
-        "run --target null --time 1s --warm-up 0 --save {}",
-        text(&saved)
-    ));
-    assert!(!plain.expect(0, &[]).out.contains(charts[0]));
+    let line = format!("run --target null --time 1s --warm-up 0 --save {}", text(&saved));
+    fathom_line(&line).expect(0, &[]).out.assert_lacks(&charts[..1]);
     let drawn = fathom(&["show", text(&saved), "--charts"]);
     let drawn = drawn.expect(0, &charts);
     let own = drawn.out.split(charts[0]).nth(1).unwrap();
@@ -100,10 +97,8 @@ fn several_outputs_are_written_by_one_run() {
     let lines = fs::read_to_string(path("r.ndjson")).unwrap();
     let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events.last().unwrap()["event"], "summary");
-    assert_eq!(
-        events.last().unwrap()["summary"]["jobs"][0]["total"]["operations"],
-        operations
-    );
+    let summary = &events.last().unwrap()["summary"];
+    assert_eq!(summary["jobs"][0]["total"]["operations"], operations);
     assert!(events.iter().any(|event| event["event"] == "phase"));
 }
 
@@ -162,10 +157,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
         fathom(&[&arguments[..], &more[..]].concat())
             .expect(3, &["cannot write a report to", "a target of the test", "help:"]);
     }
-    assert!(
-        fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
-        "not a byte has changed"
-    );
+    assert!(fs::read(&path).unwrap() == vec![7; 1 << 20], "not a byte has changed");
     if let Some(device) = loop_device(1) {
         let saved = folder.path().join("r.fathom");
         run(&["--save", text(&saved)]).expect(0, &[]);
@@ -179,8 +171,10 @@ fn a_report_overwrites_no_target_and_no_disk() {
         let output = format!("--output={page}");
         let fio = ["fio", "--name=a", "--ioengine=null", "--size=1m", &output];
         fathom(&fio).expect(1, &["fio: cannot write --output to ", "it is a block device"]);
-        let bytes = fs::read(device.path()).unwrap();
-        assert!(bytes.iter().all(|byte| *byte == 0), "the device is unchanged");
+        assert!(
+            fs::read(device.path()).unwrap() == vec![0; 1 << 20],
+            "the device is unchanged"
+        );
     }
 }
 
@@ -213,7 +207,7 @@ fn strict_turns_warnings_into_a_failure() {
     // A synchronous engine cannot keep eight operations in flight, which causes a warning.
     let line = format!(
         "run --target {} --time 300ms --warm-up 0 --engine psync --depth 8",
-        path.display()
+        text(&path)
     );
     let arguments = split_words(&line);
     fathom(&arguments).expect(0, &["SYNC-ENGINE"]);
@@ -225,17 +219,13 @@ fn the_same_seed_issues_the_same_operations() {
     let bytes = |seed: &str| {
         // A count instead of a time: on a busy machine the run takes longer but issues the same
         // operations.
-        let words = format!("run --target null --read 50 --operations 10000 --seed {seed} --out json");
-        let ran = fathom(&words.split(' ').collect::<Vec<_>>());
-        let json = ran.expect(0, &[]).json();
+        let line = format!("run --target null --read 50 --operations 10000 --seed {seed} --out json");
+        let json = fathom_line(&line).expect(0, &[]).json();
         json["jobs"][0]["read"]["operations"].as_u64().unwrap()
     };
     assert_eq!(bytes("7"), bytes("7"));
-    assert_ne!(
-        bytes("7"),
-        bytes("8"),
-        "a share of reads that is drawn differs between seeds"
-    );
+    // A share of reads that is drawn differs between seeds.
+    assert_ne!(bytes("7"), bytes("8"));
 }
 
 /// Operations before the measured window do not count in its figures. They are saved separately.
@@ -249,10 +239,8 @@ fn a_warm_up_is_saved_separately_from_the_measured_window() {
     fathom(&["run", text(&job), "--quiet", "--save", text(&saved)]).expect(0, &[]);
     let results = archive::load(&saved).unwrap();
     let around = &results.steps[0].jobs[0].around;
-    assert!(
-        around.iter().all(|interval| interval.phase == Phase::WarmUp),
-        "{around:?}"
-    );
+    let is_warm_up = around.iter().all(|interval| interval.phase == Phase::WarmUp);
+    assert!(is_warm_up, "{around:?}");
     let length: u64 = around.iter().map(|interval| interval.length_ns.0).sum();
     assert_eq!(length, 3_000_000_000, "{around:?}");
     let operations: u64 = around.iter().map(|interval| interval.counts.read.operations).sum();
@@ -264,8 +252,7 @@ fn a_warm_up_is_saved_separately_from_the_measured_window() {
 /// of 64 KiB; `mountstats` and `nfsiostat` of nfs-utils show the same counts and means for them.
 #[test]
 fn two_copies_of_mountstats_are_compared() {
-    let data = |name: &str| format!("{}/../../tests/data/nfs/{name}", env!("CARGO_MANIFEST_DIR"));
-    let (before, after) = (data("before.txt"), data("after.txt"));
+    let (before, after) = (data("nfs/before.txt"), data("nfs/after.txt"));
     let ran = fathom(&["nfs", &before, &after]);
     ran.exits(0).prints(&[
         "nfs4 127.0.0.1:/ on /media/a",
@@ -338,18 +325,12 @@ fn an_output_replaces_no_other_file_of_the_command() {
     fs::create_dir(at("cat")).unwrap();
     let run = |arguments: &[&str]| {
         let mut command = command(arguments);
-        finish(
-            command
-                .current_dir(folder.path())
-                .env("FATHOM_HISTORY", at("history.db"))
-                .env("FATHOM_POLICIES", at("cat")),
-        )
+        command.env("FATHOM_HISTORY", at("history.db"));
+        command.env("FATHOM_POLICIES", at("cat"));
+        finish(command.current_dir(folder.path()))
     };
-    fs::write(
-        at("job.toml"),
-        "[[job]]\ntarget = \"null\"\ntime = \"100ms\"\nwarm-up = \"0\"\n",
-    )
-    .unwrap();
+    let job = "[[job]]\ntarget = \"null\"\ntime = \"100ms\"\nwarm-up = \"0\"\n";
+    fs::write(at("job.toml"), job).unwrap();
     run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
     let policy = include_str!("../../../../examples/policies/our-disk.toml");
     fs::write(at("cat/p.toml"), policy).unwrap();
@@ -358,8 +339,7 @@ fn an_output_replaces_no_other_file_of_the_command() {
     let read = |name: &str| fs::read(at(name)).unwrap();
     let (job, kept, history) = (read("job.toml"), read("kept.fathom"), read("history.db"));
     for (line, part) in REFUSED_OUTPUTS {
-        let words: Vec<&str> = line.split(' ').collect();
-        run(&words).expect(4, &["error: cannot write", part]);
+        run(&split_words(line)).expect(4, &["error: cannot write", part]);
     }
     std::os::unix::fs::symlink("history.db", at("link")).unwrap();
     for name in ["history.db", "link"] {
@@ -440,20 +420,16 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
             "fio --name=j --filename=t_bw.1.log --size=8k --rw=write --write_bw_log=t",
             target,
         ),
-        (
-            "fio --name=j --filename=t --size=8k --rw=write --write_bw_log=b --output=b_bw.1.log",
-            "also the file of --output",
-        ),
-        (
-            "fio --name=j --filename=t --size=8k --rw=write --write_bw_log=null",
-            "it is not a regular file",
-        ),
-        (
-            "fio --name=j --filename=t --size=8k --rw=write --bandwidth-log=null",
-            "it is not a regular file",
-        ),
     ] {
         check(line, "", 1, part);
+    }
+    for (options, part) in [
+        ("--write_bw_log=b --output=b_bw.1.log", "also the file of --output"),
+        ("--write_bw_log=null", "it is not a regular file"),
+        ("--bandwidth-log=null", "it is not a regular file"),
+    ] {
+        let line = format!("fio --name=j --filename=t --size=8k --rw=write {options}");
+        check(&line, "", 1, part);
     }
     check("fio a.fio", "a.fio", 1, input);
     check("fio a.fio", "data", 1, target);
@@ -476,41 +452,25 @@ fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
         std::os::unix::fs::symlink(device.path(), folder.path().join(link)).unwrap();
     }
     let job = "--filename=t --size=8k --rw=write";
-    for (line, result, part) in [
-        (
-            format!("fio --name=j {job} --write_iolog=trace"),
-            "",
-            "the log of operations to trace",
-        ),
-        (
-            format!("fio --name=v {job} --verify=crc32c"),
-            "",
-            "the verify state to local-v-0-verify.state",
-        ),
-        (
-            format!("fio --name=e {job} --exec_prerun=true"),
-            "",
-            "the output of a command to e.prerun.txt",
-        ),
-        (
-            format!("fio --name=e {job} --exec_postrun=true"),
-            "",
-            "the output of a command to e.postrun.txt",
-        ),
-        (format!("fio --name=j {job} --output=trace"), "", "--output to trace"),
-        (format!("fio --name=j {job}"), "result", "FATHOM_RESULT to result"),
+    let output = "the output of a command to";
+    for (options, part) in [
+        ("--name=j --write_iolog=trace", "the log of operations to trace"),
+        ("--name=v --verify=crc32c", "the verify state to local-v-0-verify.state"),
+        ("--name=e --exec_prerun=true", &format!("{output} e.prerun.txt")),
+        ("--name=e --exec_postrun=true", &format!("{output} e.postrun.txt")),
+        ("--name=j --output=trace", "--output to trace"),
+        ("--name=j", "FATHOM_RESULT to result"),
     ] {
+        let line = format!("fio {options} {job}");
         let mut command = command(&split_words(&line));
         command.env("FATHOM_ALLOW_EXEC", "1");
-        if !result.is_empty() {
-            command.env("FATHOM_RESULT", result);
+        if part.starts_with("FATHOM_RESULT") {
+            command.env("FATHOM_RESULT", "result");
         }
         let ran = finish(command.current_dir(folder.path()));
         ran.expect(1, &[&format!("cannot write {part}: it is a block device")]);
-        assert!(
-            !folder.path().join("t").exists(),
-            "{line}: it was refused only after the layout"
-        );
+        let is_laid_out = folder.path().join("t").exists();
+        assert!(!is_laid_out, "{line}: it was refused only after the layout");
     }
     assert!(fs::read(device.path()).unwrap() == vec![0; 1 << 20]);
 }

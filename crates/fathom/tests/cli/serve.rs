@@ -4,55 +4,30 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Child;
 
+use crate::history::Workspace;
 use crate::prelude::*;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const NASTY: &str = "</script><b>x";
 
-/// A folder with a history of two runs on a simulated device.
-struct Workspace {
-    folder: Directory,
+/// A history of two runs on a simulated device.
+fn two_runs() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.expect("run job.toml -q --seed 1", 0, &[]);
+    workspace.expect("run job.toml -q --seed 7", 0, &[]);
+    workspace.fathom(&["history", "label", "2", NASTY]).expect(0, &[]);
+    workspace
 }
 
-impl Workspace {
-    fn new() -> Workspace {
-        let folder = need(Directory::fast()).expect("a temporary directory can always be made");
-        let job = "name = \"tried\"\n[[job]]\nname = \"reads\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"50ms\"\n\
-                   warm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
-        fs::write(folder.path().join("job.toml"), job).unwrap();
-        let workspace = Workspace { folder };
-        for seed in ["1", "7"] {
-            let ran = finish(&mut workspace.command(&["run", "job.toml", "-q", "--seed", seed]));
-            ran.expect(0, &[]);
-        }
-        finish(&mut workspace.command(&["history", "label", "2", NASTY])).expect(0, &[]);
-        workspace
-    }
-
-    fn history(&self) -> PathBuf {
-        self.folder.path().join("h.sqlite")
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = command(words);
-        command
-            .env("FATHOM_HISTORY", text(&self.history()))
-            .current_dir(self.folder.path());
-        command
-    }
-
-    /// Starts a server. Reads its address from the first line of its output.
-    fn serve(&self, words: &[&str]) -> Server {
-        let mut command = self.command(&[&["serve"][..], words].concat());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        out.read_line(&mut line).unwrap();
-        Server {
-            child,
-            url: line.trim().to_owned(),
-        }
-    }
+/// Starts a server. Reads its address from the first line of its output.
+fn serve(workspace: &Workspace, words: &[&str]) -> Server {
+    let mut command = workspace.command(&[&["serve"][..], words].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    let url = line.trim().to_owned();
+    Server { child, url }
 }
 
 /// A running server. Dropping it ends the program.
@@ -97,14 +72,7 @@ impl Server {
     }
 
     fn interrupt(mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-s", "INT", &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        signal(&self.child, "INT");
         let began = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -129,18 +97,14 @@ impl Response {
     }
 
     fn header(&self, name: &str) -> Option<&str> {
-        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        let mut headers = self.head.lines().filter_map(|line| line.split_once(": "));
+        Some(headers.find(|(key, _)| key.eq_ignore_ascii_case(name))?.1)
     }
 
     #[track_caller]
     fn expect(&self, status: u16, parts: &[&str]) -> &Response {
         assert_eq!(self.status, status, "{}\n{}", self.head, self.text());
-        for part in parts {
-            assert!(self.text().contains(part), "`{part}` is missing: {}", self.text());
-        }
+        self.text().assert_contains(parts);
         self
     }
 }
@@ -164,10 +128,8 @@ fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) ->
 fn read_response(mut stream: TcpStream) -> Response {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
-    let end = bytes
-        .windows(4)
-        .position(|four| four == b"\r\n\r\n")
-        .expect("a response has a head");
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+    let end = end.expect("a response has a head");
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
     Response {
@@ -179,17 +141,11 @@ fn read_response(mut stream: TcpStream) -> Response {
 
 #[test]
 fn the_history_is_listed_shown_and_compared() {
-    let workspace = Workspace::new();
-    let server = workspace.serve(&["--listen", "0"]);
+    let workspace = two_runs();
+    let server = serve(&workspace, &["--listen", "0"]);
     let list = server.get("/");
-    list.expect(
-        200,
-        &[
-            "href=\"/entry/1\"",
-            "href=\"/entry/2\"",
-            "&lt;/script&gt;&lt;b&gt;x (tried)",
-        ],
-    );
+    let label = "&lt;/script&gt;&lt;b&gt;x (tried)";
+    list.expect(200, &["href=\"/entry/1\"", "href=\"/entry/2\"", label]);
     assert!(!list.text().contains(NASTY), "a label stays text");
     assert_eq!(list.header("cache-control"), Some("no-store"));
     assert_eq!(list.header("x-content-type-options"), Some("nosniff"));
@@ -197,23 +153,17 @@ fn the_history_is_listed_shown_and_compared() {
     assert!(list.text().contains("default-src 'none'; script-src 'none'"));
 
     let narrowed = server.get("/?label=SCRIPT&kind=run&since=1d&target=disk");
-    narrowed.expect(
-        200,
-        &["href=\"/entry/2\"", "value=\"SCRIPT\"", "<option selected>run</option>"],
-    );
+    let form = ["value=\"SCRIPT\"", "<option selected>run</option>"];
+    narrowed.expect(200, &["href=\"/entry/2\""]).expect(200, &form);
     assert!(!narrowed.text().contains("href=\"/entry/1\""));
     server.get("/?kind=verify").expect(200, &["No entry matches"]);
-    server
-        .get("/?verdict=PASS")
-        .expect(200, &["No entry matches", "<option selected>PASS</option>"]);
-    assert!(
-        !list.text().contains("/remove"),
-        "nothing can be changed without a token"
-    );
+    let page = server.get("/?verdict=PASS");
+    page.expect(200, &["No entry matches", "<option selected>PASS</option>"]);
+    // Nothing can be changed without a token.
+    list.text().assert_lacks(&["/remove"]);
     server.get("/?since=soon").expect(400, &["`soon` is not a date"]);
-    server
-        .get("/?label=%3C%2Fscript%3E")
-        .expect(200, &["value=\"&lt;/script&gt;\"", "href=\"/entry/2\""]);
+    let page = server.get("/?label=%3C%2Fscript%3E");
+    page.expect(200, &["value=\"&lt;/script&gt;\"", "href=\"/entry/2\""]);
 
     let report = server.get("/entry/1");
     report.expect(
@@ -229,23 +179,21 @@ fn the_history_is_listed_shown_and_compared() {
     labelled.expect(200, &["Label: &lt;/script&gt;"]);
     assert!(!labelled.text().contains(NASTY));
 
-    let exported = workspace.folder.path().join("exported");
-    finish(&mut workspace.command(&["history", "export", "1", text(&exported)])).expect(0, &[]);
+    workspace.expect("history export 1 exported", 0, &[]);
     let file = server.get("/entry/1/file");
-    assert!(file.body == fs::read(exported).unwrap());
+    assert!(file.body == fs::read(workspace.path("exported")).unwrap());
     assert!(file.header("content-disposition").unwrap().starts_with("attachment"));
 
-    server
-        .get("/compare?a=1&b=2")
-        .expect(200, &["history:1", "history:2", "seed"]);
+    let compared = server.get("/compare?a=1&b=2");
+    compared.expect(200, &["history:1", "history:2", "seed"]);
     let selected = server.get("/compare?entry=2&entry=1");
     assert_eq!(
         selected.expect(200, &[]).body,
-        server.get("/compare?a=1&b=2").body,
+        compared.body,
         "the older one comes first"
     );
     // Results of different loads are not comparable.
-    finish(&mut workspace.command(&["run", "job.toml", "-q", "--depth", "8"])).expect(0, &[]);
+    workspace.expect("run job.toml -q --depth 8", 0, &[]);
     let refused = server.get("/compare?entry=3&entry=1");
     refused.expect(
         422,
@@ -266,21 +214,19 @@ fn the_history_is_listed_shown_and_compared() {
 
 #[test]
 fn a_verdict_is_listed_and_its_report_command_has_its_clauses() {
-    let workspace = Workspace::new();
-    let server = workspace.serve(&["--listen", "0"]);
-    let verified = ["verify", "job.toml", "--require", "iops>=1000", "--quick", "-q"];
-    finish(&mut workspace.command(&verified));
-    server
-        .get("/?verdict=PASS")
-        .expect(200, &["<td class=\"words good\" data-title=\"Verdict\">PASS</td>"]);
+    let workspace = two_runs();
+    let server = serve(&workspace, &["--listen", "0"]);
+    workspace.fathom(&split_words("verify job.toml --require iops>=1000 --quick -q"));
+    let passed = "<td class=\"words good\" data-title=\"Verdict\">PASS</td>";
+    server.get("/?verdict=PASS").expect(200, &[passed]);
     let command = "fathom report history:3 <span class=\"option\">--require</span> &#39;iops&gt;=1000&#39;";
     server.get("/entry/3").expect(200, &[command]);
 }
 
 #[test]
 fn only_reads_with_a_known_host_name_are_accepted() {
-    let workspace = Workspace::new();
-    let server = workspace.serve(&["--listen", "127.0.0.1:0"]);
+    let workspace = two_runs();
+    let server = serve(&workspace, &["--listen", "127.0.0.1:0"]);
     let address = server.address();
     let host = ("Host", address);
     for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
@@ -297,9 +243,9 @@ fn only_reads_with_a_known_host_name_are_accepted() {
 
 #[test]
 fn other_machines_need_a_token() {
-    let workspace = Workspace::new();
+    let workspace = two_runs();
     let secret = "0123456789abcdef-secret";
-    let server = workspace.serve(&["--listen", "0.0.0.0:0", "--token", secret]);
+    let server = serve(&workspace, &["--listen", "0.0.0.0:0", "--token", secret]);
     assert!(server.url.ends_with(&format!("/?token={secret}")), "{}", server.url);
     let refused = server.get("/");
     refused.expect(401, &["token"]);
@@ -308,45 +254,36 @@ fn other_machines_need_a_token() {
     server.get("/entry/1").expect(401, &[]);
     let shown = server.get(&format!("//elsewhere.example?label=x&token={secret}"));
     shown.expect(303, &[]);
-    assert_eq!(
-        shown.header("location"),
-        Some("/elsewhere.example?label=x"),
-        "no other host"
-    );
+    // No other host.
+    assert_eq!(shown.header("location"), Some("/elsewhere.example?label=x"));
     let cookie = shown.header("set-cookie").unwrap();
     assert!(cookie.contains("HttpOnly; SameSite=Strict"), "{cookie}");
     let pair = cookie.split(';').next().unwrap();
-    server
-        .get_with("/", ("Cookie", &format!("other=1; {pair}")))
-        .expect(200, &["/entry/1"]);
-    server.get_with("/", ("Cookie", &format!("{pair}0"))).expect(401, &[]);
-    let bearer = format!("Bearer {secret}");
-    server
-        .get_with("/", ("Authorization", &bearer))
-        .expect(200, &["/entry/1"]);
-    server.get_with("/", ("Authorization", "Bearer ")).expect(401, &[]);
+    let get = |name: &str, value: &str| server.get_with("/", (name, value));
+    get("Cookie", &format!("other=1; {pair}")).expect(200, &["/entry/1"]);
+    get("Cookie", &format!("{pair}0")).expect(401, &[]);
+    get("Authorization", &format!("Bearer {secret}")).expect(200, &["/entry/1"]);
+    get("Authorization", "Bearer ").expect(401, &[]);
     drop(server);
 
     // A generated token differs each time.
     let words = [0, 1].map(|_| {
-        let server = workspace.serve(&["--listen", "0.0.0.0:0"]);
+        let server = serve(&workspace, &["--listen", "0.0.0.0:0"]);
         server.get("/").expect(401, &[]);
         let word = server.url.split_once("?token=").expect("it is printed").1.to_owned();
-        server
-            .get_with("/", ("Authorization", &format!("Bearer {word}")))
-            .expect(200, &[]);
+        let bearer = format!("Bearer {word}");
+        server.get_with("/", ("Authorization", &bearer)).expect(200, &[]);
         word
     });
     assert!(words[0] != words[1] && words[0].len() == 32, "{words:?}");
-    let short = finish(&mut workspace.command(&["serve", "--listen", "0.0.0.0:0", "--token", "short"]));
-    short.expect(4, &["a token has 16 to 128"]);
+    workspace.expect("serve --listen 0.0.0.0:0 --token short", 4, &["a token has 16 to 128"]);
 }
 
 #[test]
 fn entries_are_labelled_and_removed_with_the_token() {
-    let workspace = Workspace::new();
+    let workspace = two_runs();
     let secret = "0123456789abcdef-secret";
-    let server = workspace.serve(&["--listen", "127.0.0.1:0", "--token", secret]);
+    let server = serve(&workspace, &["--listen", "127.0.0.1:0", "--token", secret]);
     let bearer = format!("Bearer {secret}");
     let known = ("Authorization", bearer.as_str());
     let here = format!("http://{}", server.address());
@@ -370,81 +307,65 @@ fn entries_are_labelled_and_removed_with_the_token() {
 
     // Removal needs a confirmation.
     let asked = server.post("/remove", "entry=1", &own);
-    asked.expect(
-        200,
-        &["mine &lt;b&gt;", "name=\"sure\" value=\"1\"", "cannot be restored"],
-    );
+    let parts = ["mine &lt;b&gt;", "name=\"sure\" value=\"1\"", "cannot be restored"];
+    asked.expect(200, &parts);
     assert!(list().contains("href=\"/entry/1\""));
     server.post("/remove", "entry=1&sure=1", &own).expect(303, &[]);
     assert!(!list().contains("href=\"/entry/1\"") && list().contains("href=\"/entry/2\""));
 
-    server
-        .post("/remove", "sure=1", &own)
-        .expect(400, &["no entry is selected"]);
-    server
-        .post("/label", "entry=1&text=x", &own)
-        .expect(404, &["no entry 1"]);
-    server
-        .post("/label", "entry=2", &own)
-        .expect(400, &["label is missing"]);
-    server.post("/label", "entry=x&text=x", &own).expect(404, &[]);
-    server
-        .post("/label", &format!("entry=2&text={}", "x".repeat(20_000)), &own)
-        .expect(413, &[]);
-    assert_eq!(server.post("/entry/2", "", &own).status, 405);
+    let post = |path: &str, form: &str| server.post(path, form, &own);
+    post("/remove", "sure=1").expect(400, &["no entry is selected"]);
+    post("/label", "entry=1&text=x").expect(404, &["no entry 1"]);
+    post("/label", "entry=2").expect(400, &["label is missing"]);
+    post("/label", "entry=x&text=x").expect(404, &[]);
+    post("/label", &format!("entry=2&text={}", "x".repeat(20_000))).expect(413, &[]);
+    post("/entry/2", "").expect(405, &[]);
 }
 
 #[test]
 fn a_missing_or_damaged_history_is_reported_on_a_page() {
-    let workspace = Workspace::new();
-    let server = workspace.serve(&["--listen", "0"]);
-    fs::write(
-        workspace.history(),
-        "no database at all, and long enough to be looked at",
-    )
-    .unwrap();
+    let workspace = two_runs();
+    let server = serve(&workspace, &["--listen", "0"]);
+    let history = workspace.path("h.sqlite");
+    fs::write(&history, "no database at all, and long enough to be looked at").unwrap();
     server.get("/").expect(503, &["damaged", "What to do"]);
     server.get("/entry/1").expect(503, &["damaged"]);
-    fs::remove_file(workspace.history()).unwrap();
+    fs::remove_file(&history).unwrap();
     server.get("/").expect(200, &["The history is empty"]);
     server.get("/entry/1").expect(404, &["no history"]);
-    assert!(!workspace.history().exists(), "reading creates no file");
+    assert!(!history.exists(), "reading creates no file");
 }
 
 #[test]
 fn a_busy_port_and_a_wrong_address_are_refused_before_anything_is_measured() {
-    let workspace = Workspace::new();
-    let server = workspace.serve(&["--listen", "0"]);
+    let workspace = two_runs();
+    let server = serve(&workspace, &["--listen", "0"]);
     let taken = server.address().to_owned();
-    finish(&mut workspace.command(&["serve", "--listen", &taken]))
-        .expect(3, &["cannot listen on", "--listen", "the program that uses this port"]);
-    let ran = finish(&mut workspace.command(&["run", "job.toml", "--metrics", &taken]));
-    ran.expect(3, &["cannot listen on", "--metrics"]);
-    assert_eq!(ran.out, "");
-    let ran = finish(&mut workspace.command(&["run", "job.toml", "--metrics", "somewhere"]));
-    ran.expect(4, &["`somewhere` is not an address"]);
+    let parts = ["cannot listen on", "--listen", "the program that uses this port"];
+    workspace.expect(&format!("serve --listen {taken}"), 3, &parts);
+    let line = format!("run job.toml --metrics {taken}");
+    assert_eq!(workspace.expect(&line, 3, &["cannot listen on", "--metrics"]).out, "");
+    workspace.expect(
+        "run job.toml --metrics somewhere",
+        4,
+        &["`somewhere` is not an address"],
+    );
 }
 
 #[test]
 fn a_running_test_can_be_watched() {
-    let workspace = Workspace::new();
+    let workspace = two_runs();
     let arguments = [
         "run", "--target", "null", "--name", "a\"b", "--warm-up", "0", "--time", "5s", "-q", "--metrics", "0",
     ];
     let mut run = workspace.command(&arguments);
     let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let url = line
-        .split(' ')
-        .find(|word| word.starts_with("http://"))
-        .expect("the address is printed");
-    let server = Server {
-        url: url.to_owned(),
-        child,
-    };
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    err.read_line(&mut line).unwrap();
+    let url = line.split(' ').find(|word| word.starts_with("http://"));
+    let url = url.expect("the address is printed").to_owned();
+    let mut server = Server { child, url };
     server.get("/").expect(
         200,
         &[
@@ -455,25 +376,21 @@ fn a_running_test_can_be_watched() {
     server.get("/other").expect(404, &["/metrics"]);
 
     // The history names it while it runs, with a link.
-    let history = workspace.serve(&["--listen", "127.0.0.1:0"]);
-    let link = format!("<a href=\"{url}\">a&quot;b, since ");
+    let history = serve(&workspace, &["--listen", "127.0.0.1:0"]);
+    let link = format!("<a href=\"{}\">a&quot;b, since ", server.url);
     history.get("/").expect(200, &["Running now", &link]);
 
     // The stream sends events as they occur, until the run ends.
     let stream = send(server.address(), "GET", "/events", &[("Host", server.address())]);
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
-    assert!(
-        head.iter().any(|line| line == "content-type: text/event-stream"),
-        "{head:?}"
-    );
+    assert!(head.contains(&"content-type: text/event-stream".to_owned()), "{head:?}");
     let mut events = lines.filter_map(|line| {
         let data = line.strip_prefix("data: ")?;
         Some(serde_json::from_str::<Value>(data).expect("an event is JSON"))
     });
-    let first = events
-        .find(|event| event["event"] == "interval")
-        .expect("an interval event arrives");
+    let mut next_interval = || events.find(|event| event["event"] == "interval");
+    let first = next_interval().expect("an interval event arrives");
     assert!(first["read_iops"].as_f64().unwrap() > 0.0);
 
     let answer = server.get("/metrics");
@@ -485,23 +402,16 @@ fn a_running_test_can_be_watched() {
             "fathom_left_seconds{",
         ],
     );
-    assert_eq!(
-        answer.header("content-type"),
-        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
-    );
+    let openmetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(answer.header("content-type"), Some(openmetrics));
     assert_valid_openmetrics(&answer.text());
     let operations = sample(&answer.text(), "fathom_operations_total");
     assert!(operations > 0.0);
-    events
-        .find(|event| event["event"] == "interval")
-        .expect("another interval event arrives");
-    assert!(
-        sample(&server.get("/metrics").text(), "fathom_operations_total") > operations,
-        "the counter grows"
-    );
+    next_interval().expect("another interval event arrives");
+    let later = sample(&server.get("/metrics").text(), "fathom_operations_total");
+    assert!(later > operations, "the counter grows");
     let last = events.last().expect("there is an end");
     assert_eq!(last["event"], "summary");
-    let mut server = server;
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
     drop(server);
     let after = history.get("/");
@@ -511,10 +421,8 @@ fn a_running_test_can_be_watched() {
 /// The value of the first sample of a name.
 fn sample(text: &str, name: &str) -> f64 {
     let line = text.lines().find(|line| line.starts_with(&format!("{name}{{")));
-    let value = line
-        .and_then(|line| line.rsplit_once(' '))
-        .map(|(_, value)| value.parse());
-    value.expect("there is a sample").expect("it is a number")
+    let (_, value) = line.and_then(|line| line.rsplit_once(' ')).expect("there is a sample");
+    value.parse().expect("it is a number")
 }
 
 /// Checks the rules of OpenMetrics. Every sample belongs to the family above it, each family occurs

@@ -82,10 +82,8 @@ fn a_saved_study_contains_every_run_completely() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
     let saved = folder.path().join("saved");
-    let ran = sweep(
-        &job,
-        &format!("--over depth=1,2 --time 100ms --grid-only -q --save {}", text(&saved)),
-    );
+    let line = format!("--over depth=1,2 --time 100ms --grid-only -q --save {}", text(&saved));
+    let ran = sweep(&job, &line);
     assert_eq!(ran.expect(0, &["Recommendation"]).err, "");
     let study: Value = serde_json::from_slice(&fs::read(&saved).unwrap()).unwrap();
     assert_eq!((&study["kind"], &study["format_version"]), (&"study".into(), &1.into()));
@@ -116,18 +114,9 @@ fn two_parameters_make_a_table_and_a_curve_for_each_row() {
         "Recommendation (block 64 KiB)",
         "Use 4 in flight",
     ]);
-    let ran = sweep(
-        &job,
-        "--over block=4k,64k --over access=sequential,random --time 100ms -q",
-    );
-    ran.expect(
-        0,
-        &[
-            "IOPS over block (across) and access (down)\n",
-            "\n    random",
-            "\nsequential",
-        ],
-    );
+    let line = "--over block=4k,64k --over access=sequential,random --time 100ms -q";
+    let title = "IOPS over block (across) and access (down)\n";
+    sweep(&job, line).expect(0, &[title, "\n    random", "\nsequential"]);
     sweep(&job, "--over access=random,sideways").expect(4, &["sideways"]);
     let csv = sweep(&job, "--over access=sequential,random --time 100ms -q --out csv");
     csv.expect(0, &["access,order,", "\nsequential,", "\nrandom,"]);
@@ -160,11 +149,8 @@ fn rows(json: &Value) -> Vec<(f64, u64, f64)> {
     let rows = json["rows"].as_array().unwrap().iter();
     rows.map(|row| {
         let setting = row["settings"][0]["number"].as_f64().unwrap();
-        (
-            setting,
-            row["in_flight"].as_u64().unwrap(),
-            row["iops"].as_f64().unwrap(),
-        )
+        let iops = row["iops"].as_f64().unwrap();
+        (setting, row["in_flight"].as_u64().unwrap(), iops)
     })
     .collect()
 }
@@ -173,16 +159,14 @@ fn rows(json: &Value) -> Vec<(f64, u64, f64)> {
 #[test]
 fn an_offered_rate_gets_slots_for_its_operations_in_flight() {
     let folder = folder();
-    let job = without_depth(
-        folder.path(),
-        "servers = 16\nservice = \"lognormal 1ms 0.5\"\niops-cap = 6500",
-    );
+    let device = "servers = 16\nservice = \"lognormal 1ms 0.5\"\niops-cap = 6500";
+    let job = without_depth(folder.path(), device);
     let json = run_sweep(&job, &["--over", "rate=2000..4000+1000", "--slo", "p99<=5ms"]);
     assert_eq!(json["left_out"].as_array().unwrap().len(), 0, "{json:#}");
     assert_eq!(json["curves"][0]["knee"]["kept"]["kept_at"], 4000.0, "{json:#}");
-    let rows = rows(&json);
-    assert_eq!(rows.len(), 3, "{rows:?}");
-    for (rate, slots, iops) in rows {
+    let found = rows(&json);
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (rate, slots, iops) in found {
         assert!((iops / rate - 1.0).abs() < 0.01, "{iops} of {rate}");
         // 4,000 per second at 5 ms keep 20 in flight; 20 + 4√20 are 38.
         let expected = if rate == 4000.0 { 38 } else { 32 };
@@ -190,11 +174,9 @@ fn an_offered_rate_gets_slots_for_its_operations_in_flight() {
     }
     // A depth that the user gave is kept, even if it is too small.
     let fixed = run_sweep(&job, &["--over", "rate=2000..4000", "--depth", "1", "--all-points"]);
-    assert!(
-        self::rows(&fixed)
-            .iter()
-            .all(|(_, slots, iops)| *slots == 1 && *iops < 1500.0)
-    );
+    for row in rows(&fixed) {
+        assert!(row.1 == 1 && row.2 < 1500.0, "{row:?}");
+    }
 }
 
 /// 400 servers of 20 ms: 8,000 per second keep 160 in flight.
@@ -234,9 +216,8 @@ fn skipped_points_are_named_once_and_in_order() {
     for seed in ["1", "2", "5"] {
         let json = run_sweep(&job, &["--slo", "p99<=300us", "--seed", seed]);
         let left_out = json["left_out"].as_array().unwrap().iter();
-        let depths: Vec<f64> = left_out
-            .map(|left| left["settings"][0]["number"].as_f64().unwrap())
-            .collect();
+        let depths = left_out.map(|left| left["settings"][0]["number"].as_f64().unwrap());
+        let depths: Vec<f64> = depths.collect();
         assert!(!depths.is_empty(), "{json:#}");
         assert!(depths.windows(2).all(|pair| pair[0] < pair[1]), "{depths:?}");
     }
@@ -286,37 +267,21 @@ fn a_dry_run_shows_the_points_of_a_sweep() {
 #[test]
 fn files_of_other_tools_with_one_job_are_swept() {
     let folder = folder();
-    let file = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
+    let [file, disk] = ["test.parm", "disk"].map(|name| folder.path().join(name));
+    let dry = |sd: &str, runs: &str| {
+        let sd = format!("sd=sd1,lun={},size=1m{sd}\nwd=wd1,sd=sd1\n", text(&disk));
+        fs::write(&file, sd + runs).unwrap();
+        sweep(&file, "--dry-run --over depth=1..8")
     };
-    let dry = |path: &Path| sweep(path, "--dry-run --over depth=1..8");
-    let sd = format!(
-        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1\n",
-        folder.path().join("disk").display()
-    );
-    let file_with_one_run = file("one.parm", &format!("{sd}rd=rd1,wd=wd1,iorate=max\n"));
-    dry(&file_with_one_run).expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
+    let one_run = dry("", "rd=rd1,wd=wd1,iorate=max\n");
+    one_run.expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
     // The shares and the rate of several streams remain; hits in a part of an SD do not.
-    let shares = file(
-        "shares.parm",
-        &format!("{sd}wd=wd2,sd=sd1,xfersize=(4k,60,16k,40)\nrd=rd1,wd=wd2,iorate=500\n"),
-    );
-    dry(&shares).expect(0, &["500 IOPS", "60 %", "16 KiB"]);
-    let hits = file(
-        "hits.parm",
-        &format!(
-            "{}wd=wd2,sd=sd1,rhpct=50\nrd=rd1,wd=wd2,iorate=500\n",
-            sd.replace("size=1m", "size=1m,hitarea=64k")
-        ),
-    );
-    dry(&hits).expect(4, &["cannot sweep the load of", "64k from 0", "fathom vdbench -f"]);
-    let two = file(
-        "two.parm",
-        &format!("{sd}rd=rd1,wd=wd1,iorate=max\nrd=rd2,wd=wd1,iorate=9\n"),
-    );
-    dry(&two).expect(4, &["here are 2", "fathom convert --to native"]);
+    let shares = dry("", "wd=wd2,sd=sd1,xfersize=(4k,60,16k,40)\nrd=rd1,wd=wd2,iorate=500\n");
+    shares.expect(0, &["500 IOPS", "60 %", "16 KiB"]);
+    let hits = dry(",hitarea=64k", "wd=wd2,sd=sd1,rhpct=50\nrd=rd1,wd=wd2,iorate=500\n");
+    hits.expect(4, &["cannot sweep the load of", "64k from 0", "fathom vdbench -f"]);
+    let two = dry("", "rd=rd1,wd=wd1,iorate=max\nrd=rd2,wd=wd1,iorate=9\n");
+    two.expect(4, &["here are 2", "fathom convert --to native"]);
 }
 
 #[test]
@@ -325,11 +290,8 @@ fn a_directory_is_prepared_once_and_left_unchanged() {
     let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
     let ran = finish(command(&words).current_dir(folder.path()));
     ran.expect(0, &["Recommendation"]);
-    assert_eq!(
-        ran.err.matches("of random data written for this run").count(),
-        1,
-        "{ran:#?}"
-    );
+    let written = ran.err.matches("of random data written for this run").count();
+    assert_eq!(written, 1, "{ran:#?}");
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
@@ -341,12 +303,18 @@ fn equal_devices_compare_as_the_same_and_ten_percent_are_detected() {
     let saved = folder.path().join("saved");
     let same = fathom(&["ab", text(&slow), text(&slow), "--time", "500ms", "-q"]);
     same.expect(0, &["B and A are the same within 2 %"]);
-    let better = fathom_line(&format!(
-        "ab {} {} --time 500ms -q --out json --save {}",
-        slow.display(),
-        fast.display(),
-        saved.display()
-    ));
+    let words = [
+        "ab",
+        text(&slow),
+        text(&fast),
+        "--time",
+        "500ms",
+        "-q",
+        "--out",
+        "json",
+        "--save",
+    ];
+    let better = fathom(&[&words[..], &[text(&saved)]].concat());
     let json = better.expect(0, &[]).json();
     assert_eq!(json["found"]["word"], "better");
     assert_eq!(json["found"]["pairs"], 6);
@@ -360,26 +328,14 @@ fn equal_devices_compare_as_the_same_and_ten_percent_are_detected() {
 
 #[test]
 fn two_sets_of_flags_are_compared_on_one_target() {
-    let words = [
-        "ab",
-        "--depth 1",
-        "--depth 4 --name 'four at once'",
-        "--target",
-        "null",
-        "--time",
-        "50ms",
-        "--warm-up",
-        "0",
-    ];
-    let ran = fathom(&words);
+    let flags = ["ab", "--depth 1", "--depth 4 --name 'four at once'"];
+    let ran = fathom(&[&flags[..], &["--target", "null", "--time", "50ms", "--warm-up", "0"]].concat());
     ran.expect(0, &["A: --depth 1", "12 alternating runs of 50 ms", "[12/12] A"]);
     let check = |words: &[&str], part: &str| {
         fathom(&[&["ab"][..], words].concat()).expect(4, &[part]);
     };
-    check(
-        &["--depth 1", "--name 'open", "--target", "null"],
-        "a quote is not closed",
-    );
+    let open = ["--depth 1", "--name 'open", "--target", "null"];
+    check(&open, "a quote is not closed");
     check(&["--deep 1", "--depth 2", "--target", "null"], "deep");
     check(&["null", "null", "--target", "null", "--pairs", "5"], "pairs");
     check(&["/a", "/b", "--target", "/c"], "has a target");
@@ -391,12 +347,8 @@ fn two_sets_of_flags_are_compared_on_one_target() {
 /// Saves the result of a run of a job file.
 fn saved(job: &Path, name: &str, more: &[&str]) -> String {
     let path = job.with_file_name(name);
-    let line = format!(
-        "run {} --time 2s -q --out json=/dev/null --save {}",
-        job.display(),
-        path.display()
-    );
-    let words = [&split_words(&line), more].concat();
+    let words = ["run", text(job), "--save", text(&path)];
+    let words = [&words, &split_words("--time 2s -q --out json=/dev/null")[..], more].concat();
     fathom(&words).expect(0, &[]);
     text(&path).to_owned()
 }
@@ -423,13 +375,7 @@ fn assert_page_ranks_three(page: &Path) {
         "a.toml",
         "What next",
     ]);
-    let row = page
-        .split("class=\"plot rows\"")
-        .nth(1)
-        .unwrap()
-        .split("</svg>")
-        .next()
-        .unwrap();
+    let row = between(&page, "class=\"plot rows\"", "</svg>");
     assert_eq!(row.matches("class=\"dots\"").count(), 3, "{row}");
 }
 
@@ -450,41 +396,28 @@ fn saved_results_are_compared_and_ranked() {
         "the order may be chance",
     ]);
     // One table: nothing is compared only with the first.
-    let places: Vec<usize> = ["1. ", "2. ", "3. "]
-        .map(|place| three.out.matches(place).count())
-        .to_vec();
+    let places = ["1. ", "2. ", "3. "].map(|place| three.out.matches(place).count());
     assert_eq!(places, [1, 1, 1], "{}", three.out);
     assert!(!three.out.contains("B against A"), "{}", three.out);
     let page = folder.path().join("page.html");
-    let words = [
-        "compare",
-        &disks[0],
-        &disks[1],
-        &disks[2],
-        "--out",
-        "csv",
-        "--report",
-        text(&page),
-    ];
-    let table = fathom(&words);
+    let table = fathom_line(&format!(
+        "compare {} --out csv --report {}",
+        disks.join(" "),
+        text(&page)
+    ));
     let table = table.expect(0, &[]);
     let rows: Vec<Vec<&str>> = table.out.lines().map(|line| line.split(',').collect()).collect();
     assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{}", table.out);
-    let iops: Vec<f64> = rows
-        .iter()
-        .filter(|row| row[3] == "iops")
-        .map(|row| row[4].parse().unwrap())
-        .collect();
+    let number = |cell: &str| cell.parse::<f64>().unwrap();
+    let of_iops: Vec<_> = rows.iter().filter(|row| row[3] == "iops").collect();
+    let iops: Vec<f64> = of_iops.iter().map(|row| number(row[4])).collect();
     assert_eq!(iops.len(), 3);
     // The name of a time ends with its unit: depth 8 is rate × mean latency.
     let mean = rows.iter().find(|row| row[3] == "latency_mean_us").unwrap();
-    let in_flight = iops[0] * mean[4].parse::<f64>().unwrap() / 1e6;
+    let in_flight = iops[0] * number(mean[4]) / 1e6;
     assert!((in_flight - 8.0).abs() < 0.5, "{in_flight}");
     assert!(iops[0] > iops[1] && iops[1] >= iops[2], "{iops:?}");
-    let ratio: f64 = rows.iter().filter(|row| row[3] == "iops").nth(2).unwrap()[7]
-        .parse()
-        .unwrap();
-    assert!((ratio - iops[2] / iops[0]).abs() < 1e-9);
+    assert!((number(of_iops[2][7]) - iops[2] / iops[0]).abs() < 1e-9);
     assert_page_ranks_three(&page);
     let markdown = fathom(&["compare", &disks[0], &disks[1], &disks[2], "--out", "markdown"]);
     markdown.expect(0, &["| --- | ---: |", "c.fathom | 100,000 | 80 us"]);
@@ -498,10 +431,8 @@ fn saved_results_are_compared_and_ranked() {
 fn different_loads_are_not_compared_by_accident() {
     let folder = folder();
     let job = device(folder.path(), "a", 8, "100us");
-    let (four, eight) = (
-        saved(&job, "four", &[]),
-        saved(&job, "eight", &["--block", "8k", "--seed", "5"]),
-    );
+    let four = saved(&job, "four", &[]);
+    let eight = saved(&job, "eight", &["--block", "8k", "--seed", "5"]);
     let refused = fathom(&["compare", &four, &eight]);
     refused.expect(3, &["are not comparable", "block size: 4 KiB / 8 KiB", "--force"]);
     assert_eq!(refused.out, "");
@@ -518,33 +449,22 @@ fn different_loads_are_not_compared_by_accident() {
 
 #[test]
 fn reports_of_other_tools_are_compared() {
-    let report = |name: &str| format!("{}/../../tests/data/fio/golden/{name}", env!("CARGO_MANIFEST_DIR"));
-    let (json, normal) = (
-        report("01-seqread-psync/out.json"),
-        report("01-seqread-psync/normal.txt"),
-    );
+    let report = |name: &str| data(&format!("fio/golden/{name}"));
+    let [json, normal] = ["out.json", "normal.txt"].map(|name| report(&format!("01-seqread-psync/{name}")));
     // The reports are of two runs and contain no series. So the figures are printed without a
     // decision.
     let ran = fathom(&["compare", &json, &normal]);
     ran.exits(0)
         .prints(&["21,300      16,000   -25 %", "not known", "how much of that is chance"]);
-    let refused = fathom(&[
-        "compare",
-        &report("02-fiowrite/out.json"),
-        &report("03-fioread/out.json"),
-    ]);
+    let others = [report("02-fiowrite/out.json"), report("03-fioread/out.json")];
+    let refused = fathom(&["compare", &others[0], &others[1]]);
     refused.expect(3, &["are not comparable", "reads: 0 % / 100 %"]);
     // A has no facts that B lacks.
-    let diskspd = |name: &str| format!("{}/../../tests/data/diskspd/{name}", env!("CARGO_MANIFEST_DIR"));
-    let (a, b) = (
-        diskspd("legacy/report.txt"),
-        diskspd("runs/02-latency-and-buckets-mixed/result.txt"),
-    );
+    let a = data("diskspd/legacy/report.txt");
+    let b = data("diskspd/runs/02-latency-and-buckets-mixed/result.txt");
     let ran = fathom(&["compare", &a, &b, "--force"]);
     let answer = ran.expect(0, &[]).out.split_whitespace().collect::<Vec<_>>().join(" ");
-    answer
-        .as_str()
-        .assert_contains(&[&format!("A: {a} B: {b}: on testhost;")]);
+    answer.assert_contains(&[&format!("A: {a} B: {b}: on testhost;")]);
     // A result of fathom and a report of fio.
     let folder = folder();
     let ours = saved(&device(folder.path(), "a", 8, "100us"), "ours", &[]);
@@ -556,12 +476,11 @@ fn reports_of_other_tools_are_compared() {
 
 #[test]
 fn saved_examples_can_be_compared() {
-    let example = |name: &str| format!("{}/../../tests/data/results/{name}", env!("CARGO_MANIFEST_DIR"));
-    let same = fathom(&["compare", &example("paced.json"), &example("paced.json")]);
+    let [paced, mixed] = ["paced", "mixed"].map(|name| data(&format!("results/{name}.json")));
     // Half of the run is a stall, so its mean says little, but its median says much.
+    let same = fathom(&["compare", &paced, &paced]);
     same.expect(0, &["none known", "p50", "same", "which may be chance"]);
-    fathom(&["compare", &example("paced.json"), &example("mixed.json")])
-        .expect(3, &["are not comparable", "block size: 4 KiB / 8 KiB"]);
+    fathom(&["compare", &paced, &mixed]).expect(3, &["are not comparable", "block size: 4 KiB / 8 KiB"]);
 }
 
 #[test]
@@ -569,10 +488,8 @@ fn calculations_are_right() {
     let check = |line: &str, parts: &[&str]| {
         fathom_line(&format!("calc {line}")).expect(0, parts);
     };
-    check(
-        "little --iops 4000 --latency 3ms",
-        &["12.00 in flight", "queue depth of 15"],
-    );
+    let little = ["12.00 in flight", "queue depth of 15"];
+    check("little --iops 4000 --latency 3ms", &little);
     check("little --latency 1ms --depth 10", &["10,000 operations per second"]);
     let bandwidth = ["= 1.00 MB/s (10^6) = 0.95 MiB/s (2^20)", "8192 bytes"];
     check("bandwidth --iops 125 --block 8KB", &bandwidth);
@@ -581,10 +498,8 @@ fn calculations_are_right() {
     check("percentile --p99.99 --iops 4000", &["36,887", "1,000,000", "4:10"]);
     let burst = "burst --capacity 5.4M --refill 300 --ceiling 3000";
     check(burst, &["(2000 s)", "(18000 s)"]);
-    check(
-        "burst --capacity 1TiB --refill 40MiB/s --ceiling 250MiB/s",
-        &["(4993 s)"],
-    );
+    let bytes = "burst --capacity 1TiB --refill 40MiB/s --ceiling 250MiB/s";
+    check(bytes, &["(4993 s)"]);
     check("crossover --iops 5000 --throughput 200MB/s", &["39.1 KiB"]);
     let knee = [
         "33.3 us",
@@ -630,11 +545,8 @@ fn a_paced_sweep_over_depth_reports_that_depth_changes_nothing() {
     };
     fs::write(&job, text_of("rate = \"1000iops\"\n")).unwrap();
     let paced = fathom(&["sweep", text(&job), "--over", "depth=1,4,16", "-q"]);
-    let paced = paced.expect(
-        0,
-        &["the depth has no effect", "--over rate=1000..64000", "16       0.20"],
-    );
-    assert!(!paced.out.contains("Recommendation"), "{}", paced.out);
+    let parts = ["the depth has no effect", "--over rate=1000..64000", "16       0.20"];
+    paced.expect(0, &parts).out.assert_lacks(&["Recommendation"]);
 
     // Saved runs of different plans are not better or worse than each other.
     let saved = |name: &str, rate: &str| {
@@ -656,12 +568,7 @@ fn the_page_of_a_sweep_shows_the_test_and_its_command_line() {
                warm-up = \"0s\"\n[simulated.disk]\nservers = 4\nservice = \"100us\"\n";
     let [file, page] = ["job.toml", "page.html"].map(|name| folder.path().join(name));
     fs::write(&file, job).unwrap();
-    fathom_line(&format!(
-        "sweep {} --over depth=1..8 -q --report {}",
-        text(&file),
-        text(&page)
-    ))
-    .expect(0, &[]);
+    sweep(&file, &format!("--over depth=1..8 -q --report {}", text(&page))).expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
     page.assert_contains(&[
         "8\u{a0}KiB random operations, 70\u{a0}% reads and 30\u{a0}% writes, direct; each point measured for 200\u{a0}ms",

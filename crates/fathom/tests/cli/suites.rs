@@ -20,18 +20,19 @@ fn on_device(folder: &Directory, workloads: &str, more: &[&str]) -> Ran {
 }
 
 fn verdicts(json: &Value) -> Vec<(&str, Vec<&str>)> {
-    let workloads = json["workloads"].as_array().unwrap();
-    workloads
-        .iter()
-        .map(|workload| {
-            let clauses = workload["verdict"]["clauses"].as_array().unwrap();
-            let outcomes = clauses
-                .iter()
-                .map(|clause| clause["outcome"].as_str().unwrap())
-                .collect();
-            (workload["name"].as_str().unwrap(), outcomes)
-        })
-        .collect()
+    let workloads = json["workloads"].as_array().unwrap().iter();
+    let verdicts = workloads.map(|workload| {
+        let clauses = workload["verdict"]["clauses"].as_array().unwrap().iter();
+        let outcomes = clauses.map(|clause| clause["outcome"].as_str().unwrap());
+        (workload["name"].as_str().unwrap(), outcomes.collect::<Vec<_>>())
+    });
+    verdicts.collect()
+}
+
+/// The measured value of a clause.
+fn value(json: &Value, workload: usize, clause: usize) -> f64 {
+    let clause = &json["workloads"][workload]["verdict"]["clauses"][clause];
+    clause["value"].as_f64().unwrap()
 }
 
 #[test]
@@ -43,30 +44,20 @@ fn every_workload_is_judged_by_its_requirement() {
     let page = folder.path().join("page.md");
     let junit = folder.path().join("junit.xml");
     let all = format!("{kept}{broken}{stands}");
-    let ran = on_device(
-        &folder,
-        &all,
-        &["--json", "--sign-off", text(&page), "--junit", text(&junit)],
-    );
-    let json = ran.expect(1, &[]).json();
+    let outputs = ["--json", "--sign-off", text(&page), "--junit", text(&junit)];
+    let json = on_device(&folder, &all, &outputs).expect(1, &[]).json();
     assert_eq!(json["outcome"], "fail");
-    assert_eq!(
-        verdicts(&json),
-        [
-            ("kept", vec!["pass", "pass"]),
-            ("broken", vec!["pass", "fail"]),
-            ("as it stands", vec!["pass"]),
-        ]
-    );
-    let measured = |number: usize| {
-        json["workloads"][number]["verdict"]["clauses"][0]["value"]
-            .as_f64()
-            .unwrap()
-    };
+    let expected = [
+        ("kept", vec!["pass", "pass"]),
+        ("broken", vec!["pass", "fail"]),
+        ("as it stands", vec!["pass"]),
+    ];
+    assert_eq!(verdicts(&json), expected);
     // With a required latency, the load has the required rate. Otherwise it has no rate.
-    assert!((990.0..1010.0).contains(&measured(0)), "{}", measured(0));
-    assert!((990.0..1010.0).contains(&measured(1)), "{}", measured(1));
-    assert!((3900.0..4100.0).contains(&measured(2)), "{}", measured(2));
+    for (workload, range) in [990.0..1010.0, 990.0..1010.0, 3900.0..4100.0].iter().enumerate() {
+        let measured = value(&json, workload, 0);
+        assert!(range.contains(&measured), "{workload}: {measured}");
+    }
     let page = fs::read_to_string(page).unwrap();
     page.assert_contains(&[
         "# Sign-off: trial",
@@ -80,17 +71,11 @@ fn every_workload_is_judged_by_its_requirement() {
     ]);
     let junit = fs::read_to_string(junit).unwrap();
     let document = roxmltree::Document::parse(&junit).unwrap();
-    let cases: Vec<_> = document
-        .descendants()
-        .filter(|node| node.has_tag_name("testcase"))
-        .collect();
-    assert_eq!(cases.len(), 5);
-    let failed: Vec<_> = cases
-        .iter()
-        .filter(|case| case.children().any(|node| node.has_tag_name("failure")))
-        .collect();
-    assert_eq!(failed.len(), 1);
-    assert_eq!(failed[0].attribute("name"), Some("broken: p90 <= 3 ms"));
+    let cases = || document.descendants().filter(|node| node.has_tag_name("testcase"));
+    assert_eq!(cases().count(), 5);
+    let failed = cases().filter(|case| case.children().any(|node| node.has_tag_name("failure")));
+    let failed: Vec<_> = failed.map(|case| case.attribute("name")).collect();
+    assert_eq!(failed, [Some("broken: p90 <= 3 ms")]);
 }
 
 #[test]
@@ -104,19 +89,15 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
     let table = ran.expect(1, &[]).out.clone();
     let mut reader = csv::Reader::from_reader(table.as_bytes());
     let head = reader.headers().unwrap().clone();
+    let figures: Vec<&str> = head.iter().skip(3).take(6).collect();
     assert_eq!(
-        &head.iter().collect::<Vec<_>>()[3..9],
+        figures,
         ["iops", "bytes_per_sec", "mean_ns", "p50_ns", "p99_ns", "p999_ns"]
     );
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     let words: Vec<[&str; 3]> = rows.iter().map(|row| [&row[0], &row[1], &row[2]]).collect();
-    assert_eq!(
-        words,
-        [
-            ["kept, well", "PASS", "iops>=1000,mean<=4ms"],
-            ["broken", "FAIL", "iops>=1000,p90<=3ms"]
-        ]
-    );
+    let kept = ["kept, well", "PASS", "iops>=1000,mean<=4ms"];
+    assert_eq!(words, [kept, ["broken", "FAIL", "iops>=1000,p90<=3ms"]]);
     let json: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     for (row, block) in rows.iter().zip([8192.0, 4096.0]) {
         let figure = |column: usize| row[column].parse::<f64>().unwrap();
@@ -124,8 +105,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
         assert!((1.8e6..2.2e6).contains(&figure(5)) && figure(6) < figure(7), "{row:?}");
     }
     // The JSON document agrees.
-    let mean = json["workloads"][0]["verdict"]["clauses"][1]["value"].as_f64().unwrap();
-    assert_eq!(rows[0][5].parse::<f64>().unwrap(), mean);
+    assert_eq!(rows[0][5].parse::<f64>().unwrap(), value(&json, 0, 1));
     let page = fs::read_to_string(page).unwrap();
     page.assert_contains(&[
         "<title>SIMULATION: no real storage — trial: workload “broken” misses p90 &lt;= 3 ms by ",
@@ -165,26 +145,20 @@ fn pacing_can_be_set_explicitly() {
     let folder = folder();
     // Without pacing, a latency at a promised rate cannot be judged as missed.
     let free = "[[workload]]\nname = \"free\"\ndepth = 32\npace = false\nrequire = \"iops>=1000,mean<=4ms\"\n";
-    let ran = on_device(&folder, free, &["--json"]);
-    let json = ran.expect(2, &[]).json();
-    assert_eq!(
-        json["workloads"][0]["verdict"]["clauses"][1]["cause"], "uncapped",
-        "{json:#}"
-    );
+    let json = on_device(&folder, free, &["--json"]).expect(2, &[]).json();
+    let clause = &json["workloads"][0]["verdict"]["clauses"][1];
+    assert_eq!(clause["cause"], "uncapped", "{json:#}");
     let paced = "[[workload]]\nname = \"paced\"\npace = true\nrequire = \"iops>=1000\"\n";
     let json = on_device(&folder, paced, &["--json"]).expect(0, &[]).json();
-    let value = json["workloads"][0]["verdict"]["clauses"][0]["value"].as_f64().unwrap();
-    assert!((990.0..1010.0).contains(&value), "{value}");
+    let rate = value(&json, 0, 0);
+    assert!((990.0..1010.0).contains(&rate), "{rate}");
 }
 
 #[test]
 fn a_preset_and_a_job_file_can_be_workloads() {
     let folder = folder();
-    fs::write(
-        folder.path().join("log.toml"),
-        "[[job]]\nwrite = 100\nblock = \"16KiB\"\n",
-    )
-    .unwrap();
+    let log = "[[job]]\nwrite = 100\nblock = \"16KiB\"\n";
+    fs::write(folder.path().join("log.toml"), log).unwrap();
     let both = "[[workload]]\nname = \"database\"\npreset = \"oltp\"\nworkers = 1\nrequire = \"iops>=500,mean<=5ms\"\n\
                 [[workload]]\nname = \"log\"\njob = \"log.toml\"\nrequire = \"mbps>=1,mean<=5ms\"\n\
                 [[workload]]\nname = \"limit\"\npreset = \"sql-20ms\"\nworkers = 1\n";
@@ -199,44 +173,34 @@ fn a_preset_and_a_job_file_can_be_workloads() {
 #[test]
 fn mistakes_are_reported_before_anything_runs() {
     let folder = folder();
-    let on = |workloads: &str, more: &[&str]| on_device(&folder, workloads, more);
-    on("[[workload]]\nname = \"x\"\n", &[]).expect(4, &["the workload `x`", "suite.toml:"]);
-    on("[[workload]]\nrequire = \"p99<=3\"\n", &[]).expect(4, &["has no unit"]);
-    on("[[workload]]\npreset = \"genral\"\nrequire = \"iops>=3\"\n", &[]).expect(4, &["did you mean `general`?"]);
-    on("[[workload]]\npreset = \"general\"\nrequire = \"iops>=3\"\n", &[])
-        .expect(4, &["has 6 jobs", "make each a separate workload"]);
-    on("[[workload]]\njob = \"none.toml\"\nrequire = \"iops>=3\"\n", &[]).expect(3, &["none.toml"]);
-    on(
-        "[[workload]]\nrate = \"100\"\npace = true\nrequire = \"iops>=3\"\n",
-        &[],
-    )
-    .expect(4, &["sets a rate"]);
-    on("[[workload]]\npace = true\nrequire = \"mean<=3ms\"\n", &[]).expect(4, &["a latency but no rate"]);
-    on(
-        "[[workload]]\nrequire = \"iops>=3\"\n",
-        &["--sign-off", "/nowhere/page.md"],
-    )
-    .expect(3, &["cannot write /nowhere/page.md"]);
+    let on = |keys: &str, require: &str, more: &[&str]| {
+        let workload = format!("[[workload]]\n{keys}require = \"{require}\"\n");
+        on_device(&folder, &workload, more)
+    };
+    on_device(&folder, "[[workload]]\nname = \"x\"\n", &[]).expect(4, &["the workload `x`", "suite.toml:"]);
+    on("", "p99<=3", &[]).expect(4, &["has no unit"]);
+    on("preset = \"genral\"\n", "iops>=3", &[]).expect(4, &["did you mean `general`?"]);
+    let several = ["has 6 jobs", "make each a separate workload"];
+    on("preset = \"general\"\n", "iops>=3", &[]).expect(4, &several);
+    on("job = \"none.toml\"\n", "iops>=3", &[]).expect(3, &["none.toml"]);
+    on("rate = \"100\"\npace = true\n", "iops>=3", &[]).expect(4, &["sets a rate"]);
+    on("pace = true\n", "mean<=3ms", &[]).expect(4, &["a latency but no rate"]);
+    let page = ["--sign-off", "/nowhere/page.md"];
+    on("", "iops>=3", &page).expect(3, &["cannot write /nowhere/page.md"]);
     let log = folder.path().join("precious.txt");
     fs::write(&log, "precious").unwrap();
-    let with_log = format!("[[workload]]\nlog = \"{}\"\nrequire = \"iops>=3\"\n", text(&log));
-    on(&with_log, &[]).expect(3, &["it exists and is not an operation log", "--allow-overwrite"]);
+    let exists = ["it exists and is not an operation log", "--allow-overwrite"];
+    on(&format!("log = \"{}\"\n", text(&log)), "iops>=3", &[]).expect(3, &exists);
     fathom(&["suite", "/nowhere.toml"]).expect(3, &["cannot read /nowhere.toml"]);
     fathom(&["suite"]).expect(4, &["FILE.toml"]);
     let example = fathom(&["suite", "--example"]);
     let file = folder.path().join("example.toml");
     fs::write(&file, &example.expect(0, &["[[workload]]"]).out).unwrap();
     fathom(&["suite", text(&file)]).expect(4, &["no target"]);
-    let dry = fathom_line(&format!(
-        "suite {} --target {} --size 1m --dry-run",
-        file.display(),
-        folder.path().display()
-    ));
-    dry.exits(0).prints(&[
-        "database: required: iops>=4000,mean<=3ms,p99<=10ms (paced at that rate)",
-        "dry run",
-        "preset: oltp@1",
-    ]);
+    let place = ["--target", text(folder.path()), "--size", "1m", "--dry-run"];
+    let dry = fathom(&[&["suite", text(&file)], &place[..]].concat());
+    let database = "database: required: iops>=4000,mean<=3ms,p99<=10ms (paced at that rate)";
+    dry.expect(0, &[database, "dry run", "preset: oltp@1"]);
     // The log only writes, as its preset says; the others read.
     dry.out.assert_lacks(&["SIMPLE-TEST", "WRITE-ONLY-SUITE"]);
 }
@@ -292,23 +256,18 @@ fn every_run_is_saved_with_its_requirement() {
         .map(|workload| (workload.workload.as_str(), workload.required.as_str()))
         .collect();
     assert_eq!(required, [("kept", "iops>=1000,mean<=4ms"), ("broken", "iops>=9000")]);
-    let of = |run: &StudyRun| {
+    let values = |run: &StudyRun| {
         let values: Vec<&str> = run.settings.iter().map(|setting| setting.value.as_str()).collect();
         values.join(" ")
     };
-    let runs: Vec<String> = study.runs.iter().map(of).collect();
+    let runs: Vec<String> = study.runs.iter().map(values).collect();
     // With few slots, storage of 20 ms would miss the rate too, so the run was repeated with more.
     assert_eq!(runs, ["kept 1", "broken 1", "broken 2"]);
-    let rate = |run: &StudyRun| {
-        Observation::from_results(&run.results, 0, 0)
-            .unwrap()
-            .total
-            .iops
-            .unwrap()
-    };
-    let rates: Vec<f64> = study.runs.iter().map(rate).collect();
+    let observed = |run: &StudyRun| Observation::from_results(&run.results, 0, 0).unwrap();
+    let rates: Vec<f64> = study.runs.iter().map(|run| observed(run).total.iops.unwrap()).collect();
+    assert!((990.0..1010.0).contains(&rates[0]), "{rates:?}");
     assert!(
-        (990.0..1010.0).contains(&rates[0]) && rates[1..].iter().all(|rate| (3900.0..4100.0).contains(rate)),
+        rates[1..].iter().all(|rate| (3900.0..4100.0).contains(rate)),
         "{rates:?}"
     );
     // A study that cannot be saved is refused first.

@@ -79,6 +79,27 @@ pub fn faulty_fs() -> Option<FaultFs> {
     need(FaultFs::with_size(16 << 20))
 }
 
+/// Path of a file of the test data.
+pub fn data(path: &str) -> String {
+    format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Creates a file that only its owner may read.
+#[cfg(unix)]
+pub fn secret_file(folder: &Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+
+    let secret = folder.join("secret");
+    fs::write(&secret, vec![1; 65536]).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    secret
+}
+
+#[cfg(unix)]
+pub fn make_pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
 /// A command that runs the program with these arguments, without the history of the user.
 pub fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
     let mut command = Command::new(PROGRAM);
@@ -151,6 +172,13 @@ pub fn end(mut child: Child) -> Ran {
 
 pub fn split_words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
+}
+
+/// The text after the first `start`, up to the next `end`.
+#[track_caller]
+pub fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = text.split_once(start).expect(start);
+    rest.split(end).next().unwrap_or(rest)
 }
 
 pub fn text(path: &Path) -> &str {

@@ -14,25 +14,25 @@ pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
     finish(&mut prepare_vdbench(folder, parameters, arguments))
 }
 
+/// Reads a file of the output directory, named without its extension.
+pub fn read_page(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(format!("output/{name}.html"))).expect(name)
+}
+
 /// The run continues, because the files of the output directory have all lines too.
 #[test]
 fn an_unwritable_console_fails_the_command_after_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     fs::write(&file, vec![1; 1 << 20]).unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
-        text(&file)
-    );
-    fs::write(folder.path().join("parmfile"), parameters).unwrap();
+    let parameters = "sd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let mut command = command(&["vdbench", "-f", "parmfile"]);
-    let child = command.current_dir(folder.path()).stdout(full).stderr(Stdio::piped());
-    end(child.spawn().unwrap()).expect(157, &["cannot write to standard output: ", "No space left on device"]);
-    let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
-    assert!(errors.contains("cannot write to standard output"), "{errors}");
-    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
-    assert!(flat.contains("avg_2-2"), "{flat}");
+    let mut command = prepare_vdbench(folder.path(), parameters, &[]);
+    let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    end(child).expect(157, &["cannot write to standard output: ", "No space left on device"]);
+    read_page(folder.path(), "errorlog").assert_contains(&["cannot write to standard output"]);
+    read_page(folder.path(), "flatfile").assert_contains(&["avg_2-2"]);
 }
 
 #[test]
@@ -54,27 +54,22 @@ fn a_run_writes_the_output_files_of_vdbench() {
     for name in [
         "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew", "sd1", "wd1",
     ] {
-        let page = fs::read_to_string(output.join(format!("{name}.html"))).unwrap();
-        assert!(
-            page.starts_with(&format!("<title>Vdbench output/{name}.html</title><pre>\n")),
-            "{name}"
-        );
+        let title = format!("<title>Vdbench output/{name}.html</title><pre>\n");
+        assert!(read_page(folder.path(), name).starts_with(&title), "{name}");
     }
     // The lay-out writes 4 MiB in blocks of 128 KiB. The run has rows of three intervals and of
     // their average.
-    let flat = fs::read_to_string(output.join("flatfile.html")).unwrap();
+    let flat = read_page(folder.path(), "flatfile");
     let cells = |run: &str, name: &str| flat_column(folder.path(), run, name);
     assert_eq!(cells("SD_format", "rate"), ["32.0000", "32.0000"]);
     assert_eq!(cells("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
     assert_eq!(cells("rd1", "reqrate")[0], "200.0000");
     assert_eq!(cells("rd1", "threads")[0], "2");
     let overwriting = "vdbench parseflat -i output/flatfile.html -o output/../output/flatfile.html -c Run";
-    let words: Vec<&str> = overwriting.split(' ').collect();
-    finish(command(&words).current_dir(folder.path())).expect(157, &["is the flat file itself"]);
-    assert_eq!(fs::read_to_string(output.join("flatfile.html")).unwrap(), flat);
-    let parse = "vdbench parseflat -i output/flatfile.html -o out.csv -c Run rate -a";
-    let words: Vec<&str> = parse.split(' ').collect();
-    finish(command(&words).current_dir(folder.path())).expect(0, &[]);
+    let run = |line: &str| finish(command(&split_words(line)).current_dir(folder.path()));
+    run(overwriting).expect(157, &["is the flat file itself"]);
+    assert_eq!(read_page(folder.path(), "flatfile"), flat);
+    run("vdbench parseflat -i output/flatfile.html -o out.csv -c Run rate -a").expect(0, &[]);
     let table = fs::read_to_string(folder.path().join("out.csv")).unwrap();
     assert!(table.starts_with("Run,rate\nSD_format,32.0000\nrd1,"), "{table}");
     assert_eq!(table.lines().count(), 3);
@@ -93,20 +88,13 @@ fn a_run_writes_the_output_files_of_vdbench() {
 #[test]
 fn reports_have_links_skew_tables_includes_and_processor_time() {
     let folder = tempfile::tempdir().unwrap();
-    let lun = |name: &str| text(&folder.path().join(name)).to_owned();
-    fs::write(
-        folder.path().join("defs"),
-        format!("* included\nsd=sd1,lun={},size=4m\n", lun("a")),
-    )
-    .unwrap();
-    let parameters = format!(
-        "hd=box,system=localhost\ninclude=defs\nsd=sd2,lun={},size=4m\n\
+    let included = format!("* included\nsd=sd1,lun={},size=4m\n", text(&folder.path().join("a")));
+    fs::write(folder.path().join("defs"), included).unwrap();
+    let parameters = "hd=box,system=localhost\ninclude=defs\nsd=sd2,lun=DIR/b,size=4m\n\
          wd=wd1,sd=sd1,xfersize=4k,rdpct=50,skew=25\nwd=wd2,sd=sd2,xfersize=$xf\n\
-         rd=rd1,wd=wd*,iorate=400,elapsed=2,interval=1,forthreads=(1,2),forrdpct=(0,50)\n",
-        lun("b")
-    );
-    run_vdbench(folder.path(), &parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
-    let page = |name: &str| fs::read_to_string(folder.path().join("output").join(format!("{name}.html"))).unwrap();
+         rd=rd1,wd=wd*,iorate=400,elapsed=2,interval=1,forthreads=(1,2),forrdpct=(0,50)\n";
+    run_vdbench(folder.path(), parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
+    let page = |name: &str| read_page(folder.path(), name);
     let lines = |name: &str| page(name).lines().map(str::to_owned).collect::<Vec<_>>();
     // As recorded from Vdbench: a run that differs only in its last loop shows only that loop,
     // aligned with the run above.
@@ -158,7 +146,7 @@ fn reports_have_links_skew_tables_includes_and_processor_time() {
 
 /// Returns a column of the flat file, in the rows of a run.
 pub fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
-    let flat = fs::read_to_string(folder.join("output/flatfile.html")).unwrap();
+    let flat = read_page(folder, "flatfile");
     let rows: Vec<Vec<&str>> = flat
         .lines()
         .filter(|line| !line.starts_with(['*', '<']))
@@ -169,6 +157,12 @@ pub fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
     of_run.map(|row| row[place(column)].to_owned()).collect()
 }
 
+/// Returns a column of numbers of the flat file, in the rows of a run.
+pub fn flat_numbers(folder: &Path, run: &str, column: &str) -> Vec<f64> {
+    let cells = flat_column(folder, run, column);
+    cells.iter().map(|cell| cell.parse().unwrap()).collect()
+}
+
 #[test]
 fn formats_create_and_clean_only_files_of_the_tree() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,9 +170,8 @@ fn formats_create_and_clean_only_files_of_the_tree() {
     let tree = anchor.join("fathom-kept.tree");
     let file = |format: &str, fwd: &str| {
         format!(
-            "fsd=fsd1,anchor={},depth=1,width=2,files=10,size=64k\nfwd=fwd1,fsd=fsd1,threads=2,{fwd}\n\
-             rd=rd1,fwd=fwd1,fwdrate=100,format={format},elapsed=2,interval=1\n",
-            text(&anchor)
+            "fsd=fsd1,anchor=DIR/anchor,depth=1,width=2,files=10,size=64k\nfwd=fwd1,fsd=fsd1,threads=2,{fwd}\n\
+             rd=rd1,fwd=fwd1,fwdrate=100,format={format},elapsed=2,interval=1\n"
         )
     };
     let read = "operation=read,xfersize=4k,fileio=random,stopafter=4";
@@ -200,14 +193,11 @@ fn formats_create_and_clean_only_files_of_the_tree() {
         ("Open_rate", "20.0000"),
         ("Close_rate", "20.0000"),
     ] {
-        assert_eq!(
-            flat_column(folder.path(), "format_for_rd1", column)[0],
-            count,
-            "{column}"
-        );
+        let cells = flat_column(folder.path(), "format_for_rd1", column);
+        assert_eq!(cells[0], count, "{column}");
     }
     assert_eq!(flat_column(folder.path(), "rd1", "Interval"), ["1", "2", "avg_2-2"]);
-    let number = |column: &str| -> f64 { flat_column(folder.path(), "rd1", column)[2].parse().unwrap() };
+    let number = |column: &str| flat_numbers(folder.path(), "rd1", column)[2];
     let (reads, opens) = (number("Read_rate"), number("Open_rate"));
     assert!((50.0..150.0).contains(&reads), "{reads}");
     // Four reads for each open, except in the first and last session.
@@ -215,9 +205,8 @@ fn formats_create_and_clean_only_files_of_the_tree() {
     for name in ["fsd1", "fwd1", "format", "fwd1.histogram", "summary", "totals"] {
         assert!(folder.path().join(format!("output/{name}.html")).exists(), "{name}");
     }
-    let page = |name: &str| fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
     for name in ["histogram", "fsd1.histogram", "fwd1.histogram"] {
-        let page = page(name);
+        let page = read_page(folder.path(), name);
         let run = page.split("Starting RD=").last().unwrap();
         let title = "Total of all requested operations: ";
         let lines: Vec<&str> = run.lines().skip_while(|line| *line != title).collect();
@@ -249,7 +238,7 @@ fn formats_create_and_clean_only_files_of_the_tree() {
     fs::write(tree.join("d0/f0"), "x").unwrap();
     run_vdbench(folder.path(), &file("yes", read), &[]).expect(157, &["not a tree that fathom created"]);
     assert_eq!(fs::read_to_string(tree.join("d0/f0")).unwrap(), "x");
-    let missing = file("yes", read).replace("/anchor,", "/none/anchor,");
+    let missing = file("yes", read).replace("DIR/anchor,", "DIR/none/anchor,");
     run_vdbench(folder.path(), &missing, &[]).expect(157, &["Unable to create anchor directory: "]);
 }
 
@@ -271,11 +260,8 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
         "..setattr... ...access...",
     ]);
     let sum = |run: &str, column: &str| -> f64 {
-        let rows = flat_column(folder.path(), run, column);
-        rows[..rows.len() - 1]
-            .iter()
-            .map(|row| row.parse::<f64>().unwrap())
-            .sum()
+        let rates = flat_numbers(folder.path(), run, column);
+        rates[..rates.len() - 1].iter().sum()
     };
     // 3 and 9 directories, with 4 files in each.
     for (run, column, count) in [
@@ -289,11 +275,7 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
         assert_eq!(sum(run, column), count, "{run} {column}");
     }
     assert!(sum("times", "Access_rate") > 100.0 && sum("times", "Setattr_rate") > 100.0);
-    assert_eq!(
-        fs::read_dir(anchor.join("fathom-kept.tree")).unwrap().count(),
-        1,
-        "the marker"
-    );
+    assert_eq!(names(&anchor.join("fathom-kept.tree")).len(), 1, "the marker");
 }
 
 /// `totalsize=` limits the tree, and `wss=` the files of a run. `fileselect=once` uses each file
@@ -319,7 +301,7 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
     assert_eq!(format("Create_rate"), "100.0000");
     assert_eq!(first("rd1", "Open_rate"), "25.0000");
     assert_eq!(first("rd1", "Read_rate"), "25.0000");
-    let rate = |column: &str| -> f64 { flat_column(folder.path(), "rd2", column)[2].parse().unwrap() };
+    let rate = |column: &str| flat_numbers(folder.path(), "rd2", column)[2];
     let (writes, deletes, creates) = (rate("Write_rate"), rate("Delete_rate"), rate("Create_rate"));
     assert!((50.0..150.0).contains(&writes), "{writes}");
     assert!(
@@ -327,16 +309,10 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
         "{deletes} {creates}"
     );
     let mut files = walk(&anchor.join("fathom-kept.tree"));
-    assert_eq!(
-        files
-            .iter()
-            .filter(|path| fs::metadata(path).unwrap().len() == 8192)
-            .count(),
-        100
-    );
+    files.retain(|path| fs::metadata(path).unwrap().len() == 8192);
+    assert_eq!(files.len(), 100);
     // A file that is too short is not used, and a tree with only such files is refused.
     let shorten = |path: &PathBuf| File::options().write(true).open(path).unwrap().set_len(100).unwrap();
-    files.retain(|path| fs::metadata(path).unwrap().len() == 8192);
     shorten(&files[0]);
     let (definitions, _) = parameters.split_once("rd=").unwrap();
     let read = format!("{definitions}rd=rd1,fwd=fwd1,fwdrate=max,format=no,elapsed=2,interval=1\n");
@@ -362,9 +338,9 @@ fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
     std::os::unix::fs::symlink(&own, &directory).unwrap();
     let files: Vec<_> = walk(&own).into_iter().filter(|path| path.is_file()).collect();
     assert_eq!(files.len(), 4);
-    files
-        .iter()
-        .for_each(|file| fs::write(file, vec![7; 16 << 10]).unwrap());
+    for file in &files {
+        fs::write(file, vec![7; 16 << 10]).unwrap();
+    }
     for format in ["no", "yes", "clean", "restart"] {
         run(format).expect(157, &["d1", "a symbolic link in place of a directory"]);
         for file in &files {
@@ -407,11 +383,11 @@ fn queue_depth_never_exceeds_the_threads() {
     let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\n\
          rd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n";
     run_vdbench(folder.path(), parameters, &[]).expect(0, &["avg_2-3"]);
-    let column = |name: &str| flat_column(folder.path(), "rd1", name).into_iter();
+    let column = |name: &str| flat_numbers(folder.path(), "rd1", name).into_iter();
     for (wait, depth) in column("resp").zip(column("queue_depth")) {
-        assert!(wait.parse::<f64>().unwrap() > 10.0, "operations wait: {wait}");
+        assert!(wait > 10.0, "operations wait: {wait}");
         // An operation that ends in an interval may have begun in the previous interval.
-        assert!((0.5..2.2).contains(&depth.parse::<f64>().unwrap()), "{depth}");
+        assert!((0.5..2.2).contains(&depth), "{depth}");
     }
 }
 
@@ -468,10 +444,9 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     latin.extend(idle.replace("iorate=0", "iorate=max").bytes());
     fs::write(folder.path().join("latin"), latin).unwrap();
     finish(command(&["vdbench", "-f", "latin", "-s"]).current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
-    let script = "\"$0\" vdbench -f <(cat latin) -s";
     let mut piped = Command::new("bash");
-    let piped = piped.args(["-c", script, PROGRAM]).current_dir(folder.path());
-    finish(piped).expect(0, &["Simulating RD=rd1"]);
+    piped.args(["-c", "\"$0\" vdbench -f <(cat latin) -s", PROGRAM]);
+    finish(piped.current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
     run_vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
     let traversal = "sd=../x,lun=/tmp/x,size=1m\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max";
     run_vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
@@ -482,13 +457,10 @@ fn commands_of_a_parameter_file_need_permission() {
     let folder = tempfile::tempdir().unwrap();
     let run = |parameters: &str, allowed: &str| {
         let all = format!(
-            "{parameters}\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1,\
-             startcmd=(\"echo before it\",sum),endcmd=\"echo after it\"\n",
-            text(&folder.path().join("data"))
+            "{parameters}\nsd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1,\
+             startcmd=(\"echo before it\",sum),endcmd=\"echo after it\"\n"
         );
-        fs::write(folder.path().join("parmfile"), all).unwrap();
-        let mut command = command(&["vdbench", "-f", "parmfile"]);
-        finish(command.current_dir(folder.path()).env("FATHOM_ALLOW_EXEC", allowed))
+        finish(prepare_vdbench(folder.path(), &all, &[]).env("FATHOM_ALLOW_EXEC", allowed))
     };
     let both = "startcmd=(\"touch made; echo in $output\",cons,master)\nendcmd=(\"echo last >&2; exit 3\",cons)";
     let refused = "`startcmd=touch made; echo in $output` runs a command of the parameter file";
@@ -499,18 +471,17 @@ fn commands_of_a_parameter_file_need_permission() {
         "completed successfully",
         "endcmd= failed: `echo last >&2; exit 3`: exit status: 3",
     ]);
-    let places: Vec<usize> = [
+    let order = [
         " Cmd: in /",
         "Starting RD=SD_format",
         "Starting RD=rd1",
         " localhost-0: Cmd: last\n",
-    ]
-    .map(|part| ran.out.find(part).unwrap_or_else(|| panic!("{part}: {}", ran.out)))
-    .to_vec();
+    ];
+    let places = order.map(|part| ran.out.find(part).unwrap_or_else(|| panic!("{part}: {}", ran.out)));
     assert!(places.is_sorted(), "{}", ran.out);
-    let output = |name: &str| fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
-    assert!(output("summary").contains("Cmd: before it") && !ran.out.contains("before it"));
-    assert!(output("logfile").contains("Cmd: after it") && !ran.out.contains("after it"));
+    read_page(folder.path(), "summary").assert_contains(&["Cmd: before it"]);
+    read_page(folder.path(), "logfile").assert_contains(&["Cmd: after it"]);
+    ran.out.assert_lacks(&["before it", "after it"]);
     let failed = run("startcmd=\"exit 4\"", "1");
     failed.expect(157, &["startcmd= failed: `exit 4`: exit status: 4"]);
     assert!(!failed.out.contains("Starting RD="), "{}", failed.out);
@@ -521,11 +492,8 @@ fn commands_of_a_parameter_file_need_permission() {
 fn other_commands_accept_parameter_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("test.parm");
-    fs::write(
-        &file,
-        "sd=sd1,lun=/tmp/nowhere,size=64m\nwd=wd1,sd=sd1,rdpct=70\nrd=rd1,wd=wd1,iorate=curve,elapsed=60\n",
-    )
-    .unwrap();
+    let curve = "sd=sd1,lun=/tmp/nowhere,size=64m\nwd=wd1,sd=sd1,rdpct=70\nrd=rd1,wd=wd1,iorate=curve,elapsed=60\n";
+    fs::write(&file, curve).unwrap();
     fathom(&["convert", "--to", "fio", text(&file)]).expect(
         6,
         &["filename=/tmp/nowhere", "rwmixwrite=30", "points of `iorate=curve`"],
@@ -556,17 +524,8 @@ fn each_metadata_operation_has_its_own_counter() {
         // A third of 180 operations with a random schedule, and five standard deviations.
         assert!((22..98).contains(&count), "{counter}{count}");
     }
-    let none = fathom(&[
-        "vdbench",
-        "parse",
-        "-i",
-        text(&folder.path().join("output/flatfile.html")),
-        "-o",
-        text(&folder.path().join("none.csv")),
-        "-f",
-        "Run",
-        "other",
-    ]);
+    let parse = split_words("vdbench parse -i output/flatfile.html -o none.csv -f Run other");
+    let none = finish(command(&parse).current_dir(folder.path()));
     none.expect(0, &["No row of ", "none.csv has only the header."]);
 }
 
@@ -581,7 +540,7 @@ fn a_workload_keeps_its_rate_while_another_has_no_rate() {
     ran.exits(0)
         .prints(&["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"]);
     let rate = |name: &str| -> f64 {
-        let page = fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
+        let page = read_page(folder.path(), name);
         let average = page.lines().rfind(|line| line.contains("avg_2-5")).unwrap();
         average.split_whitespace().nth(2).unwrap().parse().unwrap()
     };
@@ -627,12 +586,10 @@ fn settings_without_effect_are_notes_and_decimal_units_reach_the_flat_file() {
         "note: the variable `elapsde=60` of the command line has no effect",
     ];
     ran.expect(0, &notes);
-    let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
-    log.assert_contains(&notes);
+    read_page(folder.path(), "logfile").assert_contains(&notes);
     // 4 MiB are 0.0042 of 10⁹ bytes, and 0.0039 of 2³⁰.
     assert_eq!(flat_column(folder.path(), "rd1", "lunsize")[0], "0.0042");
-    let rate: f64 = flat_column(folder.path(), "rd1", "rate")[0].parse().unwrap();
-    let megabytes: f64 = flat_column(folder.path(), "rd1", "MB/sec")[0].parse().unwrap();
+    let [rate, megabytes] = ["rate", "MB/sec"].map(|column| flat_numbers(folder.path(), "rd1", column)[0]);
     assert!((megabytes - rate * 4096.0 / 1e6).abs() < 1e-3, "{rate} {megabytes}");
     let file = folder.path().join("parmfile");
     let lint = ["lint", "vdbench", "-f", text(&file), "elapsde=60"];

@@ -6,7 +6,6 @@ use crate::vdbench::prepare_vdbench;
 #[test]
 fn a_lay_out_that_would_fill_the_file_system_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let lun = |name: &str| text(&folder.path().join(name)).to_owned();
     let (total, available) = engine::sys::file::space(folder.path()).unwrap();
     let fillable = available
         .saturating_sub(total / 5)
@@ -14,7 +13,7 @@ fn a_lay_out_that_would_fill_the_file_system_is_refused() {
     let run = "wd=wd1,sd=*,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=10,elapsed=2,interval=1\n";
     // Each of two files fits, but both together do not.
     let size = ((fillable / 5 * 3) >> 20) << 20;
-    let (a, b) = (lun("a"), lun("b"));
+    let [a, b] = ["a", "b"].map(|name| folder.path().join(name).display().to_string());
     let cases = [
         (format!("sd=sd1,lun={a},size=100t\n"), a.clone()),
         (
@@ -66,21 +65,13 @@ fn an_output_directory_is_used_again_after_a_full_disk() {
 fn an_interrupted_lay_out_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    let parameters = format!(
-        "sd=sd1,lun={},size=1g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n",
-        text(&file)
-    );
-    fs::write(folder.path().join("parmfile"), parameters).unwrap();
-    let mut vdbench = command(&["vdbench", "-f", "parmfile"]);
-    let mut child = vdbench.current_dir(folder.path()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 1 << 20 {
-        assert!(Instant::now() < deadline, "the lay-out does not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let pid = child.id().to_string();
-    Command::new("kill").args(["-INT", &pid]).status().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(157));
+    let parameters =
+        "sd=sd1,lun=DIR/data,size=1g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n";
+    let child = spawn(&mut prepare_vdbench(folder.path(), parameters, &[]));
+    let has_begun = || fs::metadata(&file).is_ok_and(|metadata| metadata.len() >= 1 << 20);
+    wait_until(60, has_begun, "the lay-out does not begin");
+    signal(&child, "INT");
+    end(child).exits(157);
     assert!(!file.exists());
 }
 
@@ -94,10 +85,7 @@ fn loops_are_numbered_and_begin_with_the_lay_out() {
     ran.expect(0, &["completed successfully"]);
     let stamped = ran.out.lines().filter_map(|line| line.get(13..));
     let is_wanted = |line: &&str| line.starts_with('*') || line.starts_with("Starting ") || line.starts_with("lun=");
-    let lines: Vec<&str> = stamped
-        .filter(is_wanted)
-        .map(|line| line.split(';').next().unwrap())
-        .collect();
+    let lines = stamped.filter(is_wanted).map(|line| line.split(';').next().unwrap());
     let stars = "*".repeat(38);
     let expected = [
         &*format!(
@@ -116,5 +104,5 @@ fn loops_are_numbered_and_begin_with_the_lay_out() {
         &stars,
         "*",
     ];
-    assert_eq!(lines, expected);
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
 }

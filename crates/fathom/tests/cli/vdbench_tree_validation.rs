@@ -2,23 +2,10 @@
 //! and journals after a kill.
 
 use crate::prelude::*;
-use crate::vdbench_validation::{WRONG, kill_after, overwrite, parse_totals, start};
+use crate::vdbench_validation::{WRONG, kill_after, kill_and_restart, overwrite, parse_totals, start, truncate};
 
 fn tree_file(folder: &Path, name: &str) -> PathBuf {
     folder.join("tree/fathom-kept.tree").join(name)
-}
-
-/// Overwrites a part of a file with `dd`.
-fn corrupt(path: &Path, offset: u64, bytes: u64) {
-    let mut dd = Command::new("dd");
-    dd.args(["if=/dev/zero", "conv=notrunc", "oflag=seek_bytes", "status=none"]);
-    dd.args([
-        format!("of={}", path.display()),
-        format!("bs={bytes}"),
-        format!("seek={offset}"),
-        "count=1".into(),
-    ]);
-    assert!(dd.status().unwrap().success());
 }
 
 /// Returns parameters of runs that create, overwrite and read six files.
@@ -60,7 +47,7 @@ fn a_corrupted_block_is_reported_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let child = start(folder.path(), &create_write_read("40k"), &["-v"], "Waiting 3 seconds");
     let wrong = tree_file(folder.path(), "d1/f4");
-    corrupt(&wrong, 12288, 4096);
+    overwrite(&wrong, 12288, &[0; 4096]);
     let ran = end(child);
     let named = format!("Corrupted data block for fsd=fsd1,file={}", wrong.display());
     ran.exits(157).prints(&[
@@ -75,29 +62,19 @@ fn a_corrupted_block_is_reported_with_its_file() {
     // A corrupted block is not overwritten, but the rest of its file is.
     let twice = create_write_read("40k").replace("rd=rd2,fwd=scan", "rd=rd2,fwd=fill");
     let child = start(folder.path(), &twice, &["-v"], "Waiting 3 seconds");
-    corrupt(&wrong, 12288, 4096);
+    overwrite(&wrong, 12288, &[0; 4096]);
     let before = fs::read(&wrong).unwrap();
-    end(child).expect(
-        157,
-        &[&named, "lba: 8,192 (0x00002000)", "1 of 2 key blocks are corrupted."],
-    );
+    let place = "lba: 8,192 (0x00002000)";
+    end(child).expect(157, &[&named, place, "1 of 2 key blocks are corrupted."]);
     let after = fs::read(&wrong).unwrap();
     let changed: Vec<usize> = (0..5)
         .filter(|block| before[block * 8192..][..8192] != after[block * 8192..][..8192])
         .collect();
     assert_eq!(changed, [0, 2, 3, 4]);
     let child = start(folder.path(), &create_write_read("40k"), &["-v"], "Waiting 3 seconds");
-    File::options()
-        .write(true)
-        .open(&wrong)
-        .unwrap()
-        .set_len(20480)
-        .unwrap();
-    let cut = format!(
-        "file={}: it has 20480 bytes, but blocks up to byte 40960",
-        wrong.display()
-    );
-    end(child).expect(157, &["Data Validation error for fsd=fsd1,", &cut]);
+    truncate(&wrong, 20480);
+    let file = format!("file={}: it has 20480 bytes, but blocks up to byte 40960", text(&wrong));
+    end(child).expect(157, &["Data Validation error for fsd=fsd1,", &file]);
 }
 
 const MIXED: &str = "fsd=fsd1,anchor=DIR/tree,depth=2,width=2,files=10,sizes=(20k,50,70000,50),journal=DIR\n\
@@ -122,11 +99,7 @@ fn a_killed_run_leaves_a_journal_of_every_file() {
     let folder = tempfile::tempdir().unwrap();
     // Omit the workloads that mostly leave empty files. One thread still deletes and creates files.
     let parameters = MIXED.replace("fwd=new,operation=create\nfwd=rm,operation=delete\n", "");
-    for (number, arguments) in ["-jn", "-jrn", "-jr"].into_iter().enumerate() {
-        kill_after(folder.path(), &parameters, arguments, 400 + 77 * number as u64);
-        let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
-        assert!(!log.contains("Corrupted"), "{log}");
-    }
+    kill_and_restart(folder.path(), &parameters);
     let ran = run_vdbench(folder.path(), &parameters, &["-jo"]);
     ran.expect(0, &["Starting RD=journal_recovery; ", "completed successfully"]);
     assert!(parse_totals(&ran)[0].0 > 100, "{ran:#?}");
@@ -175,37 +148,29 @@ fn a_restart_finds_lost_writes_in_files() {
 fn trees_that_cannot_be_validated_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let tree = "fsd=f,anchor=DIR/t\nfwd=w,fsd=f\nrd=rd1,fwd=w,fwdrate=max,elapsed=2\n";
-    let two = "fsd=f,anchor=DIR/t\nfsd=g,anchor=DIR/u\n";
-    for (parameters, named) in [
+    let fwd = "fwd=w,fsd=f";
+    let same_anchor = "one anchor in two FSDs, fsd=f and fsd=g";
+    for (part, replacement, named) in [
         (
-            tree.replace(
-                "fsd=f,anchor=DIR/t\nfwd=w,",
-                &format!("{two}fwd=w,target=g,operation=copy,"),
-            ),
+            fwd,
+            "fsd=g,anchor=DIR/u\nfwd=w,target=g,operation=copy,fsd=f",
             "`operation=copy`",
         ),
+        (fwd, "fwd=w,fsd=f,fileio=(random,shared)", "`fileio=(random,shared)`"),
         (
-            tree.replace("fwd=w,fsd=f", "fwd=w,fsd=f,fileio=(random,shared)"),
-            "`fileio=(random,shared)`",
-        ),
-        (
-            tree.replace("elapsed=2", "elapsed=2,forsizes=(4k,8k),format=yes"),
+            "elapsed=2",
+            "elapsed=2,forsizes=(4k,8k),format=yes",
             "a `sizes=` that changes from run to run",
         ),
+        (fwd, "fsd=g,anchor=DIR/t\nfwd=w,fsd=f", same_anchor),
+        (fwd, "fsd=g,anchor=./t\nfwd=w,fsd=f", same_anchor),
         (
-            tree.replace("fwd=w,fsd=f", "fsd=g,anchor=DIR/t\nfwd=w,fsd=f"),
-            "one anchor in two FSDs, fsd=f and fsd=g",
-        ),
-        (
-            tree.replace("fwd=w,fsd=f", "fsd=g,anchor=./t\nfwd=w,fsd=f"),
-            "one anchor in two FSDs, fsd=f and fsd=g",
-        ),
-        (
-            format!("sd=f,lun=DIR/a,size=1m\n{tree}"),
+            "fsd=f,anchor",
+            "sd=f,lun=DIR/a,size=1m\nfsd=f,anchor",
             "an SD and an FSD that are both called `f`",
         ),
     ] {
-        let ran = run_vdbench(folder.path(), &parameters, &["-v"]);
+        let ran = run_vdbench(folder.path(), &tree.replace(part, replacement), &["-v"]);
         ran.expect(157, &["data validation is not supported with ", named]);
     }
 }

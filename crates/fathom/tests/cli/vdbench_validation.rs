@@ -1,12 +1,12 @@
 //! `fathom vdbench` with data validation: errors that it finds, recovery after a kill, and refused
 //! parameters.
 
-use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::process::Child;
 use std::thread::sleep;
 
 use crate::prelude::*;
-use crate::vdbench::prepare_vdbench;
+use crate::vdbench::{prepare_vdbench, read_page};
 
 pub(crate) const WRONG: &str = "Vdbench terminating due to Data Validation or I/O errors.";
 
@@ -31,10 +31,8 @@ pub(crate) fn kill_after(folder: &Path, parameters: &str, argument: &str, millis
 
 /// Returns the numbers of compared and of corrupted key blocks of each run.
 pub(crate) fn parse_totals(ran: &Ran) -> Vec<(u64, u64)> {
-    let lines = ran
-        .out
-        .lines()
-        .filter(|line| line.contains("Total amount of key blocks"));
+    let lines = ran.out.lines();
+    let lines = lines.filter(|line| line.contains("Total amount of key blocks"));
     let numbers = lines.map(|line| {
         let (compared, wrong) = line.split_once("validated:").unwrap().1.split_once(';').unwrap();
         let number = |text: &str| text.trim().replace(',', "").parse().unwrap();
@@ -43,10 +41,22 @@ pub(crate) fn parse_totals(ran: &Ran) -> Vec<(u64, u64)> {
     numbers.collect()
 }
 
+/// Kills three runs with a journal, each a little later. None may report a corrupted block.
+pub(crate) fn kill_and_restart(folder: &Path, parameters: &str) {
+    for (argument, millis) in [("-jn", 400), ("-jrn", 477), ("-jr", 554)] {
+        kill_after(folder, parameters, argument, millis);
+        read_page(folder, "logfile").assert_lacks(&["Corrupted"]);
+    }
+}
+
 pub(crate) fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
-    let mut file = File::options().write(true).open(path).unwrap();
-    file.seek(SeekFrom::Start(offset)).unwrap();
-    file.write_all(bytes).unwrap();
+    let file = File::options().write(true).open(path).unwrap();
+    file.write_all_at(bytes, offset).unwrap();
+}
+
+pub(crate) fn truncate(path: &Path, length: u64) {
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_len(length).unwrap();
 }
 
 /// Blocks of earlier executions of the program are unknown.
@@ -108,8 +118,7 @@ fn writes_of_another_program_between_two_runs_are_found() {
     ]);
     // The lay-out wrote the blocks before the first run.
     assert_eq!(parse_totals(&ran), [(0, 0), (128, 0), (128, 3)]);
-    let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
-    assert!(errors.contains("Key block lba: 0x00012000"), "{errors}");
+    read_page(folder.path(), "errorlog").assert_contains(&["Key block lba: 0x00012000"]);
     let few = format!("data_errors=2\n{parameters}");
     let child = start(folder.path(), &few, &["-v"], "Waiting 3 seconds");
     overwrite(&folder.path().join("a"), 0, &[0; 65536]);
@@ -144,12 +153,7 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
     again.expect(0, &["completed successfully"]);
     assert_eq!(parse_totals(&again), [(519, 0)]);
     // A truncated file lacks blocks of its journal.
-    File::options()
-        .write(true)
-        .open(&file)
-        .unwrap()
-        .set_len(1 << 20)
-        .unwrap();
+    truncate(&file, 1 << 20);
     run_vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, but its journal contains blocks"]);
     let other = short.replace("xfersize=(4k,60,16k,40)", "xfersize=8k");
     run_vdbench(folder.path(), &other, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 8192"]);
@@ -158,11 +162,7 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
 #[test]
 fn a_killed_run_leaves_old_or_new_contents() {
     let folder = tempfile::tempdir().unwrap();
-    for (number, arguments) in ["-jn", "-jrn", "-jr"].into_iter().enumerate() {
-        kill_after(folder.path(), JOURNALED, arguments, 400 + 77 * number as u64);
-        let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
-        assert!(!log.contains("Corrupted"), "{log}");
-    }
+    kill_and_restart(folder.path(), JOURNALED);
     let ran = run_vdbench(folder.path(), JOURNALED, &["-jo"]);
     ran.expect(0, &["completed successfully"]);
     assert!(parse_totals(&ran)[0].0 > 400, "{ran:#?}");
@@ -176,41 +176,32 @@ fn a_killed_run_leaves_old_or_new_contents() {
 fn parameters_that_cannot_be_validated_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sd = "sd=sd1,lun=DIR/a,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n";
-    for (parameters, arguments, named) in [
-        (sd, &["-vt"][..], "`-vt` is not supported"),
-        (sd, &["-jr"], "its journal"),
-        (&sd.replace("size=1m", "size=1m,offset=512"), &["-v"], "`offset=`"),
-        (&sd.replace("sd1", "../x"), &["-v"], "an SD called `../x`"),
-        (
-            &sd.replace("wd=wd1,sd=sd1", "sd=sd2,lun=DIR/a,size=1m\nwd=wd1,sd=sd*"),
-            &["-v"],
-            "one lun in two SDs, sd=sd1 and sd=sd2",
-        ),
+    let two = |lun: &str| sd.replace("wd=wd1,sd=sd1", &format!("sd=sd2,lun={lun},size=1m\nwd=wd1,sd=sd*"));
+    for (parameters, argument, named) in [
+        (sd, "-vt", "`-vt` is not supported"),
+        (sd, "-jr", "its journal"),
+        (&sd.replace("size=1m", "size=1m,offset=512"), "-v", "`offset=`"),
+        (&sd.replace("sd1", "../x"), "-v", "an SD called `../x`"),
+        (&two("DIR/a"), "-v", "one lun in two SDs, sd=sd1 and sd=sd2"),
     ] {
-        run_vdbench(folder.path(), parameters, arguments).expect(157, &[named]);
+        run_vdbench(folder.path(), parameters, &[argument]).expect(157, &[named]);
     }
+    let commands = "`data_errors=abc` is not supported: commands of parameter files are not run";
     for (value, named) in [
-        (
-            "abc",
-            "`data_errors=abc` is not supported: commands of parameter files are not run",
-        ),
+        ("abc", commands),
         ("-1", "Invalid contents for 'data_errors=': -1"),
         ("0", "Invalid contents for 'data_errors=': 0"),
         ("(5,60)", "Invalid contents for 'data_errors=': 5,60"),
     ] {
         let ran = run_vdbench(folder.path(), &format!("data_errors={value}\n{sd}"), &[]);
-        ran.exits(157).prints(&[
-            named,
-            "--> parmfile:1",
-            "help: set the number of errors that ends a run",
-        ]);
+        let help = "help: set the number of errors that ends a run";
+        ran.expect(157, &[named, "--> parmfile:1", help]);
     }
     for (letters, named) in [("-js", "`-js` or `journal=skip_read_all`"), ("-ji", "`-ji` or")] {
         let help = "help: add `r` to recover the journal of an earlier run";
         run_vdbench(folder.path(), sd, &[letters]).expect(157, &[named, help]);
     }
     // One file with two paths, existing or not.
-    let two = |lun: &str| sd.replace("wd=wd1,sd=sd1", &format!("sd=sd2,lun={lun},size=1m\nwd=wd1,sd=sd*"));
     std::os::unix::fs::symlink("new", folder.path().join("dangling")).unwrap();
     fs::write(folder.path().join("old"), vec![1; 1 << 20]).unwrap();
     fs::hard_link(folder.path().join("old"), folder.path().join("hard")).unwrap();
@@ -225,10 +216,8 @@ fn parameters_that_cannot_be_validated_are_refused() {
     assert!(!folder.path().join("new").exists());
     // A foreign file with the name of the journal stays.
     fs::write(folder.path().join("output/sd1.jnl"), "mine").unwrap();
-    run_vdbench(folder.path(), sd, &["-j"]).expect(
-        157,
-        &["it is not a map of key blocks of fathom", "help: move that file"],
-    );
+    let foreign = ["it is not a map of key blocks of fathom", "help: move that file"];
+    run_vdbench(folder.path(), sd, &["-j"]).expect(157, &foreign);
     assert_eq!(fs::read(folder.path().join("output/sd1.jnl")).unwrap(), b"mine");
 }
 
@@ -269,34 +258,25 @@ fn a_damaged_journal_is_refused() {
         changed[at..at + bytes.len()].copy_from_slice(bytes);
         changed
     };
+    let truncated = "it is truncated: it has 5000 bytes instead of 6144";
+    let first_entry = "the entry of key block 0 does not match";
+    let later_entry = "the entry of key block 100 does not match";
     for (damaged, named) in [
-        (
-            whole[..5000].to_vec(),
-            "it is truncated: it has 5000 bytes instead of 6144",
-        ),
+        (whole[..5000].to_vec(), truncated),
         (whole[..20].to_vec(), "it is truncated: it has 20 bytes"),
         (Vec::new(), "it is empty"),
         (changed(24, &[0; 8]), "its header is damaged"),
-        (
-            changed(4096 + 8 * 100, &[0; 8]),
-            "the entry of key block 100 does not match",
-        ),
-        (
-            changed(4096, &whole[4104..4112]),
-            "the entry of key block 0 does not match",
-        ),
-        (changed(4096, &[0; 2048]), "the entry of key block 0 does not match"),
+        (changed(4096 + 8 * 100, &[0; 8]), later_entry),
+        (changed(4096, &whole[4104..4112]), first_entry),
+        (changed(4096, &[0; 2048]), first_entry),
         (changed(15, b"1"), "it was written by another version of fathom"),
     ] {
         fs::write(&journal, damaged).unwrap();
         for letters in ["-jr", "-jo", "-jri"] {
             let ran = run_vdbench(folder.path(), parameters, &[letters]);
-            ran.exits(157).prints(&[
-                "cannot recover sd=sd1: its journal ",
-                named,
-                "help: restore a complete copy",
-            ]);
-            assert!(!ran.out.contains("Corrupted"), "{ran:?}");
+            let refused = "cannot recover sd=sd1: its journal ";
+            ran.expect(157, &[refused, named, "help: restore a complete copy"]);
+            ran.out.assert_lacks(&["Corrupted"]);
         }
     }
     // The help is true: `-j` does not overwrite a file of another program.
@@ -399,16 +379,11 @@ fn io_errors_count_as_data_errors() {
         (ran, start.elapsed().as_secs())
     };
     let (ran, seconds) = run("data_errors=3\n", 200, 30);
-    ran.exits(157).prints(&[
-        "'data_errors=3' requested. Abort rd=rd1 after last error.",
-        "op: write  lun: ",
-    ]);
+    let abort = "'data_errors=3' requested. Abort rd=rd1 after last error.";
+    ran.expect(157, &[abort, "op: write  lun: "]);
     let lines = ran.out.lines().filter(|line| line.contains("op: write")).count();
-    assert!(
-        (3..=11).contains(&lines),
-        "with eight operations in flight: {}",
-        ran.out
-    );
+    // Eight operations are in flight.
+    assert!((3..=11).contains(&lines), "{}", ran.out);
     assert!(seconds < 20, "sd1 continued for {seconds} s");
     // Fewer errors make the command fail at the end of the run.
     let (ran, _) = run("data_errors=100000\n", 100, 6);

@@ -82,14 +82,12 @@ fn a_promise_that_is_broken_fails_with_its_figures() {
     ]);
     // The rate is kept, the latency is not.
     let slow = "servers = 16\nservice = \"exponential 5ms\"";
-    on_device(slow, "--require iops>=200,mean<=3ms,p99<=100ms --depth 16 --time 60s").expect(
-        1,
-        &[
-            "PASS          iops >= 200",
-            "FAIL          mean <= 3 ms",
-            "PASS          p99 <= 100 ms",
-        ],
-    );
+    let require = "--require iops>=200,mean<=3ms,p99<=100ms --depth 16 --time 60s";
+    on_device(slow, require).exits(1).prints(&[
+        "PASS          iops >= 200",
+        "FAIL          mean <= 3 ms",
+        "PASS          p99 <= 100 ms",
+    ]);
 }
 
 #[test]
@@ -110,24 +108,13 @@ fn near_the_limit_the_tolerance_decides() {
         ": misses iops &gt;= 400 by 2.0 %</title>",
         "The storage misses iops\u{a0}&gt;=\u{a0}400 by 2.0\u{a0}%.",
     ]);
-    on_device(&capped(398), "--require iops>=400 --time 60s").expect(
-        0,
-        &[
-            "PASS          iops >= 400",
-            "below the required rate (>= 396 passes: 1 % tolerance)",
-        ],
-    );
+    let tolerated = "below the required rate (>= 396 passes: 1 % tolerance)";
+    on_device(&capped(398), "--require iops>=400 --time 60s").expect(0, &["PASS          iops >= 400", tolerated]);
     let arguments = format!("--require iops>=200,p99.99<=50ms --time 60s --report {}", text(&page));
     let ran = on_device(DEVICE, &arguments);
     // The suggested command has the time that the test needs.
     let page = fs::read_to_string(&page).unwrap();
-    let next = page
-        .split("<h2>What next</h2>")
-        .nth(1)
-        .unwrap()
-        .split("</div>")
-        .next()
-        .unwrap();
+    let next = between(&page, "<h2>What next</h2>", "</div>");
     assert!(next.contains("--time</span> 50") && !next.contains("60s"), "{next}");
     assert!(page.contains(": cannot tell whether p99.99 &lt;= 50 ms is met</title>"));
     ran.exits(2).prints(&[
@@ -160,21 +147,14 @@ fn probes_raise_the_depth_for_a_required_rate() {
 /// Little's law requires.
 #[test]
 fn enough_slots_are_used_to_judge_a_latency() {
-    for (device, require, rate) in [
-        ("servers = 64\nservice = \"lognormal 1ms 0.5\"", "mean<=1.19ms", "2000"),
-        (
-            "servers = 64\nservice = \"bimodal 50us 5ms 0.1\"",
-            "mean<=600us",
-            "2000",
-        ),
-        (
-            "servers = 256\nservice = \"bimodal 0.3ms 45ms 0.05\"",
-            "mean<=2.7ms",
-            "4000",
-        ),
+    for (servers, service, require, rate) in [
+        (64, "lognormal 1ms 0.5", "mean<=1.19ms", 2000),
+        (64, "bimodal 50us 5ms 0.1", "mean<=600us", 2000),
+        (256, "bimodal 0.3ms 45ms 0.05", "mean<=2.7ms", 4000),
     ] {
-        on_device(device, &format!("--require {require} --rate {rate} --time 30s"))
-            .expect(0, &["PASS          mean <="]);
+        let device = format!("servers = {servers}\nservice = \"{service}\"");
+        let ran = on_device(&device, &format!("--require {require} --rate {rate} --time 30s"));
+        ran.expect(0, &["PASS          mean <="]);
     }
 }
 
@@ -182,16 +162,15 @@ fn enough_slots_are_used_to_judge_a_latency() {
 #[test]
 fn credits_that_run_out_fail_with_the_change() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 3000 burst 6000 bucket 300000\"";
-    on_device(credits, "--require iops>=6000 --time 300s").expect(
-        1,
-        &[
+    on_device(credits, "--require iops>=6000 --time 300s")
+        .exits(1)
+        .prints(&[
             "FAIL          iops >= 6000",
             "6000 IOPS for 9",
             "s, then 3000",
             "help: compare with the burst credits of the volume that you bought",
             "D-BURST-END",
-        ],
-    );
+        ]);
 }
 
 /// A latency fails in a test that is too short only if it cannot recover.
@@ -200,14 +179,8 @@ fn a_short_test_fails_a_latency_that_is_already_lost() {
     // In 300 s at 1,500 per second there are 450,000 operations; p99 lets 4,500 of them take
     // longer.
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 1500 bucket 30000\"";
-    on_device(credits, "--require iops>=1500,p99<=50ms --time 60s").expect(
-        1,
-        &[
-            "FAIL          p99 <= 50 ms",
-            "missed: ",
-            "missed: even without waiting, an operation took",
-        ],
-    );
+    let missed = "missed: even without waiting, an operation took";
+    on_device(credits, "--require iops>=1500,p99<=50ms --time 60s").expect(1, &["FAIL          p99 <= 50 ms", missed]);
     // Two stalls delay 700 of 60,000 operations: too many for 60 s, few for 300 s.
     let stalls = "servers = 64\nservice = \"500us\"\nstall = [\"20s 400ms\", \"40s 400ms\"]";
     let ran = on_device(stalls, "--require iops>=1000,p99<=50ms --time 60s");
@@ -302,44 +275,32 @@ fn one_stall_fails_a_tail_in_a_full_test_and_is_inconclusive_in_a_short_one() {
 /// The verdict names the cause that was built into the device.
 #[test]
 fn a_change_in_the_window_is_named_as_the_cause() {
-    for (device, require, more, rule) in [
-        (
-            "servers = 10\nservice = \"1ms\"\ndrift = 0.002",
-            "iops>=9000",
-            "100",
-            "D-DRIFT",
-        ),
-        (
-            "servers = 8\nservice = \"lognormal 1ms 0.5\"\nwrite-buffer = \"2GiB 5\"",
-            "iops>=6000",
-            "0",
-            "D-SLC-CLIFF",
-        ),
+    let drifting = "servers = 10\nservice = \"1ms\"\ndrift = 0.002";
+    let buffered = "servers = 8\nservice = \"lognormal 1ms 0.5\"\nwrite-buffer = \"2GiB 5\"";
+    for (device, require, rule) in [
+        (drifting, "iops>=9000 --read 100", "D-DRIFT"),
+        (buffered, "iops>=6000 --read 0", "D-SLC-CLIFF"),
     ] {
-        on_device(device, &format!("--require {require} --read {more} --time 300s"))
-            .expect(1, &["FAIL          iops >=", rule]);
+        let ran = on_device(device, &format!("--require {require} --time 300s"));
+        ran.expect(1, &["FAIL          iops >=", rule]);
     }
     // A rate that was kept explains nothing about a latency; verify has no --confirm.
     let slow = "servers = 64\nservice = \"exponential 5ms\"";
     let ran = on_device(slow, "--require iops>=200,p99<=10ms --time 60s");
-    let ran = ran.expect(1, &["FAIL          p99 <= 10 ms"]);
-    assert!(
-        ran.out.contains("D-UNDETERMINED: at 200 IOPS, the storage took"),
-        "{ran:#?}"
-    );
-    assert!(!ran.out.contains("--confirm"), "{ran:#?}");
+    let undetermined = "D-UNDETERMINED: at 200 IOPS, the storage took";
+    ran.expect(1, &["FAIL          p99 <= 10 ms"]);
+    ran.out.assert_contains(&[undetermined]);
+    ran.out.assert_lacks(&["--confirm"]);
     // Regression: the promised rate as the storage's own limit, with "no action needed".
     let stalls: Vec<String> = (2..30).step_by(3).map(|at| format!("\"{at}s 400ms\"")).collect();
     let stalling = format!("servers = 64\nservice = \"500us\"\nstall = [{}]", stalls.join(", "));
-    let ran = on_device(
-        &stalling,
-        "--require iops>=1000,availability>=99% --cap iops=1000 --time 30s",
-    );
-    let ran = ran.expect(
+    let require = "--require iops>=1000,availability>=99% --cap iops=1000 --time 30s";
+    let ran = on_device(&stalling, require);
+    ran.expect(
         1,
         &["PASS          iops >= 1000", "FAIL          availability", "D-STALL: "],
     );
-    assert!(!ran.out.contains("no action needed"), "{ran:#?}");
+    ran.out.assert_lacks(&["no action needed"]);
 }
 
 /// A latency that keeps rising stays beyond its limit.
@@ -365,10 +326,8 @@ fn too_few_slots_make_a_rate_inconclusive() {
     }
     // 900 ms at 6,000 per second need 5,400 in flight; by default the program offers at most 4,096.
     let deep = "servers = 8192\nservice = \"900ms\"";
-    on_device(deep, "--require iops>=6000,p99<=950ms --time 30s").expect(
-        2,
-        &["INCONCLUSIVE  iops >= 6000", "4096 slots are too few", "--depth 60"],
-    );
+    let parts = ["INCONCLUSIVE  iops >= 6000", "4096 slots are too few", "--depth 60"];
+    on_device(deep, "--require iops>=6000,p99<=950ms --time 30s").expect(2, &parts);
     // If the storage exceeds the promised latency, too few slots are no excuse.
     let slow = "servers = 32\nservice = \"20ms\"";
     on_device(slow, "--require iops>=4000,p99<=5ms --depth 64 --time 30s").expect(1, &["FAIL          iops >= 4000"]);
@@ -378,11 +337,9 @@ fn too_few_slots_make_a_rate_inconclusive() {
 fn a_file_without_a_device_is_refused() {
     let folder = need!(Directory::fast());
     let device = folder.path().join("device.toml");
+    let speed = "[simulated.disk]\nsize = \"8GiB\"\nspeed = 1\n";
     for (lines, part) in [
-        (
-            "[simulated.disk]\nsize = \"8GiB\"\nspeed = 1\n",
-            "unknown property `speed` of a simulated device",
-        ),
+        (speed, "unknown property `speed` of a simulated device"),
         ("name = \"x\"\n", "has no simulated device"),
     ] {
         fs::write(&device, lines).unwrap();
@@ -406,19 +363,15 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
     let verdict: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!(verdict["kind"].as_str(), Some("verdict"));
     assert_eq!(verdict["format_version"].as_u64(), Some(1));
-    assert_eq!(
-        verdict["machine"]["reach"]["iops"]["low"], 400.0,
-        "the policy's own limit binds: {verdict:#}"
-    );
+    // The policy's own limit binds.
+    assert_eq!(verdict["machine"]["reach"]["iops"]["low"], 400.0, "{verdict:#}");
     let text = fs::read_to_string(&junit).unwrap();
     let tree = roxmltree::Document::parse(&text).unwrap();
     let suite = tree.root_element().first_element_child().unwrap();
     assert_eq!(suite.attribute("tests"), Some("4"), "{text}");
     assert_eq!(suite.attribute("errors"), Some("0"), "{text}");
-    assert!(
-        suite.attribute("failures").unwrap().parse::<u32>().unwrap() >= 2,
-        "{text}"
-    );
+    let failures = suite.attribute("failures").unwrap().parse::<u32>();
+    assert!(failures.unwrap() >= 2, "{text}");
 }
 
 #[test]
@@ -427,28 +380,20 @@ fn bad_requirements_are_refused() {
         fathom_line(&format!("verify /tmp {line}")).expect(4, parts);
     };
     fails("", &["--policy"]);
-    fails(
-        "--policy aws/gp9",
-        &["there is no policy `aws/gp9`", "did you mean `aws/gp"],
-    );
-    fails(
-        "--policy aws/gp3",
-        &["the policy needs `size`", "fathom policies aws/gp3"],
-    );
+    let unknown = ["there is no policy `aws/gp9`", "did you mean `aws/gp"];
+    fails("--policy aws/gp9", &unknown);
+    let incomplete = ["the policy needs `size`", "fathom policies aws/gp3"];
+    fails("--policy aws/gp3", &incomplete);
     let outside = "but must be between 3000 and 80000";
     fails("--policy aws/gp3 --size 1TiB --iops 900000", &[outside]);
     fails("--require p99<=3ms", &["a latency but no rate", "--rate"]);
     let wrong = ["`p99<=3`: `3` has no unit", "`max<=1ms`", "a single operation"];
     fails("--require p99<=3,iops>3000,max<=1ms", &wrong);
-    fails(
-        "--require iops>=4000 --size 5g",
-        &["--policy is missing", "--file-size"],
-    );
+    let size = ["--policy is missing", "--file-size"];
+    fails("--require iops>=4000 --size 5g", &size);
     fails("--require iops>=4000 --vm D8ds_v9", &["unknown machine `D8ds_v9`"]);
-    fails(
-        "--require iops>=4000 --vm Standard_D8dsv4",
-        &["the nearest names are Standard_D8ds_v4,"],
-    );
+    let nearest = "the nearest names are Standard_D8ds_v4,";
+    fails("--require iops>=4000 --vm Standard_D8dsv4", &[nearest]);
     fails("--policy /none/policy", &["there is no policy"]);
 }
 
@@ -456,19 +401,14 @@ fn bad_requirements_are_refused() {
 fn a_policy_can_be_a_file() {
     let folder = need!(Directory::fast());
     let file = folder.path().join("mine.toml");
-    let policy = fathom(&["policies", "provider-sla/ssd-ultra", "--toml"])
+    let policy = fathom(&["policies", "provider-sla/ssd-ultra", "--toml"]);
+    let mine = policy
         .expect(0, &["[policy]"])
         .out
-        .clone();
-    let mine = policy
-        .replace("provider-sla/ssd-ultra", "our/disk")
-        .replace("10 * size_gb", "2 * size_gb");
-    fs::write(&file, mine).unwrap();
-    on_device(
-        &capped(300),
-        &format!("--policy {} --size 100GB --time 20s", text(&file)),
-    )
-    .expect(0, &["our/disk", "iops >= 200"]);
+        .replace("provider-sla/ssd-ultra", "our/disk");
+    fs::write(&file, mine.replace("10 * size_gb", "2 * size_gb")).unwrap();
+    let line = format!("--policy {} --size 100GB --time 20s", text(&file));
+    on_device(&capped(300), &line).expect(0, &["our/disk", "iops >= 200"]);
     fathom(&["policies", "--catalogue", text(folder.path())]).expect(0, &["our/disk", "mine.toml"]);
     fs::write(&file, "schema = 1\n[policy]\nid = 3\n").unwrap();
     fathom(&["policies", "--catalogue", text(folder.path())]).expect(4, &["mine.toml:3:"]);
@@ -476,10 +416,8 @@ fn a_policy_can_be_a_file() {
 
 #[test]
 fn the_catalogue_is_listed_and_explained() {
-    fathom(&["policies"]).expect(
-        0,
-        &["aws/gp3", "provider-sla/ssd-ultra", "azure/vm", "older than 12 months"],
-    );
+    let listed = ["aws/gp3", "provider-sla/ssd-ultra", "azure/vm", "older than 12 months"];
+    fathom(&["policies"]).expect(0, &listed);
     let tier = fathom(&["policies", "azure/premium", "--tier", "P30"]);
     tier.expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
     assert!(!tier.out.contains("P40"), "the other tiers: {}", tier.out);
@@ -492,7 +430,7 @@ fn the_catalogue_is_listed_and_explained() {
     azure.expect(0, &["azure/premium-v2", "azure/vm"]);
     assert!(!azure.out.contains("aws/"), "{}", azure.out);
     fathom(&["policies", "azure/premium-ssd"]).expect(4, &["there is no policy `azure/premium-ssd`", "azure/premium"]);
-    let json = fathom(&["policies", "azure/premium", "--set", "tier=P30", "--json"])
+    let json = fathom_line("policies azure/premium --set tier=P30 --json")
         .expect(0, &[])
         .json();
     assert_eq!(json["resolved"]["layers"][0]["iops"]["low"], 5000.0);
@@ -512,27 +450,20 @@ fn advice_names_the_disk_to_order() {
         "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
     ]);
     // The disk promises another rate than the requested one.
-    fathom_line("advise --iops 6100 --size 100GiB --block 8k").expect(
-        0,
-        &["Test the rate that you need: fathom verify --require 'iops>=6100' --block 8KiB TARGET"],
-    );
+    let test = "Test the rate that you need: fathom verify --require 'iops>=6100' --block 8KiB TARGET";
+    fathom_line("advise --iops 6100 --size 100GiB --block 8k").expect(0, &[test]);
     let json = fathom_line(&format!("{arguments} --json")).expect(0, &[]).json();
     assert_eq!(json["need"]["iops"], 6000.0);
     fathom(&["advise"]).expect(4, &["no requirement specified"]);
     fathom(&["advise", "--latency", "3"]).expect(4, &["has no unit"]);
-    let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
-    fathom(&["advise", "--from", text(&saved)]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);
-    let changed = ["advise", "--from", text(&saved), "--iops", "90000000", "--block", "8k"];
+    let saved = data("results/mixed.json");
+    fathom(&["advise", "--from", &saved]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);
+    let changed = ["advise", "--from", &saved, "--iops", "90000000", "--block", "8k"];
     fathom(&changed).expect(1, &["Needed: 90000000 IOPS of 8 KiB, ", "on average"]);
-    let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/diskspd/legacy/report.txt");
-    fathom(&["advise", "--from", text(&report)]).expect(0, &["Needed: "]);
-    fathom_line("advise --iops 4000 --latency 3ms").expect(
-        0,
-        &[
-            "provider-sla/ssd-ultra             size 373 GiB",
-            "Machines that allow enough\n  aws/vm",
-        ],
-    );
+    fathom(&["advise", "--from", &data("diskspd/legacy/report.txt")]).expect(0, &["Needed: "]);
+    let disk = "provider-sla/ssd-ultra             size 373 GiB";
+    let machines = "Machines that allow enough\n  aws/vm";
+    fathom_line("advise --iops 4000 --latency 3ms").expect(0, &[disk, machines]);
     fathom_line("advise --iops 99000000").expect(1, &["Machines that do not allow enough\n  aws/vm"]);
     fathom(&["advise", "--from", "/none/results.json"]).expect(3, &["cannot read"]);
 }
@@ -544,9 +475,8 @@ fn copies_lower_what_disks_can_reach() {
     for (read, replicas, expected) in [("0", "3", 5000.0), ("0", "1", 15_000.0), ("100", "3", 15_000.0)] {
         let load = format!("--require iops>=300 --read {read} --block 4k --time 10s --out json");
         let disks = format!("--disk P30 --disks 3 --replicas {replicas} --hops 2");
-        let json = on_device(&capped(400), &format!("{load} {disks}"))
-            .expect(0, &[])
-            .json();
+        let ran = on_device(&capped(400), &format!("{load} {disks}"));
+        let json = ran.expect(0, &[]).json();
         let reach = &json["machine"]["reach"]["iops"]["low"];
         assert_eq!(*reach, expected, "{read} % reads, {replicas} copies");
     }

@@ -30,39 +30,28 @@ fn credits_of_a_named_disk_make_a_full_test_inconclusive() {
     let device = file(folder.path(), "gp2.toml", GP2);
     let required = ["--require", "iops>=3000", "--disk", "aws/gp2:size=100GiB"];
     let quick = verify(&[text(&device)], &[&required[..], &["--quick"]].concat());
-    quick.expect(
-        0,
-        &["credits were not exhausted: a full bucket sustains 3000 for 2000 s, and the test took 30 s"],
-    );
+    let why = "credits were not exhausted: a full bucket sustains 3000 for 2000 s, and the test took 30 s";
+    quick.expect(0, &[why]);
     let full = verify(&[text(&device)], &[&required[..], &["--out", "json"]].concat());
     let json = full.expect(2, &[]).json();
     let clause = &json["verdict"]["clauses"][0];
     assert_eq!(clause["outcome"], "inconclusive");
     assert_eq!(clause["cause"], "burst");
     // 300 operations per second take no credits.
-    verify(
-        &[text(&device)],
-        &["--require", "iops>=300", "--disk", "aws/gp2:size=100GiB"],
-    )
-    .expect(0, &["PASS"]);
+    let low = ["--require", "iops>=300", "--disk", "aws/gp2:size=100GiB"];
+    verify(&[text(&device)], &low).expect(0, &["PASS"]);
     // A machine has credits too: t3.large sustains 4,000 IOPS, and 15,700 for 30 minutes.
-    let machine = verify(
-        &[text(&device)],
-        &["--require", "iops>=3000", "--vm", "t3.micro", "--out", "json"],
-    );
-    let json = machine.expect(2, &[]).json();
+    let machine = split_words("--require iops>=3000 --vm t3.micro --out json");
+    let json = verify(&[text(&device)], &machine).expect(2, &[]).json();
     assert_eq!(json["verdict"]["clauses"][0]["cause"], "burst", "{json:#}");
 }
 
 #[test]
 fn credits_count_in_results_that_are_explained() {
     let folder = folder();
-    let figures = file(
-        folder.path(),
-        "figures.toml",
-        "tool = \"DiskSpd\"\nblock = \"4k\"\nrandom = true\ndirect = true\nread = 100\ndepth = 32\ntime = \"300s\"\n\
-         iops = 3000.0\nmean = \"10.6ms\"\n",
-    );
+    let figures = "tool = \"DiskSpd\"\nblock = \"4k\"\nrandom = true\ndirect = true\nread = 100\ndepth = 32\n\
+                   time = \"300s\"\niops = 3000.0\nmean = \"10.6ms\"\n";
+    let figures = file(folder.path(), "figures.toml", figures);
     let explain = |more: &[&str]| {
         let required = ["explain", text(&figures), "--require", "iops>=2500"];
         fathom(&[&required[..], more].concat())
@@ -77,11 +66,8 @@ fn a_mistake_in_a_policy_file_is_located_as_in_a_job_file() {
     let policy = file(folder.path(), "mine.toml", "schema = 1\n[policy]\nid = \"my\n");
     let ran = fathom(&["verify", "/nowhere", "--policy", text(&policy)]);
     let at = format!("\n  --> {}:3:9  id = \"my\n", text(&policy));
-    ran.exits(4).prints(&[
-        "error: invalid basic string",
-        &at,
-        "\n  help: `fathom policies NAME --toml`",
-    ]);
+    let help = "\n  help: `fathom policies NAME --toml`";
+    ran.expect(4, &["error: invalid basic string", &at, help]);
     ran.err.assert_lacks(&["TOML parse error", "\\n"]);
 }
 
@@ -108,11 +94,8 @@ fn a_short_test_is_marked_next_to_its_pass() {
     let device = file(folder.path(), "gp2.toml", GP2);
     let line = |more: &[&str]| {
         let ran = verify(&[text(&device)], &[&["--require", "iops>=1000"], more].concat());
-        let lines = ran.expect(0, &[]).out.lines();
-        lines
-            .filter(|line| line.starts_with("PASS"))
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+        let passes = ran.expect(0, &[]).out.lines().filter(|line| line.starts_with("PASS"));
+        passes.map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(line(&["--quick"]), ["PASS (in 30 s instead of 300 s)"]);
     assert_eq!(line(&["--time", "5s"]), ["PASS (in 5 s instead of 300 s)"]);
@@ -140,10 +123,8 @@ fn clauses_are_shown_as_they_were_understood() {
 fn missing_arguments_are_requested() {
     let folder = folder();
     let device = file(folder.path(), "gp2.toml", GP2);
-    verify(&[text(&device)], &[]).expect(
-        4,
-        &["no promise to verify", "--require 'iops>=4000,p99<=3ms'", "--policy"],
-    );
+    let promise = ["no promise to verify", "--require 'iops>=4000,p99<=3ms'", "--policy"];
+    verify(&[text(&device)], &[]).expect(4, &promise);
     verify(&[text(&device)], &["--require", "iops>=1", "--quick", "--time", "9s"])
         .expect(4, &["--quick measures for 30 s, but --time sets another length"]);
     verify(&["simulated:disk"], &["--require", "iops>=1"]).expect(4, &["[simulated.disk]", "verify device.toml"]);
@@ -151,16 +132,11 @@ fn missing_arguments_are_requested() {
     let short = ["--require", "iops>=10", "--time", "1s"];
     verify(&[text(&missing)], &short).expect(3, &["does not exist", "--file-size SIZE"]);
     // A file that `verify` creates is removed afterwards, even if the user has named it.
-    let made = verify(
-        &[text(&missing)],
-        &[&short[..], &["--file-size", "4m", "--read", "0"]].concat(),
-    );
+    let new = [&short[..], &["--file-size", "4m", "--read", "0"]].concat();
+    let made = verify(&[text(&missing)], &new);
     assert!(matches!(made.code, Some(0 | 2)), "{made:#?}");
-    assert!(
-        made.err
-            .contains("nosuch.dat does not exist: testing a new file of 4 MiB"),
-        "{made:#?}"
-    );
+    made.err
+        .assert_contains(&["nosuch.dat does not exist: testing a new file of 4 MiB"]);
     assert_eq!(names(folder.path()), ["gp2.toml"]);
     for command in ["run", "sweep", "lint"] {
         fathom(&[command, text(&device)]).expect(4, &["[[job]]", "target = \"simulated:disk\""]);
@@ -196,36 +172,23 @@ fn statements_of_a_job_file_about_its_storage_count() {
     let job = "cap = \"array:iops=9000,role=log\"\n\
                [[job]]\ntarget = \"simulated:a\"\npath = \"cached\"\nrole = \"log\"\ncap = \"log disks:iops=5000\"\n";
     let device = |name: &str| format!("[simulated.{name}]\nservers = 64\nservice = \"1ms\"\niops-cap = 4000\n");
-    let two = file(
-        folder.path(),
-        "two.toml",
-        &format!("{job}{}{}", device("a"), device("b")),
-    );
+    let both = format!("{job}{}{}", device("a"), device("b"));
+    let two = file(folder.path(), "two.toml", &both);
     let short = ["--require", "iops>=6000", "--time", "5s", "--out", "json"];
     let ran = verify(&[text(&two)], &[&short[..], &["--vm", "Standard_D8ds_v4"]].concat());
     let json = ran.expect(0, &[]).json();
     assert_eq!(json["issued"]["targets"], 2, "{json:#}");
     let layers = json["machine"]["layers"].as_array().unwrap().iter();
     let layers: Vec<&str> = layers.map(|layer| layer["name"].as_str().unwrap()).collect();
-    assert_eq!(
-        layers,
-        ["VM Standard_D8ds_v4, cached", "log disks", "array"],
-        "{json:#}"
-    );
+    let expected = ["VM Standard_D8ds_v4, cached", "log disks", "array"];
+    assert_eq!(layers, expected, "{json:#}");
     assert_eq!(json["machine"]["reach"]["iops"]["low"], 5000.0, "{json:#}");
 
     // The same from the command line, on a file with devices alone.
     let bare = file(folder.path(), "bare.toml", &device("a"));
-    let flags = split_words("--path cached --role log --cap log:iops=4500,role=log --cap data:iops=9000");
-    let ran = verify(
-        &[text(&bare)],
-        &[
-            &["--require", "iops>=1000", "--time", "5s", "--out", "json"],
-            &flags[..],
-        ]
-        .concat(),
-    );
-    let json = ran.expect(0, &[]).json();
+    let flags = "--path cached --role log --cap log:iops=4500,role=log --cap data:iops=9000";
+    let line = format!("--require iops>=1000 --time 5s --out json {flags}");
+    let json = verify(&[text(&bare)], &split_words(&line)).expect(0, &[]).json();
     assert_eq!(json["machine"]["reach"]["layer"], "log", "{json:#}");
     // A limit of another role would apply to no job.
     let other = ["--require", "iops>=1", "--cap", "log:iops=4500,role=log"];
@@ -235,11 +198,8 @@ fn statements_of_a_job_file_about_its_storage_count() {
     let mixed = [text(&bare), text(&plain)];
     verify(&mixed, &["--require", "iops>=1"]).expect(4, &["simulated devices and other targets"]);
     verify(&[text(&two), text(&bare)], &["--require", "iops>=1"]).expect(4, &["defines another device `a`"]);
-    let differ = file(
-        folder.path(),
-        "differ.toml",
-        &format!("{job}[[job]]\ntarget = \"simulated:a\"\n{}", device("a")),
-    );
+    let differ = format!("{job}[[job]]\ntarget = \"simulated:a\"\n{}", device("a"));
+    let differ = file(folder.path(), "differ.toml", &differ);
     verify(&[text(&differ)], &["--require", "iops>=1"]).expect(4, &["differ in path"]);
 }
 
@@ -250,19 +210,12 @@ fn a_metadata_service_that_is_silent_is_named_in_the_report() {
     let device = file(folder.path(), "gp2.toml", GP2);
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    let line = format!(
-        "verify {} --metadata --require iops>=100 --time 5s -q",
-        device.display()
-    );
-    let words = split_words(&line);
-    let mut command = command(&words);
-    command.env("FATHOM_METADATA", &address);
-    let ran = finish(&mut command);
+    let line = format!("verify {} --metadata --require iops>=100 --time 5s -q", text(&device));
+    let ran = finish(command(&split_words(&line)).env("FATHOM_METADATA", &address));
     let why = format!("the metadata service at {address} does not report the machine's type");
-    ran.expect(0, &[]);
-    let flat = ran.out.replace("\n  ", " ");
-    assert!(flat.contains(&format!("Note: {why}")), "{ran:#?}");
-    assert!(ran.err.contains(&why), "{ran:#?}");
+    let flat = ran.exits(0).out.replace("\n  ", " ");
+    flat.assert_contains(&[&format!("Note: {why}")]);
+    ran.err.assert_contains(&[&why]);
 }
 
 /// Serves 4 operations in parallel, each in 1 ms.
@@ -289,31 +242,23 @@ fn a_run_judges_by_requirements() {
         &format!("{faulty_job}{DISK}{faulty_device}"),
     );
     let ran = fathom(&["run", text(&both), "-q", "--require", "iops>=1000"]);
-    let judged = ran
-        .expect(1, &["Judged by"])
-        .out
-        .split("Judged by")
-        .nth(1)
-        .unwrap()
-        .to_owned();
+    let judged = ran.expect(1, &["Judged by"]).out.split("Judged by").nth(1).unwrap();
     let (failed, good) = judged.split_once("job2\n").unwrap();
-    assert!(
-        failed.contains("read failed") && !good.contains("read failed"),
-        "{judged}"
-    );
+    failed.assert_contains(&["read failed"]);
+    good.assert_lacks(&["read failed"]);
 }
 
 #[test]
 fn limits_and_policies_are_known_before_a_run() {
     let folder = folder();
     let target = folder.path().join("file");
-    let words = format!(
+    let line = format!(
         "--target {} --size 16m --block 1m --time 60s --warm-up 1s",
         text(&target)
     );
-    let words = split_words(&words);
+    let words = split_words(&line);
     let lint = |more: &[&str]| fathom(&[&["lint"], more, &["native"], &words[..]].concat());
-    assert!(!lint(&[]).expect(0, &[]).out.contains("BURST-WINDOW"));
+    lint(&[]).expect(0, &[]).out.assert_lacks(&["BURST-WINDOW"]);
     lint(&["--disk", "aws/gp2:size=100GiB"]).expect(0, &["warning BURST-WINDOW", "lasts 2000 s"]);
     let narrow = ["--promised-iops", "3000", "--cap", "VM:mbps=100,kind=vm"];
     lint(&narrow).expect(0, &["BW-BINDS-FIRST", "VM is limited to 95 IOPS by 100 MB/s, not 3000"]);

@@ -1,10 +1,8 @@
 //! Runs that are interrupted, refused or controlled by events, and runs that fail.
 
-use std::os::unix::fs::PermissionsExt;
-
 use testbed::LoopFs;
 
-use crate::calling::faulty_fs;
+use crate::calling::{faulty_fs, secret_file, wait_until};
 use crate::diskspd::support::{
     NOT_MEASURED, RUN_FAILED, Sandbox, THREADS_FAILED, check_failed, diskspd_lines, split_words,
 };
@@ -35,15 +33,11 @@ fn fail_thread(sandbox: &Sandbox, line: &str, message: &str) -> Ran {
 
 /// The seconds in the line with this label.
 fn test_time(out: &str, label: &str) -> f64 {
-    let line = out
+    let time = out
         .lines()
-        .find(|line| line.starts_with(label))
-        .expect("a line with the test time");
-    line[label.len()..]
-        .trim_start_matches(":\t")
-        .trim_end_matches('s')
-        .parse()
-        .unwrap()
+        .find_map(|line| line.strip_prefix(label)?.strip_prefix(":\t"));
+    let time = time.expect("a line with the test time");
+    time.trim_end_matches('s').parse().unwrap()
 }
 
 #[test]
@@ -69,37 +63,26 @@ fn ctrl_c_ends_the_run_with_a_report() {
         ran.out
     );
     let ran = run_interrupted(&sandbox, "-Rxml -d60 -W60 f", second);
-    let error = format!(
-        "  <TimeSpan>\n    <Error>{}</Error>\n  </TimeSpan>\n</Results>",
-        NOT_MEASURED.trim_end()
-    );
+    let error = NOT_MEASURED.trim_end();
+    let error = format!("  <TimeSpan>\n    <Error>{error}</Error>\n  </TimeSpan>\n</Results>");
     assert!(ran.out.ends_with(&error), "{}", ran.out);
 
     // The measured window was complete.
     let ran = run_interrupted(&sandbox, "-d1 -W0 -C60 f", 2 * second);
     assert!(ran.out.starts_with(CTRL_C), "{}", ran.out);
-    assert!(
-        (0.9..1.9).contains(&test_time(&ran.out, "actual test time")),
-        "{}",
-        ran.out
-    );
+    let measured = test_time(&ran.out, "actual test time");
+    assert!((0.9..1.9).contains(&measured), "{measured}");
 }
 
 #[test]
 fn ctrl_c_during_the_creation_of_a_file_leaves_no_file() {
     let sandbox = need!(Sandbox::on_disk());
     let child = sandbox.start("-c8G -d60 big.dat");
-    let began = Instant::now();
-    while sandbox.names().is_empty() && began.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(60, || !sandbox.names().is_empty(), "the file does not appear");
     signal(&child, "INT");
     let ran = end(child);
-    assert_eq!(ran.code, Some(0), "{ran:#?}");
-    assert!(
-        ran.out.starts_with(CTRL_C) && ran.out.ends_with(NOT_MEASURED),
-        "{ran:#?}"
-    );
+    let out = &ran.exits(0).out;
+    assert!(out.starts_with(CTRL_C) && out.ends_with(NOT_MEASURED), "{out}");
     assert_eq!(sandbox.names(), Vec::<String>::new());
 }
 
@@ -122,12 +105,12 @@ fn later_time_spans_are_interrupted_too() {
     sandbox.file("f", 1 << 20);
     write_profile(&sandbox, &[(0, 1), (0, 60), (1, 60)]);
     let ran = run_interrupted(&sandbox, "-Xspans.xml", Duration::from_secs(2));
-    let third = format!(
-        "\nResults for timespan 3:\n{}\n{NOT_MEASURED}\n\nTotals:\n",
-        "*".repeat(79)
+    let stars = "*".repeat(79);
+    let third = format!("\nResults for timespan 3:\n{stars}\n{NOT_MEASURED}\n\nTotals:\n");
+    ran.expect(
+        0,
+        &["\nResults for timespan 1:\n", "\nResults for timespan 2:\n", &third],
     );
-    ran.exits(0)
-        .prints(&["\nResults for timespan 1:\n", "\nResults for timespan 2:\n", &third]);
     assert_eq!(ran.out.matches("actual test time:").count(), 2);
     let total = test_time(&ran.out, "total test time");
     assert!((1.3..6.0).contains(&total), "{total}");
@@ -141,37 +124,27 @@ fn time_spans_after_a_failure_are_reported() {
     sandbox.file("f", 1 << 20);
     write_profile(&sandbox, &[(0, 1); 3]);
     let profile = fs::read_to_string(sandbox.path().join("spans.xml")).unwrap();
-    let check_spans = |expected: [bool; 3], out: &str| {
-        let parts: Vec<&str> = out.split("\nResults for timespan ").skip(1).collect();
-        let measured: Vec<bool> = parts.iter().map(|part| !part.contains(NOT_MEASURED)).collect();
-        assert_eq!(measured, expected, "{out}");
-        assert!(out.contains("\n\nTotals:\n"), "{out}");
+    let check_spans = |line: &str, expected: [bool; 3]| {
+        let ran = sandbox.line(line);
+        let out = &ran.exits(1).out;
+        out.assert_contains(&["\n\nTotals:\n"]);
+        let parts = out.split("\nResults for timespan ").skip(1);
+        let measured: Vec<bool> = parts.map(|part| !part.contains(NOT_MEASURED)).collect();
+        assert_eq!(measured, expected, "{line}: {out}");
+        ran
     };
     // The second time span reads from a failing file.
-    let spans: Vec<&str> = profile.split("<Path>f</Path>").collect();
-    let bad = format!("<Path>{}</Path>", text(faulty.file()));
-    let second = [
-        spans[0], "<Path>f</Path>", spans[1], &bad, spans[2], "<Path>f</Path>", spans[3],
-    ]
-    .concat();
+    let (first, others) = profile.split_once("</TimeSpan>").unwrap();
+    let others = others.replacen("<Path>f<", &format!("<Path>{}<", text(faulty.file())), 1);
     faulty.fail_reads(0..16 * MIB, EIO);
-    fs::write(sandbox.path().join("spans.xml"), second).unwrap();
-    let ran = sandbox.line("-Xspans.xml");
-    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    let spans = sandbox.path().join("spans.xml");
+    fs::write(&spans, format!("{first}</TimeSpan>{others}")).unwrap();
+    let ran = check_spans("-Xspans.xml", [true, false, false]);
     assert_eq!(diskspd_lines(&ran.err).last(), Some(&RUN_FAILED), "{ran:#?}");
-    check_spans([true, false, false], &ran.out);
     // No time span can begin.
-    fs::write(
-        sandbox.path().join("spans.xml"),
-        profile.replace("<Path>f<", "<Path>missing<"),
-    )
-    .unwrap();
-    let ran = sandbox.line("-Xspans.xml");
-    assert_eq!(ran.code, Some(1), "{ran:#?}");
-    check_spans([false; 3], &ran.out);
-    let ran = sandbox.line("-Xspans.xml -d0");
-    assert_eq!(ran.code, Some(1), "{ran:#?}");
-    check_spans([false; 3], &ran.out);
+    fs::write(&spans, profile.replace("<Path>f<", "<Path>missing<")).unwrap();
+    check_spans("-Xspans.xml", [false; 3]);
+    check_spans("-Xspans.xml -d0", [false; 3]);
 }
 
 #[test]
@@ -209,11 +182,8 @@ fn targets_that_cannot_be_used_are_reported() {
     fail_thread(&sandbox, "-d60 empty", "ERROR: target size could not be determined");
     let creating = "Could not create the file (error code: 2)";
     check_failed(&sandbox, "-d60 -c1M no/such/file", &[creating]).expect(1, &["hint: ", "directory"]);
-    check_failed(
-        &sandbox,
-        "-d60 -c1M folder",
-        &["Could not create the file (error code: 21)"],
-    );
+    let creating = "Could not create the file (error code: 21)";
+    check_failed(&sandbox, "-d60 -c1M folder", &[creating]);
     let small = "The file is too small. File: 'f' relative thread 2: file size: 1048576, base offset: 0, thread stride: 524288, \
                  block size: 65536";
     fail_thread(&sandbox, "-d60 -t3 -T512K f", small);
@@ -228,34 +198,33 @@ fn invalid_values_are_refused() {
     let refused = |line: &str, message: &str| {
         let ran = sandbox.line(line);
         assert_eq!(ran.code, Some(3), "{line}");
-        assert_eq!(diskspd_lines(&ran.err)[0], message, "{line}");
+        assert_eq!(diskspd_lines(&ran.err)[0], format!("ERROR: {message}"), "{line}");
         assert_eq!(ran.out.as_str(), "", "{line}");
     };
     refused(
         "-w101 f",
-        "ERROR: write ratio passed to -w must be between 0 and 100 (percent)",
+        "write ratio passed to -w must be between 0 and 100 (percent)",
     );
-    refused("-o0 f", "ERROR: incorrectly provided option: '-o0'");
-    refused("-d-1 f", "ERROR: invalid measured duration time (-d): '-1'");
+    refused("-o0 f", "incorrectly provided option: '-o0'");
+    refused("-d-1 f", "invalid measured duration time (-d): '-1'");
     refused(
         "-B2M -f1M f",
-        "ERROR: maximum (-f) target offset must be greater than base (-B)",
+        "maximum (-f) target offset must be greater than base (-B)",
     );
-    refused("-b4294967295 f", "ERROR: invalid block size passed to -b");
+    refused("-b4294967295 f", "invalid block size passed to -b");
     let read = "t[0] error during read error code: 22)";
     fail_thread(&sandbox, "-d60 -b1000 -Sh f", read).expect(1, &["hint: ", "multiple of"]);
     let write = "t[0] error during write error code: 22)";
     fail_thread(&sandbox, "-d60 -b1000 -w100 -Su f", write);
-    check_failed(
-        &sandbox,
-        "-d0 f",
-        &["ERROR: a measured duration of 0 seconds (-d0) measures nothing"],
-    );
-    check_failed(
-        &sandbox,
-        "-b0 f",
-        &["ERROR: a block size of 0 bytes (-b0) transfers nothing"],
-    );
+    for (line, message) in [
+        (
+            "-d0 f",
+            "ERROR: a measured duration of 0 seconds (-d0) measures nothing",
+        ),
+        ("-b0 f", "ERROR: a block size of 0 bytes (-b0) transfers nothing"),
+    ] {
+        check_failed(&sandbox, line, &[message]);
+    }
     // If huge pages are available, the run succeeds.
     if sandbox.line("-d1 -W0 -l f").code != Some(0) {
         let message = "ERROR: Could not allocate a buffer for target 'f'. Error code: 0xc";
@@ -264,12 +233,8 @@ fn invalid_values_are_refused() {
     let local = "Failed to disable local caching (error 95). NOTE: only supported on remote filesystems with Windows 8 or newer.";
     fail_thread(&sandbox, "-d60 -Sr f", local);
     let ran = check_failed(&sandbox, "-d60 -w100 -Z1M,nothing f", &[THREADS_FAILED]);
-    assert!(
-        ran.out
-            .starts_with("\n\nERROR: Unable to open entropy file 'nothing'\n\n"),
-        "{}",
-        ran.out
-    );
+    let unable = "\n\nERROR: Unable to open entropy file 'nothing'\n\n";
+    assert!(ran.out.starts_with(unable), "{}", ran.out);
 }
 
 #[test]
@@ -288,23 +253,20 @@ fn a_maximum_offset_beyond_the_file_is_reported() {
 #[test]
 fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
-    let secret = folder.path().join("secret");
-    fs::write(&secret, vec![1; 65536]).unwrap();
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let secret = secret_file(folder.path());
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "diskspd", "-?"));
     let as_nobody = |line: &str| finish(&mut other_user(&split_words(line)));
     let file = text(&secret);
-    let ran = as_nobody(&format!("-d60 {file}"));
     let opening = format!("Error opening file: {file} [13]");
+    let ran = as_nobody(&format!("-d60 {file}"));
     assert_eq!(
-        (ran.code, diskspd_lines(&ran.err)),
-        (Some(1), vec![opening.as_str(), THREADS_FAILED, RUN_FAILED])
+        diskspd_lines(&ran.exits(1).err),
+        [&*opening, THREADS_FAILED, RUN_FAILED]
     );
     let new = folder.path().join("new");
     let ran = as_nobody(&format!("-d60 -c1M {}", text(&new)));
     let creating = "Could not create the file (error code: 13)";
-    assert_eq!(ran.code, Some(1));
-    assert_eq!(diskspd_lines(&ran.err), vec![creating, RUN_FAILED]);
+    assert_eq!(diskspd_lines(&ran.exits(1).err), [creating, RUN_FAILED]);
     assert!(!new.exists());
 }
 
@@ -318,11 +280,7 @@ fn a_full_disk_fails_the_run() {
     let full = "Error setting end of file (error code: 28)";
     check_failed(&sandbox, &format!("-d60 -c64M {file}"), &[full]).expect(1, &["hint: "]);
     check_failed(&sandbox, &format!("-Rxml -d60 -c64M {file}"), &[full]);
-    assert_eq!(
-        calling::names(small.path()),
-        Vec::<String>::new(),
-        "no partial file is left"
-    );
+    assert!(calling::names(small.path()).is_empty(), "no partial file is left");
     // A sparse file that is larger than the file system.
     fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let write = "t[0] error during write error code: 28)";
@@ -351,12 +309,9 @@ fn errors_of_a_file_system_end_the_run_at_once() {
     fail_thread(&sandbox, &format!("-Rxml -d60 -W0 -b4K -o1 {file}"), read);
     // Any of the requests may fail first.
     let ran = sandbox.line(&format!("-d60 -W0 -b4K -r -o4 -t2 {file}"));
-    let lines = diskspd_lines(&ran.err);
-    assert_eq!(ran.code, Some(1), "{ran:#?}");
-    assert!(
-        lines[0].starts_with("t[") && lines[0].ends_with("] error during read error code: 5)"),
-        "{lines:?}"
-    );
+    let lines = diskspd_lines(&ran.exits(1).err);
+    let error = "] error during read error code: 5)";
+    assert!(lines[0].starts_with("t[") && lines[0].ends_with(error), "{lines:?}");
     assert_eq!(lines[lines.len() - 2..], [THREADS_FAILED, RUN_FAILED]);
     let routine = "Thread 0 failed executing an I/O operation (error code: 5)";
     fail_thread(&sandbox, &format!("-d60 -W0 -b4K -o4 -x {file}"), routine);
@@ -374,12 +329,11 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
     let ran = fail_thread(&sandbox, &line, "t[0] error during read error code: 5)");
     // The first hint states the position, which DiskSpd does not print; the second, the remedy.
     let hints: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("hint: ")).collect();
-    let device_path = format!("{}, ", text(device.path()));
-    assert_eq!(hints.len(), 2, "{hints:#?}");
-    assert!(
-        hints[0].contains(&device_path) && hints[0].contains("offset 8388608") && hints[1].contains("dmesg"),
-        "{hints:#?}"
-    );
+    let [position, remedy] = hints[..] else {
+        panic!("{hints:#?}")
+    };
+    position.assert_contains(&[&format!("{}, ", text(device.path())), "offset 8388608"]);
+    remedy.assert_contains(&["dmesg"]);
     let saved = folder.path().join("saved");
     let ran = finish(sandbox.command(&split_words(&line)).env("FATHOM_RESULT", &saved));
     assert_eq!(ran.code, Some(1));
@@ -394,15 +348,11 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     let mounted = need!(LoopFs::ext4(32 * MIB));
     let sandbox = Sandbox::new();
     let device = text(mounted.device().path());
-    for line in [format!("-w100 -d60 {device}"), format!("-w1 -c1M -d60 {device}")] {
-        let ran = sandbox.line(&line);
-        assert_eq!(ran.code, Some(1), "{ran:#?}");
-        let lines: Vec<&str> = ran.err.lines().collect();
+    for options in ["-w100 -d60", "-w1 -c1M -d60"] {
+        let ran = sandbox.line(&format!("{options} {device}"));
+        let lines: Vec<&str> = ran.exits(1).err.lines().collect();
         assert_eq!((lines.len(), lines[1]), (2, RUN_FAILED), "{lines:?}");
-        assert!(
-            lines[0].contains(device) && lines[0].contains("is mounted at"),
-            "{lines:?}"
-        );
+        lines[0].assert_contains(&[device, "is mounted at"]);
     }
     // FATHOM_ALLOW_DESTROY does not help.
     let line = format!("-w100 -d60 {device}");
@@ -427,11 +377,8 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     let ran = sandbox.line(&line);
     assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 2), "{ran:#?}");
     ran.expect(1, &["ext4", "FATHOM_ALLOW_DESTROY"]);
-    let ran = finish(
-        sandbox
-            .command(&split_words(&line))
-            .env("FATHOM_ALLOW_DESTROY", blank.path()),
-    );
+    let mut command = sandbox.command(&split_words(&line));
+    let ran = finish(command.env("FATHOM_ALLOW_DESTROY", blank.path()));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
 }
 
@@ -446,31 +393,21 @@ fn results_and_notes_are_written_on_request() {
     assert!(ran.err.contains("note: -ft has no effect"), "{}", ran.err);
     assert!(ran.err.lines().all(|line| line.starts_with("note: ")), "{}", ran.err);
     let results = archive::load(&saved).unwrap();
-    assert_eq!(
-        results.plan.origin.arguments[1..],
-        split_words(line).iter().map(ToString::to_string).collect::<Vec<_>>()
-    );
+    assert_eq!(results.plan.origin.arguments[1..], split_words(line));
     let operations = results.steps[0].jobs[0].total().operations;
-    assert!(
-        ran.out.contains(&format!("| {operations:>12} |")),
-        "{operations} in {}",
-        ran.out
-    );
+    ran.out.assert_contains(&[&format!("| {operations:>12} |")]);
     assert_eq!(sandbox.names(), ["f", "saved"]);
     // Without the variables, there is neither a result nor a note.
     fs::remove_file(&saved).unwrap();
     let ran = sandbox.line(line);
-    assert_eq!(ran.code, Some(0));
-    assert_eq!(ran.err.as_str(), "");
-    assert_eq!(sandbox.names(), vec!["f".to_owned()]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    assert_eq!(sandbox.names(), ["f"]);
     // The run fails if it cannot save a requested result.
     let missing = sandbox.path().join("no/such/place");
     let ran = finish(sandbox.command(&split_words(line)).env("FATHOM_RESULT", &missing));
     ran.expect(1, &["ERROR: FATHOM_RESULT: ", "No such file"]);
-    assert!(
-        !ran.out.contains("Total IO"),
-        "it is reported before anything is measured"
-    );
+    // It is reported before anything is measured.
+    ran.out.assert_lacks(&["Total IO"]);
     let ran = finish(sandbox.command(&split_words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
     ran.expect(3, &["ERROR: invalid value `2.1` of FATHOM_DISKSPD_TEXT"]);
 }
@@ -480,13 +417,9 @@ fn a_report_that_cannot_be_written_is_a_failure() {
     let sandbox = Sandbox::new();
     sandbox.file("f", 1 << 20);
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    let child = sandbox
-        .command(&split_words("-d1 -W0 f"))
-        .stdout(full)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    end(child).expect(1, &["cannot write to standard output: ", "No space left on device"]);
+    let mut command = sandbox.command(&split_words("-d1 -W0 f"));
+    let child = command.stdout(full).stderr(Stdio::piped()).spawn();
+    end(child.unwrap()).expect(1, &["cannot write to standard output: ", "No space left on device"]);
 }
 
 /// The name of an event that no other test uses.
@@ -496,10 +429,18 @@ fn unique_event(name: &str) -> String {
 
 fn set_event(sandbox: &Sandbox, event: &str) {
     let ran = sandbox.line(&format!("-ye{event}"));
-    let expected = format!("Succesfully set event: '{event}'\nNow exiting...\n");
-    assert_eq!(ran.code, Some(1));
-    assert_eq!(ran.out.as_str(), expected.as_str());
-    assert_eq!(ran.err.as_str(), "");
+    assert_eq!(
+        ran.exits(1).out,
+        format!("Succesfully set event: '{event}'\nNow exiting...\n")
+    );
+    assert_eq!(ran.err, "");
+}
+
+/// Checks that no process has an event open.
+#[track_caller]
+fn assert_event_is_gone(sandbox: &Sandbox, event: &str) {
+    let ran = sandbox.line(&format!("-ye{event}"));
+    assert_eq!(ran.err, format!("Error opening event '{event}'\n"));
 }
 
 #[test]
@@ -533,8 +474,7 @@ fn a_run_waits_for_an_event_and_stops_at_another() {
     let measured = test_time(&ran.out, "actual test time");
     assert!((0.3..3.0).contains(&measured), "{measured}");
     // The events ended with the process.
-    let gone = sandbox.line(&format!("-ye{go}"));
-    assert_eq!(gone.err, format!("Error opening event '{go}'\n"));
+    assert_event_is_gone(&sandbox, &go);
 }
 
 /// The second run measures while the first does; the third begins after that.
@@ -571,10 +511,7 @@ fn an_event_outlives_its_creator_while_others_wait() {
     end(creator).expect(0, &[]);
     set_event(&sandbox, &go);
     end(waiting).expect(0, &["actual test time:\t1."]);
-    assert_eq!(
-        sandbox.line(&format!("-ye{go}")).err,
-        format!("Error opening event '{go}'\n")
-    );
+    assert_event_is_gone(&sandbox, &go);
 }
 
 /// An event ends with the last process that has it open, even a killed one.
@@ -588,10 +525,7 @@ fn a_killed_run_leaves_no_event_behind() {
     set_event(&sandbox, &go);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(
-        sandbox.line(&format!("-ye{go}")).err,
-        format!("Error opening event '{go}'\n")
-    );
+    assert_event_is_gone(&sandbox, &go);
     let mut again = sandbox.start(&format!("-yr{go} -d60 -W60 f"));
     std::thread::sleep(Duration::from_millis(700));
     assert!(again.try_wait().unwrap().is_none());
@@ -606,7 +540,7 @@ fn only_the_targets_are_created() {
     let sandbox = Sandbox::new();
     let ran = sandbox.line("-c1M -d1 -W0 -w50 -r -b4K a.dat b.dat");
     assert_eq!(ran.code, Some(0));
-    assert_eq!(sandbox.names(), vec!["a.dat".to_owned(), "b.dat".to_owned()]);
+    assert_eq!(sandbox.names(), ["a.dat", "b.dat"]);
     let size = |name: &str| fs::metadata(sandbox.path().join(name)).unwrap().len();
     assert_eq!((size("a.dat"), size("b.dat")), (MIB, MIB));
     assert!(Path::new(&sandbox.path()).is_dir());

@@ -58,11 +58,8 @@ fn read_recording(case: &Path) -> (Vec<(String, u64)>, Vec<Vec<Operation>>) {
         threads.resize(threads.len().max(thread + 1), Vec::new());
         threads[thread].push((words[1].parse().unwrap(), words[2] == "W", words[3].parse().unwrap()));
     }
-    assert!(
-        threads.iter().all(|thread| thread.len() == OPERATIONS),
-        "{}",
-        name(case)
-    );
+    let mut counts = threads.iter().map(Vec::len);
+    assert!(counts.all(|count| count == OPERATIONS), "{}", name(case));
     (files.collect(), threads)
 }
 
@@ -96,14 +93,10 @@ fn execute(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     let job = &mut plan.steps[0].jobs[0];
     job.operation_log = Some(log.to_str().unwrap().to_owned());
     let mut threads = vec![Vec::new(); job.workers.len()];
-    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    let results = run::execute(plan, context, &mut |_| {}).unwrap();
-    let failed = results.steps[0].jobs[0]
-        .workers
-        .iter()
-        .filter_map(|worker| worker.failure.as_ref());
-    assert_eq!(failed.collect::<Vec<_>>(), Vec::<&model::results::Failure>::new());
+    let results = crate::execute(plan);
+    for worker in &results.steps[0].jobs[0].workers {
+        assert_eq!(worker.failure, None);
+    }
     let text = read(log);
     for line in text.lines().skip(1) {
         let words: Vec<&str> = line.split(',').collect();
@@ -121,12 +114,8 @@ fn with_null_targets(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
         let (_, size) = sizes.iter().find(|(name, _)| *name == target.path).unwrap();
         target.kind = TargetKind::Nothing { size: Bytes(*size) };
     }
-    for worker in plan
-        .steps
-        .iter_mut()
-        .flat_map(|step| &mut step.jobs)
-        .flat_map(|job| &mut job.workers)
-    {
+    let jobs = plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
+    for worker in jobs.flat_map(|job| &mut job.workers) {
         worker.engine.kind = EngineKind::Null;
     }
     plan
@@ -156,22 +145,16 @@ fn operations_match_the_recording() {
         let log = sandbox.path().join("log.csv");
         let (sizes, recorded) = read_recording(case);
         let plan = plan_for(case);
-        assert_eq!(
-            execute(with_null_targets(plan.clone(), &sizes), &log),
-            recorded,
-            "{}",
-            name(case)
-        );
+        let found = execute(with_null_targets(plan.clone(), &sizes), &log);
+        assert_eq!(found, recorded, "{}", name(case));
 
         let depths = plan.steps[0].jobs[0].workers.iter().flat_map(|worker| &worker.streams);
         let is_serial = depths.map(|stream| stream.depth).max() == Some(1);
         let (mut found, mut recorded) = (execute(with_files(plan, &sizes, &sandbox), &log), recorded);
         if !is_serial {
             // The order of completion varies, but not the set of operations.
-            found
-                .iter_mut()
-                .chain(&mut recorded)
-                .for_each(|thread| thread.sort_unstable());
+            let threads = found.iter_mut().chain(&mut recorded);
+            threads.for_each(|thread| thread.sort_unstable());
         }
         assert_eq!(found, recorded, "{} on files", name(case));
     }
@@ -184,10 +167,8 @@ fn requests_of_a_pool_use_their_own_targets() {
     let case = cases("offsets").into_iter().find(|case| name(case) == POOL).unwrap();
     let sandbox = Sandbox::new();
     let (sizes, recorded) = read_recording(&case);
-    let found = execute(
-        with_null_targets(plan_for(&case), &sizes),
-        &sandbox.path().join("log.csv"),
-    );
+    let plan = with_null_targets(plan_for(&case), &sizes);
+    let found = execute(plan, &sandbox.path().join("log.csv"));
     assert_eq!(found.len(), 1);
     for (number, (found, recorded)) in found[0].iter().zip(&recorded[0]).enumerate() {
         assert_eq!(found.0, number % 2, "operation {number}");

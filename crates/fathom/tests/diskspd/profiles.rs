@@ -1,7 +1,7 @@
 //! Profiles that are printed instead of run, and refused command lines. The text must be exactly
 //! that of DiskSpd 2.2.
 
-use crate::diskspd::support::{DATA, Sandbox, arguments, assert_same_lines, cases, name, read};
+use crate::diskspd::support::{DATA, Sandbox, arguments, assert_same_lines, cases, diskspd_lines, name, read};
 use crate::prelude::*;
 
 /// The line that `xml-keeps-random-write-data` of tests/deviations.toml adds.
@@ -51,11 +51,7 @@ fn refused_lines_print_the_recorded_errors() {
         let ran = sandbox.run(&arguments);
         let label = format!("{arguments:?}");
         assert_eq!(ran.code.map(i64::from), case["exit"].as_i64(), "{label}");
-        assert_same_lines(
-            &label,
-            &texts("stderr"),
-            &crate::diskspd::support::diskspd_lines(&ran.err),
-        );
+        assert_same_lines(&label, &texts("stderr"), &diskspd_lines(&ran.err));
         assert_eq!(ran.out, "", "{label}");
     }
     assert_eq!(sandbox.names(), ["template.xml"], "no file was created");

@@ -81,8 +81,9 @@ pub fn assert_same_lines<A: AsRef<str>, B: AsRef<str>>(label: &str, expected: &[
 pub fn check_failed(sandbox: &Sandbox, line: &str, expected: &[&str]) -> Ran {
     let began = Instant::now();
     let ran = sandbox.noted(line);
+    let took = began.elapsed();
     assert!(
-        began.elapsed() < Duration::from_secs(8),
+        took < Duration::from_secs(8),
         "{line}: it waited for the end of the test"
     );
     assert_eq!(ran.code, Some(1), "{line}: {ran:#?}");
@@ -97,16 +98,9 @@ pub fn check_failed(sandbox: &Sandbox, line: &str, expected: &[&str]) -> Ran {
         assert!(ran.out.contains("  <TimeSpan>\n    <Error>"), "{line}: {}", ran.out);
     } else {
         let echo = format!("\nCommand Line: diskspd.exe {line}\n\nInput parameters:\n");
-        assert!(
-            ran.out.contains(&echo) && ran.out.contains("\nSystem information:\n"),
-            "{line}: {}",
-            ran.out
-        );
-        assert!(
-            ran.out.ends_with(&format!("{}\n{NOT_MEASURED}", "*".repeat(79))),
-            "{line}: {}",
-            ran.out
-        );
+        ran.out.assert_contains(&[&echo, "\nSystem information:\n"]);
+        let end = format!("{}\n{NOT_MEASURED}", "*".repeat(79));
+        assert!(ran.out.ends_with(&end), "{line}: {}", ran.out);
     }
     ran
 }

@@ -20,20 +20,11 @@ fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
     let sandbox = Sandbox::new();
     let call = |program: &str, arguments: &str| {
         let path = format!("{}:{}", sandbox.programs().display(), std::env::var("PATH").unwrap());
-        let output = Command::new(programs.join(program))
-            .args(arguments.split_whitespace())
-            .current_dir(sandbox.path())
-            .env("PATH", path)
-            .env("MPLCONFIGDIR", sandbox.path())
-            .output()
-            .unwrap();
-        let text = format!(
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        assert!(output.status.success(), "{program} {arguments}\n{text}");
-        text
+        let mut command = Command::new(programs.join(program));
+        command.args(split_words(arguments)).current_dir(sandbox.path());
+        let ran = finish(command.env("PATH", path).env("MPLCONFIGDIR", sandbox.path()));
+        assert_eq!(ran.code, Some(0), "{program} {arguments}: {ran:#?}");
+        ran.out + &ran.err
     };
     let folder = sandbox.path().display().to_string();
     call(
@@ -52,10 +43,8 @@ fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
                 let text = fs::read_to_string(&report).unwrap();
                 let report: Value = serde_json::from_str(&text).unwrap();
                 let direction = if mode == "randread" { "read" } else { "write" };
-                assert!(
-                    report["jobs"][0][direction]["total_ios"].as_u64().unwrap() > 0,
-                    "{text}"
-                );
+                let operations = report["jobs"][0][direction]["total_ios"].as_u64();
+                assert!(operations.unwrap() > 0, "{text}");
             }
         }
     }
@@ -67,17 +56,12 @@ fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
         ("histogram", "-H -r randread -d 4 -n 1"),
     ];
     for (title, arguments) in charts {
-        let chart = format!("{}.png", title.replace(' ', "-"));
-        let message = call(
-            "fio-plot",
-            &format!("-i {results} -T {title} {arguments} -o {chart}").replace(title, &title.replace(' ', "-")),
-        );
-        let bytes = fs::read(sandbox.path().join(&chart)).unwrap_or_default();
-        assert!(
-            bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000,
-            "{title}: {} bytes\n{message}",
-            bytes.len()
-        );
+        let title = title.replace(' ', "-");
+        let line = format!("-i {results} -T {title} {arguments} -o {title}.png");
+        let message = call("fio-plot", &line);
+        let bytes = fs::read(sandbox.path().join(format!("{title}.png"))).unwrap_or_default();
+        let is_chart = bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000;
+        assert!(is_chart, "{title}: {} bytes\n{message}", bytes.len());
     }
 }
 
@@ -94,35 +78,23 @@ fn tools_shipped_with_fio_read_our_files() {
     let read = |name: &str| fs::read_to_string(sandbox.path().join(name)).unwrap();
     let call = |program: &str, arguments: &str| {
         let mut command = Command::new(program);
-        command.args(arguments.split_whitespace()).current_dir(sandbox.path());
-        let output = command.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(
-            output.status.success(),
-            "{program}: {text}{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        text
+        let ran = finish(command.args(split_words(arguments)).current_dir(sandbox.path()));
+        assert_eq!(ran.code, Some(0), "{program}: {ran:#?}");
+        ran.out
     };
     let line = "--name=a --size=4m --rw=randread --bs=4k --numjobs=2 --runtime=2 --time_based --write_bw_log=w --log_avg_msec=200";
-    sandbox
-        .line(&format!("{line} --output-format=json+ --output=report.json"))
-        .expect(0, &[]);
+    let ran = sandbox.line(&format!("{line} --output-format=json+ --output=report.json"));
+    ran.expect(0, &[]);
 
     fs::create_dir(sandbox.path().join("plots")).unwrap();
     call("fio2gnuplot", "-b -d plots/");
     let averages = read("plots/result.average");
     for (disk, log) in ["w_bw.1.log", "w_bw.2.log"].into_iter().enumerate() {
-        let rates: Vec<f64> = read(log)
-            .lines()
-            .map(|line| line.split(", ").nth(1).unwrap().parse().unwrap())
-            .collect();
+        let rate = |line: &str| line.split(", ").nth(1).unwrap().parse().unwrap();
+        let rates: Vec<f64> = read(log).lines().map(rate).collect();
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-        let row = averages
-            .lines()
-            .find(|line| line.starts_with(&format!("{disk} ")))
-            .unwrap();
-        let found: f64 = row.split(' ').nth(1).unwrap().parse().unwrap();
+        let row = averages.lines().find_map(|line| line.strip_prefix(&format!("{disk} ")));
+        let found: f64 = row.unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!((found - mean).abs() <= 1.0 && mean > 0.0, "{log}: {found} and {mean}");
     }
 
@@ -132,34 +104,23 @@ fn tools_shipped_with_fio_read_our_files() {
         let operations = report["jobs"][job]["read"]["total_ios"].as_u64().unwrap();
         let table = read(&format!("table_job{job}.csv"));
         let header: Vec<&str> = table.lines().next().unwrap().split(", ").collect();
-        let column = header
-            .iter()
-            .position(|name| *name == "read_clat_ns_cumulative")
-            .unwrap();
+        let column = header.iter().position(|name| *name == "read_clat_ns_cumulative");
+        let column = column.unwrap();
         let mut rows = table.lines().rev();
         let last = rows.find_map(|row| row.split(", ").nth(column)?.parse::<u64>().ok());
         assert_eq!(last, Some(operations), "{table}");
     }
 
-    sandbox
-        .line("--name=v --filename=v --size=1m --rw=write --verify=crc32c --verify_state_save=1 --number_ios=100")
-        .expect(0, &[]);
+    let job = "--name=v --filename=v --size=1m --rw=write --verify=crc32c --verify_state_save=1 --number_ios=100";
+    sandbox.line(job).expect(0, &[]);
     let state = call("fio-verify-state", "local-v-0-verify.state");
-    assert!(
-        state
-            .lines()
-            .any(|line| line.split_whitespace().eq(["Number", "IOs:", "100"])),
-        "{state}"
-    );
+    let is_count = |line: &str| line.split_whitespace().eq(["Number", "IOs:", "100"]);
+    assert!(state.lines().any(is_count), "{state}");
 
     let file = sandbox.file("device", 1 << 20);
-    call(
-        "genfio",
-        &format!("-d {} -r 1 -s -m randread,read -b 4k,64k -x made", file.display()),
-    );
-    let made = sandbox
-        .names()
-        .into_iter()
-        .find(|name| name.starts_with("made") && name.ends_with(".fio"));
+    let line = format!("-d {} -r 1 -s -m randread,read -b 4k,64k -x made", file.display());
+    call("genfio", &line);
+    let mut names = sandbox.names().into_iter();
+    let made = names.find(|name| name.starts_with("made") && name.ends_with(".fio"));
     sandbox.run(&["--parse-only", &made.unwrap()]).expect(0, &[]);
 }

@@ -113,19 +113,11 @@ fn run_job(sandbox: &Sandbox, program: &str, job: &str) -> JobOutput {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).unwrap();
     let words = format!("--name=t --thread --output-format=json --write_lat_log=log --log_offset=1 {job}");
-    let output = Command::new(program)
-        .args(words.split_whitespace())
-        .current_dir(&folder)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success(),
-        "{program} {words}\n{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let report = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+    let mut command = Command::new(program);
+    command.args(split_words(&words)).current_dir(&folder);
+    let ran = finish(command.stdin(Stdio::null()));
+    assert_eq!(ran.code, Some(0), "{program} {words}: {ran:#?}");
+    let report = serde_json::from_str(&ran.out[ran.out.find('{').unwrap()..]).unwrap();
     let (mut operations, mut files) = (Vec::new(), Vec::new());
     let mut names: Vec<_> = fs::read_dir(&folder).unwrap().flatten().collect();
     names.sort_by_key(fs::DirEntry::file_name);
@@ -173,14 +165,10 @@ fn collect_keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn operations_and_reports_match_debians_fio() {
     let sandbox = Sandbox::new();
-    if !Command::new("/usr/bin/fio")
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
+    let version = Command::new("/usr/bin/fio").arg("--version").output();
+    if !version.is_ok_and(|output| output.status.success()) {
         return testbed::skip("fio is not installed");
     }
     let program = sandbox.program();
@@ -195,12 +183,9 @@ fn operations_and_reports_match_debians_fio() {
         };
         differ("files", format!("{:?}", theirs.files), format!("{:?}", ours.files));
         let jobs = |output: &JobOutput| output.report["jobs"].as_array().unwrap().clone();
-        differ(
-            "entries",
-            jobs(&theirs).len().to_string(),
-            jobs(&ours).len().to_string(),
-        );
-        for (number, (their, our)) in jobs(&theirs).iter().zip(&jobs(&ours)).enumerate() {
+        let (their_jobs, our_jobs) = (jobs(&theirs), jobs(&ours));
+        differ("entries", their_jobs.len().to_string(), our_jobs.len().to_string());
+        for (number, (their, our)) in their_jobs.iter().zip(&our_jobs).enumerate() {
             for direction in ["read", "write", "trim"] {
                 for latency in ["slat_ns", "clat_ns", "lat_ns"] {
                     let samples = |job: &Value| job[direction][latency]["N"].to_string();
@@ -214,18 +199,12 @@ fn operations_and_reports_match_debians_fio() {
                         continue;
                     }
                     let value = |job: &Value| job[direction][figure].to_string();
-                    differ(
-                        &format!("entry {number}, {direction}, {figure}"),
-                        value(their),
-                        value(our),
-                    );
+                    let what = format!("entry {number}, {direction}, {figure}");
+                    differ(&what, value(their), value(our));
                 }
             }
-            differ(
-                "flushes",
-                their["sync"]["total_ios"].to_string(),
-                our["sync"]["total_ios"].to_string(),
-            );
+            let flushes = |job: &Value| job["sync"]["total_ios"].to_string();
+            differ("flushes", flushes(their), flushes(our));
         }
         let order = |output: &JobOutput| {
             let mut operations = output.operations.clone();
@@ -244,10 +223,10 @@ fn operations_and_reports_match_debians_fio() {
         if order(&theirs) != order(&ours) {
             let pairs = theirs.operations.iter().flatten().zip(ours.operations.iter().flatten());
             let first = pairs.enumerate().find(|(_, (a, b))| a != b);
+            let counts = |output: &JobOutput| output.operations.iter().map(Vec::len).collect::<Vec<_>>();
+            let (theirs, ours) = (counts(&theirs), counts(&ours));
             failed.push(format!(
-                "{job}: operations, first at {first:?}, counts {:?} {:?}",
-                theirs.operations.iter().map(Vec::len).collect::<Vec<_>>(),
-                ours.operations.iter().map(Vec::len).collect::<Vec<_>>()
+                "{job}: operations, first at {first:?}, counts {theirs:?} {ours:?}"
             ));
         }
         let all_keys = |report: &Value| {
@@ -257,10 +236,8 @@ fn operations_and_reports_match_debians_fio() {
         };
         let (theirs, ours) = (all_keys(&theirs.report), all_keys(&ours.report));
         let missing: Vec<_> = theirs.difference(&ours).collect();
-        let added: Vec<_> = ours
-            .difference(&theirs)
-            .filter(|key| !ADDED_KEYS.contains(&key.as_str()))
-            .collect();
+        let added = ours.difference(&theirs);
+        let added: Vec<_> = added.filter(|key| !ADDED_KEYS.contains(&key.as_str())).collect();
         if !missing.is_empty() || !added.is_empty() {
             failed.push(format!("{job}: keys missing {missing:?}, new {added:?}"));
         }

@@ -1,10 +1,8 @@
 //! Runs that fail, are refused, are interrupted or are killed.
 
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-
 use testbed::LoopFs;
 
-use crate::calling::{device_that_ends, faulty_fs};
+use crate::calling::{device_that_ends, faulty_fs, make_pipe, secret_file};
 use crate::fio::support::Sandbox;
 use crate::prelude::*;
 use crate::sandbox::small_fs;
@@ -56,10 +54,8 @@ fn sizes_beyond_any_file_are_refused() {
         ("25%", "fio: filesize: the size exceeds the maximum file size"),
         ("8000p", "fio: filesize: all files together exceed 8 EiB"),
     ] {
-        let ran = sandbox.line(&format!(
-            "--name=x --directory=. --rw=write --nrfiles=4 --filesize={size}"
-        ));
-        ran.expect(1, &[line]);
+        let options = "--name=x --directory=. --rw=write --nrfiles=4";
+        sandbox.line(&format!("{options} --filesize={size}")).expect(1, &[line]);
     }
 }
 
@@ -83,21 +79,15 @@ fn a_full_disk_fails_the_job() {
     let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = small.path().join("f");
+    let line = format!("--name=x --filename={} --rw=write --bs=1m --size=64m", text(&file));
+    let hint = "hint: free some space, or set a smaller size";
     for more in [
         "",
         "--fallocate=none",
         "--ioengine=io_uring --iodepth=8 --fallocate=none",
     ] {
-        let line = format!(
-            "--name=x --filename={} --rw=write --bs=1m --size=64m {more}",
-            text(&file)
-        );
-        let ran = sandbox.line(&line);
-        ran.exits(1).prints(&[
-            "err=28",
-            "No space left on device",
-            "hint: free some space, or set a smaller size",
-        ]);
+        let ran = sandbox.line(&format!("{line} {more}"));
+        ran.expect(1, &["err=28", "No space left on device", hint]);
         let _ = fs::remove_file(&file);
     }
 }
@@ -108,9 +98,8 @@ fn fill_device_ends_without_an_error() {
     let small = need!(small_fs());
     let sandbox = Sandbox::new();
     let file = text(&small.path().join("f")).to_owned();
-    let ran = sandbox.line(&format!(
-        "--name=x --filename={file} --rw=write --bs=1m --size=64m --fill_device=1"
-    ));
+    let line = format!("--name=x --filename={file} --rw=write --bs=1m --size=64m");
+    let ran = sandbox.line(&format!("{line} --fill_device=1"));
     ran.exits(0).prints(&[
         &format!("fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"),
         "x: (groupid=0, jobs=1): err= 0:",
@@ -119,9 +108,7 @@ fn fill_device_ends_without_an_error() {
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     fs::remove_file(&file).unwrap();
     // A failed reservation is reported at once.
-    let ran = sandbox.line(&format!(
-        "--name=x --filename={file} --rw=write --bs=1m --size=64m --fallocate=keep"
-    ));
+    let ran = sandbox.line(&format!("{line} --fallocate=keep"));
     ran.expect(1, &["err=28", "cannot reserve space for"]);
 }
 
@@ -134,11 +121,9 @@ fn a_file_that_cannot_be_laid_out_keeps_its_content() {
     let file = small.path().join("f");
     let content = vec![7; MIB as usize];
     fs::write(&file, &content).unwrap();
+    let line = format!("--name=x --filename={} --rw=read --bs=64k", text(&file));
     for size in ["--size=64m", "--size=1m --offset=1t"] {
-        let ran = sandbox.line(&format!(
-            "--name=x --filename={} --rw=read --bs=64k {size}",
-            text(&file)
-        ));
+        let ran = sandbox.line(&format!("{line} {size}"));
         ran.expect(1, &["err=28", "cannot write ", "has 15 MiB left"]);
         assert!(fs::read(&file).unwrap() == content, "{size}");
     }
@@ -148,7 +133,8 @@ fn a_file_that_cannot_be_laid_out_keeps_its_content() {
 #[test]
 fn jobs_that_cannot_begin_report_the_errors_of_fio() {
     let sandbox = Sandbox::new();
-    for (options, error, line) in [
+    let line = "--name=x --filename=f --rw=read";
+    for (options, error, message) in [
         (
             "--size=64k --readonly",
             2,
@@ -166,17 +152,12 @@ fn jobs_that_cannot_begin_report_the_errors_of_fio() {
         ),
         ("", 22, "x: you need to specify size=\n"),
     ] {
-        let ran = sandbox.line(&format!(
-            "--name=x --filename=f --rw=read --output-format=json {options}"
-        ));
-        ran.expect(1, &[line]);
-        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        let ran = sandbox.line(&format!("{line} --output-format=json {options}"));
+        let report = ran.expect(1, &[message]).json();
         assert_eq!(report["jobs"][0]["error"], error, "{options}");
     }
-    sandbox.line("--name=x --filename=f --rw=read --size=-1").expect(
-        1,
-        &["fio: size too small, must not be less than minimum block size: -1 < 4096\n"],
-    );
+    let small = "fio: size too small, must not be less than minimum block size: -1 < 4096\n";
+    sandbox.line(&format!("{line} --size=-1")).expect(1, &[small]);
 }
 
 #[test]
@@ -193,9 +174,7 @@ fn a_missing_directory_is_reported() {
 #[test]
 fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
-    let secret = folder.path().join("secret");
-    fs::write(&secret, vec![1; 65536]).unwrap();
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let secret = secret_file(folder.path());
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fio", "--version"));
     let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
     let name = format!("--filename={}", text(&secret));
@@ -204,19 +183,15 @@ fn a_missing_permission_to_open_is_reported() {
     as_nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
     // Only the job that becomes another user fails.
     let line = format!("--name=ours {name} --rw=read --name=theirs {name} --rw=read --uid=65534 --gid=65534");
-    let both = split_words(&line);
-    let ran = Sandbox::new().run(&both);
+    let ran = Sandbox::new().line(&line);
     ran.expect(1, &["err=13/", &opening, hint, "ours: (groupid=0, jobs=1): err= 0"]);
 }
 
 #[test]
 fn a_misspelt_option_is_reported_with_its_line() {
     let sandbox = Sandbox::new();
-    fs::write(
-        sandbox.path().join("a.fio"),
-        "[a]\nioengine=null\n\nsize=1m\niodepht=4\n",
-    )
-    .unwrap();
+    let job = "[a]\nioengine=null\n\nsize=1m\niodepht=4\n";
+    fs::write(sandbox.path().join("a.fio"), job).unwrap();
     sandbox.line("a.fio").exits(1).prints(&[
         "Bad option <iodepht=4>\n",
         "Did you mean iodepth?\n",
@@ -235,14 +210,12 @@ fn ctrl_c_ends_the_run_with_a_report() {
         end(child)
     };
     let ran = interrupted(line);
-    assert!(
-        ran.code == Some(128) && ran.out.contains("\nfio: terminating on signal 2\n"),
-        "{ran:#?}"
-    );
+    ran.exits(128)
+        .out
+        .assert_contains(&["\nfio: terminating on signal 2\n"]);
     let ran = interrupted(&format!("{line} --output-format=json"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(128), ""), "{ran:#?}");
-    let document: Value = serde_json::from_str(&ran.out).unwrap();
-    assert!(document["jobs"][0]["read"]["total_ios"].as_u64() > Some(0));
+    assert!(ran.json()["jobs"][0]["read"]["total_ios"].as_u64() > Some(0));
 }
 
 #[test]
@@ -259,8 +232,7 @@ fn a_killed_run_leaves_no_partial_report() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(fs::read_to_string(&out).ok().as_deref(), old);
-        let left: Vec<String> = calling::names(&sandbox.path());
-        assert_eq!(left, old.map(|_| "out.json".to_owned()).into_iter().collect::<Vec<_>>());
+        assert_eq!(sandbox.names(), Vec::from_iter(old.map(|_| "out.json")));
     }
     sandbox.line(&line.replace("60", "1")).expect(0, &[]);
     let document: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
@@ -273,14 +245,10 @@ fn reports_can_be_written_to_pipes_and_open_files() {
     let line = "--name=x --ioengine=null --size=64k --output-format=json --output";
     let ran = sandbox.line(&format!("{line}=/dev/stdout"));
     assert!(ran.code == Some(0) && ran.out.starts_with('{'), "{ran:#?}");
-    let made = Command::new("mkfifo").arg(sandbox.path().join("pipe")).status();
-    assert!(made.unwrap().success());
+    let pipe = sandbox.path().join("pipe");
+    make_pipe(&pipe);
     let child = sandbox.start(&format!("{line}=pipe"));
-    let read = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(0)
-        .open(sandbox.path().join("pipe"));
-    let text = std::io::read_to_string(read.unwrap()).unwrap();
+    let text = fs::read_to_string(&pipe).unwrap();
     assert!(text.starts_with('{'), "{text}");
     end(child).expect(0, &[]);
 }
@@ -289,8 +257,7 @@ fn reports_can_be_written_to_pipes_and_open_files() {
 #[test]
 fn a_pipe_as_a_target_is_refused_at_once() {
     let sandbox = Sandbox::new();
-    let made = Command::new("mkfifo").arg(sandbox.path().join("fifo")).status();
-    assert!(made.unwrap().success());
+    make_pipe(&sandbox.path().join("fifo"));
     for rw in ["read", "write"] {
         let begun = Instant::now();
         let ran = sandbox.line(&format!("--name=x --filename=fifo --rw={rw} --size=1m"));
@@ -307,11 +274,10 @@ fn a_mounted_device_is_never_written_to() {
     for more in ["", "--allow_mounted_write=1"] {
         let ran = sandbox.line(&format!("--name=x --filename={device} --rw=write --size=1m {more}"));
         ran.expect(1, &["is mounted at", text(mounted.path())]);
-        let message: Vec<&str> = ran.err.lines().collect();
-        assert_eq!(message.len(), 1, "{ran:#?}");
+        let message = format!("fio: {device} must not be written");
         assert!(
-            message[0].starts_with(&format!("fio: {device} must not be written")),
-            "{message:?}"
+            ran.err.lines().count() == 1 && ran.err.starts_with(&message),
+            "{ran:#?}"
         );
     }
 }
@@ -328,10 +294,8 @@ fn commands_of_a_job_need_permission() {
     ];
     let ran = sandbox.run(&arguments);
     ran.expect(1, &["exec_prerun", "FATHOM_ALLOW_EXEC=1"]);
-    assert!(
-        !ran.out.contains("x: (groupid=0") && ran.err.lines().count() == 1,
-        "{ran:#?}"
-    );
+    ran.out.assert_lacks(&["x: (groupid=0"]);
+    assert_eq!(ran.err.lines().count(), 1, "{ran:#?}");
     let ran = finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     ran.exits(0).prints(&[
         "x : Saving output of prerun in x.prerun.txt\n",
@@ -360,22 +324,16 @@ fn a_failing_command_cancels_only_its_job() {
     let sandbox = Sandbox::new();
     let words = "--ioengine=null --size=64k --output-format=json --name=first --name=second --stonewall \
                  --exec_prerun=false --exec_postrun=true --name=third --stonewall --exec_prerun=true";
-    let arguments: Vec<&str> = words.split_whitespace().collect();
-    let ran = finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    let ran = finish(sandbox.command(&split_words(words)).env("FATHOM_ALLOW_EXEC", "1"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     // Only normal output names the files with the output of the commands.
-    let report: Value = serde_json::from_str(&ran.out).unwrap();
-    let jobs = report["jobs"].as_array().unwrap();
-    let done: Vec<(u64, u64)> = jobs
-        .iter()
-        .map(|job| {
-            (
-                job["read"]["total_ios"].as_u64().unwrap(),
-                job["error"].as_u64().unwrap(),
-            )
-        })
-        .collect();
-    assert_eq!(done, [(16, 0), (0, 0), (16, 0)]);
+    let report = ran.json();
+    let jobs = report["jobs"].as_array().unwrap().iter();
+    let done = jobs.map(|job| [&job["read"]["total_ios"], &job["error"]].map(Value::as_u64));
+    assert_eq!(
+        done.collect::<Vec<_>>(),
+        [[Some(16), Some(0)], [Some(0), Some(0)], [Some(16), Some(0)]]
+    );
     assert!(sandbox.path().join("third.prerun.txt").exists());
     assert!(!sandbox.path().join("second.postrun.txt").exists());
 }
@@ -386,10 +344,8 @@ fn a_job_that_never_starts_is_listed_with_zeros() {
     let sandbox = Sandbox::new();
     let jobs = "--name=first --ioengine=null --size=64k --exitall --exit_what=all --name=second --stonewall --ioengine=null \
                 --size=64k";
-    let json = sandbox
-        .line(&format!("--output-format=json {jobs}"))
-        .expect(0, &[])
-        .json();
+    let json = sandbox.line(&format!("--output-format=json {jobs}"));
+    let json = json.expect(0, &[]).json();
     assert_eq!(json["jobs"].as_array().unwrap().len(), 2);
     let second = &json["jobs"][1];
     assert_eq!(second["jobname"].as_str(), Some("second"));
@@ -398,15 +354,11 @@ fn a_job_that_never_starts_is_listed_with_zeros() {
     assert_eq!(second["error"].as_u64(), Some(0));
     let terse = sandbox.line(&format!("--minimal {jobs}"));
     let lines: Vec<&str> = terse.expect(0, &[]).out.lines().collect();
-    assert!(
-        lines.len() == 2 && lines[1].starts_with("3;fio-3.42;second;1;0;0;0;0;"),
-        "{lines:?}"
-    );
+    let [_, second] = lines[..] else { panic!("{lines:?}") };
+    assert!(second.starts_with("3;fio-3.42;second;1;0;0;0;0;"), "{lines:?}");
     let normal = sandbox.line(jobs);
-    normal
-        .expect(0, &["first: (groupid=0"])
-        .out
-        .assert_lacks(&["second: (groupid"]);
+    normal.expect(0, &["first: (groupid=0"]);
+    normal.out.assert_lacks(&["second: (groupid"]);
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Engines for other work than plain reads and writes: metadata, pipes, processor load, programs.
 
-use std::os::unix::fs::MetadataExt;
-
 use crate::fio::support::Sandbox;
 use crate::prelude::*;
 
@@ -14,13 +12,8 @@ fn entry(out: &str) -> Value {
 
 /// Operations, bytes and number of latencies of a direction.
 fn figures(entry: &Value, direction: &str) -> (u64, u64, u64) {
-    let part = &entry[direction];
-    let number = |value: &Value| value.as_u64().unwrap();
-    (
-        number(&part["total_ios"]),
-        number(&part["io_bytes"]),
-        number(&part["clat_ns"]["N"]),
-    )
+    let number = |path: &str| entry[direction].pointer(path).unwrap().as_u64().unwrap();
+    (number("/total_ios"), number("/io_bytes"), number("/clat_ns/N"))
 }
 
 #[test]
@@ -37,15 +30,12 @@ fn files_and_directories_are_created_looked_up_and_removed() {
         assert_eq!(entry["iodepth_level"]["1"], 100.0, "{engine}");
     };
     let files: Vec<String> = (0..5).map(|number| format!("x.0.{number}")).collect();
+    let size = || fs::metadata(sandbox.path().join("x.0.0")).unwrap().len();
     run("filecreate");
     assert_eq!(sandbox.names(), files);
-    assert_eq!(fs::metadata(sandbox.path().join("x.0.0")).unwrap().len(), 0);
+    assert_eq!(size(), 0);
     run("filestat");
-    assert_eq!(
-        fs::metadata(sandbox.path().join("x.0.0")).unwrap().len(),
-        8192,
-        "it was laid out"
-    );
+    assert_eq!(size(), 8192, "it was laid out");
     run("filedelete");
     assert_eq!(sandbox.names(), Vec::<String>::new());
     run("dircreate");
@@ -82,9 +72,8 @@ fn more_files_than_can_be_open_are_created_and_removed() {
     let sandbox = Sandbox::new();
     let job = "--name=x --nrfiles=1500 --output-format=json";
     for engine in ["filecreate", "filedelete"] {
-        let ran = sandbox.line(&format!(
-            "{job} --ioengine={engine} --filesize=4k --rw=write --fallocate=none"
-        ));
+        let engine_job = format!("{job} --ioengine={engine} --filesize=4k --rw=write --fallocate=none");
+        let ran = sandbox.line(&engine_job);
         assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "write").2, 1500, "{engine}");
         assert_eq!(sandbox.names().len(), if engine == "filecreate" { 1500 } else { 0 });
     }
@@ -102,9 +91,8 @@ fn a_database_is_neither_removed_nor_truncated() {
         let ran = sandbox.line(&line);
         ran.expect(1, &["must not be", verb, "FATHOM_ALLOW_DESTROY"]);
         assert_eq!(fs::read(&path).unwrap(), database, "{engine}");
-        let mut allowed = sandbox.command(&line.split(' ').collect::<Vec<_>>());
-        allowed.env("FATHOM_ALLOW_DESTROY", &path);
-        finish(&mut allowed).expect(0, &[]);
+        let mut allowed = sandbox.command(&split_words(&line));
+        finish(allowed.env("FATHOM_ALLOW_DESTROY", &path)).expect(0, &[]);
         assert!(!path.exists() || fs::metadata(&path).unwrap().len() < 65536, "{engine}");
         fs::write(&path, &database).unwrap();
     }
@@ -131,10 +119,9 @@ fn ftruncate_sets_the_size_to_the_last_offset() {
 fn data_of_splice_and_vsync_can_be_verified() {
     let sandbox = Sandbox::new();
     for engine in ["splice", "vsync"] {
-        let job = format!(
-            "--name=x --filename={engine} --size=1m --bs=96k --ioengine={engine} --iodepth=4 --iodepth_batch=4"
-        );
-        let ran = sandbox.line(&format!("{job} --rw=write --verify=crc32c --output-format=json"));
+        let job = format!("--name=x --filename={engine} --size=1m --bs=96k --ioengine={engine} --rw=write");
+        let options = "--iodepth=4 --iodepth_batch=4 --verify=crc32c --output-format=json";
+        let ran = sandbox.line(&format!("{job} {options}"));
         let found = entry(&ran.expect(0, &[]).out);
         assert_eq!(found["write"]["total_ios"], found["read"]["total_ios"], "{engine}");
         assert_eq!(found["error"], 0, "{engine}");
@@ -191,10 +178,8 @@ fn programs_run_only_with_permission() {
     let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=exec --program=/bin/echo --arguments=%n-%r --runtime=1";
     let ran = sandbox.line(line);
-    ran.expect(
-        1,
-        &["fio: x: ioengine=exec runs a program with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it"],
-    );
+    let refusal = "ioengine=exec runs a program with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it";
+    ran.expect(1, &[&format!("fio: x: {refusal}")]);
     assert_eq!(sandbox.names(), Vec::<String>::new());
     let ran = run_allowed(&sandbox, line);
     ran.exits(0).prints(&[
@@ -224,25 +209,15 @@ fn std_redirect_can_leave_the_output_of_a_program_on_stdout() {
 fn a_program_ends_with_its_job() {
     let sandbox = Sandbox::new();
     let script = sandbox.path().join("script");
-    fs::write(
-        &script,
-        "trap 'echo asked; exit' TERM\necho $$\nwhile :; do sleep 0.01; done\n",
-    )
-    .unwrap();
+    let commands = "trap 'echo asked; exit' TERM\necho $$\nwhile :; do sleep 0.01; done\n";
+    fs::write(&script, commands).unwrap();
     let line = "--name=x --ioengine=exec --program=sh --arguments=script --runtime=1 --grace_time=20";
     let before = Instant::now();
     run_allowed(&sandbox, line).expect(0, &[]);
-    assert!(
-        before.elapsed() < Duration::from_secs(15),
-        "it must end before its grace time is over"
-    );
+    // It ends before its grace time is over.
+    assert!(before.elapsed() < Duration::from_secs(15));
     let output = text(&sandbox.path().join("x.stdout"));
     let (number, rest) = output.split_once('\n').unwrap();
     assert_eq!(rest, "asked\n");
-    let process = format!("/proc/{number}");
-    assert!(
-        !Path::new(&process).exists(),
-        "{:?}",
-        fs::metadata(&process).map(|meta| meta.ino())
-    );
+    assert!(!Path::new(&format!("/proc/{number}")).exists(), "{number}");
 }

@@ -21,9 +21,8 @@ struct Case {
 
 fn read_cases() -> Vec<Case> {
     let text = read_recording("errors.txt");
-    text.split("\n=== ")
-        .map(|case| parse_case(case.trim_start_matches("=== ")))
-        .collect()
+    let cases = text.split("\n=== ").map(|case| case.trim_start_matches("=== "));
+    cases.map(parse_case).collect()
 }
 
 fn parse_case(text: &str) -> Case {
@@ -83,12 +82,8 @@ fn remove_noise<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
 
 fn split_like_shell(line: &str) -> Vec<String> {
     // The recorded lines are shell commands.
-    let split = Command::new("sh")
-        .args(["-c", &format!("printf '%s\\n' {line}")])
-        .output()
-        .unwrap();
-    let text = String::from_utf8(split.stdout).unwrap();
-    text.lines().skip(1).map(str::to_owned).collect()
+    let split = finish(Command::new("sh").args(["-c", &format!("printf '%s\\n' {line}")]));
+    split.out.lines().skip(1).map(str::to_owned).collect()
 }
 
 fn check(case: &Case) {
@@ -97,12 +92,9 @@ fn check(case: &Case) {
         fs::write(sandbox.path().join(path), lines.join("\n") + "\n").unwrap();
     }
     if let Some(setup) = &case.setup {
-        let done = Command::new("sh")
-            .args(["-c", setup])
-            .current_dir(sandbox.path())
-            .status()
-            .unwrap();
-        assert!(done.success(), "{setup}");
+        let mut shell = Command::new("sh");
+        let done = finish(shell.args(["-c", setup]).current_dir(sandbox.path()));
+        assert_eq!(done.code, Some(0), "{setup}: {done:#?}");
     }
     let mut command = sandbox.command(&split_like_shell(&case.line));
     if case.name == "exec-prerun-fails" {
@@ -113,17 +105,12 @@ fn check(case: &Case) {
     assert_eq!(ran.code, Some(case.exit), "{}: {}\n{all}", case.name, case.line);
     let lines = |lines: Vec<String>| -> Vec<String> { lines.iter().map(|line| mask_measured(line)).collect() };
     let stderr = lines(remove_noise(case.stderr.iter().map(String::as_str)));
-    assert_eq!(
-        lines(remove_noise(ran.err.lines())),
-        stderr,
-        "{}, stderr\n{all}",
-        case.name
-    );
+    let found = lines(remove_noise(ran.err.lines()));
+    assert_eq!(found, stderr, "{}, stderr\n{all}", case.name);
     // The usage text is fathom's own.
     let before_usage = |lines: Vec<String>| -> Vec<String> {
-        let end = lines
-            .iter()
-            .position(|line| line.contains("[job options] <job file(s)>"));
+        let is_usage = |line: &String| line.contains("[job options] <job file(s)>");
+        let end = lines.iter().position(is_usage);
         lines[..end.unwrap_or(lines.len())].to_vec()
     };
     let stdout = case

@@ -21,32 +21,26 @@ fn the_bandwidth_log_covers_all_jobs() {
                 --numjobs=2 --name=w --rw=write --startdelay=1";
     let ran = sandbox.line(&format!("--bandwidth-log=total --output-format=json {jobs}"));
     ran.expect(0, &[]);
-    let (reads, writes) = (
-        rates(&sandbox, "total-read_bw.log"),
-        rates(&sandbox, "total-write_bw.log"),
-    );
-    assert!(
-        reads.len() >= 12 && reads.len() == writes.len(),
-        "{reads:?}\n{writes:?}"
-    );
+    let [reads, writes, trims] = ["read", "write", "trim"].map(|what| rates(&sandbox, &format!("total-{what}_bw.log")));
+    assert!(reads.len() >= 12, "{reads:?}");
+    assert_eq!(reads.len(), writes.len(), "{reads:?}\n{writes:?}");
     assert!(reads.is_sorted_by(|a, b| a.0 < b.0), "{reads:?}");
     // The logged rates add up to the bytes of the jobs.
-    let moved = |log: &[(u64, u64)]| log.iter().map(|(_, rate)| rate / 4).sum::<u64>();
+    let report = ran.json();
     for (log, direction, job) in [(&reads, "read", 0..2), (&writes, "write", 2..3)] {
-        let report = ran.json();
-        let done = job.map(|job| report["jobs"][job][direction]["io_kbytes"].as_u64().unwrap());
-        let (done, logged) = (done.sum::<u64>(), moved(log));
+        let done: u64 = job
+            .map(|job| report["jobs"][job][direction]["io_kbytes"].as_u64().unwrap())
+            .sum();
+        let logged: u64 = log.iter().map(|(_, rate)| rate / 4).sum();
         assert!(logged.abs_diff(done) * 10 <= done, "{direction}: {logged} of {done}");
     }
-    assert_eq!(
-        writes.iter().take(3).map(|(_, rate)| *rate).sum::<u64>(),
-        0,
-        "{writes:?}"
+    // The writer starts after a second.
+    assert!(
+        writes.iter().take(3).chain(&trims).all(|(_, rate)| *rate == 0),
+        "{writes:?}\n{trims:?}"
     );
-    assert!(rates(&sandbox, "total-trim_bw.log").iter().all(|(_, rate)| *rate == 0));
-    sandbox
-        .line("--bandwidth-log --name=x --ioengine=null --size=4k")
-        .expect(0, &[]);
+    let ran = sandbox.line("--bandwidth-log --name=x --ioengine=null --size=4k");
+    ran.expect(0, &[]);
     assert_eq!(rates(&sandbox, "agg-read_bw.log").len(), 1);
 }
 
@@ -75,23 +69,16 @@ fn idle_processors_are_measured() {
     assert!(mean > 0.0 && percent("unit_mean") > 0.0, "{idleness:?}");
     let (_, section) = normal.split_once("\n\nCPU idleness:\n").unwrap();
     let lines: Vec<&str> = section.lines().collect();
-    assert!(
-        lines[0].starts_with("  system: ") && lines[0].ends_with('%'),
-        "{section}"
-    );
-    assert_eq!(lines[1].matches('%').count(), each.len(), "{section}");
-    assert!(
-        lines[2].starts_with("  unit work: mean=") && lines.len() == 3,
-        "{section}"
-    );
+    let [system, processors, unit] = lines[..] else {
+        panic!("{section}")
+    };
+    assert!(system.starts_with("  system: ") && system.ends_with('%'), "{section}");
+    assert_eq!(processors.matches('%').count(), each.len(), "{section}");
+    assert!(unit.starts_with("  unit work: mean="), "{section}");
     let ran = sandbox.line(&format!("--idle-prof=system --output-format=json {PACED} --runtime=1"));
-    let names: Vec<String> = ran.json()["cpu_idleness"]
-        .as_object()
-        .unwrap()
-        .keys()
-        .cloned()
-        .collect();
-    assert_eq!(names, ["system", "unit_mean", "unit_stddev"]);
+    let report = ran.json();
+    let names = report["cpu_idleness"].as_object().unwrap().keys();
+    assert!(names.eq(["system", "unit_mean", "unit_stddev"]), "{report:#}");
 }
 
 #[test]
@@ -111,7 +98,7 @@ fn idle_prof_calibrate_measures_only_the_unit_of_work() {
 fn trigger_timeout_ends_the_run_and_starts_the_command() {
     let sandbox = Sandbox::new();
     let line = format!("--trigger-timeout=1 {PACED} --runtime=60 --output-format=json");
-    let mut arguments: Vec<&str> = line.split_whitespace().collect();
+    let mut arguments = split_words(&line);
     arguments.push("--trigger=echo ended > said; exit 3");
     let refused = sandbox.run(&arguments);
     refused.expect(1, &["--trigger", "FATHOM_ALLOW_EXEC=1"]);
@@ -133,13 +120,7 @@ fn trigger_timeout_ends_the_run_and_starts_the_command() {
 fn trigger_file_ends_the_run() {
     let sandbox = Sandbox::new();
     let line = format!("--trigger-file=now {PACED} --runtime=60");
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let child = sandbox
-        .command(&words)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = sandbox.start(&line);
     std::thread::sleep(Duration::from_millis(1000));
     let start = Instant::now();
     fs::write(sandbox.path().join("now"), "").unwrap();
@@ -156,12 +137,9 @@ fn debug_random_prints_the_seeds_of_a_job() {
     let sandbox = Sandbox::new();
     let seeds = |options: &str| {
         let line = format!("--debug=random --name=a --ioengine=null --filesize=32k --rw=randread {options}");
-        let out = sandbox
-            .line(&line)
-            .expect(0, &["fio: set debug option random", "FIO_RAND_NR_OFFS=24"])
-            .out
-            .clone();
-        let lines = out.lines().filter(|line| line.contains(" rand_seeds["));
+        let ran = sandbox.line(&line);
+        ran.expect(0, &["fio: set debug option random", "FIO_RAND_NR_OFFS=24"]);
+        let lines = ran.out.lines().filter(|line| line.contains(" rand_seeds["));
         lines
             .map(|line| line.rsplit('=').next().unwrap().parse().unwrap())
             .collect::<Vec<u64>>()

@@ -38,11 +38,12 @@ fn check(case: &str, end: EndsBy) {
         }
     }
     let arguments: Vec<String> = match fs::read_to_string(format!("{DATA}/jobs/{case}.cmd")) {
-        Ok(line) => line
-            .split_whitespace()
-            .filter(|word| !word.starts_with("--output-format"))
-            .map(str::to_owned)
-            .collect(),
+        Ok(line) => {
+            let words = line
+                .split_whitespace()
+                .filter(|word| !word.starts_with("--output-format"));
+            words.map(str::to_owned).collect()
+        }
         Err(_) => vec![format!("{case}.fio")],
     };
     let codes = read_recording(&format!("golden/{case}/exit-codes.txt"));
@@ -52,16 +53,9 @@ fn check(case: &str, end: EndsBy) {
         let mut command = sandbox.command(&all);
         let ran = finish(command.env("SZ", "64").env("RW", "write"));
         let both_outputs = || format!("{}{}", ran.out, ran.err);
-        let code = codes
-            .lines()
-            .find_map(|line| line.strip_prefix(&format!("{file} ")))
-            .unwrap();
-        assert_eq!(
-            ran.code.unwrap_or(-1).to_string(),
-            code,
-            "{case}, {file}\n{}",
-            both_outputs()
-        );
+        let code = codes.lines().find_map(|line| line.strip_prefix(&format!("{file} ")));
+        let found = ran.code.unwrap_or(-1).to_string();
+        assert_eq!(found, code.unwrap(), "{case}, {file}\n{}", both_outputs());
         // fathom reports the version without a commit.
         let expected = read_recording(&format!("golden/{case}/{file}")).replace("fio-3.42-135-gf5344", "fio-3.42");
         let masked = |text: &str| match file {
@@ -71,11 +65,8 @@ fn check(case: &str, end: EndsBy) {
         };
         let (expected, found) = (masked(&expected), masked(&ran.out));
         if file == "normal.txt" {
-            assert_eq!(
-                list_files(&sandbox),
-                read_recording(&format!("golden/{case}/files.txt")),
-                "{case}"
-            );
+            let recorded = read_recording(&format!("golden/{case}/files.txt"));
+            assert_eq!(list_files(&sandbox), recorded, "{case}");
         }
         if let Some(difference) = first_difference(&expected, &found) {
             panic!("{case}, {file}, {difference}\n{}", both_outputs());
@@ -145,11 +136,7 @@ macro_rules! cases {
         /// No recording may be forgotten.
         #[test]
         fn every_recording_is_used() {
-            let mut recorded: Vec<String> = fs::read_dir(format!("{DATA}/golden"))
-                .unwrap()
-                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-                .collect();
-            recorded.sort();
+            let recorded = calling::names(format!("{DATA}/golden").as_ref());
             assert_eq!(recorded, [$($case),*]);
         }
     };

@@ -16,13 +16,8 @@ fn lines(sandbox: &Sandbox, name: &str) -> Vec<Vec<u64>> {
 }
 
 fn log_names(sandbox: &Sandbox) -> Vec<String> {
-    let names = fs::read_dir(sandbox.path()).unwrap();
-    let mut names: Vec<String> = names
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.retain(|name| name.ends_with(".log"));
-    names.sort();
-    names
+    let names = sandbox.names().into_iter();
+    names.filter(|name| name.ends_with(".log")).collect()
 }
 
 fn run(line: &str) -> Sandbox {
@@ -121,11 +116,7 @@ fn compressed_logs_can_be_inflated() {
     assert_eq!(stored[0], 0x78, "it is a zlib stream");
     let ran = sandbox.line("--inflate-log=l_clat.1.log.fz");
     assert_eq!((ran.code, ran.err.as_str(), ran.out.lines().count()), (Some(0), "", 64));
-    assert!(
-        ran.out.lines().all(|line| line.ends_with(", 0, 4096, 0")),
-        "{}",
-        ran.out
-    );
+    assert!(ran.out.lines().all(|line| line.ends_with(", 0, 4096, 0")), "{ran:#?}");
     let empty = sandbox.line("--inflate-log=l_slat.1.log.fz");
     assert_eq!((empty.code, empty.out.as_str()), (Some(0), ""));
     assert!(sandbox.path().join("h_clat_hist.1.log.fz").exists());

@@ -32,16 +32,13 @@ fn group_reporting_adds_a_job_to_the_entry_before_it() {
     ] {
         let sections = jobs.map(|(name, options)| format!("--name={name} --ioengine=null --size=64k {options}"));
         let ran = sandbox.line(&format!("--output-format=json {}", sections.join(" ")));
-        ran.expect(0, &[]);
-        let report = ran.json();
+        let report = ran.expect(0, &[]).json();
         let entries = report["jobs"].as_array().unwrap().iter();
-        let found: Vec<_> = entries
-            .map(|entry| {
-                let operations = entry["read"]["total_ios"].as_u64().unwrap();
-                (entry["jobname"].as_str().unwrap(), operations)
-            })
-            .collect();
-        assert_eq!(found, expected, "{jobs:?}");
+        let found = entries.map(|entry| {
+            let operations = entry["read"]["total_ios"].as_u64().unwrap();
+            (entry["jobname"].as_str().unwrap(), operations)
+        });
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{jobs:?}");
     }
 }
 
@@ -50,9 +47,8 @@ fn falloc_allocates_and_frees_space() {
     let sandbox = Sandbox::new();
     let path = create_file(&sandbox);
     let job = "--name=x --filename=file --size=1m --bs=64k --ioengine=falloc --output-format=json";
-    let trimmed = sandbox.line(&format!("{job} --rw=trim"));
-    trimmed.expect(0, &[]);
-    assert_eq!(trimmed.json()["jobs"][0]["trim"]["total_ios"], 16);
+    let trimmed = sandbox.first_job(&format!("{job} --rw=trim"));
+    assert_eq!(trimmed["trim"]["total_ios"], 16);
     assert_eq!(fs::metadata(&path).unwrap().blocks(), 0, "holes take no space");
     sandbox.line(&format!("{job} --rw=read")).expect(0, &[]);
     let meta = fs::metadata(&path).unwrap();
@@ -75,12 +71,8 @@ fn skipped_bytes_do_not_count_towards_a_pass() {
     create_file(&sandbox);
     let job = "--name=x --filename=file --size=1m --bs=4k --rw=read:60k --output-format=json";
     for (more, reads) in [("", 256), ("--loops=3", 768)] {
-        let ran = sandbox.line(&format!("{job} {more}"));
-        assert_eq!(
-            ran.expect(0, &[]).json()["jobs"][0]["read"]["total_ios"],
-            reads,
-            "{more}"
-        );
+        let found = sandbox.first_job(&format!("{job} {more}"));
+        assert_eq!(found["read"]["total_ios"], reads, "{more}");
     }
 }
 
@@ -92,12 +84,10 @@ fn every_engine_works_with_every_type_of_buffer() {
         ["psync", "libaio", "io_uring", "mmap"].map(move |engine| format!("--iomem={memory} --ioengine={engine}"))
     });
     for job in jobs.chain(["--ioengine=null --io_submit_mode=offload --iodepth=8".to_owned()]) {
-        let ran = sandbox.line(&format!(
-            "--name=x --filename=file --size=1m --bs=4k --rw=randread --output-format=json {job}"
-        ));
-        let json = ran.expect(0, &[]).json();
-        assert_eq!(json["jobs"][0]["read"]["io_bytes"], MIB, "{job}");
-        assert_eq!(json["jobs"][0]["error"], 0, "{job}");
+        let line = "--name=x --filename=file --size=1m --bs=4k --rw=randread --output-format=json";
+        let found = sandbox.first_job(&format!("{line} {job}"));
+        assert_eq!(found["read"]["io_bytes"], MIB, "{job}");
+        assert_eq!(found["error"], 0, "{job}");
     }
 }
 
@@ -133,12 +123,12 @@ fn missing_cpus_and_nodes_are_refused_first() {
         ("numa_cpu_nodes=999", "fio: numa_parse_nodestring failed"),
         ("numa_mem_policy=bind:999", "fio: numa_parse_nodestring failed"),
     ] {
-        let ran = sandbox.line(&format!("--name=x --filename=file --size=4k --rw=read --{option}"));
-        ran.expect(1, &[line, &format!("fio: failed parsing {option}")]);
-        assert!(!sandbox.path().join("file").exists());
+        let job = format!("--name=x --filename=file --size=4k --rw=read --{option}");
         sandbox
-            .line(&format!("--parse-only --name=x --size=4k --rw=read --{option}"))
-            .expect(0, &[]);
+            .line(&job)
+            .expect(1, &[line, &format!("fio: failed parsing {option}")]);
+        assert!(!sandbox.path().join("file").exists());
+        sandbox.line(&format!("--parse-only {job}")).expect(0, &[]);
     }
 }
 
@@ -156,12 +146,8 @@ fn only_time_based_jobs_draw_new_offsets_in_each_pass() {
     ] {
         sandbox.line(&format!("{job} {options}")).expect(0, &[]);
         let trace = fs::read_to_string(sandbox.path().join("trace")).unwrap();
-        let reads: Vec<&str> = trace
-            .lines()
-            .filter(|line| line.contains(" read "))
-            .filter_map(|line| line.split_once("file "))
-            .map(|(_, operation)| operation)
-            .collect();
+        let reads = trace.lines().filter(|line| line.contains(" read "));
+        let reads: Vec<&str> = reads.filter_map(|line| Some(line.split_once("file ")?.1)).collect();
         assert!(reads.len() >= 32, "{options}: {trace}");
         assert_eq!(reads[..16] == reads[16..32], repeats, "{options}: {reads:?}");
         fs::remove_file(sandbox.path().join("trace")).unwrap();
@@ -176,21 +162,14 @@ fn every_pass_over_a_file_reads_the_device() {
     let sandbox = Sandbox::new();
     let path = mounted.path().join("file");
     fs::write(&path, vec![7; MIB as usize]).unwrap();
-    let name = mounted
-        .device()
-        .path()
-        .file_name()
-        .unwrap()
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let name = text(mounted.device().path()).trim_start_matches("/dev/");
     let bytes_read = || -> u64 {
         let counters = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
         512 * counters.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap()
     };
     let job = format!(
         "--name=x --filename={} --size=1m --bs=4k --output-format=json",
-        path.display()
+        text(&path)
     );
     for (passes, options) in [
         (4, "--rw=read --loops=4"),
@@ -198,8 +177,8 @@ fn every_pass_over_a_file_reads_the_device() {
         (1, "--rw=read --loops=4 --invalidate=0"),
     ] {
         let before = bytes_read();
-        let json = sandbox.line(&format!("{job} {options}")).expect(0, &[]).json();
-        assert_eq!(json["jobs"][0]["read"]["total_ios"], 1024, "{options}");
+        let found = sandbox.first_job(&format!("{job} {options}"));
+        assert_eq!(found["read"]["total_ios"], 1024, "{options}");
         let read = bytes_read() - before;
         // The file system itself reads a few blocks.
         assert!(read <= passes * MIB + MIB / 4, "{options}: {read} bytes");
@@ -213,12 +192,10 @@ fn a_polling_kernel_thread_gets_every_operation_once() {
     let sandbox = Sandbox::new();
     create_file(&sandbox);
     for batch in ["", "--iodepth_batch=4"] {
-        let ran = sandbox.line(&format!(
-            "--name=x --filename=file --size=1m --bs=4k --rw=randread --ioengine=io_uring --sqthread_poll=1 --iodepth=8 \
-             --output-format=json {batch}"
-        ));
-        let json = ran.expect(0, &[]).json();
-        assert_eq!(json["jobs"][0]["read"]["total_ios"], 256);
+        let line = "--name=x --filename=file --size=1m --bs=4k --rw=randread --ioengine=io_uring --sqthread_poll=1 \
+                    --iodepth=8 --output-format=json";
+        let found = sandbox.first_job(&format!("{line} {batch}"));
+        assert_eq!(found["read"]["total_ios"], 256, "{batch}");
     }
 }
 
@@ -246,8 +223,7 @@ fn create_on_open_leaves_only_the_written_length() {
 /// Starts a paced run that lasts some seconds.
 fn start_paced(sandbox: &Sandbox, more: &str) -> Child {
     let line = format!("--name=x --size=1m --time_based --runtime=20 --rate_iops=100 {more}");
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let mut command = sandbox.command(&words);
+    let mut command = sandbox.command(&split_words(&line));
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }
@@ -296,11 +272,7 @@ fn memory_is_pinned_while_the_job_runs() {
 fn comm_names_the_threads() {
     let sandbox = Sandbox::new();
     let child = start_paced(&sandbox, "--ioengine=null --comm=walker");
-    let found = wait_until(|| {
-        read_for_threads(&child, "comm")
-            .iter()
-            .any(|name| name.trim() == "walker")
-    });
+    let found = wait_until(|| read_for_threads(&child, "comm").contains(&"walker\n".to_owned()));
     kill(child);
     assert!(found, "no thread has the name");
 }
@@ -309,10 +281,8 @@ fn comm_names_the_threads() {
 fn sqthread_poll_cpu_binds_the_kernel_thread() {
     let sandbox = Sandbox::new();
     create_file(&sandbox);
-    let child = start_paced(
-        &sandbox,
-        "--filename=file --ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=0",
-    );
+    let polling = "--filename=file --ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=0";
+    let child = start_paced(&sandbox, polling);
     let found = wait_until(|| {
         read_for_threads(&child, "status").iter().any(|status| {
             status.lines().next().is_some_and(|name| name.contains("iou-sqp"))
@@ -337,9 +307,7 @@ fn jobs_can_be_bound_to_a_numa_node() {
 fn thinkcycles_are_spent_between_operations() {
     let sandbox = Sandbox::new();
     let job = "--name=x --ioengine=null --size=1m --number_ios=20 --output-format=json";
-    let ran = sandbox.line(&format!("{job} --thinkcycles=20000000"));
-    ran.expect(0, &[]);
-    let read = &ran.json()["jobs"][0]["read"];
+    let read = &sandbox.first_job(&format!("{job} --thinkcycles=20000000"))["read"];
     // No processor counts faster than 10 GHz.
     assert!(read["runtime"].as_u64().unwrap() >= 38, "{read}");
     assert!(read["clat_ns"]["max"].as_u64().unwrap() < 2_000_000, "{read}");
@@ -353,8 +321,7 @@ fn error_dump_reports_tolerated_errors() {
             "--name=x --filename=file --size=1m --bs=64k --rw=write --create_on_open=1 --ignore_error=0,EFBIG \
              --error_dump={error_dump}"
         );
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let fio = sandbox.command(&words);
+        let fio = sandbox.command(&split_words(&line));
         let mut command = Command::new("sh");
         command
             .args(["-c", "ulimit -f 256; exec \"$0\" \"$@\""])
@@ -410,10 +377,8 @@ fn is_in_group(groups: &str, group: &str) -> bool {
 fn control_group_root() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     let find = |wanted: fn(&str, &str) -> bool| {
-        let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        lines
-            .find(|words| wanted(words[2], words[3]))
-            .map(|words| words[1].into())
+        let mut lines = mounts.lines().map(split_words);
+        Some(lines.find(|words| wanted(words[2], words[3]))?[1].into())
     };
     find(|kind, options| kind == "cgroup" && options.split(',').any(|option| option == "blkio"))
         .or_else(|| find(|kind, _| kind == "cgroup2"))
@@ -431,9 +396,8 @@ fn jobs_run_in_the_named_control_group() {
     }
     let mut child = start_paced(&sandbox, &format!("--cgroup={name}"));
     let inside = || {
-        read_for_threads(&child, "cgroup")
-            .iter()
-            .any(|groups| is_in_group(groups, &format!("/{name}")))
+        let groups = read_for_threads(&child, "cgroup");
+        groups.iter().any(|groups| is_in_group(groups, &format!("/{name}")))
     };
     let entered = wait_until(inside);
     // A signal ends the run as usual, and the group that it created is removed.
@@ -456,10 +420,14 @@ fn jobs_run_in_the_named_control_group() {
     ran.expect(1, &["func=cgroup", "error=No such file or directory"]);
 }
 
-/// The current I/O scheduler of a device.
-fn current_scheduler(device: &Path) -> String {
+/// The I/O schedulers that a device may have; the current one is in brackets.
+fn offered_schedulers(device: &Path) -> String {
     let name = device.file_name().unwrap().to_str().unwrap();
-    let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
+    fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap()
+}
+
+fn current_scheduler(device: &Path) -> String {
+    let offered = offered_schedulers(device);
     offered.split(['[', ']']).nth(1).unwrap_or("none").to_owned()
 }
 
@@ -467,8 +435,7 @@ fn current_scheduler(device: &Path) -> String {
 fn devices_have_the_named_scheduler_during_the_run() {
     let sandbox = Sandbox::new();
     let device = testbed::need!(LoopDevice::with_size(16 * MIB, LoopOptions::default()));
-    let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
-    let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
+    let offered = offered_schedulers(device.path());
     let before = current_scheduler(device.path());
     let others = offered.split_whitespace().filter(|word| !word.starts_with('['));
     let Some(other) = others.map(str::to_owned).next() else {
@@ -482,10 +449,8 @@ fn devices_have_the_named_scheduler_during_the_run() {
     assert!(switched, "the scheduler never became {other}");
     assert_eq!(current_scheduler(device.path()), before);
     let ran = sandbox.line(&format!("--name=x --size=4k {target} --ioscheduler=unheard-of"));
-    ran.exits(1).prints(&[
-        "fio: unable to set io scheduler to unheard-of",
-        "func=iosched_switch, error=Invalid argument",
-    ]);
+    let unable = "fio: unable to set io scheduler to unheard-of";
+    ran.expect(1, &[unable, "func=iosched_switch, error=Invalid argument"]);
     assert_eq!(current_scheduler(device.path()), before);
 }
 
@@ -496,14 +461,11 @@ fn a_device_that_others_use_keeps_its_scheduler() {
     let device = mounted.device().path().to_owned();
     let before = current_scheduler(&device);
     let wanted = if before == "none" { "bfq" } else { "none" };
-    let raw = format!("--name=x --size=4k --rw=read --filename={}", device.display());
-    let ran = sandbox.line(&format!("{raw} --ioscheduler={wanted}"));
+    let job = "--name=x --size=4k --rw=read";
+    let ran = sandbox.line(&format!("{job} --filename={} --ioscheduler={wanted}", text(&device)));
     ran.expect(1, &["must not be changed", "is mounted at", "err=22"]);
     assert_eq!(current_scheduler(&device), before);
     // The file system of the job's own file does not count as another user.
-    let file = format!(
-        "--name=x --size=4k --rw=read --filename={}/file",
-        mounted.path().display()
-    );
-    sandbox.line(&format!("{file} --ioscheduler={before}")).expect(0, &[]);
+    let file = format!("--filename={}/file --ioscheduler={before}", text(mounted.path()));
+    sandbox.line(&format!("{job} {file}")).expect(0, &[]);
 }

@@ -45,17 +45,34 @@ fn reported_counts(job: &Value) -> [u64; 4] {
 
 /// Runs a program in the folder of a test and parses its report.
 fn run(sandbox: &Sandbox, program: &str, line: &str) -> Value {
-    let output = Command::new(program)
-        .args(line.split_whitespace())
-        .arg("--output-format=json")
-        .current_dir(sandbox.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{program} {line}\n{text}{errors}");
-    serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap()
+    let mut command = Command::new(program);
+    command.args(line.split_whitespace()).arg("--output-format=json");
+    let ran = finish(command.current_dir(sandbox.path()).stdin(Stdio::null()));
+    assert_eq!(ran.code, Some(0), "{program} {line}\n{ran:#?}");
+    serde_json::from_str(&ran.out[ran.out.find('{').unwrap()..]).unwrap()
+}
+
+/// Debian's fio, if it is installed.
+const THEIRS: &str = "/usr/bin/fio";
+
+fn has_theirs() -> bool {
+    let ran = Command::new(THEIRS).arg("--version").output();
+    ran.is_ok_and(|output| output.status.success())
+}
+
+fn our_fio(sandbox: &Sandbox) -> String {
+    sandbox.programs().join("fio").display().to_string()
+}
+
+/// Reads of each job of a report.
+fn reads_of_jobs(report: &Value) -> Vec<u64> {
+    let jobs = report["jobs"].as_array().unwrap().iter();
+    jobs.map(|job| reported_counts(job)[0]).collect()
+}
+
+/// Bytes that the first job read and wrote.
+fn transferred(report: &Value) -> [Option<u64>; 2] {
+    ["read", "write"].map(|direction| report["jobs"][0][direction]["io_bytes"].as_u64())
 }
 
 #[test]
@@ -68,17 +85,15 @@ fn a_trace_holds_all_operations_and_can_be_replayed() {
     let first = operations(&sandbox.path().join("first"));
     assert_eq!(count_kinds(&first), reported_counts(&made.json()["jobs"][0]));
     assert!(count_kinds(&first)[3] > 0, "{first:?}");
-    let written: Vec<Vec<u8>> = ["a.0.0", "a.0.1"]
-        .map(|name| fs::read(sandbox.path().join(name)).unwrap())
-        .into();
-    for name in ["a.0.0", "a.0.1"] {
+    let written = ["a.0.0", "a.0.1"].map(|name| {
+        let before = fs::read(sandbox.path().join(name)).unwrap();
         fs::write(sandbox.path().join(name), vec![0; 128 << 10]).unwrap();
-    }
-    let replayed = sandbox
-        .line("--name=b --read_iolog=first --write_iolog=second --ioengine=libaio --iodepth=4 --output-format=json");
-    replayed.expect(0, &[]);
+        before
+    });
+    let replay = "--name=b --read_iolog=first --write_iolog=second --ioengine=libaio --iodepth=4";
+    let replayed = sandbox.first_job(&format!("{replay} --output-format=json"));
     assert_eq!(operations(&sandbox.path().join("second")), first);
-    assert_eq!(reported_counts(&replayed.json()["jobs"][0]), count_kinds(&first));
+    assert_eq!(reported_counts(&replayed), count_kinds(&first));
     // Exactly the blocks that the trace writes hold data again.
     for (number, before) in written.iter().enumerate() {
         let after = fs::read(sandbox.path().join(format!("a.0.{number}"))).unwrap();
@@ -91,49 +106,32 @@ fn a_trace_holds_all_operations_and_can_be_replayed() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
-    const THEIRS: &str = "/usr/bin/fio";
     let sandbox = Sandbox::new();
-    if !Command::new(THEIRS)
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
+    if !has_theirs() {
         return testbed::skip("fio is not installed");
     }
-    let ours = sandbox.programs().join("fio").display().to_string();
+    let ours = our_fio(&sandbox);
     let jobs = [
         "--rw=randrw --bs=4k --fsync=5",
         "--rw=write --bsrange=1k-16k --fdatasync=3",
         "--rw=randread --bs=8k --nrfiles=3 --openfiles=1",
         "--rw=randrw --bs=4k --direct=1 --ioengine=libaio --iodepth=8 --end_fsync=1",
     ];
-    for (job, (writer, reader)) in jobs
-        .into_iter()
-        .flat_map(|job| [(job, (&*ours, THEIRS)), (job, (THEIRS, &*ours))])
-    {
-        for entry in fs::read_dir(sandbox.path()).unwrap().flatten() {
-            fs::remove_file(entry.path()).unwrap();
+    let pairs = jobs.map(|job| [(job, &*ours, THEIRS), (job, THEIRS, &*ours)]);
+    for (job, writer, reader) in pairs.into_iter().flatten() {
+        for name in sandbox.names() {
+            fs::remove_file(sandbox.path().join(name)).unwrap();
         }
-        let made = run(
-            &sandbox,
-            writer,
-            &format!("--name=a --size=256k {job} --write_iolog=trace"),
-        );
+        let line = format!("--name=a --size=256k {job} --write_iolog=trace");
+        let made = run(&sandbox, writer, &line);
         let trace = operations(&sandbox.path().join("trace"));
-        assert_eq!(
-            count_kinds(&trace)[..3],
-            reported_counts(&made["jobs"][0])[..3],
-            "{writer} {job}"
-        );
+        let kinds = count_kinds(&trace);
+        let reported = reported_counts(&made["jobs"][0]);
+        assert_eq!(kinds[..3], reported[..3], "{writer} {job}");
         // A block was written if it does not consist of zeros.
-        let names: Vec<_> = fs::read_dir(sandbox.path())
-            .unwrap()
-            .flatten()
-            .map(|entry| entry.path())
-            .collect();
-        let files: Vec<_> = names.into_iter().filter(|path| !path.ends_with("trace")).collect();
+        let names = sandbox.names().into_iter().filter(|name| name != "trace");
+        let files: Vec<_> = names.map(|name| sandbox.path().join(name)).collect();
         let sizes: Vec<u64> = files.iter().map(|path| fs::metadata(path).unwrap().len()).collect();
         let zero_files = || {
             for (path, size) in files.iter().zip(&sizes) {
@@ -141,49 +139,27 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
             }
         };
         let written_blocks = || -> Vec<bool> {
-            let contents = files.iter().map(|path| fs::read(path).unwrap());
-            let written = |bytes: Vec<u8>| {
-                bytes
-                    .chunks(512)
-                    .map(|block| block.iter().any(|byte| *byte != 0))
-                    .collect::<Vec<_>>()
-            };
-            contents.flat_map(written).collect()
+            let bytes = files.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
+            let blocks = bytes.iter().flat_map(|bytes| bytes.chunks(512));
+            blocks.map(|block| block.iter().any(|byte| *byte != 0)).collect()
         };
-        let depth = "--ioengine=libaio --iodepth=4";
+        let line = "--name=b --read_iolog=trace --replay_no_stall=1 --ioengine=libaio --iodepth=4";
         zero_files();
-        let by_writer = run(
-            &sandbox,
-            writer,
-            &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
-        );
+        let by_writer = run(&sandbox, writer, line);
         let expected = written_blocks();
         zero_files();
-        let by_reader = run(
-            &sandbox,
-            reader,
-            &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
-        );
+        let by_reader = run(&sandbox, reader, line);
         assert_eq!(written_blocks(), expected, "{writer} wrote, {reader} read: {job}");
         // fio's report of a replay omits the bytes of the last operations in flight, but counts the
         // operations.
-        let reads_and_writes = |report: &Value| reported_counts(&report["jobs"][0])[..2].to_vec();
-        assert_eq!(
-            reads_and_writes(&by_reader),
-            reads_and_writes(&by_writer),
-            "{writer} wrote, {reader} read: {job}"
-        );
-        if reader == ours {
-            for direction in ["read", "write"] {
-                let found = by_reader["jobs"][0][direction]["io_bytes"].as_u64();
-                assert_eq!(found, Some(bytes_in(&trace, direction)), "{direction} of {job}");
-            }
-        }
-        let (flushes, operations) = (count_kinds(&trace)[3], count_kinds(&trace));
         let found = reported_counts(&by_reader["jobs"][0]);
-        assert_eq!(found[..2], operations[..2], "{job}");
+        let first = reported_counts(&by_writer["jobs"][0]);
+        assert_eq!(found[..2], first[..2], "{writer} wrote, {reader} read: {job}");
+        assert_eq!(found[..2], kinds[..2], "{job}");
         if reader == ours {
-            assert_eq!(found[3], flushes, "{job}");
+            let bytes = ["read", "write"].map(|direction| Some(bytes_in(&trace, direction)));
+            assert_eq!(transferred(&by_reader), bytes, "{job}");
+            assert_eq!(found[3], kinds[3], "{job}");
         }
     }
 }
@@ -196,10 +172,9 @@ fn write_trace(sandbox: &Sandbox, lines: &str) {
 #[test]
 fn a_replay_creates_missing_files() {
     let sandbox = Sandbox::new();
-    write_trace(
-        &sandbox,
-        "1 sub/x add\n2 sub/x open\n3 sub/x write 8192 4096\n4 sub/x datasync 0 0\n5 sub/x read 8192 4096\n6 sub/x close\n",
-    );
+    let lines = "1 sub/x add\n2 sub/x open\n3 sub/x write 8192 4096\n4 sub/x datasync 0 0\n5 sub/x read 8192 4096\n\
+                 6 sub/x close\n";
+    write_trace(&sandbox, lines);
     let job = sandbox.first_job("--name=b --read_iolog=trace --output-format=json");
     assert_eq!(reported_counts(&job), [1, 1, 0, 1]);
     let bytes = fs::read(sandbox.path().join("sub/x")).unwrap();
@@ -212,42 +187,23 @@ fn options_change_the_positions_kinds_and_files_of_a_replay() {
     let sandbox = Sandbox::new();
     let lines = "1 x add\n2 x open\n3 x write 16384 4096\n4 x read 16384 4096\n5 x sync 0 0\n6 x write 20000 4096\n";
     write_trace(&sandbox, lines);
-    let cases = [
-        (
-            "",
-            "x",
-            vec![
-                "x write 16384 4096", "x read 16384 4096", "x sync", "x write 20000 4096",
-            ],
-        ),
-        (
-            "--replay_redirect=r",
-            "r",
-            vec![
-                "r write 16384 4096", "r read 16384 4096", "r sync", "r write 20000 4096",
-            ],
-        ),
-        (
-            "--replay_scale=2 --replay_align=4k",
-            "x",
-            vec!["x write 8192 4096", "x read 8192 4096", "x sync", "x write 8192 4096"],
-        ),
-        (
-            "--replay_skip=read,sync",
-            "x",
-            vec!["x write 16384 4096", "x write 20000 4096"],
-        ),
-    ];
-    for (options, file, expected) in cases {
+    let whole = "x write 16384 4096;x read 16384 4096;x sync;x write 20000 4096";
+    let scaled = "x write 8192 4096;x read 8192 4096;x sync;x write 8192 4096";
+    for (options, file, expected) in [
+        ("", "x", whole),
+        ("--replay_redirect=r", "r", &whole.replace('x', "r")),
+        ("--replay_scale=2 --replay_align=4k", "x", scaled),
+        ("--replay_skip=read,sync", "x", "x write 16384 4096;x write 20000 4096"),
+    ] {
         for name in ["x", "r", "done"] {
             let _ = fs::remove_file(sandbox.path().join(name));
         }
         // The data to read must exist in the file that the options choose.
         fs::write(sandbox.path().join(file), vec![1; 32 << 10]).unwrap();
-        sandbox
-            .line(&format!("--name=b --read_iolog=trace --write_iolog=done {options}"))
-            .expect(0, &[]);
-        assert_eq!(operations(&sandbox.path().join("done")), expected, "{options}");
+        let line = format!("--name=b --read_iolog=trace --write_iolog=done {options}");
+        sandbox.line(&line).expect(0, &[]);
+        let done = operations(&sandbox.path().join("done"));
+        assert_eq!(done.join(";"), expected, "{options}");
         let other = if file == "x" { "r" } else { "x" };
         assert!(!sandbox.path().join(other).exists(), "{options}");
     }
@@ -262,19 +218,14 @@ fn files_that_a_trace_writes_to_are_guarded_like_any_target() {
     bytes.resize(8192, 1);
     fs::write(&database, &bytes).unwrap();
     let name = database.display();
-    write_trace(
-        &sandbox,
-        &format!("1 {name} add\n2 {name} open\n3 {name} write 0 4096\n"),
-    );
+    let trace = |action: &str| format!("1 {name} add\n2 {name} open\n3 {name} {action} 0 4096\n");
+    write_trace(&sandbox, &trace("write"));
     let ran = sandbox.line("--name=b --read_iolog=trace");
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert!(ran.err.contains("data"), "{}", ran.err);
     assert_eq!(fs::read(&database).unwrap(), bytes, "nothing was written");
     // A trace that only reads the file is allowed.
-    write_trace(
-        &sandbox,
-        &format!("1 {name} add\n2 {name} open\n3 {name} read 0 4096\n"),
-    );
+    write_trace(&sandbox, &trace("read"));
     sandbox.line("--name=b --read_iolog=trace").expect(0, &[]);
 }
 
@@ -282,10 +233,8 @@ fn files_that_a_trace_writes_to_are_guarded_like_any_target() {
 fn readonly_replays_only_the_reads_of_a_trace() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path().join("x"), vec![5; 8192]).unwrap();
-    write_trace(
-        &sandbox,
-        "1 x add\n2 x open\n3 x write 0 4096\n4 x trim 0 4096\n5 x read 4096 4096\n",
-    );
+    let lines = "1 x add\n2 x open\n3 x write 0 4096\n4 x trim 0 4096\n5 x read 4096 4096\n";
+    write_trace(&sandbox, lines);
     let ran = sandbox.line("--readonly --name=b --read_iolog=trace --output-format=json");
     ran.expect(0, &["fio: <b> skips replay of 1 writes due to read-only"]);
     assert_eq!(reported_counts(&ran.json()["jobs"][0]), [1, 0, 0, 0]);
@@ -302,26 +251,10 @@ fn clones_rotate_through_traces_or_read_standard_input() {
         fs::write(sandbox.path().join(name), text).unwrap();
     }
     let ran = sandbox.line("--name=b --numjobs=3 --read_iolog=one:two --output-format=json");
-    ran.expect(0, &[]);
-    let report = ran.json();
-    let reads: Vec<u64> = report["jobs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|job| reported_counts(job)[0])
-        .collect();
-    assert_eq!(reads, [1, 2, 1]);
+    assert_eq!(reads_of_jobs(&ran.expect(0, &[]).json()), [1, 2, 1]);
     let mut command = sandbox.command(&["--name=b", "--numjobs=2", "--read_iolog=-", "--output-format=json"]);
     command.stdin(fs::File::open(sandbox.path().join("two")).unwrap());
-    let output = command.output().unwrap();
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let reads: Vec<u64> = report["jobs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|job| reported_counts(job)[0])
-        .collect();
-    assert_eq!(reads, [2, 2]);
+    assert_eq!(reads_of_jobs(&finish(&mut command).json()), [2, 2]);
 }
 
 #[test]
@@ -358,7 +291,6 @@ fn record(time: u64, sector: u64, bytes: u32, kind: u32) -> Vec<u8> {
 
 #[test]
 fn binary_traces_are_replayed_on_another_file() {
-    const THEIRS: &str = "/usr/bin/fio";
     let sandbox = Sandbox::new();
     let (reads, writes) = (1 << 16, 1 << 17);
     let requests = [
@@ -367,33 +299,19 @@ fn binary_traces_are_replayed_on_another_file() {
         (3_000, 64, 4096, writes),
         (4_000, 8, 512, reads),
     ];
-    let records = requests
-        .map(|(time, sector, bytes, kind)| record(time, sector, bytes, kind))
-        .concat();
-    fs::write(sandbox.path().join("trace"), &records).unwrap();
+    let records = requests.map(|(time, sector, bytes, kind)| record(time, sector, bytes, kind));
+    fs::write(sandbox.path().join("trace"), records.concat()).unwrap();
     let line = "--name=b --read_iolog=trace --replay_redirect=r --direct=0 --replay_scale=2";
-    let mut found = Vec::new();
-    let mut programs = vec![sandbox.programs().join("fio").display().to_string()];
-    if Command::new(THEIRS)
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        programs.push(THEIRS.into());
-    }
-    for program in programs {
+    let expected: Vec<usize> = (4..12).chain(32..40).collect();
+    let theirs = has_theirs().then(|| THEIRS.to_owned());
+    for program in [our_fio(&sandbox)].into_iter().chain(theirs) {
         fs::write(sandbox.path().join("r"), vec![0; 64 << 10]).unwrap();
         let report = run(&sandbox, &program, line);
         let bytes = fs::read(sandbox.path().join("r")).unwrap();
-        let written: Vec<usize> = (0..128)
-            .filter(|sector| bytes[sector * 512..][..512].iter().any(|byte| *byte != 0))
-            .collect();
-        let bytes_in = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
-        assert_eq!((bytes_in("read"), bytes_in("write")), (8704, 8192), "{program}");
-        found.push(written);
+        let has_data = |sector: &usize| bytes[sector * 512..][..512].iter().any(|byte| *byte != 0);
+        assert_eq!(transferred(&report), [Some(8704), Some(8192)], "{program}");
+        assert_eq!((0..128).filter(has_data).collect::<Vec<_>>(), expected, "{program}");
     }
-    let expected: Vec<usize> = (4..12).chain(32..40).collect();
-    assert!(found.iter().all(|written| *written == expected), "{found:?}");
 }
 
 #[test]
@@ -407,61 +325,47 @@ fn binary_traces_are_merged_into_one() {
     fs::write(inside("second"), &second).unwrap();
     fs::write(inside("r"), vec![0; 64 << 10]).unwrap();
     let merge = "--name=m --read_iolog=first:second --merge_blktrace_file=both";
-    sandbox
-        .line(&format!("{merge} --merge-blktrace-only"))
-        .expect(0, &["m: (g=0): rw=read"]);
-    assert_eq!(
-        fs::read(inside("both")).unwrap(),
-        [&first[0], &second, &first[1]].map(Vec::as_slice).concat()
-    );
+    let only = sandbox.line(&format!("{merge} --merge-blktrace-only"));
+    only.expect(0, &["m: (g=0): rw=read"]);
+    let expected = [first[0].clone(), second, first[1].clone()];
+    assert_eq!(fs::read(inside("both")).unwrap(), expected.concat());
     // The second runs twice, in half the time.
-    sandbox
-        .line(&format!(
-            "{merge} --merge-blktrace-only --merge_blktrace_scalars=100:50 --merge_blktrace_iters=1:2"
-        ))
-        .expect(0, &[]);
+    let scaled = "--merge-blktrace-only --merge_blktrace_scalars=100:50 --merge_blktrace_iters=1:2";
+    sandbox.line(&format!("{merge} {scaled}")).expect(0, &[]);
     let halved = |time| record(time, 64, 8192, reads);
     let expected = [first[0].clone(), halved(1_000), halved(2_000), first[1].clone()];
     assert_eq!(fs::read(inside("both")).unwrap(), expected.concat());
-    let report = run(
-        &sandbox,
-        &sandbox.programs().join("fio").display().to_string(),
-        &format!("{merge} --replay_redirect=r"),
-    );
-    let bytes_in = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
-    assert_eq!((bytes_in("read"), bytes_in("write")), (8192, 8192));
-    for (line, why) in [
+    let report = run(&sandbox, &our_fio(&sandbox), &format!("{merge} --replay_redirect=r"));
+    assert_eq!(transferred(&report), [Some(8192); 2]);
+    for (inputs, output, why) in [
+        ("", "both", "merge_blktrace_file needs the traces"),
         (
-            "--name=m --merge_blktrace_file=both",
-            "fio: merge_blktrace_file needs the traces",
+            "--read_iolog=first",
+            "first",
+            "merge_blktrace_file: first is the input first",
         ),
         (
-            "--name=m --read_iolog=first --merge_blktrace_file=first",
-            "fio: merge_blktrace_file: first is the input first",
+            "--read_iolog=first:r",
+            "x",
+            "read_iolog: r: record 1 is not a blktrace record",
+        ),
+        ("--read_iolog=first:gone", "x", "read_iolog: gone: No such file"),
+        ("--read_iolog=first", "gone/x", "merge_blktrace_file: gone/x:"),
+        (
+            "--read_iolog=first",
+            "x --merge_blktrace_scalars=1:2",
+            "merge_blktrace_scalars(2) != nr_logs(1)",
         ),
         (
-            "--name=m --read_iolog=first:r --merge_blktrace_file=x",
-            "fio: read_iolog: r: record 1 is not a blktrace record",
-        ),
-        (
-            "--name=m --read_iolog=first:gone --merge_blktrace_file=x",
-            "fio: read_iolog: gone: No such file",
-        ),
-        (
-            "--name=m --read_iolog=first --merge_blktrace_file=gone/x",
-            "fio: merge_blktrace_file: gone/x:",
-        ),
-        (
-            "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_scalars=1:2",
-            "fio: merge_blktrace_scalars(2) != nr_logs(1)",
-        ),
-        (
-            "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_iters=0.5",
-            "fio: merge_blktrace_iters: invalid value 0.5",
+            "--read_iolog=first",
+            "x --merge_blktrace_iters=0.5",
+            "merge_blktrace_iters: invalid value 0.5",
         ),
     ] {
-        let ran = sandbox.line(line);
-        assert!(ran.code == Some(1) && ran.err.contains(why), "{line}: {ran:?}");
+        let line = format!("--name=m {inputs} --merge_blktrace_file={output}");
+        let ran = sandbox.line(&line);
+        let is_refused = ran.code == Some(1) && ran.err.contains(&format!("fio: {why}"));
+        assert!(is_refused, "{line}: {ran:?}");
         assert!(!inside("x").exists(), "{line}");
     }
     assert_eq!(fs::read(inside("first")).unwrap(), first.concat());
@@ -472,9 +376,6 @@ fn binary_traces_are_merged_into_one() {
     signal(&child, "INT");
     let ran = end(child);
     assert!(ran.code == Some(128) && !inside("x").exists(), "{ran:?}");
-    assert!(
-        sandbox.names().iter().all(|name| !name.ends_with(".part")),
-        "{:?}",
-        sandbox.names()
-    );
+    let names = sandbox.names();
+    assert!(names.iter().all(|name| !name.ends_with(".part")), "{names:?}");
 }

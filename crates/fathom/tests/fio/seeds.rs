@@ -51,13 +51,17 @@ fn job_entries(ran: &Ran) -> Vec<(String, [u64; 2], Value)> {
     .collect()
 }
 
-const SMALLER: [(&str, &str); 1] = [("size=30g", "size=4m")];
+fn run_published(file: &str, edits: &[(&str, &str)]) -> Ran {
+    run(file, &edit_published(file, edits))
+}
+
+const SMALLER: (&str, &str) = ("size=30g", "size=4m");
 const WRITES: (&str, &str) = ("directory=/mnt/nocache", "directory=nocache");
 const READS: (&str, &str) = ("directory=/mnt/readcache", "directory=readcache");
 
 #[test]
 fn a_published_write_job_has_four_entries() {
-    let ran = run("fiowrite.ini", &edit_published("fiowrite.ini", &[SMALLER[0], WRITES]));
+    let ran = run_published("fiowrite.ini", &[SMALLER, WRITES]);
     let entries = job_entries(&ran);
     assert_eq!(entries.len(), 4, "{ran:#?}");
     for (name, ios, _) in entries {
@@ -67,7 +71,7 @@ fn a_published_write_job_has_four_entries() {
 
 #[test]
 fn a_published_read_job_has_four_entries() {
-    let ran = run("fioread.ini", &edit_published("fioread.ini", &[SMALLER[0], READS]));
+    let ran = run_published("fioread.ini", &[SMALLER, READS]);
     let entries = job_entries(&ran);
     assert_eq!(entries.len(), 4, "{ran:#?}");
     for (name, ios, job) in entries {
@@ -78,10 +82,7 @@ fn a_published_read_job_has_four_entries() {
 
 #[test]
 fn a_published_mixed_job_limits_its_writes() {
-    let ran = run(
-        "fioreadwrite.ini",
-        &edit_published("fioreadwrite.ini", &[SMALLER[0], READS, WRITES]),
-    );
+    let ran = run_published("fioreadwrite.ini", &[SMALLER, READS, WRITES]);
     let entries = job_entries(&ran);
     let names: Vec<&str> = entries.iter().map(|(name, ..)| name.as_str()).collect();
     assert_eq!(names, [["reader1"; 4], ["writer1"; 4]].concat(), "{ran:#?}");

@@ -1,6 +1,7 @@
 //! Locks and flow that jobs share, and I/O priorities of some operations, as in fio.
 
 use crate::fio::support::Sandbox;
+use crate::prelude::*;
 
 #[test]
 fn each_priority_has_its_own_figures() {
@@ -10,15 +11,12 @@ fn each_priority_has_its_own_figures() {
         let line = format!(
             "{job} --ioengine={engine} --cmdprio_percentage=20,40 --cmdprio_class=2 --cmdprio=1,3 --cmdprio_hint=0"
         );
-        let ran = sandbox.line(&format!("{line} --output-format=json"));
-        ran.expect(0, &[]);
-        let report = ran.json();
+        let report = sandbox.first_job(&format!("{line} --output-format=json"));
         for (direction, level, percent) in [("read", 1, 20), ("write", 3, 40)] {
-            let part = &report["jobs"][0][direction];
+            let part = &report[direction];
             let all = part["total_ios"].as_u64().unwrap();
             let priorities = part["prios"].as_array().unwrap();
-            let numbers =
-                |entry: &serde_json::Value| ["prioclass", "prio", "priohint"].map(|name| entry[name].as_u64().unwrap());
+            let numbers = |entry: &Value| ["prioclass", "prio", "priohint"].map(|name| entry[name].as_u64().unwrap());
             assert_eq!(priorities.len(), 2, "{part}");
             assert_eq!(numbers(&priorities[0]), [0, 0, 0]);
             assert_eq!(numbers(&priorities[1]), [2, level, 0]);
@@ -27,23 +25,17 @@ fn each_priority_has_its_own_figures() {
             assert!((counts[1] * 100).abs_diff(all * percent) <= 100, "{counts:?}");
             assert!(priorities[1]["clat_ns"]["percentile"]["99.000000"].is_u64());
         }
-        let normal = sandbox.line(&line);
-        normal.expect(0, &[]);
-        for words in [
+        sandbox.line(&line).exits(0).out.assert_contains(&[
             "clat prio 0/0/0 (",
             "clat prio 2/1/0 (",
             "clat prio 2/3/0 (",
             "% of IOs) percentiles (",
-        ] {
-            assert!(normal.out.contains(words), "{words}: {}", normal.out);
-        }
+        ]);
     }
     // If all operations have one priority, the report has no breakdown.
-    let ran = sandbox.line(&format!(
-        "{job} --ioengine=libaio --cmdprio_percentage=100 --cmdprio_class=2 --output-format=json"
-    ));
-    ran.expect(0, &[]);
-    assert!(ran.json()["jobs"][0]["read"]["prios"].is_null());
+    let one = "--ioengine=libaio --cmdprio_percentage=100 --cmdprio_class=2 --output-format=json";
+    let report = sandbox.first_job(&format!("{job} {one}"));
+    assert!(report["read"]["prios"].is_null());
 }
 
 #[test]
@@ -52,7 +44,7 @@ fn priorities_depend_on_the_block_size() {
     let line = "--name=x --size=4m --rw=randread --bssplit=4k/50:8k/50 --direct=1 --ioengine=libaio --iodepth=4 \
                 --cmdprio_bssplit=4k/100/2/5:8k/0 --write_iolog=trace --output-format=json";
     let job = sandbox.first_job(line);
-    let trace = std::fs::read_to_string(sandbox.path().join("trace")).unwrap();
+    let trace = fs::read_to_string(sandbox.path().join("trace")).unwrap();
     let short = trace.lines().filter(|line| line.ends_with(" 4096")).count() as u64;
     let priorities = job["read"]["prios"].clone();
     assert_eq!(priorities[1]["prio"], 5);

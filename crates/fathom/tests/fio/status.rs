@@ -29,12 +29,8 @@ fn status_interval_prints_cumulative_reports() {
     // A disk that stalls lengthens the run.
     let stamps = [found.first(), found.last()].map(|report| report.unwrap()["timestamp_ms"].as_u64().unwrap());
     let max = (stamps[1] - stamps[0]) / 1000 + 3;
-    assert!(
-        (3..=max as usize).contains(&found.len()),
-        "{}: {}",
-        found.len(),
-        ran.out
-    );
+    let count = found.len();
+    assert!((3..=max as usize).contains(&count), "{count}: {}", ran.out);
     let counts: Vec<u64> = found.iter().map(operations).collect();
     assert!(counts.is_sorted() && counts[0] < 500, "{counts:?}");
     let last = *counts.last().unwrap();
@@ -51,18 +47,10 @@ fn status_interval_prints_cumulative_reports() {
 #[test]
 fn a_signal_or_a_file_causes_a_report() {
     let sandbox = Sandbox::new();
-    let arguments: Vec<String> = format!("{JOB} --runtime=10 --output-format=json")
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect();
-    let mut command = sandbox.command(&arguments);
+    let line = format!("{JOB} --runtime=10 --output-format=json");
+    let mut command = sandbox.command(&split_words(&line));
     let folder = sandbox.path();
-    let mut child = command
-        .env("TMPDIR", &folder)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = calling::spawn(command.env("TMPDIR", &folder));
     let (lines, mut printed) = mpsc::channel();
     let stdout = BufReader::new(child.stdout.take().unwrap());
     std::thread::spawn(move || {
@@ -72,15 +60,9 @@ fn a_signal_or_a_file_causes_a_report() {
             .try_for_each(|line| lines.send(line))
     });
     // Wait until the run has begun: it creates its file first.
-    while !folder.join("a.0.0").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    calling::wait_until(30, || folder.join("a.0.0").exists(), "the run has not begun");
     std::thread::sleep(Duration::from_millis(1500));
-    let signalled = Command::new("kill")
-        .args(["-USR1", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(signalled.success());
+    signal(&child, "USR1");
     let first = receive_report(&mut printed);
     std::thread::sleep(Duration::from_millis(1000));
     fs::write(folder.join("fio-dump-status"), "").unwrap();
@@ -108,11 +90,8 @@ fn receive_report(lines: &mut mpsc::Receiver<String>) -> Value {
 fn eta_always_prints_the_status_line() {
     let sandbox = Sandbox::new();
     let ran = sandbox.line(&format!("{JOB} --runtime=5 --eta=always --output=report.txt"));
-    let states: Vec<&str> = ran
-        .out
-        .split(['\r', '\n'])
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let states = ran.out.split(['\r', '\n']);
+    let states: Vec<&str> = states.filter(|line| !line.trim().is_empty()).collect();
     assert!(states.len() >= 3, "{:?}", ran.out);
     assert!(states[0].starts_with("Jobs: 1 (f=1), 0-200 IOPS"), "{:?}", ran.out);
     let is_complete = |line: &str| line.contains(": [r(1)][") && line.contains(" IOPS][eta 00m:0");

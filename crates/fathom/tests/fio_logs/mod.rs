@@ -9,6 +9,8 @@ use model::{Direction, testing};
 use report::formats::fio::logs::LogRequest;
 use testbed::With;
 
+use crate::calling::names;
+use crate::execute;
 use crate::prelude::*;
 
 /// Averaging window of the logs.
@@ -56,12 +58,6 @@ fn simulated() -> Plan {
     plan(TargetKind::Simulated { device }, EngineKind::Auto, stop)
 }
 
-fn execute(plan: Plan) -> Results {
-    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    run::execute(plan, context, &mut |_| {}).unwrap()
-}
-
 fn averaged_request(prefix: &str) -> LogRequest {
     let name = Some(prefix.to_owned());
     LogRequest {
@@ -80,16 +76,6 @@ fn lines(path: &Path) -> Vec<Vec<u64>> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let columns = |line: &str| line.split(", ").map(|column| column.parse().unwrap()).collect();
     text.lines().map(columns).collect()
-}
-
-/// Lists the names of the files in a folder.
-fn list_names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 /// Operations of a worker in a direction.
@@ -113,12 +99,9 @@ fn averages_and_histograms_agree_with_the_results() {
     let results = execute(simulated());
     let paths = archive::write_fio_logs(&results, &[Some(averaged_request("run"))], folder.path()).unwrap();
     assert_eq!(paths.len(), 12);
-    let expected = ["bw", "clat", "clat_hist", "iops", "lat", "slat"];
-    let expected: Vec<String> = expected
-        .iter()
-        .flat_map(|kind| [1, 2].map(|worker| format!("run_{kind}.{worker}.log")))
-        .collect();
-    assert_eq!(list_names(folder.path()), expected, "no temporary files");
+    let kinds = ["bw", "clat", "clat_hist", "iops", "lat", "slat"];
+    let expected = kinds.map(|kind| [1, 2].map(|worker| format!("run_{kind}.{worker}.log")));
+    assert_eq!(names(folder.path()), expected.as_flattened(), "no temporary files");
     for worker in 0..2 {
         let log = |kind: &str| lines(&folder.path().join(format!("run_{kind}.{}.log", worker + 1)));
         for kind in ["bw", "slat", "clat", "lat", "iops"] {
@@ -202,7 +185,7 @@ fn workers_append_to_an_existing_log() {
     let results = execute(simulated());
     let paths = archive::write_fio_logs(&results, &[Some(wanted)], folder.path()).unwrap();
     assert_eq!(paths, std::slice::from_ref(&log));
-    assert_eq!(list_names(folder.path()), ["all_iops.log"]);
+    assert_eq!(names(folder.path()), ["all_iops.log"]);
     let lines = lines(&log);
     assert_eq!(lines.len(), 1 + 2 * 20);
     assert_eq!(lines[0], [1, 2, 0, 0, 0]);
@@ -229,7 +212,7 @@ fn a_failure_changes_no_log() {
     let error = archive::write_fio_logs(&results, &requests, folder.path()).unwrap_err();
     assert!(error.to_string().contains("none"), "{error}");
     assert_eq!(fs::read_to_string(&log).unwrap(), "precious");
-    assert_eq!(list_names(folder.path()), ["run_iops.1.log"]);
+    assert_eq!(names(folder.path()), ["run_iops.1.log"]);
     let missing = folder.path().join("no such folder");
     let error = archive::write_fio_logs(&results, &requests, &missing).unwrap_err();
     assert!(error.to_string().contains("does not exist"), "{error}");

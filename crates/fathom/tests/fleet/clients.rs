@@ -42,16 +42,17 @@ impl Server {
     fn at(folder: &Path, token: Option<&str>) -> Server {
         let port = free_port();
         fs::create_dir_all(folder).unwrap();
-        let child = fio(folder, token)
-            .arg(format!("--server=127.0.0.1,{port}"))
-            .spawn()
-            .unwrap();
+        let address = format!("127.0.0.1,{port}");
+        let child = fio(folder, token).arg(format!("--server={address}")).spawn();
         let listens = || TcpStream::connect(("127.0.0.1", port)).is_ok();
         wait_until(20, listens, "the server does not listen");
-        Server {
-            child,
-            address: format!("127.0.0.1,{port}"),
-        }
+        let child = child.unwrap();
+        Server { child, address }
+    }
+
+    /// Starts two servers, in folders of their own.
+    fn two(folder: &Path) -> [Server; 2] {
+        ["s1", "s2"].map(|name| Server::at(&folder.join(name), None))
     }
 
     fn port(&self) -> u64 {
@@ -70,10 +71,8 @@ fn client(folder: &Path, words: &[&str]) -> Ran {
 /// Parses the JSON document, which begins at the first brace.
 #[track_caller]
 pub(super) fn document(ran: &Ran) -> Value {
-    let begin = ran
-        .out
-        .find('{')
-        .unwrap_or_else(|| panic!("no document: {} {}", ran.out, ran.err));
+    let begin = ran.out.find('{');
+    let begin = begin.unwrap_or_else(|| panic!("no document: {} {}", ran.out, ran.err));
     serde_json::from_str(&ran.out[begin..]).unwrap()
 }
 
@@ -84,68 +83,45 @@ fn keys(value: &Value) -> Vec<&str> {
 const JOBS: &str = "[global]\nioengine=psync\nsize=1m\nbs=4k\n[a]\nrw=randrw\nnumjobs=2\n[b]\nstonewall\nrw=read\n";
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn the_total_is_the_sum_of_the_servers() {
     let folder = need!(Directory::fast());
     let folder = folder.path();
-    let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
+    let servers = Server::two(folder);
     fs::write(folder.join("jobs.fio"), JOBS).unwrap();
-    let [first_server, second_server] = [servers[0].flag(), servers[1].flag()];
-    let ran = client(
-        folder,
-        &[&first_server, &second_server, "jobs.fio", "--output-format=json"],
-    );
+    let flags = servers.each_ref().map(Server::flag);
+    let ran = client(folder, &[&flags[0], &flags[1], "jobs.fio", "--output-format=json"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
     let document = document(&ran);
     let names = [
         "fio version", "timestamp", "time", "global options", "client_stats", "disk_util",
     ];
-    assert!(
-        keys(&document).iter().all(|key| names.contains(key)),
-        "{:?}",
-        keys(&document)
-    );
+    let found = keys(&document);
+    assert!(found.iter().all(|key| names.contains(key)), "{found:?}");
     assert!(document.get("timestamp_ms").is_none() && document.get("jobs").is_none());
     // As fio 3.42: one object for each host, with its name.
     let globals = document["global options"].as_array().unwrap();
     assert_eq!(globals.len(), 2);
-    for (global, entry) in globals
-        .iter()
-        .zip(document["client_stats"].as_array().unwrap().chunks(3))
-    {
+    let stats = document["client_stats"].as_array().unwrap();
+    for (global, entry) in globals.iter().zip(stats.chunks(3)) {
         assert_eq!((&global["bs"], &global["ioengine"]), (&"4k".into(), &"psync".into()));
         assert_eq!(&global["hostname"], &entry[0]["hostname"]);
         assert_eq!(&global["port"], &entry[0]["port"]);
     }
-    let stats = document["client_stats"].as_array().unwrap();
-    let shown: Vec<(&str, &str, u64)> = stats
-        .iter()
-        .map(|entry| {
-            let text = |key: &str| entry[key].as_str().unwrap();
-            (text("jobname"), text("hostname"), entry["port"].as_u64().unwrap())
-        })
-        .collect();
-    let [first, second] = [servers[0].port(), servers[1].port()];
-    let host = "127.0.0.1";
-    let expected = [
-        ("a", host, first),
-        ("a", host, first),
-        ("b", host, first),
-        ("a", host, second),
-        ("a", host, second),
-        ("b", host, second),
-        ("All clients", host, second),
-    ];
-    assert_eq!(shown, expected);
+    let shown = stats.iter().map(|entry| {
+        assert_eq!(entry["hostname"], "127.0.0.1");
+        (entry["jobname"].as_str().unwrap(), entry["port"].as_u64().unwrap())
+    });
+    let of_server = |server: &Server| ["a", "a", "b"].map(|job| (job, server.port()));
+    let mut expected = servers.each_ref().map(of_server).concat();
+    expected.push(("All clients", servers[1].port()));
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
     // Each job issues 256 operations, one for each block.
     for entry in &stats[..6] {
         let total = |direction: &str| entry[direction]["total_ios"].as_u64().unwrap();
         assert_eq!(total("read") + total("write"), 256, "{entry}");
         assert!(entry.get("eta").is_none() && entry.get("elapsed").is_none());
-        assert_eq!(
-            entry["job options"]["rw"],
-            if entry["jobname"] == "a" { "randrw" } else { "read" }
-        );
+        let rw = if entry["jobname"] == "a" { "randrw" } else { "read" };
+        assert_eq!(entry["job options"]["rw"], rw);
     }
     let (all, parts) = (&stats[6], &stats[..6]);
     for direction in ["read", "write"] {
@@ -153,40 +129,24 @@ fn the_total_is_the_sum_of_the_servers() {
             let sum: u64 = parts.iter().map(|entry| entry[direction][key].as_u64().unwrap()).sum();
             assert_eq!(all[direction][key].as_u64(), Some(sum), "{direction} {key}");
         }
-        let of = |key: &'static str| {
-            parts
-                .iter()
-                .map(move |entry| entry[direction]["clat_ns"][key].as_u64().unwrap())
-        };
-        let counted: u64 = of("N").sum();
-        assert_eq!(all[direction]["clat_ns"]["N"].as_u64(), Some(counted));
-        assert_eq!(all[direction]["clat_ns"]["max"].as_u64(), of("max").max());
-        let weighted = parts.iter().map(|entry| {
-            let latency = &entry[direction]["clat_ns"];
-            latency["mean"].as_f64().unwrap() * latency["N"].as_f64().unwrap()
-        });
-        let mean = weighted.sum::<f64>() / counted as f64;
-        assert!(
-            (all[direction]["clat_ns"]["mean"].as_f64().unwrap() - mean).abs() < 0.01,
-            "{direction}"
-        );
-        assert!(all[direction]["clat_ns"]["percentile"]["99.000000"].as_u64().unwrap() > 0);
+        let total = &all[direction]["clat_ns"];
+        let latencies = || parts.iter().map(|entry| &entry[direction]["clat_ns"]);
+        let counted: u64 = latencies().map(|latency| latency["N"].as_u64().unwrap()).sum();
+        assert_eq!(total["N"].as_u64(), Some(counted));
+        let max = latencies().map(|latency| latency["max"].as_u64().unwrap()).max();
+        assert_eq!(total["max"].as_u64(), max);
+        let sums = latencies().map(|latency| latency["mean"].as_f64().unwrap() * latency["N"].as_f64().unwrap());
+        let mean = sums.sum::<f64>() / counted as f64;
+        assert!((total["mean"].as_f64().unwrap() - mean).abs() < 0.01, "{direction}");
+        assert!(total["percentile"]["99.000000"].as_u64().unwrap() > 0);
     }
-    assert_eq!(
-        all["job_runtime"].as_u64().unwrap(),
-        parts
-            .iter()
-            .map(|entry| entry["job_runtime"].as_u64().unwrap())
-            .sum::<u64>()
-    );
+    let runtimes = parts.iter().map(|entry| entry["job_runtime"].as_u64().unwrap());
+    assert_eq!(all["job_runtime"].as_u64(), Some(runtimes.sum::<u64>()));
     // Each server created its own files in its folder, with the host in their names.
     for server in ["s1", "s2"] {
         for name in ["127.0.0.1.a.0.0", "127.0.0.1.a.1.0", "127.0.0.1.b.0.0"] {
-            assert_eq!(
-                fs::metadata(folder.join(server).join(name)).unwrap().len(),
-                1 << 20,
-                "{server}/{name}"
-            );
+            let file = fs::metadata(folder.join(server).join(name)).unwrap();
+            assert_eq!(file.len(), 1 << 20, "{server}/{name}");
         }
     }
     assert!(!folder.join("127.0.0.1.a.0.0").exists());
@@ -208,12 +168,10 @@ fn file_names_follow_the_job() {
     // No part of a file name of fio is replaced by a host.
     assert!(folder.join("s/50%h").exists());
     // An existing file is read unchanged, without a size.
-    let ran = client(
-        folder,
-        &[
-            &flag, "--name=w", "--rw=read", "--filename=u.0.0", "--output-format=json",
-        ],
-    );
+    let words = [
+        &*flag, "--name=w", "--rw=read", "--filename=u.0.0", "--output-format=json",
+    ];
+    let ran = client(folder, &words);
     assert_eq!(document(&ran)["client_stats"][0]["read"]["io_bytes"], 4096);
 }
 
@@ -221,87 +179,66 @@ fn file_names_follow_the_job() {
 fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
     let folder = need!(Directory::fast());
     let folder = folder.path();
-    let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
-    let [first, second] = [servers[0].flag(), servers[1].flag()];
-    fs::write(
-        folder.join("one.fio"),
-        "[one]\nioengine=null\nsize=1m\nrw=read\n[more]\nstonewall\nioengine=null\nsize=2m\nrw=write\n",
-    )
-    .unwrap();
+    let servers = Server::two(folder);
+    let [first, second] = servers.each_ref().map(Server::flag);
+    let one = "[one]\nioengine=null\nsize=1m\nrw=read\n[more]\nstonewall\nioengine=null\nsize=2m\nrw=write\n";
+    fs::write(folder.join("one.fio"), one).unwrap();
     fs::write(folder.join("two.fio"), "[two]\nioengine=null\nsize=3m\nrw=write\n").unwrap();
     let done = |ran: &Ran| -> Vec<(String, u64, u64)> {
         let document = document(ran);
         let entries = document["client_stats"].as_array().unwrap();
         let job_counts = |entry: &Value| {
             let bytes = |direction: &str| entry[direction]["io_bytes"].as_u64().unwrap() >> 20;
-            (
-                entry["jobname"].as_str().unwrap().to_owned(),
-                bytes("read"),
-                bytes("write"),
-            )
+            let name = entry["jobname"].as_str().unwrap().to_owned();
+            (name, bytes("read"), bytes("write"))
         };
         entries.iter().map(job_counts).collect()
     };
     let entry = |name: &str, read, write| (name.to_owned(), read, write);
     let ran = client(folder, &[&first, "one.fio", &second, "two.fio", "--output-format=json"]);
-    assert_eq!(
-        done(&ran),
-        [
-            entry("one", 1, 0),
-            entry("more", 0, 2),
-            entry("two", 0, 3),
-            entry("All clients", 1, 5)
-        ]
-    );
-    fs::write(
-        folder.join("hosts"),
-        format!("{}\n{}\n", servers[0].address, servers[1].address),
-    )
-    .unwrap();
+    let [one, more, two] = [entry("one", 1, 0), entry("more", 0, 2), entry("two", 0, 3)];
+    assert_eq!(done(&ran), [one, more, two.clone(), entry("All clients", 1, 5)]);
+    let hosts = format!("{}\n{}\n", servers[0].address, servers[1].address);
+    fs::write(folder.join("hosts"), hosts).unwrap();
     let ran = client(folder, &["--client=hosts", "two.fio", "--output-format=json"]);
-    assert_eq!(
-        done(&ran),
-        [entry("two", 0, 3), entry("two", 0, 3), entry("All clients", 0, 6)]
-    );
+    assert_eq!(done(&ran), [two.clone(), two.clone(), entry("All clients", 0, 6)]);
     // A single entry is its own sum.
     let ran = client(folder, &[&first, "two.fio", "--output-format=json"]);
-    assert_eq!(done(&ran), [entry("two", 0, 3)]);
+    assert_eq!(done(&ran), [two]);
 }
 
 #[test]
 fn the_normal_report_and_the_logs_name_hosts() {
     let folder = need!(Directory::fast());
     let folder = folder.path();
-    let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
+    let servers = Server::two(folder);
     let words = [
         "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=2", "--time_based", "--log_avg_msec=200",
         "--write_bw_log=x", "--write_hist_log=x", "--log_hist_msec=200",
     ];
-    let [first, second] = [servers[0].flag(), servers[1].flag()];
+    let [first, second] = servers.each_ref().map(Server::flag);
     let ran = client(folder, &[&[first.as_str(), &second], &words[..]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let lines: Vec<&str> = ran.out.lines().collect();
-    let host = fs::read_to_string("/proc/sys/kernel/hostname")
-        .unwrap()
-        .trim()
-        .to_owned();
-    let begins = |line: &str, text: &str| line.starts_with(text);
-    assert!(begins(lines[0], &format!("hostname={host}, be=0, ")), "{}", ran.out);
-    assert!(
-        begins(lines[1], &format!("<{host}> w: (g=0): rw=write, bs=(R) 4096B-4096B")),
-        "{}",
-        ran.out
-    );
-    assert_eq!(lines[2], format!("<{host}> Starting 1 process"));
-    let entries: Vec<&&str> = lines.iter().filter(|line| line.contains(": (groupid=")).collect();
-    assert_eq!(entries.len(), 3, "{}", ran.out);
-    assert!(begins(entries[0], "w: (groupid=0, jobs=1): err= 0: pid="));
-    assert!(begins(entries[2], "All clients: (groupid=0, jobs=2): err= 0: pid=0: "));
-    let groups = lines
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let host = host.trim();
+    let entries: Vec<&str> = lines
         .iter()
-        .filter(|line| **line == "Run status group 0 (all jobs):")
-        .count();
-    assert_eq!(groups, 2);
+        .copied()
+        .filter(|line| line.contains(": (groupid="))
+        .collect();
+    assert_eq!(entries.len(), 3, "{}", ran.out);
+    for (line, start) in [
+        (lines[0], &*format!("hostname={host}, be=0, ")),
+        (lines[1], &format!("<{host}> w: (g=0): rw=write, bs=(R) 4096B-4096B")),
+        (entries[0], "w: (groupid=0, jobs=1): err= 0: pid="),
+        (entries[2], "All clients: (groupid=0, jobs=2): err= 0: pid=0: "),
+    ] {
+        assert!(line.starts_with(start), "{start}: {}", ran.out);
+    }
+    assert_eq!(lines[2], format!("<{host}> Starting 1 process"));
+    let is_group = |line: &&&str| **line == "Run status group 0 (all jobs):";
+    assert_eq!(lines.iter().filter(is_group).count(), 2);
     // The lines of a log are columns of numbers.
     for server in &servers {
         let log = folder.join(format!("x_bw.1.log.{}", server.address));
@@ -331,10 +268,8 @@ fn a_program_that_is_not_our_server_is_reported_in_bounded_time() {
     };
     let port = free_port();
     let ran = with(&format!("127.0.0.1,{port}"));
-    ran.exits(1).prints(&[
-        "fio: connect: Connection refused",
-        &format!("fio: failed to connect to 127.0.0.1:{port}"),
-    ]);
+    let failed = format!("fio: failed to connect to 127.0.0.1:{port}");
+    ran.expect(1, &["fio: connect: Connection refused", &failed]);
     // One program sends nothing, one sends something else, and one hangs up, as fio's own server
     // does.
     let kinds: [(&[u8], bool, &str); 3] = [
@@ -388,12 +323,10 @@ fn a_socket_in_the_file_system_is_only_for_its_user() {
     client(folder, &["--server=sock:socket", &daemon]).expect(0, &[]);
     let meta = fs::metadata(&path).unwrap();
     assert!(meta.file_type().is_socket() && meta.permissions().mode() & 0o777 == 0o600);
-    let ran = client(
-        folder,
-        &[
-            "--client=sock:socket", "--name=n", "--ioengine=null", "--size=1m", "--output-format=json",
-        ],
-    );
+    let job = [
+        "--client=sock:socket", "--name=n", "--ioengine=null", "--size=1m", "--output-format=json",
+    ];
+    let ran = client(folder, &job);
     let process = fs::read_to_string(&number).unwrap().trim().to_owned();
     client(folder, &["--server=sock:socket"]).expect(1, &["another process listens there"]);
     let stopped = Command::new("kill").arg(&process).status().unwrap();
@@ -411,12 +344,13 @@ fn options_that_need_the_local_host_are_refused_by_name() {
         let words = ["--client=127.0.0.1,9", "--name=n", "--size=1m", option];
         client(folder.path(), &words).expect(1, &[message]);
     };
-    check("--exec_prerun=true", "fio: exec_prerun is not supported with --client");
-    check("--write_iolog=t", "fio: write_iolog is not supported with --client");
-    check(
-        "--status-interval=1",
-        "fio: --status-interval is not supported with --client",
-    );
+    for (option, name) in [
+        ("--exec_prerun=true", "exec_prerun"),
+        ("--write_iolog=t", "write_iolog"),
+        ("--status-interval=1", "--status-interval"),
+    ] {
+        check(option, &format!("fio: {name} is not supported with --client"));
+    }
     check("--write_lat_log=x", "fio: logs with --client need log_avg_msec");
 }
 
@@ -424,8 +358,8 @@ fn options_that_need_the_local_host_are_refused_by_name() {
 fn the_other_servers_continue_after_a_loss() {
     let folder = need!(Directory::fast());
     let folder = folder.path();
-    let mut servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
-    let [first, second] = [servers[0].flag(), servers[1].flag()];
+    let mut servers = Server::two(folder);
+    let [first, second] = servers.each_ref().map(Server::flag);
     let words = [
         &first, &second, "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=8", "--time_based",
         "--output-format=json",
@@ -459,17 +393,11 @@ fn one_host_reports_like_a_local_run() {
     ran.expect(0, &["IOPS", &format!("on {name}, by ssh")]);
     assert!(!ran.out.contains("rank"), "{}", ran.out);
     let results = workspace.saved("saved");
-    let machines: Vec<&str> = results
-        .hosts
-        .iter()
-        .map(|host| host.environment.host.name.as_str())
-        .collect();
-    assert_eq!(machines, [name.as_str()]);
+    let machines = results.hosts.iter().map(|host| &*host.environment.host.name);
+    assert_eq!(machines.collect::<Vec<_>>(), [&*name]);
     assert_eq!(results.steps[0].jobs[0].total().operations, 500);
-    assert_eq!(
-        fs::metadata(workspace.path(&format!("{name}.dat"))).unwrap().len(),
-        4 << 20
-    );
+    let file = fs::metadata(workspace.path(&format!("{name}.dat"))).unwrap();
+    assert_eq!(file.len(), 4 << 20);
 }
 
 /// Scripts call the program by a link or a copy named `fio`. They connect as soon as the call

@@ -28,6 +28,15 @@ fn start_ranks(workspace: &Workspace, hosts: &Hosts, launcher: &str) -> (Child, 
     (child, all)
 }
 
+/// Starts the agents of three hosts, and a run on them by TCP. Returns once all measure.
+fn start_agents(workspace: &Workspace, hosts: &Hosts) -> (Child, Vec<Child>) {
+    let agents = workspace.start_agents(hosts);
+    let child = workspace.with_hosts(Some(hosts), &by_tcp(hosts), "saved");
+    wait_for_journals(workspace, 3);
+    wait_for_intervals();
+    (child, agents)
+}
+
 /// Whether each rank of the saved result was lost.
 fn lost_ranks(workspace: &Workspace) -> Vec<bool> {
     let results = workspace.saved("saved");
@@ -54,11 +63,9 @@ fn a_killed_process_is_named_and_the_other_results_are_reported() {
     let lost = lost_ranks(&workspace);
     assert_eq!(lost.iter().filter(|lost| **lost).count(), 1, "{lost:?}");
     // The results that the lost host has reported are included.
-    assert!(
-        measured(&results)
-            .iter()
-            .all(|(_, _, found, _)| found.read.as_ref().is_some_and(|read| read.operations > 0))
-    );
+    for (rank, _, found, _) in measured(&results) {
+        assert!(found.read.is_some_and(|read| read.operations > 0), "rank {rank}");
+    }
 }
 
 /// fio and DiskSpd have no hosts. But a reader of their reports must know of the loss.
@@ -114,9 +121,7 @@ fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
     let mut lines = ran.out.lines();
     let is_open = lines.any(|line| line.contains(promise) && line.contains("INCONCLUSIVE"));
     assert!(is_open, "{}", ran.out);
-    for word in ["measure for longer", "What limits", "D-"] {
-        assert!(!ran.out.contains(word), "{}", ran.out);
-    }
+    ran.out.assert_lacks(&["measure for longer", "What limits", "D-"]);
 }
 
 #[test]
@@ -132,16 +137,13 @@ fn without_a_terminal_a_lost_host_is_named_immediately() {
     let workers = wait_for_agents(&workspace);
     signal(workers[1], "KILL");
     let killed = Instant::now();
-    let mut lines = BufReader::new(child.stderr.take().unwrap())
-        .lines()
-        .map_while(Result::ok);
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut lines = lines.map_while(Result::ok);
     let line = lines.find(|line| line.contains("was lost"));
     assert_within(5, killed);
     let line = line.unwrap();
-    assert!(
-        line.starts_with("error: ") && line.ends_with("was lost: its process has ended"),
-        "{line}"
-    );
+    let end_of_line = "was lost: its process has ended";
+    assert!(line.starts_with("error: ") && line.ends_with(end_of_line), "{line}");
     std::thread::spawn(move || lines.for_each(drop));
     end(child).expect(6, &["HOST-LOST"]);
 }
@@ -188,11 +190,8 @@ fn assert_recovered_after_kill(hosts: &Hosts, launcher: &str, rank: u32) {
     assert_within(20, killed);
     assert_ne!(ran.code, Some(0));
     let results = workspace.recovered();
-    assert!(
-        ranks(&results)
-            .iter()
-            .all(|rank| rank.lost.is_none() && rank.starts_ns.len() == 1)
-    );
+    let mut ranks = ranks(&results).iter();
+    assert!(ranks.all(|rank| rank.lost.is_none() && rank.starts_ns.len() == 1));
     for (rank, _, found, _) in measured(&results) {
         let operations = found.read.as_ref().map_or(0, |read| read.operations);
         // A busy machine does not reach the rate of the job.
@@ -245,10 +244,7 @@ fn a_process_that_hangs_under_mpi_is_lost_in_bounded_time() {
 fn a_killed_agent_over_tcp_is_named_and_the_other_results_are_reported() {
     let hosts = need!(hosts(3));
     let workspace = need!(long());
-    let workers = workspace.start_agents(&hosts);
-    let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
-    wait_for_journals(&workspace, 3);
-    wait_for_intervals();
+    let (child, workers) = start_agents(&workspace, &hosts);
     let killed = Instant::now();
     let all = processes(&workspace, "agent");
     assert_eq!(all.len(), 3, "{all:?}");
@@ -265,10 +261,7 @@ fn a_killed_agent_over_tcp_is_named_and_the_other_results_are_reported() {
 fn a_host_whose_network_fails_is_lost_in_bounded_time() {
     let hosts = need!(hosts(3));
     let workspace = need!(long());
-    let workers = workspace.start_agents(&hosts);
-    let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
-    wait_for_journals(&workspace, 3);
-    wait_for_intervals();
+    let (child, workers) = start_agents(&workspace, &hosts);
     let cut = Instant::now();
     hosts.cut_off(2).expect("the network can be cut");
     let ran = end(child);
@@ -283,15 +276,13 @@ fn a_host_whose_network_fails_is_lost_in_bounded_time() {
     assert_within(30, cut);
     let recovered = workspace.recovered();
     let operations = |results: &Results| {
-        let of = measured(results).into_iter().find(|(rank, ..)| *rank == 2);
-        of.and_then(|(_, _, found, _)| found.read)
-            .map_or(0, |read| read.operations)
+        let lost = measured(results).into_iter().find(|(rank, ..)| *rank == 2);
+        let read = lost.and_then(|(_, _, found, _)| found.read);
+        read.map_or(0, |read| read.operations)
     };
     let reported = operations(&workspace.saved("saved"));
-    assert!(
-        operations(&recovered) > reported && reported > 0,
-        "it continued for a while after the connection was lost"
-    );
+    // It continued for a while after the connection was lost.
+    assert!(operations(&recovered) > reported && reported > 0, "{reported}");
 }
 
 #[test]
@@ -320,11 +311,8 @@ fn the_other_ranks_continue_under_ulfm() {
     wait_for_intervals();
     signal(find_rank_process(&all, 2), "KILL");
     let killed = Instant::now();
-    end(child).exits(6).prints(&[
-        "HOST-LOST",
-        "the other hosts continued without it",
-        "by MPI (Open MPI v5",
-    ]);
+    let continued = "the other hosts continued without it";
+    end(child).expect(6, &["HOST-LOST", continued, "by MPI (Open MPI v5"]);
     assert_within(10, killed);
     let results = workspace.saved("saved");
     let worker = |rank: u32| measured(&results).into_iter().find(|(of, ..)| *of == rank).unwrap().3;
@@ -336,13 +324,14 @@ fn the_other_ranks_continue_under_ulfm() {
 fn the_other_hosts_continue_on_request() {
     let workspace = need!(long());
     workspace.write_job(&ON_FILES.replace("40s", "7s"));
-    let child = workspace
-        .command(PROGRAM)
-        .args(workspace.run_args("saved"))
-        .args(["--hosts", "local,local"])
-        .env("FATHOM_ON_LOSS", "continue")
-        .spawn()
-        .unwrap();
+    let run_with = |on_loss: &str| {
+        let mut command = workspace.command(PROGRAM);
+        command
+            .args(workspace.run_args("saved"))
+            .args(["--hosts", "local,local"]);
+        command.env("FATHOM_ON_LOSS", on_loss).spawn().unwrap()
+    };
+    let child = run_with("continue");
     let workers = wait_for_agents(&workspace);
     // Some of its results have arrived.
     wait_for_intervals();
@@ -351,10 +340,5 @@ fn the_other_hosts_continue_on_request() {
     let measured = measured(&workspace.saved("saved"));
     let longest = measured.iter().map(|(.., length)| *length).max();
     assert!(longest >= Some(Nanos::millis(6900)), "{longest:?}");
-    run(workspace
-        .command(PROGRAM)
-        .args(workspace.run_args("saved"))
-        .args(["--hosts", "local,local"])
-        .env("FATHOM_ON_LOSS", "maybe"))
-    .expect(4, &["FATHOM_ON_LOSS", "`stop` or `continue`"]);
+    end(run_with("maybe")).expect(4, &["FATHOM_ON_LOSS", "`stop` or `continue`"]);
 }

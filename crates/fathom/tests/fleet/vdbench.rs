@@ -18,15 +18,29 @@ fn start(workspace: &Workspace, hosts: Option<&Hosts>, ssh: &Path, parameters: &
 /// The rows of a page in the output directory, below the heading of a run.
 fn rows(workspace: &Workspace, page: &str, run: &str) -> Vec<Vec<String>> {
     let text = fs::read_to_string(workspace.path(&format!("output/{page}.html"))).unwrap();
-    let of_run = text
-        .split("Starting RD=")
-        .find(|part| part.starts_with(&format!("{run};")));
+    let start = format!("{run};");
+    let of_run = text.split("Starting RD=").find(|part| part.starts_with(&start));
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let lines = of_run.unwrap_or_default().lines().skip(1).map(words);
     let is_row = |words: &Vec<String>| {
         words.len() > 10 && words[0].len() == 12 && (words[1].starts_with("avg_") || words[1].parse::<u32>().is_ok())
     };
     lines.filter(is_row).collect()
+}
+
+/// A script that runs an agent on this machine in place of ssh.
+fn local_agent(workspace: &Workspace) -> PathBuf {
+    ssh_script(workspace, &format!("exec '{PROGRAM}' agent --stdio"))
+}
+
+/// Waits until the summary has a text, or for half the time that a run may take.
+fn wait_for_summary(workspace: &Workspace, text: &str) {
+    let begun = Instant::now();
+    let summary = workspace.path("output/summary.html");
+    let has_text = || fs::read_to_string(&summary).is_ok_and(|summary| summary.contains(text));
+    while !has_text() && begun.elapsed() < WATCHDOG / 2 {
+        sleep(Duration::from_millis(50));
+    }
 }
 
 /// Column `column` of each row.
@@ -97,21 +111,16 @@ fn sds_of_two_hosts_add_up() {
         let (average, intervals) = cpu.split_last().unwrap();
         assert!(*average > 0.0 && intervals.iter().all(|cpu| *cpu == 0.0), "{found:?}");
     }
-    let last = |page: &str, run: &str| figures(&rows(&workspace, page, run), 2).pop().unwrap();
-    assert!(
-        (450.0..750.0).contains(&last("summary", "rd1")),
-        "{}",
-        last("summary", "rd1")
-    );
     // A third of the rate goes to each WD, and half of that to each host of the shared SD.
-    assert!((200.0..400.0).contains(&last("one", "rd1")), "{}", last("one", "rd1"));
+    for (page, range) in [("summary", 450.0..750.0), ("one", 200.0..400.0)] {
+        let rate = figures(&rows(&workspace, page, "rd1"), 2).pop().unwrap();
+        assert!(range.contains(&rate), "{page}: {rate}");
+    }
     // Three of the five threads run on the first host.
     let queue = |host: &str| figures(&rows(&workspace, host, "rd3"), 12).pop().unwrap();
     let queues = [queue("one"), queue("two")];
-    assert!(
-        (0.1..=3.05).contains(&queues[0]) && (0.1..=2.05).contains(&queues[1]),
-        "{queues:?}"
-    );
+    let is_shared = (0.1..=3.05).contains(&queues[0]) && (0.1..=2.05).contains(&queues[1]);
+    assert!(is_shared, "{queues:?}");
     let skew = fs::read_to_string(workspace.path("output/skew.html")).unwrap();
     assert_eq!(skew.matches(" Host: ").count(), 2, "{skew}");
     assert!(workspace.path("output/two.histogram.html").exists());
@@ -152,16 +161,9 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
     for host in ["a", "b"] {
         let tree = workspace.path(host).join("fathom-kept.tree");
         let folders = ["d0", "d1"].map(|folder| fs::read_dir(tree.join(folder)).unwrap());
-        let files = folders
-            .into_iter()
-            .flatten()
-            .map(|file| file.unwrap().metadata().unwrap());
-        assert_eq!(
-            files.filter(|file| file.len() == 65_536).count(),
-            20,
-            "{}",
-            tree.display()
-        );
+        let files = folders.into_iter().flatten();
+        let sizes = files.map(|file| file.unwrap().metadata().unwrap().len());
+        assert_eq!(sizes.filter(|size| *size == 65_536).count(), 20, "{}", tree.display());
     }
 }
 
@@ -170,7 +172,7 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
 fn two_hosts_share_a_tree() {
     let Some(workspace) = Workspace::new("") else { return };
     let folder = workspace.folder.path().display();
-    let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
+    let local = local_agent(&workspace);
     let parameters = format!(
         "hd=one,system=localhost\nhd=two,system=db1,shell=ssh\n\
          fsd=tree,anchor={folder}/tree,depth=1,width=2,files=15,size=4k,shared=yes\n\
@@ -189,18 +191,13 @@ fn two_hosts_share_a_tree() {
     ran.expect(0, &[&created, "completed successfully"]);
     assert_eq!(files(), 15, "the second host has deleted its half");
     assert_sum(&workspace, "rd1", "summary", &["one", "two"], &[2, 7]);
-    let rate = |page: &str| figures(&rows(&workspace, page, "rd1"), 2).pop().unwrap();
-    assert!(
-        (70.0..130.0).contains(&rate("one")) && (70.0..130.0).contains(&rate("two")),
-        "{} {}",
-        rate("one"),
-        rate("two")
-    );
+    for page in ["one", "two"] {
+        let rate = figures(&rows(&workspace, page, "rd1"), 2).pop().unwrap();
+        assert!((70.0..130.0).contains(&rate), "{page}: {rate}");
+    }
 
-    let both = format!(
-        "{}rd=rd3,fwd=both,fwdrate=max,elapsed=9,interval=1\n",
-        parameters.split("rd=rd1").next().unwrap()
-    );
+    let (definitions, _) = parameters.split_once("rd=rd1").unwrap();
+    let both = format!("{definitions}rd=rd3,fwd=both,fwdrate=max,elapsed=9,interval=1\n");
     end(start(&workspace, None, &local, &both)).expect(0, &["completed successfully"]);
     assert_eq!(files(), 0);
 
@@ -240,7 +237,7 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
     assert!(!workspace.path("one.dat").exists());
 
     // An agent on this machine, as on a host whose file is missing, or holds foreign data.
-    let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
+    let local = local_agent(&workspace);
     fs::write(workspace.path("one.dat"), vec![7; 1 << 20]).unwrap();
     let missing = format!("formatsds=no\n{}", parameters("db1", ""));
     let ran = end(start(&workspace, None, &local, &missing));
@@ -251,11 +248,8 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
     database.resize(1 << 20, 1);
     fs::write(workspace.path("two.dat"), &database).unwrap();
     let ran = end(start(&workspace, None, &local, &parameters("db1", "")));
-    ran.exits(157).prints(&[
-        "(rank 1): ",
-        "two.dat must not be written",
-        "name it again: FATHOM_ALLOW_DESTROY=",
-    ]);
+    let again = "name it again: FATHOM_ALLOW_DESTROY=";
+    ran.expect(157, &["(rank 1): ", "two.dat must not be written", again]);
     assert_eq!(fs::read(workspace.path("two.dat")).unwrap(), database);
     assert_eq!(fs::read(workspace.path("one.dat")).unwrap(), vec![7; 1 << 20]);
 }
@@ -265,7 +259,7 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
 fn lay_outs_of_other_hosts_need_free_space() {
     let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
-    let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
+    let local = local_agent(&workspace);
     let parameters = format!(
         "hd=one,system=localhost\nhd=two,system=db1,shell=ssh\n\
          sd=sd1,host=one,lun={folder}/one.dat,size=1m\nsd=sd2,host=two,lun={folder}/two.dat,size=900t\n\
@@ -280,26 +274,24 @@ fn lay_outs_of_other_hosts_need_free_space() {
 fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
     let workspace = need!(Workspace::new(""));
     let folder = workspace.folder.path().display();
-    let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
+    let local = local_agent(&workspace);
     let parameters = format!(
         "monitor={folder}/control\nhd=one,system=localhost\nhd=two,system=db1,shell=ssh\n\
          sd=sd_$host,host=$host,lun={folder}/$host.dat,size=1m\nwd=wd1,sd=sd*,xfersize=64k\n\
          rd=default,wd=wd1,iorate=100,elapsed=60,interval=1\nrd=rd1,maxdata=1m\nrd=rd2\nrd=rd3,elapsed=3\n"
     );
     let child = start(&workspace, None, &local, &parameters);
-    let begun = Instant::now();
-    let has_begun =
-        || fs::read_to_string(workspace.path("output/summary.html")).is_ok_and(|text| text.contains("Starting RD=rd2"));
-    while !has_begun() && begun.elapsed() < WATCHDOG / 2 {
-        sleep(Duration::from_millis(50));
-    }
+    wait_for_summary(&workspace, "Starting RD=rd2");
     fs::write(workspace.path("control"), "end_rd\n").unwrap();
     let ran = end(child);
-    ran.exits(0).prints(&[
-        "Reached maxdata=1m. rd=rd1",
-        "rd=rd2 shutting down",
-        "completed successfully",
-    ]);
+    ran.expect(
+        0,
+        &[
+            "Reached maxdata=1m. rd=rd1",
+            "rd=rd2 shutting down",
+            "completed successfully",
+        ],
+    );
     assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
     // The last run is complete.
     assert_eq!(rows(&workspace, "two", "rd3").len(), 4);
@@ -320,12 +312,7 @@ fn a_lost_host_fails_the_run() {
          rd=rd1,wd=wd1,iorate=50,elapsed=40,interval=1\n"
     );
     let child = start(&workspace, None, &local, &parameters);
-    let begun = Instant::now();
-    let has_measured =
-        || fs::read_to_string(workspace.path("output/summary.html")).is_ok_and(|text| text.contains(" 2   "));
-    while !has_measured() && begun.elapsed() < WATCHDOG / 2 {
-        sleep(Duration::from_millis(50));
-    }
+    wait_for_summary(&workspace, " 2   ");
     let pid: u32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
     signal(pid, "KILL");
     let ran = end(child);

@@ -15,22 +15,17 @@ const MAX_PRINTED_PAGES: u64 = 6;
 const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
 /// Runs the program in a folder. Its exit code is a verdict, which is not checked here.
-fn fathom(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(FATHOM)
-        .args(arguments)
-        .current_dir(folder)
-        .env("FATHOM_HISTORY", "off")
-        .env("FATHOM_JOURNAL", "off")
-        .output()
-        .unwrap();
-    let printed = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+fn fathom(folder: &Path, arguments: &[&str]) {
+    let mut command = Command::new(FATHOM);
+    command.args(arguments).current_dir(folder);
+    let ran = finish(command.env("FATHOM_HISTORY", "off").env("FATHOM_JOURNAL", "off"));
+    let printed = ran.out + &ran.err;
     assert!(!printed.contains("error:"), "{arguments:?}\n{printed}");
-    assert!(output.status.code().is_some(), "{arguments:?}\n{printed}");
-    printed
+    assert!(ran.code.is_some(), "{arguments:?}\n{printed}");
+}
+
+fn fathom_line(folder: &Path, line: &str) {
+    fathom(folder, &split_words(line));
 }
 
 fn json(path: &Path) -> Value {
@@ -40,12 +35,8 @@ fn json(path: &Path) -> Value {
 /// What holds for every page.
 fn whole(name: &str, seen: &Seen) {
     assert_eq!(seen.errors, Vec::<String>::new(), "{name}: the console is silent");
-    assert_eq!(
-        seen.requests.len(),
-        1,
-        "{name}: nothing is asked for but the file itself: {:?}",
-        seen.requests
-    );
+    // Nothing is asked for but the file itself.
+    assert_eq!(seen.requests.len(), 1, "{name}: {:?}", seen.requests);
     assert_eq!(seen.state, "ready", "{name}");
     for faults in [&seen.misplaced, &seen.unfilled, &seen.overlapping, &seen.uncued] {
         assert_eq!(*faults, Vec::<String>::new(), "{name}");
@@ -53,30 +44,22 @@ fn whole(name: &str, seen: &Seen) {
     let in_sight = seen.charts.len();
     assert!(seen.drawn_without_script[0] > 0, "{name}: {in_sight} charts");
     let hovered = seen.hovered.as_deref().unwrap();
-    assert!(
-        hovered.contains(char::is_numeric),
-        "{name}: pointing at a chart tells a value: {hovered:?}"
-    );
+    // Pointing at a chart shows a value.
+    assert!(hovered.contains(char::is_numeric), "{name}: {hovered:?}");
     if let Some([before, without, again]) = &seen.toggled {
         assert!(before.iter().all(|shown| *shown), "{name}");
         let hidden = without.iter().filter(|shown| !**shown).count();
         assert_eq!(hidden, 1, "{name}: a series can be taken out");
         assert_eq!(again, before, "{name}: and put back");
     }
-    assert_eq!(
-        seen.dark, "rgb(18, 22, 28)",
-        "{name}: dark where the reader's system is"
-    );
-    assert!(
-        seen.phone_width <= 390,
-        "{name}: {} pixels on a phone of 390",
-        seen.phone_width
-    );
+    // The page is dark where the reader's system is.
+    assert_eq!(seen.dark, "rgb(18, 22, 28)", "{name}");
+    let (width, pages) = (seen.phone_width, seen.printed_pages);
+    assert!(width <= 390, "{name}: {width} pixels on a phone of 390");
     assert!(seen.printed_bytes > 10_000, "{name}: it prints");
     assert!(
-        (1..=MAX_PRINTED_PAGES).contains(&seen.printed_pages),
-        "{name}: {} pages on paper",
-        seen.printed_pages
+        (1..=MAX_PRINTED_PAGES).contains(&pages),
+        "{name}: {pages} pages on paper"
     );
     assert!(!seen.downloads.is_empty(), "{name}: the raw figures are in it");
 }
@@ -90,19 +73,16 @@ fn near(shown: f64, exact: f64) -> bool {
 fn a_mixed_run() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = place.path();
-    fathom(
-        folder,
-        &[
-            "run", "--target", "mixed.bin", "--size", "64MiB", "--read", "70", "--depth", "4", "--time", "4s",
-            "--quiet", "--report", "mixed.html", "--out", "json=mixed.json",
-        ],
-    );
+    let line = "run --target mixed.bin --size 64MiB --read 70 --depth 4 --time 4s --quiet \
+                --report mixed.html --out json=mixed.json";
+    fathom_line(folder, line);
     let seen = need!(open_pages(&[&folder.join("mixed.html")]));
     let seen = &seen[0];
     whole("mixed", seen);
     let [before, after] = seen.zoomed.as_ref().unwrap();
+    let width = |range: &[f64; 2]| range[1] - range[0];
     assert!(
-        after[1] - after[0] < 0.6 * (before[1] - before[0]),
+        width(after) < 0.6 * width(before),
         "dragging zooms: {before:?} {after:?}"
     );
     assert!(seen.toggled.is_some());
@@ -113,14 +93,9 @@ fn a_mixed_run() {
     let summary = json(&folder.join("mixed.json"));
     let job = &summary["jobs"][0];
     // Every file that is offered belongs to the results.
-    let offered: Value = serde_json::from_str(
-        seen.downloads
-            .iter()
-            .find(|(name, _)| name.ends_with(".json") && !name.contains("plan"))
-            .unwrap()
-            .1,
-    )
-    .unwrap();
+    let is_summary = |name: &str| name.ends_with(".json") && !name.contains("plan");
+    let (_, offered) = seen.downloads.iter().find(|(name, _)| is_summary(name)).unwrap();
+    let offered: Value = serde_json::from_str(offered).unwrap();
     assert_eq!(offered, summary, "the JSON in the page is the JSON of the run");
     for chart in ["iops", "latency-over-time", "heat", "percentiles", "cores"] {
         assert!(seen.charts.contains_key(chart), "{chart}: {:?}", seen.charts.keys());
@@ -152,12 +127,8 @@ fn a_mixed_run() {
         let measured = job["measured_ns"].as_f64().unwrap() / 1e9;
         let starts: Vec<f64> = trace.x.iter().map(|x| x.as_f64().unwrap()).collect();
         let ends = starts.iter().skip(1).copied().chain([measured]);
-        let sum: f64 = starts
-            .iter()
-            .zip(ends)
-            .zip(&trace.y)
-            .map(|((start, end), y)| (end - start) * y.as_f64().unwrap())
-            .sum();
+        let spans = starts.iter().zip(ends).zip(&trace.y);
+        let sum: f64 = spans.map(|((start, end), y)| (end - start) * y.as_f64().unwrap()).sum();
         assert!(near(sum, operations), "{name}: {sum} of {operations}");
     }
     // The first screen has the figures that matter.
@@ -180,38 +151,20 @@ fn chart_unit(seen: &Seen, summary: &Value) -> f64 {
 fn a_verdict_a_sweep_and_a_comparison() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = place.path();
-    let file = [
-        "run", "--target", "data.bin", "--size", "64MiB", "--time", "1s", "--keep", "--quiet", "--save", "one.fathom",
-    ];
-    fathom(folder, &file);
-    fathom(
-        folder,
-        &[
-            "run", "--target", "data.bin", "--depth", "2", "--time", "2s", "--quiet", "--save", "two.fathom",
-        ],
-    );
-    fathom(
-        folder,
-        &[
-            "verify", "data.bin", "--require", "iops>=1000,p99<=1us", "--time", "2s", "--warm-up", "0s", "--preflight",
-            "0s", "--quiet", "--report", "verdict.html", "--out", "json=verdict.json",
-        ],
-    );
-    fathom(
-        folder,
-        &[
-            "sweep", "data.bin", "--over", "depth=1,2,4,8", "--time", "500ms", "--warm-up", "0s", "--grid-only",
-            "--slo", "p99<=50ms", "--quiet", "--save", "sweep.fathom", "--report", "sweep.html", "--out",
-            "json=sweep.json",
-        ],
-    );
-    fathom(
-        folder,
-        &[
-            "sweep", "data.bin", "--over", "depth=1,4", "--over", "block=4k,16k", "--time", "300ms", "--warm-up", "0s",
-            "--grid-only", "--quiet", "--report", "table.html", "--out", "json=table.json",
-        ],
-    );
+    for line in [
+        "run --target data.bin --size 64MiB --time 1s --keep --quiet --save one.fathom",
+        "run --target data.bin --depth 2 --time 2s --quiet --save two.fathom",
+        "verify data.bin --require iops>=1000,p99<=1us --time 2s --warm-up 0s --preflight 0s --quiet \
+         --report verdict.html --out json=verdict.json",
+        "sweep data.bin --over depth=1,2,4,8 --time 500ms --warm-up 0s --grid-only --slo p99<=50ms --quiet \
+         --save sweep.fathom --report sweep.html --out json=sweep.json",
+        "sweep data.bin --over depth=1,4 --over block=4k,16k --time 300ms --warm-up 0s --grid-only --quiet \
+         --report table.html --out json=table.json",
+        "report one.fathom two.fathom --force -o compared.html",
+        "report sweep.fathom -o again.html",
+    ] {
+        fathom_line(folder, line);
+    }
     fathom(
         folder,
         &[
@@ -219,22 +172,16 @@ fn a_verdict_a_sweep_and_a_comparison() {
             "--report", "ab.html", "--out", "json=ab.json",
         ],
     );
-    fathom(
-        folder,
-        &["report", "one.fathom", "two.fathom", "--force", "-o", "compared.html"],
-    );
-    fathom(folder, &["report", "sweep.fathom", "-o", "again.html"]);
     // A device that nothing disturbs, so that the reasons are of the usual length.
     let device = "[[job]]\ntarget = \"simulated:disk\"\n[simulated.disk]\nservers = 4\nservice = \"exponential 2ms\"\n";
     fs::write(folder.join("disk.toml"), device).unwrap();
-    let require = ["--require", "iops>=1000,p99<=3ms", "--quick", "-q"];
-    fathom(
+    fathom_line(
         folder,
-        &[&["verify", "disk.toml", "--report", "judged.html"], &require[..]].concat(),
+        "verify disk.toml --report judged.html --require iops>=1000,p99<=3ms --quick -q",
     );
     let names = ["verdict", "sweep", "table", "ab", "compared", "again", "judged"];
-    let files: Vec<_> = names.iter().map(|name| folder.join(format!("{name}.html"))).collect();
-    let pages = need!(open_pages(&files.iter().map(|file| file.as_path()).collect::<Vec<_>>()));
+    let files = names.map(|name| folder.join(format!("{name}.html")));
+    let pages = need!(open_pages(&files.each_ref().map(PathBuf::as_path)));
     for (name, seen) in names.iter().zip(&pages) {
         whole(name, seen);
     }
@@ -242,10 +189,8 @@ fn a_verdict_a_sweep_and_a_comparison() {
         panic!("seven pages")
     };
 
-    assert!(
-        judged.drawn_without_script[1] >= 2,
-        "the rate over time and the latencies lie within the first screen"
-    );
+    // The rate over time and the latencies lie within the first screen.
+    assert!(judged.drawn_without_script[1] >= 2, "{:?}", judged.drawn_without_script);
     let judged = json(&folder.join("verdict.json"));
     let word = judged["verdict"]["outcome"].as_str().unwrap().to_uppercase();
     assert!(verdict.answer.starts_with(&word), "{word}: {}", verdict.answer);
@@ -262,41 +207,25 @@ fn a_verdict_a_sweep_and_a_comparison() {
     let measured = sweep.trace("rate-0", "measured");
     assert_eq!(measured.x.len(), rows.len());
     for (index, row) in rows.iter().enumerate() {
-        assert!(
-            near(measured.y[index].as_f64().unwrap(), row["iops"].as_f64().unwrap()),
-            "{row}"
-        );
-        assert!(
-            near(
-                measured.x[index].as_f64().unwrap(),
-                row["settings"][0]["number"].as_f64().unwrap()
-            ),
-            "{row}"
-        );
+        for (shown, exact) in [
+            (&measured.y[index], &row["iops"]),
+            (&measured.x[index], &row["settings"][0]["number"]),
+        ] {
+            assert!(near(shown.as_f64().unwrap(), exact.as_f64().unwrap()), "{shown}: {row}");
+        }
     }
     for chart in ["rate-0", "latency-0", "plane-0"] {
         assert!(sweep.charts.contains_key(chart), "{chart}");
-        assert_eq!(
-            sweep.charts[chart], again.charts[chart],
-            "a saved sweep gives the same page"
-        );
+        // A saved sweep gives the same page.
+        assert_eq!(sweep.charts[chart], again.charts[chart]);
     }
 
     let report = json(&folder.join("table.json"));
     let heat = &table.charts["heat-iops"][0];
-    let shown: Vec<f64> = heat
-        .values
-        .iter()
-        .flatten()
-        .flatten()
-        .filter_map(Value::as_f64)
-        .collect();
-    let mut rates: Vec<f64> = report["rows"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["iops"].as_f64().unwrap())
-        .collect();
+    let fields = heat.values.iter().flatten().flatten();
+    let shown: Vec<f64> = fields.filter_map(Value::as_f64).collect();
+    let rows = report["rows"].as_array().unwrap().iter();
+    let mut rates: Vec<f64> = rows.map(|row| row["iops"].as_f64().unwrap()).collect();
     assert_eq!(shown.len(), rates.len(), "a field for each point");
     rates.retain(|rate| !shown.iter().any(|shown| near(*shown, *rate)));
     assert_eq!(rates, Vec::<f64>::new(), "every rate stands in its field");
@@ -309,10 +238,8 @@ fn a_verdict_a_sweep_and_a_comparison() {
         assert!(near(effects.y[index].as_f64().unwrap(), percent), "{change}");
     }
     let mean = |side: &str| ab.trace("latencies", side).y[0].as_f64().unwrap();
-    let change = changes
-        .iter()
-        .find(|change| change["figure"] != changes[0]["figure"])
-        .unwrap();
+    let is_latency = |change: &&Value| change["figure"] != changes[0]["figure"];
+    let change = changes.iter().find(is_latency).unwrap();
     let (shown, ratio) = (mean("B") / mean("A"), change["ratio"].as_f64().unwrap());
     assert!((shown - ratio).abs() < 2e-3 * ratio, "{change}");
     assert!(compared.answer.contains("What this means"), "{}", compared.answer);
@@ -326,14 +253,7 @@ fn reports_of_other_tools() {
     let found = browser::example(&source);
     fathom(
         folder,
-        &[
-            "report",
-            found.to_str().unwrap(),
-            "--require",
-            "iops>=1",
-            "-o",
-            "other.html",
-        ],
+        &["report", text(&found), "--require", "iops>=1", "-o", "other.html"],
     );
     let seen = need!(open_pages(&[&folder.join("other.html")]));
     whole("other", &seen[0]);
@@ -346,13 +266,8 @@ fn a_test_on_several_hosts() {
     let folder = place.path();
     let job = "[[job]]\nname = \"shared\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"20s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 2ms\"\n";
     fs::write(folder.join("job.toml"), job).unwrap();
-    let out = ["--report", "fleet.html", "--out", "json=fleet.json"];
-    let run = [
-        &["run", "job.toml", "--quiet", "--hosts", "local,local,local"],
-        &out[..],
-    ]
-    .concat();
-    fathom(folder, &run);
+    let out = "--report fleet.html --out json=fleet.json";
+    fathom_line(folder, &format!("run job.toml --quiet --hosts local,local,local {out}"));
     let seen = need!(open_pages(&[&folder.join("fleet.html")]));
     let seen = &seen[0];
     whole("fleet", seen);
@@ -362,24 +277,21 @@ fn a_test_on_several_hosts() {
     // A bar for each rank, and a line over time.
     let bars = seen.trace("ranks", "normal");
     for (shown, rank) in bars.y.iter().zip(ranks) {
-        assert!(
-            near(shown.as_f64().unwrap(), rank["total"]["iops"].as_f64().unwrap()),
-            "{bars:?}"
-        );
+        let iops = rank["total"]["iops"].as_f64().unwrap();
+        assert!(near(shown.as_f64().unwrap(), iops), "{bars:?}");
     }
     let host = ranks[0]["host"].as_str().unwrap();
-    let lines: Vec<&browser::Trace> = (0..3)
-        .map(|rank| seen.trace("ranks-over-time", &format!("{rank} {host}")))
-        .collect();
+    let lines = (0..3).map(|rank| seen.trace("ranks-over-time", &format!("{rank} {host}")));
     let of_all = seen.trace("iops", "reads");
     let mean = |trace: &browser::Trace| {
         let rates: Vec<f64> = trace.y.iter().filter_map(|rate| rate.as_f64()).collect();
         rates.iter().sum::<f64>() / rates.len() as f64
     };
-    let sum: f64 = lines.iter().map(|line| mean(line)).sum();
+    let sum: f64 = lines.map(mean).sum();
     assert!((sum / mean(of_all) - 1.0).abs() < 0.01, "{sum} of {of_all:?}");
+    let mut files = seen.downloads.keys();
     assert!(
-        seen.downloads.keys().any(|name| name.ends_with("-ranks.csv")),
+        files.any(|name| name.ends_with("-ranks.csv")),
         "{:?}",
         seen.downloads.keys()
     );
@@ -390,13 +302,8 @@ fn names_are_text() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = place.path();
     let name = "</script><script>window.evil=1<!--<img src=x onerror=window.evil=2>";
-    fathom(
-        folder,
-        &[
-            "run", "--target", "data.bin", "--size", "16MiB", "--time", "1s", "--name", name, "--quiet", "--report",
-            "named.html",
-        ],
-    );
+    let load = split_words("run --target data.bin --size 16MiB --time 1s --quiet --report named.html --name");
+    fathom(folder, &[&load[..], &[name]].concat());
     let seen = need!(open_pages(&[&folder.join("named.html")]));
     whole("named", &seen[0]);
     assert_eq!(seen[0].evil, None, "a name was run");
@@ -417,20 +324,13 @@ fn the_history_is_served() {
         command
     };
     for seed in ["1", "2"] {
-        let ran = program(&["run", "job.toml", "--quiet", "--seed", seed])
-            .output()
-            .unwrap();
-        assert!(ran.status.success(), "{ran:?}");
+        finish(&mut program(&["run", "job.toml", "--quiet", "--seed", seed])).expect(0, &[]);
     }
-    let mut server = program(&["serve", "--listen", "127.0.0.1:0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut serve = program(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut server = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut address = String::new();
-    BufReader::new(server.stdout.take().unwrap())
-        .read_line(&mut address)
-        .unwrap();
+    let mut out = BufReader::new(server.stdout.take().unwrap());
+    out.read_line(&mut address).unwrap();
     let walked = std::panic::catch_unwind(|| walk(address.trim()));
     server.kill().unwrap();
     server.wait().unwrap();

@@ -8,6 +8,7 @@ use model::observation::{CoreShare, DeviceView, GeneratorCost, Observation};
 use study::confirm::{add_repetitions, repeated_steps};
 use testbed::With;
 
+use crate::execute;
 use crate::prelude::*;
 
 /// One scenario of the file.
@@ -176,14 +177,6 @@ fn number(value: &toml::Value) -> f64 {
     whole
         .or(value.as_float())
         .unwrap_or_else(|| panic!("{value} is not a number"))
-}
-
-/// Runs a plan on the simulated clock.
-pub fn execute(plan: Plan) -> Results {
-    let interrupt = AtomicBool::new(false);
-    let permissions = Permissions::default();
-    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    run::execute(plan, context, &mut |_| ()).unwrap()
 }
 
 /// Adds the figures of a host, which a simulated device does not have.

@@ -9,8 +9,9 @@ use model::access::Access;
 use model::block_size::BlockSizes;
 use testbed::{TraceFs, Zram};
 
-use crate::calling::{spawn, wait_until};
+use crate::calling::{between, spawn, wait_until};
 use crate::prelude::*;
+use crate::throttle::BackgroundProgram;
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be created")
@@ -24,27 +25,12 @@ fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
     Some((turn, need(TraceFs::mounted())?))
 }
 
-/// A load that continues until it is ended.
-struct Load(Child);
-
-impl Load {
-    fn begin(flags: &[&str]) -> Load {
-        let words = [&["run", "--time", "60s", "--warm-up", "0", "-q"][..], flags].concat();
-        Load(
-            command(&words)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap(),
-        )
-    }
-}
-
-impl Drop for Load {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a load that continues until it is dropped. `DEVICE` in its options is the device.
+fn begin_load(device: &Path, options: &str) -> BackgroundProgram {
+    let line = format!("run --time 60s --warm-up 0 -q {options}").replace("DEVICE", text(device));
+    let load = BackgroundProgram::start(&mut command(&split_words(&line)));
+    wait_until_busy(device);
+    load
 }
 
 /// Reads and writes that the kernel has counted for a device.
@@ -125,8 +111,7 @@ fn capture(device: &Path, more: &[&str]) -> (String, Document) {
 
 /// Captures this load.
 fn capture_load(device: &Path, load: &str, more: &[&str]) -> (String, Document) {
-    let _load = Load::begin(&split_words(load));
-    wait_until_busy(device);
+    let _load = begin_load(device, load);
     capture(device, more)
 }
 
@@ -140,9 +125,8 @@ fn ring(trace: &TraceFs, process: u32) -> PathBuf {
 fn a_mix_on_a_device_with_a_queue_is_captured() {
     let (_turn, _trace) = need!(lock_tracefs());
     let device = need!(loop_device(64));
-    let path = text(device.path());
-    let load = format!("--target {path} --allow-destroy {path} --read 70 --depth 8 --rate 2000");
-    let (output, document) = capture_load(device.path(), &load, &[]);
+    let load = "--target DEVICE --allow-destroy DEVICE --read 70 --depth 8 --rate 2000";
+    let (output, document) = capture_load(device.path(), load, &[]);
     let job = &document.jobs[0];
     output.assert_contains(&["From trace events: requests as the device receives them"]);
     assert!((job.part.read_percent - 70.0).abs() < 4.0, "{output}");
@@ -163,8 +147,8 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
         "run --target {path} --allow-destroy {path} --access sequential --write 100 --block 64k --passes 1 -q"
     ));
     written.expect(0, &[]);
-    let load = format!("--target {path} --block 4k/75,32k/25 --rate 3000");
-    let (output, document) = capture_load(device.path(), &load, &[]);
+    let load = "--target DEVICE --block 4k/75,32k/25 --rate 3000";
+    let (output, document) = capture_load(device.path(), load, &[]);
     let job = &document.jobs[0];
     assert!(output.contains("that has no queue"), "{output}");
     assert_eq!(job.part.read_percent, 100.0, "{output}");
@@ -172,10 +156,8 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
         panic!("{output}")
     };
     let of = |kib: u64| {
-        entries
-            .iter()
-            .find(|entry| entry.size == Bytes::kib(kib))
-            .map_or(0.0, |entry| entry.percent)
+        let entry = entries.iter().find(|entry| entry.size == Bytes::kib(kib));
+        entry.map_or(0.0, |entry| entry.percent)
     };
     assert!((of(4) - 75.0).abs() < 4.0 && (of(32) - 25.0).abs() < 4.0, "{output}");
     // The load has one operation in flight, so the device executes one after the other.
@@ -188,20 +170,13 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
 fn the_depth_of_a_full_queue_is_captured() {
     let (_turn, _trace) = need!(lock_tracefs());
     let device = need!(loop_device(64));
-    let path = text(device.path());
-    let load = format!("--target {path} --depth 16 --block 16k --engine libaio");
-    let (output, document) = capture_load(device.path(), &load, &[]);
+    let load = "--target DEVICE --depth 16 --block 16k --engine libaio";
+    let (output, document) = capture_load(device.path(), load, &[]);
     // On a busy machine events are lost: then the depth is the counters' average.
     let depth_min = if output.contains("came too fast") { 6 } else { 12 };
-    assert!(
-        (depth_min..=16).contains(&document.jobs[0].depth.unwrap_or(1)),
-        "{output}"
-    );
-    let average = output
-        .lines()
-        .find_map(|line| line.strip_prefix("# in flight  "))
-        .unwrap();
-    let average: f64 = average.split(' ').next().unwrap().parse().unwrap();
+    let depth = document.jobs[0].depth.unwrap_or(1);
+    assert!((depth_min..=16).contains(&depth), "{output}");
+    let average: f64 = between(&output, "# in flight  ", " ").parse().unwrap();
     assert!((6.0..=16.0).contains(&average), "{output}");
 }
 
@@ -210,12 +185,9 @@ fn the_depth_of_a_full_queue_is_captured() {
 fn a_stream_of_writes_with_flushes_is_captured() {
     let (_turn, _trace) = need!(lock_tracefs());
     let device = need!(loop_device(64));
-    let path = text(device.path());
-    let load = format!(
-        "--target {path} --allow-destroy {path} --write 100 --access sequential --block 64k --rate 500 --flush-every \
-         5"
-    );
-    let (output, document) = capture_load(device.path(), &load, &[]);
+    let load = "--target DEVICE --allow-destroy DEVICE --write 100 --access sequential --block 64k --rate 500 \
+                --flush-every 5";
+    let (output, document) = capture_load(device.path(), load, &[]);
     let job = &document.jobs[0];
     assert_eq!(job.part.read_percent, 0.0, "{output}");
     assert!(matches!(job.part.access, Access::Sequential(_)), "{output}");
@@ -227,9 +199,8 @@ fn a_stream_of_writes_with_flushes_is_captured() {
 #[test]
 fn counters_give_means_with_a_caveat() {
     let device = need!(loop_device(64));
-    let path = text(device.path());
-    let load = format!("--target {path} --allow-destroy {path} --read 50 --block 8k --rate 1000 --depth 4");
-    let (output, document) = capture_load(device.path(), &load, &["--counters"]);
+    let load = "--target DEVICE --allow-destroy DEVICE --read 50 --block 8k --rate 1000 --depth 4";
+    let (output, document) = capture_load(device.path(), load, &["--counters"]);
     let job = &document.jobs[0];
     output.assert_contains(&["are assumed to be random because their", "order is unknown (--counters"]);
     assert!((job.part.read_percent - 50.0).abs() < 6.0, "{output}");
@@ -245,8 +216,7 @@ fn an_interrupt_leaves_a_file_and_no_ring() {
     let folder = folder();
     let out = folder.path().join("job.toml");
     let path = text(device.path());
-    let load = Load::begin(&["--target", path, "--rate", "1000"]);
-    wait_until_busy(device.path());
+    let load = begin_load(device.path(), "--target DEVICE --rate 1000");
     let words = ["capture", path, "--time", "10m", "--out", text(&out)];
     let capture = spawn(&mut command(&words));
     let ring = ring(&trace, capture.id());
@@ -256,11 +226,8 @@ fn an_interrupt_leaves_a_file_and_no_ring() {
     end(capture).expect(130, &["written to", "--target TARGET"]);
     drop(load);
     assert!(!ring.exists());
-    let written = fs::read_to_string(&out).unwrap();
-    assert_eq!(
-        read_job_file("job.toml", &written).unwrap().jobs[0].part.read_percent,
-        100.0
-    );
+    let written = read_job_file("job.toml", &fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(written.jobs[0].part.read_percent, 100.0);
     let shown = fathom(&["run", text(&out), "--target", path, "--dry-run"]);
     shown.expect(0, &["nothing was opened for writing"]);
 }
@@ -271,12 +238,9 @@ fn targets_that_cannot_be_captured_are_reported() {
     fathom(&["capture", "/dev/null"]).expect(3, &["cannot find a block device under /dev/null", "fathom targets"]);
     fathom(&["capture", "/", "--time", "0s"]).expect(4, &["the time must be above 0"]);
     let device = need!(loop_device(1));
-    let idle = fathom(&["capture", text(device.path()), "--time", "200ms", "-q"]);
+    let path = text(device.path());
+    let idle = fathom(&["capture", path, "--time", "200ms", "-q"]);
     idle.expect(2, &["received no I/O", "capture while the application runs"]);
-    let onto = fathom_line(&format!(
-        "capture {} --time 200ms --out {}",
-        device.path().display(),
-        device.path().display()
-    ));
+    let onto = fathom_line(&format!("capture {path} --time 200ms --out {path}"));
     onto.expect(3, &["cannot write a report to", "a block device"]);
 }

@@ -1,8 +1,8 @@
 //! Diagnosis of the limit of a load, on the real kernel.
 
-use testbed::{AssertContains, AssertIs, Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
+use testbed::{AssertContains, Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
-use crate::calling::{fathom, split_words, text};
+use crate::calling::{fathom, fathom_line, text};
 
 /// A control group limits reads to 1000 per second. The diagnosis finds and names it without an
 /// option. Over ten seconds and more, some seconds may be slow for other reasons.
@@ -15,15 +15,9 @@ fn a_control_group_is_found_and_named() {
     }
     let found = {
         let _inside = need!(throttle.enter());
-        let line = format!(
-            "run --target {} --depth 16 --time 12s --out json",
-            device.path().display()
-        );
-        let arguments = split_words(&line);
-        let diagnose = || {
-            let ran = fathom(&[&arguments[..], &["--confirm"]].concat());
-            ran.expect(0, &[]).json()["diagnoses"][0]["diagnosis"].clone()
-        };
+        let path = text(device.path());
+        let line = format!("run --target {path} --depth 16 --time 12s --out json --confirm");
+        let diagnose = || fathom_line(&line).expect(0, &[]).json()["diagnoses"][0]["diagnosis"].clone();
         // Other tests may slow down the second depth alone. That confirms nothing, so it is
         // measured again.
         let mut found = diagnose();
@@ -42,10 +36,8 @@ fn a_control_group_is_found_and_named() {
     }
     assert_eq!(found["answer"], "cap", "{found:#}");
     assert_eq!(found["confirmed"], true, "{found:#}");
-    assert!(
-        found["layer"].as_str().unwrap().starts_with("control group, reads"),
-        "{found:#}"
-    );
+    let layer = found["layer"].as_str().unwrap();
+    assert!(layer.starts_with("control group, reads"), "{found:#}");
     assert!((found["share"].as_f64().unwrap() - 1.0).abs() < 0.02, "{found:#}");
 }
 
@@ -54,16 +46,15 @@ fn a_control_group_is_found_and_named() {
 fn a_control_group_over_a_file_is_found_and_named() {
     let (ext4, throttle) = (need!(LoopFs::ext4(256 << 20)), need!(Throttle::new()));
     let file = ext4.path().join("f");
-    let size = ["run", "--target", text(&file), "--size", "64m"];
+    let run = |options: &str| fathom_line(&format!("run --target {} --size 64m {options}", text(&file)));
     // The file is laid out before the limit applies.
-    fathom(&[&size[..], &["--operations", "10"]].concat()).expect(0, &[]);
+    run("--operations 10").expect(0, &[]);
     if need(throttle.set(ext4.device().path(), Limit::ReadOperations(1000))).is_none() {
         return;
     }
-    let load = ["--depth", "16", "--time", "12s", "--cap", "disk:iops=500000"];
     let ran = {
         let _inside = need!(throttle.enter());
-        fathom(&[&size[..], &load].concat())
+        run("--depth 16 --time 12s --cap disk:iops=500000")
     };
     ran.expect(0, &["control group, reads of device", "out of reach"]);
     if !ran.out.contains("D-CPU: other programs used") {
@@ -76,12 +67,11 @@ fn limits_are_named_and_mistakes_reported() {
     let folder = need!(Directory::fast());
     let file = folder.path().join("f");
     let line = format!("run --target {} --size 8m --time 1s --rate 200iops", file.display());
-    let arguments = split_words(&line);
-    let with = |more: &[&str]| fathom(&[&arguments[..], more].concat());
-    with(&["--cap", "disk:iops=5000"]).expect(0, &["What limits", "the requested rate"]);
-    with(&["--confirm"]).expect(0, &["NOT-CONFIRMED"]);
-    with(&["--cap", "disk:iosp=5000"]).expect(4, &["did you mean `iops`"]);
-    with(&["--vm", "no-such-machine"]).expect(4, &[]);
+    let with = |options: &str| fathom_line(&format!("{line} {options}"));
+    with("--cap disk:iops=5000").expect(0, &["What limits", "the requested rate"]);
+    with("--confirm").expect(0, &["NOT-CONFIRMED"]);
+    with("--cap disk:iosp=5000").expect(4, &["did you mean `iops`"]);
+    with("--vm no-such-machine").expect(4, &[]);
 }
 
 /// Azure's combined test as a job file. Each job names its path, and has its own limit in addition
@@ -104,27 +94,18 @@ fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
     };
     write(jobs);
     let saved = folder.path().join("combined.result");
-    let line = format!(
-        "run {} --no-history --save {} --vm Standard_D8ds_v4",
-        file.display(),
-        saved.display()
-    );
-    let run = split_words(&line);
-    let json = fathom(&[&run[..], &["--out", "json"]].concat()).expect(0, &[]).json();
-    let rows: Vec<(&str, u64, u64)> = json["shared_limits"][0]["limits"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|row| row["unit"] == "IOPS")
-        .map(|row| {
-            let percent = (1000.0 * row["share"].as_f64().unwrap()).round() as u64;
-            (
-                row["layer"].as_str().unwrap(),
-                row["limit"].as_f64().unwrap() as u64,
-                percent,
-            )
-        })
-        .collect();
+    let (job, result) = (text(&file), text(&saved));
+    let line = format!("run {job} --no-history --save {result} --vm Standard_D8ds_v4 --out json");
+    let json = fathom_line(&line).expect(0, &[]).json();
+    let rows = json["shared_limits"][0]["limits"].as_array().unwrap().iter();
+    let rows = rows.filter(|row| row["unit"] == "IOPS").map(|row| {
+        let [limit, share] = ["limit", "share"].map(|name| row[name].as_f64().unwrap());
+        (
+            row["layer"].as_str().unwrap(),
+            limit as u64,
+            (1000.0 * share).round() as u64,
+        )
+    });
     // Three copies of 12,600 writes are 37,800 operations of the array, and still 12,600 on the
     // link above it.
     let expected = [
@@ -134,16 +115,17 @@ fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
         ("log", 25_200, 500),
         ("VM Standard_D8ds_v4, cached + uncached", 89_800, 1012),
     ];
-    assert_eq!(rows, expected, "{json:#}");
-    let answers: Vec<_> = (0..2)
-        .map(|job| &json["diagnoses"][job]["diagnosis"]["layer"])
-        .collect();
-    answers.assert_is(&["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]);
+    assert_eq!(rows.collect::<Vec<_>>(), expected, "{json:#}");
+    let answers = [0, 1].map(|job: usize| &json["diagnoses"][job]["diagnosis"]["layer"]);
+    assert_eq!(
+        answers,
+        ["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]
+    );
     // The file states its limits, so the result keeps them.
-    let again = fathom(&["explain", text(&saved)]);
+    let again = fathom(&["explain", result]);
     again.expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);
     let page = folder.path().join("combined.html");
-    fathom(&["report", text(&saved), "-o", text(&page)]).expect(0, &[]);
+    fathom(&["report", result, "-o", text(&page)]).expect(0, &[]);
     let page = std::fs::read_to_string(&page).unwrap();
     page.assert_contains(&[
         "Limits of jobs that ran at the same time",

@@ -41,6 +41,15 @@ mod throttle;
 #[cfg(target_os = "linux")]
 mod truth;
 
+/// Runs a plan in this process.
+fn execute(plan: model::plan::Plan) -> model::results::Results {
+    let interrupt = std::sync::atomic::AtomicBool::new(false);
+    let permissions = run::targets::guard::Permissions::default();
+    let clock = engine::clock::ClockStart::now().calibrate();
+    let context = run::RunContext::new(clock, &interrupt, &permissions);
+    run::execute(plan, context, &mut |_| {}).unwrap()
+}
+
 /// What most of these files use.
 #[cfg_attr(
     not(target_os = "linux"),
@@ -51,12 +60,9 @@ mod prelude {
     pub use crate::calling::loop_device;
     pub use crate::calling::{PROGRAM, Ran, command, end, fathom, fathom_line, finish, signal, split_words, text};
     pub(crate) use crate::{calling, sandbox};
-    pub use engine::clock::ClockStart;
     pub use model::plan::Plan;
     pub use model::results::Results;
     pub use model::{Bytes, Nanos};
-    pub use run::RunContext;
-    pub use run::targets::guard::Permissions;
     pub use serde_json::Value;
     pub use std::fs;
     pub use std::io::BufReader;

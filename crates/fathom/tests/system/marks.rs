@@ -69,61 +69,42 @@ const WAYS: &[(&str, &str)] = &[
 ];
 
 /// Every command that could write to a file. `{m}` is the file, `{d}` a folder, `{c}` a cache mode
-/// that its file system knows.
-const COMMANDS: &[(&str, &[&str])] = &[
+/// that its file system knows, `_` a blank within an argument.
+const COMMANDS: &[(&str, &str)] = &[
     (
         "run",
-        &[
-            "run", "--cache", "{c}", "--target", "{m}", "--write", "100", "--time", "200ms", "--warm-up", "0",
-        ],
+        "run --cache {c} --target {m} --write 100 --time 200ms --warm-up 0",
     ),
     (
         "run of a part",
-        &[
-            "run", "--cache", "{c}", "--target", "{m}", "--size", "4M", "--write", "100", "--time", "200ms",
-            "--warm-up", "0",
-        ],
+        "run --cache {c} --target {m} --size 4M --write 100 --time 200ms --warm-up 0",
     ),
     (
         "run that makes it larger",
-        &[
-            "run", "--cache", "{c}", "--target", "{m}", "--size", "16M", "--time", "200ms", "--warm-up", "0",
-        ],
+        "run --cache {c} --target {m} --size 16M --time 200ms --warm-up 0",
     ),
-    ("run of a job file", &["run", "{d}/job.toml"]),
+    ("run of a job file", "run {d}/job.toml"),
     (
         "a trim",
-        &[
-            "run", "--cache", "{c}", "--target", "{m}", "--trim", "100", "--time", "200ms", "--warm-up", "0",
-        ],
+        "run --cache {c} --target {m} --trim 100 --time 200ms --warm-up 0",
     ),
     (
         "sweep",
-        &[
-            "sweep", "--cache", "{c}", "{m}", "--over", "depth=1,2", "--write", "100", "--time", "100ms", "--warm-up",
-            "0", "--grid-only", "-q",
-        ],
+        "sweep --cache {c} {m} --over depth=1,2 --write 100 --time 100ms --warm-up 0 --grid-only -q",
     ),
     (
         "ab",
-        &[
-            "ab", "--cache", "{c}", "--target {m} --depth 1", "--target {m} --depth 2", "--write", "100", "--time",
-            "50ms", "--warm-up", "0", "-q",
-        ],
+        "ab --cache {c} --target_{m}_--depth_1 --target_{m}_--depth_2 --write 100 --time 50ms --warm-up 0 -q",
     ),
     (
         "verify",
-        &[
-            "verify", "{m}", "--require", "iops>=1", "--read", "0", "--time", "1s", "--warm-up", "0", "-q",
-        ],
+        "verify {m} --require iops>=1 --read 0 --time 1s --warm-up 0 -q",
     ),
     (
         "precondition",
-        &[
-            "precondition", "--cache", "{c}", "{m}", "--passes", "1", "--round", "50ms", "--rounds", "5", "-q",
-        ],
+        "precondition --cache {c} {m} --passes 1 --round 50ms --rounds 5 -q",
     ),
-    ("suite", &["suite", "{d}/suite.toml", "-q"]),
+    ("suite", "suite {d}/suite.toml -q"),
 ];
 
 /// A folder with a file of fathom and data of a user.
@@ -156,21 +137,22 @@ impl<'a> Workspace<'a> {
         workspace
     }
 
-    fn fathom(&self, words: &[&str]) -> Ran {
-        let at = |word: &&str| {
-            word.replace("{m}", text(&self.marked))
+    fn fathom(&self, line: &str) -> Ran {
+        let at = |word: &str| {
+            word.replace('_', " ")
+                .replace("{m}", text(&self.marked))
                 .replace("{d}", text(self.folder))
                 .replace("{c}", self.cache)
         };
-        let words: Vec<String> = words.iter().map(at).collect();
+        let words: Vec<String> = line.split_whitespace().map(at).collect();
         // Marks are kept in this folder if the file system has no attributes.
         finish(command(&words).env("XDG_STATE_HOME", self.folder.join("state")))
     }
 
     fn make(&self) {
         let _ = fs::remove_file(&self.marked);
-        let words = split_words("run --target {m} --cache {c} --size 8M --write 100 --time 200ms --warm-up 0");
-        self.fathom(&words).expect(0, &["8 MiB of random data"]);
+        self.fathom("run --target {m} --cache {c} --size 8M --write 100 --time 200ms --warm-up 0")
+            .expect(0, &["8 MiB of random data"]);
     }
 
     fn shell(&self, commands: &str) {
@@ -191,16 +173,16 @@ impl<'a> Workspace<'a> {
 
     /// Starts a run that writes to the marked file for a minute. Returns once the run writes.
     fn start_writing(&self) -> Child {
-        let mut words = vec!["run", "--target", text(&self.marked), "--write", "100"];
-        words.extend(["--time", "60s", "--warm-up", "0", "-q"]);
-        let child = command(&words).spawn().unwrap();
+        let file = text(&self.marked);
+        let line = format!("run --target {file} --write 100 --time 60s --warm-up 0 -q");
+        let child = command(&split_words(&line)).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(700));
         child
     }
 }
 
 /// Tries every way with every command, and returns what was lost.
-fn find_losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], commands: &[(&str, &[&str])]) -> Vec<String> {
+fn find_losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], commands: &[(&str, &str)]) -> Vec<String> {
     let mut lost = Vec::new();
     for (number, (way, how)) in ways.iter().enumerate() {
         let folder = folder.join(number.to_string());
@@ -209,8 +191,8 @@ fn find_losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], comman
         workspace.make();
         workspace.shell(how);
         let mut before = workspace.bytes();
-        for (name, words) in commands {
-            let ran = workspace.fathom(words);
+        for (name, line) in commands {
+            let ran = workspace.fathom(line);
             assert!(!ran.err.contains("panicked"), "{way}, {name}: {ran:#?}");
             let after = workspace.bytes();
             if after != before {
@@ -226,15 +208,10 @@ fn find_losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], comman
 }
 
 #[track_caller]
-fn assert_nothing_is_lost(folder: &Path, cache: &'static str, commands: &[(&str, &[&str])]) {
+fn assert_nothing_is_lost(folder: &Path, cache: &'static str, commands: &[(&str, &str)]) {
     let lost = find_losses(folder, cache, WAYS, commands);
-    assert!(
-        lost.is_empty(),
-        "{} of {}:\n{}",
-        lost.len(),
-        WAYS.len() * commands.len(),
-        lost.join("\n")
-    );
+    let all = WAYS.len() * commands.len();
+    assert!(lost.is_empty(), "{} of {all}:\n{}", lost.len(), lost.join("\n"));
 }
 
 #[test]
@@ -281,7 +258,7 @@ fn user_data_in_a_file_of_fathom_is_kept_without_attributes() {
 #[test]
 fn a_screening_keeps_user_data_in_a_file_of_fathom() {
     let fs = need!(LoopFs::ext4(64 * MIB));
-    let lost = find_losses(fs.path(), "direct", &WAYS[..1], &[("quick", &["quick", "{m}", "-q"])]);
+    let lost = find_losses(fs.path(), "direct", &WAYS[..1], &[("quick", "quick {m} -q")]);
     assert_eq!(lost, ["cat: quick was run"], "it only reads");
 }
 
@@ -298,15 +275,13 @@ fn a_file_whose_run_was_killed_needs_permission() {
     let left = workspace.bytes();
     workspace.fathom(again).expect(3, &["--allow-overwrite", "killed"]);
     workspace.shell("cat $Q > $M");
-    for (name, words) in COMMANDS {
-        assert_ne!(workspace.fathom(words).code, Some(0), "{name}");
+    for (name, line) in COMMANDS {
+        assert_ne!(workspace.fathom(line).code, Some(0), "{name}");
     }
-    assert_eq!(
-        workspace.bytes(),
-        fs::read(workspace.folder.join("same-size.txt")).unwrap()
-    );
+    let data = fs::read(workspace.folder.join("same-size.txt")).unwrap();
+    assert_eq!(workspace.bytes(), data);
     fs::write(&workspace.marked, left).unwrap();
-    let allowed = [again, &["--allow-overwrite", text(&workspace.marked)]].concat();
+    let allowed = format!("{again} --allow-overwrite {{m}}");
     workspace.fathom(&allowed).expect(0, &["IOPS"]);
 }
 
@@ -316,18 +291,14 @@ fn a_file_of_fathom_can_be_reused_from_run_to_run() {
     let fs = need!(LoopFs::ext4(256 * MIB));
     let workspace = Workspace::new_in(fs.path(), "direct");
     workspace.make();
-    for (name, words) in COMMANDS.iter().filter(|(name, _)| *name != "a trim") {
-        let ran = workspace.fathom(words);
+    for (name, line) in COMMANDS.iter().filter(|(name, _)| *name != "a trim") {
+        let ran = workspace.fathom(line);
         assert!(ran.code != Some(3), "{name}: {ran:#?}");
     }
     // Interrupted in the middle.
     let child = workspace.start_writing();
-    Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
+    signal(&child, "INT");
     end(child);
-    workspace
-        .fathom(COMMANDS[0].1)
-        .expect(0, &["prepared earlier with 16 MiB of random data"]);
+    let again = workspace.fathom(COMMANDS[0].1);
+    again.expect(0, &["prepared earlier with 16 MiB of random data"]);
 }

@@ -3,78 +3,61 @@
 use testbed::{LoopDevice, LoopOptions};
 
 use crate::prelude::*;
+use crate::throttle::BackgroundProgram;
 
-/// Another program, which reads a device from start to end repeatedly.
-struct Neighbour(Child);
-
-impl Neighbour {
-    fn start(device: &Path) -> Neighbour {
-        let script = "while :; do dd if=$0 of=/dev/null bs=4k iflag=direct 2>/dev/null; done";
-        let child = Command::new("sh")
-            .args(["-c", script, text(device)])
-            .stdout(Stdio::null())
-            .spawn();
-        Neighbour(child.unwrap())
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts another program, which reads a device from start to end repeatedly.
+fn start_neighbour(device: &Path) -> BackgroundProgram {
+    let script = "while :; do dd if=$0 of=/dev/null bs=4k iflag=direct 2>/dev/null; done";
+    BackgroundProgram::start(Command::new("sh").args(["-c", script, text(device)]))
 }
 
 fn finding_rules(ran: &Ran) -> Vec<String> {
     let json = ran.json();
     let findings = json["findings"].as_array().unwrap_or_else(|| panic!("{json:#}"));
-    findings
+    let rules = findings
         .iter()
-        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
-        .collect()
+        .map(|finding| finding["rule"].as_str().unwrap().to_owned());
+    rules.collect()
 }
 
 #[test]
 fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
     let device = need!(LoopDevice::filled(16 << 20, LoopOptions::default()));
     let path = text(device.path());
-    let run = |more: &[&str]| {
-        let line = format!("run --target {path} --time 200ms --warm-up 0 --out json");
-        let words = split_words(&line);
-        fathom(&[&words[..], more].concat())
+    let run = |options: &str| {
+        let line = format!("run --target {path} --time 200ms --warm-up 0 --out json {options}");
+        fathom_line(&line)
     };
     let busy_disk = "BUSY-DISK".to_owned();
-    let alone = run(&["--preflight", "700ms"]);
+    let alone = run("--preflight 700ms");
     alone.expect(0, &["watching for 700 ms for I/O of other programs on loop"]);
     assert!(!finding_rules(&alone).contains(&busy_disk), "{alone:#?}");
 
-    let neighbour = Neighbour::start(device.path());
-    let disturbed = run(&["--preflight", "700ms"]);
+    let neighbour = start_neighbour(device.path());
+    let disturbed = run("--preflight 700ms");
     disturbed.expect(0, &["before the test, for 700 ms, other programs did"]);
     assert!(finding_rules(&disturbed).contains(&busy_disk), "{disturbed:#?}");
     let found_others = disturbed.err.find("other programs did").unwrap();
     let watched = disturbed.err.find("watching for").unwrap();
     assert!(found_others > watched, "{disturbed:#?}");
     // `fathom run` has no preflight without the option.
-    let without_option = run(&[]);
+    let without_option = run("");
     assert!(
         !without_option.expect(0, &[]).err.contains("watching") && !finding_rules(&without_option).contains(&busy_disk),
         "{without_option:#?}"
     );
 
-    let verify = |more: &[&str]| {
-        let words = [
-            "verify", path, "--require", "iops>=1", "--time", "1s", "--warm-up", "0", "--out", "json",
-        ];
-        fathom(&[&words[..], more].concat())
+    let verify = |preflight: &str| {
+        let line = format!("verify {path} --require iops>=1 --time 1s --warm-up 0 --out json");
+        fathom_line(&format!("{line} --preflight {preflight}"))
     };
-    let verified = verify(&["--preflight", "700ms"]);
+    let verified = verify("700ms");
     assert!(
         verified.err.contains("watching for 700 ms") && finding_rules(&verified).contains(&busy_disk),
         "{verified:#?}"
     );
     drop(neighbour);
-    let switched_off = verify(&["--preflight", "0"]);
+    let switched_off = verify("0");
     assert!(
         !switched_off.err.contains("watching for") && !finding_rules(&switched_off).contains(&busy_disk),
         "{switched_off:#?}"
@@ -91,8 +74,7 @@ fn io_of_other_programs_during_a_run_is_reported_in_every_mode() {
     let saved = folder.path().join("result.json");
     let native = |path: &str| {
         let line = format!("run --target {path} --time 500ms --warm-up 0 --out json");
-        let words = split_words(&line);
-        finding_rules(&fathom(&words))
+        finding_rules(&fathom_line(&line))
     };
     let filename = format!("--filename={path}");
     let fio = || {
@@ -115,7 +97,7 @@ fn io_of_other_programs_during_a_run_is_reported_in_every_mode() {
     assert!(!fio().err.contains(&other_load));
     assert!(!diskspd().err.contains(&other_load));
 
-    let neighbour = Neighbour::start(device.path());
+    let neighbour = start_neighbour(device.path());
     assert!(native(path).contains(&other_load));
     let ran = fio();
     assert!(ran.err.contains(&other_load), "{ran:#?}");

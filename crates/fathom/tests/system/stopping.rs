@@ -58,13 +58,9 @@ fn an_interrupted_preparation_leaves_nothing() {
     let folder = need!(Directory::fast());
     let path = folder.path().join("f");
     let child = start(&["run", "--target", text(&path), "--size", "1g", "--time", "1s"]);
-    let began = Instant::now();
-    while !path.exists() && began.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(10, || path.exists(), "the preparation has not begun");
     signal(&child, "INT");
-    let ran = end(child);
-    ran.expect(130, &["interrupted"]);
+    end(child).expect(130, &["interrupted"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
@@ -72,10 +68,8 @@ fn an_interrupted_preparation_leaves_nothing() {
 #[test]
 fn simultaneous_signals_are_one_request() {
     let folder = need!(Directory::fast());
-    let child = start(&split_words(&format!(
-        "run --target {} --size 8m --warm-up 0 --time 1m",
-        folder.path().display()
-    )));
+    let line = format!("run --target {} --size 8m --warm-up 0 --time 1m", text(folder.path()));
+    let child = start(&split_words(&line));
     wait_until(20, || !names(folder.path()).is_empty(), "the run has not begun");
     std::thread::sleep(Duration::from_millis(1500));
     let id = child.id().to_string();

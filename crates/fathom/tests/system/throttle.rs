@@ -19,10 +19,10 @@ fn take_turn() -> MutexGuard<'static, ()> {
 }
 
 /// A program that runs during a test. Dropping it ends the program.
-struct BackgroundProgram(Child);
+pub struct BackgroundProgram(Child);
 
 impl BackgroundProgram {
-    fn start(command: &mut Command) -> BackgroundProgram {
+    pub fn start(command: &mut Command) -> BackgroundProgram {
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         BackgroundProgram(quiet.spawn().expect("the program exists"))
     }
@@ -187,20 +187,15 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     let throttle = need!(Throttle::new());
     // The file is created before the limit applies, and used by both tests.
     let file = disk.path().join("f");
-    let line = format!(
-        "run --target {} --size 64m --time 1s --warm-up 0 --quiet",
-        file.display()
-    );
-    fathom_line(&line).expect(0, &[]);
+    let file = text(&file);
+    fathom_line(&format!("run --target {file} --size 64m --time 1s --warm-up 0 --quiet")).expect(0, &[]);
     if need(throttle.set(disk.device().path(), Limit::ReadOperations(1000))).is_none() {
         return;
     }
     let _inside = need!(throttle.enter());
     let verify = |require: &str| {
-        let ran = fathom_line(&format!(
-            "verify {} --require {require} --quick --silence IN-MEMORY --quiet --out json",
-            file.display()
-        ));
+        let how = "--quick --silence IN-MEMORY --quiet --out json";
+        let ran = fathom_line(&format!("verify {file} --require {require} {how}"));
         assert!(!ran.err.contains("panicked"), "{ran:#?}");
         ran
     };
@@ -221,15 +216,12 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     assert!(layer.starts_with("control group, reads"), "{json:#}");
     // The diagnosis is about the window, not about the preceding probe.
     let evidence = diagnosis["evidence"].as_array().unwrap();
+    let mut evidence = evidence.iter();
     let in_flight = evidence
-        .iter()
         .find(|evidence| evidence["what"] == "operations in flight")
         .unwrap();
-    assert_eq!(
-        in_flight["against"],
-        json["issued"]["concurrency"].as_f64().unwrap(),
-        "{json:#}"
-    );
+    let issued = json["issued"]["concurrency"].as_f64().unwrap();
+    assert_eq!(in_flight["against"], issued, "{json:#}");
 }
 
 /// Two devices are limited to 500 reads per second each.
@@ -246,10 +238,8 @@ fn several_targets_share_a_promise() {
     }
     let _inside = need!(throttle.enter());
     let verify = |targets: &[&str], require: &str, time: &str| {
-        let line = format!("--require {require} --time {time} --warm-up 1s --preflight 0 --silence IN-MEMORY");
-        let how = split_words(&line);
-        let output = ["--quiet", "--out", "json"];
-        fathom(&[&["verify"], targets, &how[..], &output].concat())
+        let how = format!("--require {require} --time {time} --warm-up 1s --preflight 0 --silence IN-MEMORY");
+        fathom_line(&format!("verify {} {how} --quiet --out json", targets.join(" ")))
     };
     let (first, second) = (text(first.path()), text(second.path()));
     let notes = |json: &Value| json["verdict"]["notes"].to_string();

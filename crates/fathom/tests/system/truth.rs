@@ -2,7 +2,7 @@
 
 use testbed::{Directory, LoopDevice, LoopOptions, Zram, need};
 
-use crate::calling::{fathom, fathom_line, split_words, text};
+use crate::calling::{fathom_line, text};
 
 /// Does 20,000 reads and writes with O_DIRECT, and expects the same count from the kernel.
 fn assert_counts_agree(device: &str, engine: &str, depth: &str) {
@@ -12,19 +12,13 @@ fn assert_counts_agree(device: &str, engine: &str, depth: &str) {
     ));
     let json = ran.expect(0, &[]).json();
     let (kernel, ours) = (&json["devices"][0]["kernel"], &json["devices"][0]["ours"]);
-    assert_eq!(
-        ours["reads"].as_u64().unwrap() + ours["writes"].as_u64().unwrap(),
-        20_000
-    );
+    let [reads, writes] = ["reads", "writes"].map(|count| ours[count].as_u64().unwrap());
+    assert_eq!(reads + writes, 20_000);
     // The kernel merges adjacent operations in its queue into one request.
     let merged = &json["devices"][0]["merged"];
     for (number, count) in ["reads", "writes"].into_iter().enumerate() {
         let counted = kernel[count].as_u64().unwrap() + merged[number].as_u64().unwrap();
-        assert_eq!(
-            Some(counted),
-            ours[count].as_u64(),
-            "{count} of {engine} at depth {depth}"
-        );
+        assert_eq!(ours[count], counted, "{count} of {engine} at depth {depth}");
     }
     for bytes in ["read_bytes", "written_bytes"] {
         assert_eq!(kernel[bytes], ours[bytes], "{engine} at depth {depth}");
@@ -49,14 +43,11 @@ fn the_kernel_counts_the_same_operations() {
 fn hits_of_the_page_cache_are_reported() {
     let folder = need!(Directory::on_disk());
     let file = folder.path().join("f");
-    let line = format!(
-        "run --target {} --size 32m --time 1s --warm-up 0 --cache buffered",
-        file.display()
-    );
-    let arguments = split_words(&line);
+    let file = text(&file);
+    let line = format!("run --target {file} --size 32m --time 1s --warm-up 0 --cache buffered");
     // The first run creates the file and reads it into the page cache, which serves the second run.
-    fathom(&arguments).expect(0, &[]);
-    fathom(&arguments).expect(0, &["CACHE-HITS", "page cache"]);
+    fathom_line(&line).expect(0, &[]);
+    fathom_line(&line).expect(0, &["CACHE-HITS", "page cache"]);
 }
 
 #[test]

@@ -453,17 +453,6 @@ impl FileOperationKind {
         }
     }
 
-    /// True if it writes data.
-    pub fn writes_data(self) -> bool {
-        matches!(
-            self,
-            FileOperationKind::Create
-                | FileOperationKind::Write
-                | FileOperationKind::WriteBlock
-                | FileOperationKind::Append
-        )
-    }
-
     /// Existence of the file or directory before and after.
     pub fn existence(self) -> Existence {
         match self {

@@ -10,7 +10,7 @@ use model::diagnosis::{Answer, Diagnosis, JobDiagnosis, LayerUse};
 use model::event::{Counts, Phase};
 use model::results::PhaseInterval;
 use report::html::chart::{Chart, Form, X};
-use report::html::page::{Block, Clause, JudgeCommand, Line, Page, Tone, Verdict};
+use report::html::page::{Block, Clause, JudgeCommand, Lead, Line, Page, Tone, Verdict};
 use report::html::run::{self, Change, PageContext};
 use report::html::{self, to_identifier};
 
@@ -28,6 +28,23 @@ fn charts(page: &Page) -> BTreeMap<String, &Chart> {
     });
     let charts = page.charts.iter().chain(below);
     charts.map(|chart| (chart.id.clone(), chart)).collect()
+}
+
+/// The part of the first screen that says what to do next.
+fn next_steps(page: &Page) -> &Lead {
+    page.lead.iter().find(|lead| lead.topic == "What next").unwrap()
+}
+
+fn number(x: &X) -> f64 {
+    match x {
+        X::Number(number) => *number,
+        X::Name(name) => panic!("{name} is not a number"),
+    }
+}
+
+/// Arguments of a command line, one for each word.
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
 }
 
 /// The page without its style sheet, scripts and figures.
@@ -137,7 +154,7 @@ fn a_repetition_at_twice_the_depth_is_no_part_of_the_first_screen() {
     let mut results = results("steps");
     let context = PageContext::default().with(|context| context.diagnoses = verdict_context().diagnoses);
     assert!(run::create_page(&results, &context).tiles.is_empty(), "several jobs");
-    results.plan.origin.arguments = ["fathom", "run", "--confirm"].map(str::to_owned).to_vec();
+    results.plan.origin.arguments = words("fathom run --confirm");
     let page = run::create_page(&results, &context);
     let charts: Vec<&str> = page.charts.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(charts, ["s0j0-iops", "s0j0-percentiles"]);
@@ -255,21 +272,12 @@ fn figures_of_charts_are_those_of_the_results() {
     let directions = job.directions();
 
     // Rates over time times the length of the intervals are the operations.
-    let number = |x: &X| match x {
-        X::Number(number) => *number,
-        X::Name(name) => panic!("{name} is not a number"),
-    };
     let measured = job.measured().as_secs();
     for (name, direction) in [("reads", Direction::Read), ("writes", Direction::Write)] {
         let series = charts["iops"].series.iter().find(|series| series.name == name).unwrap();
         let ends = series.x.iter().skip(1).map(number).chain([measured]);
-        let operations: f64 = series
-            .x
-            .iter()
-            .zip(ends)
-            .zip(&series.y)
-            .map(|((x, end), y)| (end - number(x)) * y.unwrap())
-            .sum();
+        let intervals = series.x.iter().zip(ends).zip(&series.y);
+        let operations: f64 = intervals.map(|((x, end), y)| (end - number(x)) * y.unwrap()).sum();
         let counted = directions[direction].as_ref().unwrap().operations as f64;
         assert!(
             (operations - counted).abs() < 1e-6 * counted + 1e-6,
@@ -345,10 +353,7 @@ fn phases_are_shown_next_to_the_measured_window() {
     let chart = charts(&page)["iops"];
     let points = |name: &str| -> Vec<(f64, f64)> {
         let series = chart.series.iter().find(|series| series.name == name).unwrap();
-        let x = series
-            .x
-            .iter()
-            .map(|x| if let X::Number(x) = x { *x } else { f64::NAN });
+        let x = series.x.iter().map(number);
         x.zip(series.y.iter().map(|y| y.unwrap())).collect()
     };
     // Only the end of a long warm-up is drawn before a short window.
@@ -376,11 +381,7 @@ fn percentiles_without_enough_samples_are_marked_weak() {
     let charts = charts(&page);
     let n = results.steps[0].jobs[0].directions().read.as_ref().unwrap().operations as f64;
     for series in &charts["percentiles"].series {
-        let last = series
-            .x
-            .iter()
-            .map(|x| if let X::Number(x) = x { *x } else { 0.0 })
-            .fold(0.0, f64::max);
+        let last = series.x.iter().map(number).fold(0.0, f64::max);
         // Ten operations are beyond 1 − 10^−x if n × 10^−x is ten.
         if series.name == "reads" {
             assert!(
@@ -406,21 +407,16 @@ fn names_are_escaped() {
     }
     let page = run::create_page(&results, &PageContext::default());
     let text = html::file(&page);
-    assert!(!text.contains("<script>alert"), "a name became a script");
-    assert!(!text.contains("<img"), "a name became an element");
-    assert!(
-        text.contains("&lt;/script&gt;&lt;script&gt;alert(1)"),
-        "the name is there as text"
-    );
+    // No name became a script or another element, and each is there as text.
+    text.assert_lacks(&["<script>alert", "<img"]);
+    text.assert_contains(&["&lt;/script&gt;&lt;script&gt;alert(1)"]);
     to_identifier(nasty).assert_is("script--script-alert-1---script-----img-src-x-onerror-aler");
 }
 
 #[test]
 fn an_undecided_promise_suggests_a_repetition_that_is_long_enough() {
     let mut results = results("mixed");
-    results.plan.origin.arguments = ["fathom", "verify", "/data", "--quick", "--rate=500"]
-        .map(str::to_owned)
-        .to_vec();
+    results.plan.origin.arguments = words("fathom verify /data --quick --rate=500");
     let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let context = PageContext {
         verdict: Verdict {
@@ -432,13 +428,14 @@ fn an_undecided_promise_suggests_a_repetition_that_is_long_enough() {
         ..PageContext::default()
     };
     let page = run::create_page(&results, &context);
-    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
-    assert_eq!(next.advice, ["`fathom verify /data --rate=900 --time 2000s`"]);
+    assert_eq!(
+        next_steps(&page).advice,
+        ["`fathom verify /data --rate=900 --time 2000s`"]
+    );
 }
 
 #[test]
 fn a_judged_result_is_repeated_and_judged_again() {
-    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<String>>();
     let mut results = results("mixed");
     results.plan.origin.arguments = words("fathom run --target /d --save a.fathom --report a.html");
     results.plan.origin.directory = Some("/home/dba".into());
@@ -457,7 +454,7 @@ fn a_judged_result_is_repeated_and_judged_again() {
         ..PageContext::default()
     };
     let page = run::create_page(&results, &context);
-    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    let next = next_steps(&page);
     assert_eq!(
         next.sentence,
         "Stop the other programs (mysqld), then repeat for the full 5 min. On host example, in /home/dba:"
@@ -471,9 +468,7 @@ fn a_judged_result_is_repeated_and_judged_again() {
 #[test]
 fn an_untested_figure_and_a_judged_percentile_are_shown() {
     let mut results = results("mixed");
-    results.plan.origin.arguments = ["fathom", "verify", "d.toml", "--report", "a.html"]
-        .map(str::to_owned)
-        .to_vec();
+    results.plan.origin.arguments = words("fathom verify d.toml --report a.html");
     let help = "the target is the limit; find what it can do: `fathom sweep --over depth=1..64`";
     results.findings = vec![Finding::new("SCHED-LAG", Severity::Note, "late").help(help)];
     let context = PageContext {
@@ -491,7 +486,7 @@ fn an_untested_figure_and_a_judged_percentile_are_shown() {
         ..PageContext::default()
     };
     let page = run::create_page(&results, &context);
-    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    let next = next_steps(&page);
     next.advice[1]
         .assert_is("to test the throughput as well: `fathom verify d.toml --report a-throughput.html --block 64KiB`");
     assert!(page.tiles.iter().any(|tile| tile.name == "99.9 % took no longer than"));
@@ -507,8 +502,8 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
     let context = PageContext::default().with(|context| context.comparison = "An operation took 1 ms.".into());
     let judge = |results: &Results| {
         let page = run::create_page(results, &context);
-        let next = page.lead.into_iter().find(|lead| lead.topic == "What next").unwrap();
-        (page.verdict, next.advice)
+        let advice = next_steps(&page).advice.clone();
+        (page.verdict, advice)
     };
     results.plan.origin.arguments = ["/opt/fathom", "run", "--target", "x", "--save", "a b.fathom"]
         .map(str::to_owned)
@@ -589,8 +584,7 @@ fn a_page_loads_nothing_from_other_hosts() {
 #[test]
 fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() {
     let mut results = results("mixed");
-    let line = ["fathom", "verify", "/data", "--require", "iops>=60000,p99<=3ms"];
-    results.plan.origin.arguments = line.map(str::to_owned).to_vec();
+    results.plan.origin.arguments = words("fathom verify /data --require iops>=60000,p99<=3ms");
     let target = &mut results.hosts[0].environment.targets[0];
     target.path = "/data/fathom-7.dat".into();
     target.kind = "file".into();
@@ -628,20 +622,17 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
         marks.map(|mark| (mark.at, mark.words.clone())).collect()
     };
     assert_eq!(lines("iops"), [(60_000.0, "iops >= 60,000".to_owned())]);
-    let unit = if charts["latency-over-time"].y.unit == "us" {
-        3000.0
-    } else {
-        3.0
-    };
-    assert_eq!(lines("latency-over-time"), [(unit, "p99 <= 3 ms".to_owned())]);
+    let in_unit = |chart: &Chart| 3e6 / if chart.y.unit == "us" { 1e3 } else { 1e6 };
+    let limit = in_unit(charts["latency-over-time"]);
+    assert_eq!(lines("latency-over-time"), [(limit, "p99 <= 3 ms".to_owned())]);
     let curve = charts["percentiles"];
-    let limit = 3e6 / if curve.y.unit == "us" { 1e3 } else { 1e6 };
+    let limit = in_unit(curve);
     assert_eq!(lines("percentiles"), [(limit, "p99 <= 3 ms".to_owned())]);
     let dots = curve.series.iter().find(|series| series.name == "required").unwrap();
     assert_eq!((dots.form, dots.y[0]), (Form::Dots, Some(limit)));
     let notes = page.verdict.notes.join("\n");
     assert!(notes.contains("on 1 GiB of /data, 1 % of sda (100 GiB)"), "{notes}");
-    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    let next = next_steps(&page);
     assert_eq!(next.advice, ["`fathom verify /data --require 'iops>=60000,p99<=3ms'`"]);
     // The name of a file that was created for the run is not shown.
     assert!(!page.about[0].contains("fathom-7.dat"), "{:?}", page.about);

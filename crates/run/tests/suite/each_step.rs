@@ -51,26 +51,18 @@ fn each_step_recreates_its_file_with_the_size_of_that_step() {
         recreated(&path, Bytes(600 << 10), Content::Counting),
     ];
     let (results, _) = try_run(steps_on(targets, Mix::WRITES)).unwrap();
-    let sizes: Vec<u64> = results.hosts[0]
-        .environment
-        .targets
-        .iter()
-        .map(|facts| facts.size.0)
-        .collect();
+    let targets = results.hosts[0].environment.targets.iter();
+    let sizes: Vec<u64> = targets.map(|facts| facts.size.0).collect();
     assert_eq!(sizes, [2 << 20, 2 << 20, 600 << 10]);
     assert!(results.steps.iter().all(|step| step.jobs[0].total().operations == 100));
     // The last step wrote zeros into a file with new contents, so no zeros of the first step
     // remain.
     let bytes = fs::read(&path).unwrap();
     assert_eq!(bytes.len(), 600 << 10);
-    let blocks = bytes.chunks(4096);
     let counting = |block: &&[u8]| block.iter().enumerate().all(|(index, byte)| *byte == index as u8);
-    let zeros = |block: &&[u8]| block.iter().all(|byte| *byte == 0);
-    assert_eq!(
-        blocks.clone().filter(counting).count() + blocks.clone().filter(zeros).count(),
-        150
-    );
-    assert!(blocks.clone().filter(counting).count() > 30 && blocks.filter(zeros).count() > 30);
+    let (counting, zeros) = (bytes.chunks(4096).filter(counting).count(), count_zeros(&bytes));
+    assert_eq!(counting + zeros, 150);
+    assert!(counting > 30 && zeros > 30, "{counting} {zeros}");
 }
 
 #[test]
@@ -98,10 +90,7 @@ fn a_step_that_cannot_be_prepared_keeps_earlier_results() {
     ];
     let impossible = steps_on(targets, Mix::READS);
     let gone = folder.path().join("gone");
-    let interrupt = AtomicBool::new(false);
-    let permissions = Permissions::default();
-    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    let results = run::execute(impossible, context, &mut |event| {
+    let results = run_watched(impossible, &Permissions::default(), &mut |event| {
         if matches!(event, Event::JobEnded { .. }) {
             let _ = fs::remove_dir(&gone);
         }
@@ -117,13 +106,16 @@ fn a_step_that_cannot_be_prepared_keeps_earlier_results() {
 fn a_directory_is_not_recreated_as_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().display().to_string();
-    let error = try_run(steps_on(
-        vec![recreated(&path, Bytes::mib(1), Content::Zeros)],
-        Mix::READS,
-    ))
-    .unwrap_err();
+    let targets = vec![recreated(&path, Bytes::mib(1), Content::Zeros)];
+    let error = try_run(steps_on(targets, Mix::READS)).unwrap_err();
     assert!(matches!(error, RunError::Targets(_)), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Blocks that consist of zeros.
+fn count_zeros(bytes: &[u8]) -> usize {
+    let is_zero = |block: &&[u8]| block.iter().all(|byte| *byte == 0);
+    bytes.chunks(4096).filter(is_zero).count()
 }
 
 fn failing_late() -> SimulatedDevice {
@@ -164,24 +156,19 @@ fn waits_are_counted_by_their_kind() {
         counting.batching.count_waits = true;
         counting.batching.submit = Some(8);
         change(&mut counting);
-        run_job(plan(device(), Stop::after(Nanos::millis(100)), vec![counting]))
-            .workers
-            .remove(0)
+        let job = run_job(plan(device(), Stop::after(Nanos::millis(100)), vec![counting]));
+        job.workers[0].waits
     };
     let full = run(&|_| {});
-    assert!(
-        full.waits.completion > 900 && full.waits.slept + full.waits.throttled == 0,
-        "{:?}",
-        full.waits
-    );
+    assert!(full.completion > 900 && full.slept + full.throttled == 0, "{full:?}");
     // 1,000 per second of 100 µs each: nothing is in flight nine tenths of the time.
     let paced = run(&|worker| {
         worker.streams[0].pacing = Pacing::Together { rate: Rate::iops(1000) };
     });
-    assert!((90..=110).contains(&paced.waits.slept), "{:?}", paced.waits);
-    assert!((90..=110).contains(&paced.waits.throttled), "{:?}", paced.waits);
+    assert!((90..=110).contains(&paced.slept), "{paced:?}");
+    assert!((90..=110).contains(&paced.throttled), "{paced:?}");
     let uncounted = run(&|worker| worker.batching.count_waits = false);
-    assert_eq!(uncounted.waits, Default::default());
+    assert_eq!(uncounted, Default::default());
 }
 
 #[test]
@@ -194,18 +181,12 @@ fn ranges_in_effect_are_reported() {
         rule: RangesRule::Diskspd,
         shares: PerDirection::all(shares.into_iter().map(share).collect()),
     }))];
-    let job = run_job(plan(
-        device(),
-        Stop::after(Nanos::millis(10)),
-        vec![worker(vec![ranged])],
-    ));
+    let stop = Stop::after(Nanos::millis(10));
+    let job = run_job(plan(device(), stop, vec![worker(vec![ranged])]));
     let ranges = &job.workers[0].streams[0].effective_ranges;
-    let shares: Vec<(f64, u64)> = ranges
-        .iter()
-        .map(|range| (range.operations_percent, range.start.0))
-        .collect();
+    let shares = ranges.iter().map(|range| (range.operations_percent, range.start.0));
     // A tenth and three tenths of 1 GiB, down to whole blocks.
-    assert_eq!(shares, [(60.0, 0), (40.0, 322_121_728)]);
+    assert_eq!(shares.collect::<Vec<_>>(), [(60.0, 0), (40.0, 322_121_728)]);
     assert_eq!(ranges[1].start.0 + ranges[1].length.0, 1 << 30);
 }
 
@@ -302,11 +283,7 @@ fn mapped_streams_run_alongside_others() {
         // A copy is faster than a call, so the mapped file gets more operations.
         assert!(written(0).operations > 100 && written(1).operations >= 3, "{engine:?}");
         for (stream, name) in ["mapped.dat", "called.dat"].into_iter().enumerate() {
-            let bytes = fs::read(path(name)).unwrap();
-            let zeros = bytes
-                .chunks(4096)
-                .filter(|block| block.iter().all(|byte| *byte == 0))
-                .count();
+            let zeros = count_zeros(&fs::read(path(name)).unwrap());
             // The expected number of distinct blocks after n writes to 256 random blocks.
             let n = written(stream).operations as f64;
             let expected = 256.0 * (1.0 - (-n / 256.0).exp());
@@ -325,20 +302,13 @@ fn no_stream_starves_on_a_device_that_completes_inside_the_call() {
     for depth in [1, 4] {
         let inline = device().with(|device| device.inline = true);
         let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
-        let job = run_job(plan(
-            inline,
-            Stop::after(Nanos::secs(1)),
-            vec![worker(vec![tested_stream.clone(), tested_stream])],
-        ));
-        let reads = |stream: usize| {
-            job.workers[0].streams[stream]
-                .directions
-                .read
-                .as_ref()
-                .unwrap()
-                .operations
-        };
-        let (first, second) = (reads(0), reads(1));
+        let workers = vec![worker(vec![tested_stream; 2])];
+        let job = run_job(plan(inline, Stop::after(Nanos::secs(1)), workers));
+        let streams = job.workers[0].streams.iter();
+        let reads: Vec<u64> = streams
+            .map(|stream| stream.directions.read.as_ref().unwrap().operations)
+            .collect();
+        let (first, second) = (reads[0], reads[1]);
         assert!(
             first > 1000 && first.abs_diff(second) < first / 10,
             "{first} and {second}"

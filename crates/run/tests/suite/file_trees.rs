@@ -91,10 +91,8 @@ fn find_root(folder: &Path) -> PathBuf {
 
 /// Executes a plan. Calls `inspect` after each job, before anything is removed.
 fn run_and_inspect(plan: Plan, mut inspect: impl FnMut()) -> (Results, Vec<String>) {
-    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let mut notices = Vec::new();
-    let results = run::execute(plan, context, &mut |event| match event {
+    let results = run_watched(plan, &Permissions::default(), &mut |event| match event {
         Event::JobEnded { .. } => inspect(),
         Event::Notice { finding } => notices.push(finding.what),
         _ => {}
@@ -131,12 +129,9 @@ fn every_created_file_is_on_the_disk() {
 /// The other groups take the operations of a group without a file, in proportion to their shares.
 #[test]
 fn a_group_without_a_file_does_not_change_the_proportion_of_the_others() {
+    use FileOperationKind::{Append, Create, Stat};
     let folder = folder();
-    let groups: &[&[FileOperationKind]] = &[
-        &[FileOperationKind::Create],
-        &[FileOperationKind::Append],
-        &[FileOperationKind::Stat],
-    ];
+    let groups: &[&[FileOperationKind]] = &[&[Create], &[Append], &[Stat]];
     let mut plan = plan_on_tree(folder.path(), tree(100), groups, 1, Some(3000));
     let work = plan.steps[0].jobs[0].workers[0].streams[0].files.as_mut().unwrap();
     for (group, share) in work.groups.iter_mut().zip([50, 1, 49]) {
@@ -171,15 +166,8 @@ fn remaining_files_match_the_counts_of_creates_and_deletes() {
     let plan = plan_on_tree(folder.path(), tree(50), groups, 4, Some(1000));
     let (results, _) = run_and_inspect(plan, || {
         files = list_files(folder.path());
-        let listed = Command::new("find")
-            .args([
-                folder.path().as_os_str(),
-                "-type".as_ref(),
-                "d".as_ref(),
-                "-name".as_ref(),
-                "e*".as_ref(),
-            ])
-            .output();
+        let mut find = Command::new("find");
+        let listed = find.arg(folder.path()).args(["-type", "d", "-name", "e*"]).output();
         directories = listed.unwrap().stdout.split(|byte| *byte == b'\n').count() as u64 - 1;
     });
     let counts = count_by_kind(&results);
@@ -275,18 +263,14 @@ fn a_failed_operation_names_its_file() {
 fn check_failed_operation(kind: FileOperationKind, expected: &str) {
     let folder = folder();
     let plan = plan_on_tree(folder.path(), tree(100), &[&[kind]], 1, Some(100_000));
-    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
-    let results = run::execute(plan, context, &mut |event| {
+    let results = run_watched(plan, &Permissions::default(), &mut |event| {
         if matches!(event, Event::Ready { .. }) {
             fs::remove_dir_all(find_root(folder.path()).join("d0")).unwrap();
         }
     });
     let results = results.expect("the run itself does not fail");
-    let failure = results.steps[0].jobs[0].workers[0]
-        .failure
-        .clone()
-        .expect("files are gone");
+    let failure = &results.steps[0].jobs[0].workers[0].failure;
+    let failure = failure.as_ref().expect("files are gone");
     assert!(failure.what.starts_with(expected), "{failure:?}");
     assert!(failure.location.contains(".tree/d0/d"), "{failure:?}");
 }

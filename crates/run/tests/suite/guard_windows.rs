@@ -9,7 +9,9 @@ use engine::probe::windows::{
 use engine::{DeviceNumber, FileKind, Identity};
 use model::environment::Device;
 use run::targets::MarkState;
-use run::targets::guard::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Signature, SignatureKind};
+use run::targets::guard::{
+    CallerKind, Candidate, Contents, Decision, Guard, Intent, Refusal, Signature, SignatureKind,
+};
 
 use crate::prelude::*;
 
@@ -57,10 +59,10 @@ fn volume(disk: u32, partition: u32, at: &[&str], contents: VolumeContents) -> V
     }
 }
 
-fn ntfs() -> VolumeContents {
+fn file_system(kind: &str, serial: u32) -> VolumeContents {
     VolumeContents::FileSystem {
-        kind: "NTFS".into(),
-        serial: 7,
+        kind: kind.into(),
+        serial,
     }
 }
 
@@ -74,18 +76,10 @@ fn machine() -> Storage {
             disk(2, &[DATA]),
         ],
         volumes: vec![
-            volume(
-                0,
-                1,
-                &[],
-                VolumeContents::FileSystem {
-                    kind: "FAT32".into(),
-                    serial: 1,
-                },
-            ),
-            volume(0, 3, &[r"C:\"], ntfs()),
+            volume(0, 1, &[], file_system("FAT32", 1)),
+            volume(0, 3, &[r"C:\"], file_system("NTFS", 7)),
             volume(0, 4, &[r"E:\"], VolumeContents::Raw),
-            volume(2, 1, &[r"D:\", r"C:\mnt\data\"], ntfs()),
+            volume(2, 1, &[r"D:\", r"C:\mnt\data\"], file_system("NTFS", 7)),
         ],
         page_files: Some(vec![r"C:\pagefile.sys".into()]),
         system_folder: Some(r"C:\Windows\system32".into()),
@@ -119,14 +113,34 @@ fn decide(storage: &Storage, subject: &Candidate, caller: CallerKind, destroy: b
         .decide(subject, Intent::WRITE)
 }
 
+/// The refusal of a target without permissions.
+#[track_caller]
+fn refuse(storage: &Storage, subject: &Candidate, caller: CallerKind) -> Refusal {
+    match decide(storage, subject, caller, false) {
+        Decision::Refused(refusal) => refusal,
+        Decision::Allowed { .. } => panic!("it was allowed"),
+    }
+}
+
+#[track_caller]
+fn assert_reasons(refusal: &Refusal, reasons: &[&str]) {
+    let texts: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+    assert_eq!(texts, reasons);
+}
+
 /// Reasons against writing from a drop-in, which needs no confirmation for a blank device.
 #[track_caller]
 fn assert_refused(storage: &Storage, disk: u32, partition: u32, reasons: &[&str]) {
-    let decision = decide(storage, &subject("X", disk, partition), CallerKind::DropIn, false);
-    let refusal = decision.refusal().expect("it was allowed");
-    let texts: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-    assert_eq!(texts, reasons);
+    let refusal = refuse(storage, &subject("X", disk, partition), CallerKind::DropIn);
+    assert_reasons(&refusal, reasons);
     assert!(!refusal.can_be_lifted(), "no option overrides this");
+}
+
+/// The only reason is that something is not known.
+#[track_caller]
+fn assert_in_doubt(storage: &Storage, disk: u32, partition: u32, doubt: &str) {
+    let reason = format!("cannot determine whether it is in use: {doubt}");
+    assert_refused(storage, disk, partition, &[&reason]);
 }
 
 #[track_caller]
@@ -139,37 +153,24 @@ fn assert_allowed(storage: &Storage, disk: u32, partition: u32) {
 #[test]
 fn the_system_disk_is_always_refused() {
     let machine = machine();
-    let decision = decide(
-        &machine,
-        &subject(r"\\.\PhysicalDrive0", 0, 0),
-        CallerKind::Native,
-        false,
-    );
-    let refusal = decision.refusal().unwrap();
-    let texts: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-    texts.assert_is(&[
+    let refusal = refuse(&machine, &subject(r"\\.\PhysicalDrive0", 0, 0), CallerKind::Native);
+    let reasons = [
         "the running system is started from its partition Harddisk0Partition1",
         "the running system is started from its partition Harddisk0Partition2",
         r"its partition Harddisk0Partition3 is mounted at C:\ (NTFS)",
         "the system swaps to its partition Harddisk0Partition3",
         "the running system runs from its partition Harddisk0Partition3",
         "it has partitions: Harddisk0Partition1, Harddisk0Partition2, Harddisk0Partition3, Harddisk0Partition4",
-    ]);
+    ];
+    assert_reasons(&refusal, &reasons);
     assert_eq!(
         refusal.help,
         "this system runs from it; choose another target. No option overrides this"
     );
     assert_refused(&machine, 0, 1, &["the running system is started from it"]);
-    assert_refused(
-        &machine,
-        0,
-        3,
-        &[
-            r"it is mounted at C:\ (NTFS)",
-            "the system swaps to it",
-            "the running system runs from it",
-        ],
-    );
+    let mounted = r"it is mounted at C:\ (NTFS)";
+    let reasons = [mounted, "the system swaps to it", "the running system runs from it"];
+    assert_refused(&machine, 0, 3, &reasons);
 }
 
 #[test]
@@ -178,28 +179,16 @@ fn a_mounted_file_system_is_a_use_but_a_drive_letter_alone_is_not() {
     assert_allowed(&machine, 0, 4);
     assert_allowed(&machine, 1, 0);
     assert_refused(&machine, 2, 1, &[r"it is mounted at D:\, C:\mnt\data\ (NTFS)"]);
-    let decision = decide(
-        &machine,
-        &subject(r"\\.\PhysicalDrive2", 2, 0),
-        CallerKind::DropIn,
-        false,
-    );
-    let help = &decision.refusal().unwrap().help;
+    let refusal = refuse(&machine, &subject(r"\\.\PhysicalDrive2", 2, 0), CallerKind::DropIn);
     assert_eq!(
-        help,
+        refusal.help,
         r"dismount it (mountvol D:\ /P) first, or choose another target; no option overrides this"
     );
 }
 
 #[test]
 fn a_blank_disk_must_be_named_by_native_commands() {
-    let decision = decide(
-        &machine(),
-        &subject(r"\\.\PhysicalDrive1", 1, 0),
-        CallerKind::Native,
-        false,
-    );
-    let refusal = decision.refusal().unwrap();
+    let refusal = refuse(&machine(), &subject(r"\\.\PhysicalDrive1", 1, 0), CallerKind::Native);
     assert!(refusal.can_be_lifted());
     assert_eq!(
         refusal.help,
@@ -216,81 +205,70 @@ fn the_contents_of_a_disk_are_a_reason_to_refuse_it() {
         offset: 3,
         label: None,
     }]);
-    let decision = decide(&machine(), &locked, CallerKind::DropIn, false);
-    let texts = decision.refusal().unwrap().reasons[0].to_string();
-    assert_eq!(texts, "it contains a BitLocker volume");
+    let refusal = refuse(&machine(), &locked, CallerKind::DropIn);
+    assert_eq!(refusal.reasons[0].to_string(), "it contains a BitLocker volume");
 }
 
 /// Each fact that is unknown or bad makes the disk count as in use.
 #[test]
 fn unknown_facts_of_a_disk_count_as_a_use() {
-    let check = |change: fn(&mut Disk), reason: &str| {
+    let changed = |change: fn(&mut Disk)| {
         let mut machine = machine();
         change(&mut machine.disks[1]);
-        assert_refused(&machine, 1, 0, &[reason]);
-        assert_other_disk_allowed(&machine);
+        // A doubt about disk 1 does not affect a partition of disk 0.
+        assert_allowed(&machine, 0, 4);
+        machine
     };
+    let check = |change: fn(&mut Disk), doubt: &str| assert_in_doubt(&changed(change), 1, 0, doubt);
     check(
         |disk| disk.offline = Some(true),
-        "cannot determine whether it is in use: it is offline: a virtual machine or another cluster node may be using it, and Windows \
-         does not show its volumes",
+        "it is offline: a virtual machine or another cluster node may be using it, and Windows does not \
+         show its volumes",
     );
     check(
         |disk| disk.offline = None,
-        "cannot determine whether it is in use: its driver does not report whether it is offline",
+        "its driver does not report whether it is offline",
     );
-    check(
-        |disk| disk.layout = None,
-        "cannot determine whether it is in use: its partitions could not be read",
-    );
+    check(|disk| disk.layout = None, "its partitions could not be read");
     check(
         |disk| disk.clustered = None,
-        "cannot determine whether it is in use: its driver does not report whether it belongs to this machine's cluster",
+        "its driver does not report whether it belongs to this machine's cluster",
     );
-    check(|disk| disk.clustered = Some(true), "it is part of a failover cluster");
-}
-
-/// A doubt about disk 1 does not affect a partition of disk 0.
-#[track_caller]
-fn assert_other_disk_allowed(machine: &Storage) {
-    assert_allowed(machine, 0, 4);
+    let clustered = changed(|disk| disk.clustered = Some(true));
+    assert_refused(&clustered, 1, 0, &["it is part of a failover cluster"]);
 }
 
 #[test]
 fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
-    let check = |change: fn(&mut Storage), reason: &str| {
+    let check = |change: fn(&mut Storage), doubt: &str| {
         let mut machine = machine();
         change(&mut machine);
-        assert_refused(&machine, 1, 0, &[reason]);
-        assert_refused(&machine, 0, 4, &[reason]);
+        assert_in_doubt(&machine, 1, 0, doubt);
+        assert_in_doubt(&machine, 0, 4, doubt);
     };
     check(
         |machine| machine.page_files = None,
-        "cannot determine whether it is in use: Windows did not report where its page files are",
+        "Windows did not report where its page files are",
     );
     check(
         |machine| machine.page_files = Some(vec![r"Z:\pagefile.sys".into()]),
-        r"cannot determine whether it is in use: the disk of page file Z:\pagefile.sys is unknown",
+        r"the disk of page file Z:\pagefile.sys is unknown",
     );
     check(
         |machine| machine.system_folder = None,
-        "cannot determine whether it is in use: Windows did not report which disk it runs from",
+        "Windows did not report which disk it runs from",
+    );
+    check(
+        |machine| machine.doubts = vec!["Windows did not list its volumes: access denied".into()],
+        "Windows did not list its volumes: access denied",
     );
     check(
         |machine| {
-            machine
-                .doubts
-                .push("Windows did not list its volumes: access denied".into())
-        },
-        "cannot determine whether it is in use: Windows did not list its volumes: access denied",
-    );
-    check(
-        |machine| {
-            let mut lost = volume(9, 9, &[r"S:\"], ntfs());
+            let mut lost = volume(9, 9, &[r"S:\"], file_system("NTFS", 7));
             (lost.partition, lost.extents) = (None, None);
             machine.volumes.push(lost);
         },
-        r"cannot determine whether it is in use: the disk of volume S:\ is unknown",
+        r"the disk of volume S:\ is unknown",
     );
     let hidden = decide(&machine(), &subject("X", 5, 0), CallerKind::DropIn, true);
     let texts = hidden.refusal().unwrap().reasons[0].to_string();
@@ -299,12 +277,8 @@ fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
     );
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;
-    assert!(
-        !decide(&machine(), &nameless, CallerKind::DropIn, true)
-            .refusal()
-            .unwrap()
-            .can_be_lifted()
-    );
+    let decision = decide(&machine(), &nameless, CallerKind::DropIn, true);
+    assert!(!decision.refusal().unwrap().can_be_lifted());
 }
 
 #[test]
@@ -314,27 +288,14 @@ fn volumes_that_cannot_be_examined_count_as_in_use() {
         machine.volumes[2].contents = contents;
         machine
     };
-    assert_refused(
-        &machine_with(VolumeContents::Locked),
-        0,
-        4,
-        &["cannot determine whether it is in use: BitLocker has locked it, so its contents are unknown"],
-    );
-    assert_refused(
-        &machine_with(VolumeContents::Unknown),
-        0,
-        4,
-        &["cannot determine whether it is in use: its contents could not be determined"],
-    );
+    let locked = "BitLocker has locked it, so its contents are unknown";
+    assert_in_doubt(&machine_with(VolumeContents::Locked), 0, 4, locked);
+    let unknown = "its contents could not be determined";
+    assert_in_doubt(&machine_with(VolumeContents::Unknown), 0, 4, unknown);
     assert_allowed(&machine_with(VolumeContents::NoMedium), 0, 4);
     let mut machine = machine();
     machine.volumes[3].mounted_at = None;
-    assert_refused(
-        &machine,
-        2,
-        1,
-        &["cannot determine whether it is in use: its mount points could not be read"],
-    );
+    assert_in_doubt(&machine, 2, 1, "its mount points could not be read");
 }
 
 #[test]
@@ -342,16 +303,11 @@ fn members_of_pools_and_dynamic_disks_are_in_use() {
     let check = |kind: [u8; 16], reason: &str| {
         let mut machine = machine();
         machine.disks[1] = disk(1, &[kind]);
-        let decision = decide(&machine, &subject("X", 1, 0), CallerKind::DropIn, false);
-        let refusal = decision.refusal().unwrap();
+        let refusal = refuse(&machine, &subject("X", 1, 0), CallerKind::DropIn);
         assert_eq!(refusal.reasons[0].to_string(), reason);
         assert!(!refusal.can_be_lifted());
         // A partition of such a disk is a part of it.
-        assert!(
-            decide(&machine, &subject("X", 1, 1), CallerKind::DropIn, false)
-                .refusal()
-                .is_some()
-        );
+        refuse(&machine, &subject("X", 1, 1), CallerKind::DropIn);
     };
     check(STORAGE_SPACES, "it is part of a pool of Storage Spaces");
     check(DYNAMIC_DATA, "it is part of a group of dynamic disks");
@@ -361,39 +317,29 @@ fn members_of_pools_and_dynamic_disks_are_in_use() {
 #[test]
 fn a_spanned_volume_uses_all_of_its_disks() {
     let mut machine = machine();
-    let mut spanned = volume(1, 0, &[r"S:\"], ntfs());
+    let mut spanned = volume(1, 0, &[r"S:\"], file_system("NTFS", 7));
     spanned.partition = None;
-    spanned.extents = Some(vec![
-        Extent {
-            disk: 1,
-            start: 1 << 20,
-            length: GIB,
-        },
-        Extent {
-            disk: 3,
-            start: 1 << 20,
-            length: GIB,
-        },
-    ]);
+    let extent = |disk: u32| Extent {
+        disk,
+        start: 1 << 20,
+        length: GIB,
+    };
+    spanned.extents = Some(vec![extent(1), extent(3)]);
     machine.volumes.push(spanned);
     machine.disks.push(disk(3, &[]));
+    let reasons = [
+        r"it is part of the volume S:\",
+        r"Volume{1-0}, which is built on it, is mounted at S:\ (NTFS)",
+    ];
     for number in [1, 3] {
-        assert_refused(
-            &machine,
-            number,
-            0,
-            &[
-                r"it is part of the volume S:\",
-                r"Volume{1-0}, which is built on it, is mounted at S:\ (NTFS)",
-            ],
-        );
+        assert_refused(&machine, number, 0, &reasons);
     }
 }
 
 #[test]
 fn a_disk_without_a_partition_table_may_have_a_file_system() {
     let mut machine = machine();
-    machine.volumes.push(volume(1, 0, &[r"S:\"], ntfs()));
+    machine.volumes.push(volume(1, 0, &[r"S:\"], file_system("NTFS", 7)));
     assert_refused(&machine, 1, 0, &[r"it is mounted at S:\ (NTFS)"]);
 }
 
@@ -401,23 +347,14 @@ fn a_disk_without_a_partition_table_may_have_a_file_system() {
 fn the_devices_below_a_volume_are_listed() {
     let machine = machine();
     let chain = machine.chain(DeviceNumber::new(2, 1));
-    let names: Vec<(&str, &str)> = chain
-        .iter()
-        .map(|device| (device.name.as_str(), device.kind.as_str()))
-        .collect();
-    assert_eq!(
-        names,
-        [("Harddisk2Partition1", "partition"), ("PhysicalDrive2", "disk")]
-    );
-    assert_eq!(
-        machine.inventory().device_by_name("PhysicalDrive2").unwrap().path(),
-        r"\\.\PhysicalDrive2"
-    );
-    assert_eq!(
-        machine.find_volume(r"C:\mnt\data\f.dat"),
-        Some(3),
-        "the longest mount point counts"
-    );
+    let names = chain.iter().map(|device| format!("{} {}", device.kind, device.name));
+    let names: Vec<String> = names.collect();
+    assert_eq!(names, ["partition Harddisk2Partition1", "disk PhysicalDrive2"]);
+    let inventory = machine.inventory();
+    let disk = inventory.device_by_name("PhysicalDrive2").unwrap();
+    assert_eq!(disk.path(), r"\\.\PhysicalDrive2");
+    // The longest mount point counts.
+    assert_eq!(machine.find_volume(r"C:\mnt\data\f.dat"), Some(3));
     assert_eq!(machine.find_volume(r"c:\other"), Some(1));
     assert_eq!(machine.find_volume(r"\\server\share\f"), None);
 }

@@ -31,7 +31,7 @@ mod windows;
 /// What most of these files use.
 #[cfg_attr(windows, allow(unused_imports, reason = "some of these files are for Linux"))]
 mod prelude {
-    pub use crate::support::{device, plan, plan_on, run_job, stream, try_run, worker};
+    pub use crate::support::{device, plan, plan_on, run_job, run_watched, stream, try_run, worker};
     pub use engine::clock::ClockStart;
     pub use model::access::{Access, AtEnd, Placement, Sequential};
     pub use model::block_size::BlockSizes;

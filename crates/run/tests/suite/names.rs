@@ -93,24 +93,19 @@ fn a_file_is_not_held_open_while_it_is_removed() {
     let folder = create_folder();
     let path = folder.path().join("file");
     fs::write(&path, vec![1; 4096]).unwrap();
-    let (clock, interrupt) = (ClockStart::now().calibrate(), AtomicBool::new(false));
-    let permissions = permit_overwriting(&path.display().to_string());
-    let context = RunContext::new(clock, &interrupt, &permissions);
-    let gone = format!("{} (deleted)", path.display());
+    let path = path.display().to_string();
+    let gone = format!("{path} (deleted)");
     let mut checks = 0;
-    run::execute(
-        plan_of_pass(&path.display().to_string(), EngineKind::FileDelete),
-        context,
-        &mut |event| {
-            if matches!(event, Event::JobEnded { .. }) {
-                checks += 1;
-                let open = fs::read_dir("/proc/self/fd").expect("this is Linux").flatten();
-                let mut names = open.filter_map(|entry| fs::read_link(entry.path()).ok());
-                assert!(!names.any(|name| name.display().to_string() == gone));
-            }
-        },
-    )
-    .expect("the file can be removed");
+    let deletion = plan_of_pass(&path, EngineKind::FileDelete);
+    let ran = run_watched(deletion, &permit_overwriting(&path), &mut |event| {
+        if matches!(event, Event::JobEnded { .. }) {
+            checks += 1;
+            let open = fs::read_dir("/proc/self/fd").expect("this is Linux").flatten();
+            let mut names = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+            assert!(!names.any(|name| name.display().to_string() == gone));
+        }
+    });
+    ran.expect("the file can be removed");
     assert_eq!(checks, 1);
 }
 
@@ -144,11 +139,9 @@ fn programs_of_a_plan_run_only_if_permitted() {
     let stop = Stop::after_operations(6);
     let mut plan = plan(device(), stop, vec![runner]);
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::kib(4) };
-    let run = |programs: bool| -> Result<Results, RunError> {
-        let (clock, interrupt) = (ClockStart::now().calibrate(), AtomicBool::new(false));
+    let run = |programs: bool| {
         let permissions = Permissions::default().with(|permissions| permissions.programs = programs);
-        let context = RunContext::new(clock, &interrupt, &permissions);
-        run::execute(plan.clone(), context, &mut |_| ())
+        try_run_permitted(plan.clone(), &permissions)
     };
     let error = run(false).expect_err("writing was not allowed");
     assert!(
@@ -156,7 +149,7 @@ fn programs_of_a_plan_run_only_if_permitted() {
         "{error}"
     );
     assert!(!mark.exists());
-    let results = run(true).expect("it is allowed");
+    let (results, _) = run(true).expect("it is allowed");
     let total = results.steps[0].jobs[0].total();
     assert_eq!((total.operations, total.bytes, total.total.n()), (6, Bytes(0), 6));
     assert!(mark.exists());

@@ -6,10 +6,10 @@ use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping, MemoryNodes,
-    MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState, Stop, Stream,
-    StreamTarget, TargetCleanup, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker,
-    WriteThrough,
+    BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, Job, LatencyTarget, MapFlush, Mapping,
+    MemoryNodes, MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState,
+    Stop, Stream, StreamTarget, TargetCleanup, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod,
+    Worker, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 use testbed::With;
@@ -25,8 +25,12 @@ fn base() -> Plan {
 
 type Change = (&'static str, fn(&mut Plan));
 
+fn job(plan: &mut Plan) -> &mut Job {
+    &mut plan.steps[0].jobs[0]
+}
+
 fn worker(plan: &mut Plan) -> &mut Worker {
-    &mut plan.steps[0].jobs[0].workers[0]
+    &mut job(plan).workers[0]
 }
 
 fn files(plan: &mut Plan, service: FileService, operations: u64) {
@@ -51,13 +55,10 @@ const CHANGES: &[Change] = &[
     }),
     ("another step", |plan| plan.steps.push(plan.steps[0].clone())),
     ("another job", |plan| {
-        let job = plan.steps[0].jobs[0].clone();
+        let job = job(plan).clone();
         plan.steps[0].jobs.push(job);
     }),
-    ("another worker", |plan| {
-        let original_worker = worker(plan).clone();
-        plan.steps[0].jobs[0].workers.push(original_worker);
-    }),
+    ("another worker", |plan| job(plan).workers.extend_from_within(..)),
     ("another stream", |plan| {
         let other = Stream {
             mix: Mix::READS,
@@ -66,45 +67,33 @@ const CHANGES: &[Change] = &[
         };
         worker(plan).streams.push(other);
     }),
-    ("description", |plan| {
-        plan.steps[0].jobs[0].description = Some("text".into())
-    }),
+    ("description", |plan| job(plan).description = Some("text".into())),
     ("start delay", |plan| {
-        plan.steps[0].jobs[0].phases.start_delay.high_ns = Nanos::secs(3)
+        job(plan).phases.start_delay.high_ns = Nanos::secs(3)
     }),
-    ("warm-up", |plan| {
-        plan.steps[0].jobs[0].phases.warm_up_ns = Nanos::millis(1500)
-    }),
+    ("warm-up", |plan| job(plan).phases.warm_up_ns = Nanos::millis(1500)),
     ("warm-up in bytes", |plan| {
-        plan.steps[0].jobs[0].phases.warm_up_bytes = Some(Bytes::gib(1))
+        job(plan).phases.warm_up_bytes = Some(Bytes::gib(1))
     }),
-    ("cool-down", |plan| {
-        plan.steps[0].jobs[0].phases.cool_down_ns = Nanos::millis(1)
-    }),
-    ("time", |plan| {
-        plan.steps[0].jobs[0].stop = Stop::after(Nanos::millis(2500))
-    }),
-    ("bytes", |plan| plan.steps[0].jobs[0].stop.bytes = Some(Bytes(12345))),
-    ("region percent", |plan| {
-        plan.steps[0].jobs[0].stop.region_percent = Some(50)
-    }),
-    ("operations", |plan| plan.steps[0].jobs[0].stop.operations = Some(12345)),
-    ("passes", |plan| plan.steps[0].jobs[0].stop.passes = Some(2)),
+    ("cool-down", |plan| job(plan).phases.cool_down_ns = Nanos::millis(1)),
+    ("time", |plan| job(plan).stop = Stop::after(Nanos::millis(2500))),
+    ("bytes", |plan| job(plan).stop.bytes = Some(Bytes(12345))),
+    ("region percent", |plan| job(plan).stop.region_percent = Some(50)),
+    ("operations", |plan| job(plan).stop.operations = Some(12345)),
+    ("passes", |plan| job(plan).stop.passes = Some(2)),
     ("ends others", |plan| {
-        let job = plan.steps[0].jobs[0].clone();
+        let job = job(plan).clone();
         plan.steps[0].jobs.push(job);
         plan.steps[0].jobs[1].ends_with.jobs = vec![0];
     }),
-    ("failure", |plan| {
-        plan.steps[0].jobs[0].ends_with.on_failure = vec![0, 1]
-    }),
+    ("failure", |plan| job(plan).ends_with.on_failure = vec![0, 1]),
     ("precision", |plan| {
         let rule = Precision {
             metric: TrackedMetric::Iops,
             percent: 2.0,
             at_least_ns: Nanos::secs(10),
         };
-        plan.steps[0].jobs[0].control.push(Control::Precision(rule));
+        job(plan).control.push(Control::Precision(rule));
     }),
     ("steady state", |plan| {
         let rule = SteadyState {
@@ -116,7 +105,7 @@ const CHANGES: &[Change] = &[
             interval_ns: Nanos::secs(2),
             ramp_ns: Nanos::secs(3),
         };
-        plan.steps[0].jobs[0].control.push(Control::SteadyState(rule));
+        job(plan).control.push(Control::SteadyState(rule));
     }),
     ("latency target", |plan| {
         let rule = LatencyTarget {
@@ -125,7 +114,7 @@ const CHANGES: &[Change] = &[
             percentile: 95.0,
             keep_running: true,
         };
-        plan.steps[0].jobs[0].control.push(Control::LatencyTarget(rule));
+        job(plan).control.push(Control::LatencyTarget(rule));
     }),
     ("minimum rate", |plan| {
         let rule = MinimumRate {
@@ -134,11 +123,9 @@ const CHANGES: &[Change] = &[
             min_per_sec: 5.0,
             cycle_ns: Nanos::secs(2),
         };
-        plan.steps[0].jobs[0].control.push(Control::MinimumRate(rule));
+        job(plan).control.push(Control::MinimumRate(rule));
     }),
-    ("log", |plan| {
-        plan.steps[0].jobs[0].operation_log = Some("ops.csv".into())
-    }),
+    ("log", |plan| job(plan).operation_log = Some("ops.csv".into())),
     ("engine", |plan| {
         worker(plan).engine.kind = model::plan::EngineKind::Libaio
     }),
@@ -172,9 +159,7 @@ const CHANGES: &[Change] = &[
             keep: false,
         })
     }),
-    ("scheduler", |plan| {
-        plan.steps[0].jobs[0].scheduler = Some("none".into())
-    }),
+    ("scheduler", |plan| job(plan).scheduler = Some("none".into())),
     ("buffer alignment", |plan| worker(plan).memory.alignment = 8192),
     ("files", |plan| files(plan, FileService::Random, 3)),
     ("skewed files", |plan| files(plan, FileService::Zipf { theta: 1.5 }, 1)),

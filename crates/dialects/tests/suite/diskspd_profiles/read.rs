@@ -13,17 +13,20 @@ fn document(profile: &str, span: &str, target: &str) -> String {
     )
 }
 
+fn accepted(text: &str) -> Profile {
+    read(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
 fn in_profile(elements: &str) -> Profile {
-    read(&document(elements, "", "")).unwrap_or_else(|error| panic!("{elements}: {error}"))
+    accepted(&document(elements, "", ""))
 }
 
 fn in_span(elements: &str) -> TimeSpan {
-    let mut profile = read(&document("", elements, "")).unwrap_or_else(|error| panic!("{elements}: {error}"));
-    profile.time_spans.remove(0)
+    accepted(&document("", elements, "")).time_spans.remove(0)
 }
 
 fn in_target(elements: &str) -> Target {
-    let mut profile = read(&document("", "", elements)).unwrap_or_else(|error| panic!("{elements}: {error}"));
+    let mut profile = accepted(&document("", "", elements));
     profile.time_spans.remove(0).targets.remove(0)
 }
 
@@ -32,6 +35,14 @@ fn refused(text: &str) -> XmlError {
         Err(error) => error,
         Ok(profile) => panic!("{text} was read as {profile:?}"),
     }
+}
+
+fn refused_in_span(elements: &str) -> XmlError {
+    refused(&document("", elements, ""))
+}
+
+fn refused_in_target(elements: &str) -> XmlError {
+    refused(&document("", "", elements))
 }
 
 #[test]
@@ -55,14 +66,10 @@ fn only_the_value_true_is_true() {
         ("1", false),
         ("0", false),
     ] {
-        assert_eq!(
-            in_profile(&format!("<Verbose>{word}</Verbose>")).verbose,
-            expected,
-            "{word}"
-        );
-        let span = in_span(&format!(
-            "<MeasureLatency>{word}</MeasureLatency><IORing>{word}</IORing>"
-        ));
+        let profile = in_profile(&format!("<Verbose>{word}</Verbose>"));
+        assert_eq!(profile.verbose, expected, "{word}");
+        let elements = format!("<MeasureLatency>{word}</MeasureLatency><IORing>{word}</IORing>");
+        let span = in_span(&elements);
         assert_eq!(span.latency, expected, "{word}");
         assert_eq!(span.newer.ring.is_some(), expected, "{word}");
         let target = in_target(&format!("<DisableOSCache>{word}</DisableOSCache>"));
@@ -70,10 +77,8 @@ fn only_the_value_true_is_true() {
     }
     for word in ["", "TRUE", "True", "yes", "2", "tru e"] {
         let error = refused(&document(&format!("<Verbose>{word}</Verbose>"), "", ""));
-        assert_eq!(
-            error.reason,
-            format!("<Verbose> must be 'true' or 'false', not '{word}'")
-        );
+        let expected = format!("<Verbose> must be 'true' or 'false', not '{word}'");
+        assert_eq!(error.reason, expected);
     }
 }
 
@@ -81,21 +86,16 @@ fn only_the_value_true_is_true() {
 fn numbers_are_read_exactly_and_in_range() {
     assert_eq!(in_span("<RandSeed>4294967295</RandSeed>").seed, u32::MAX);
     assert_eq!(in_span("<RandSeed> 007 </RandSeed>").seed, 7);
-    assert_eq!(
-        in_target("<FileSize>18446744073709551615</FileSize>").file_size,
-        Some(u64::MAX)
-    );
-    assert_eq!(in_target("<FileSize>0</FileSize>").file_size, Some(0));
-    let of_span = [
-        ("Duration", "a number from 0 to 4294967295"),
-        ("Warmup", "a number from 0 to 4294967295"),
-        ("RandSeed", "a number from 0 to 4294967295"),
-    ];
-    for (name, expected) in of_span {
+    for size in [0, u64::MAX] {
+        let target = in_target(&format!("<FileSize>{size}</FileSize>"));
+        assert_eq!(target.file_size, Some(size));
+    }
+    for name in ["Duration", "Warmup", "RandSeed"] {
         for text in ["", " ", "4294967296", "-1", "+1", "1.0", "1k", "0x10", "1 2", "١"] {
-            let error = refused(&document("", &format!("<{name}>{text}</{name}>"), ""));
+            let error = refused_in_span(&format!("<{name}>{text}</{name}>"));
             let text = text.trim();
-            assert_eq!(error.reason, format!("<{name}> must be {expected}, not '{text}'"));
+            let range = format!("<{name}> must be a number from 0 to 4294967295, not '{text}'");
+            assert_eq!(error.reason, range);
             assert_eq!(error.kind, XmlErrorKind::Schema);
         }
     }
@@ -110,7 +110,7 @@ fn numbers_are_read_exactly_and_in_range() {
             in_target(&format!("<{name}>{number}</{name}>"));
         }
         for number in [i128::from(least) - 1, i128::from(most) + 1] {
-            let error = refused(&document("", "", &format!("<{name}>{number}</{name}>")));
+            let error = refused_in_target(&format!("<{name}>{number}</{name}>"));
             let range = format!("<{name}> must be a number from {least} to {most}, not '{number}'");
             assert_eq!(error.reason, range);
         }
@@ -119,14 +119,10 @@ fn numbers_are_read_exactly_and_in_range() {
 
 #[test]
 fn keywords_are_those_of_the_schema() {
-    assert_eq!(
-        in_profile("<ResultFormat>xml</ResultFormat>").result_format,
-        ResultFormat::Xml
-    );
-    assert_eq!(
-        in_profile("<ResultFormat>text</ResultFormat>").result_format,
-        ResultFormat::Text
-    );
+    for (word, format) in [("xml", ResultFormat::Xml), ("text", ResultFormat::Text)] {
+        let profile = in_profile(&format!("<ResultFormat>{word}</ResultFormat>"));
+        assert_eq!(profile.result_format, format);
+    }
     let precreate = "<PrecreateFiles>CreateOnlyFilesWithConstantOrZeroSizes</PrecreateFiles>";
     assert_eq!(in_profile(precreate).precreate, Some(Precreate::ConstantOrZeroSizes));
     for (profile, target) in [
@@ -143,10 +139,8 @@ fn keywords_are_those_of_the_schema() {
 #[test]
 fn a_tracing_element_enables_tracing() {
     assert_eq!(in_profile("<ETW/>").etw, None);
-    assert_eq!(
-        in_profile("<ETW><Process>false</Process></ETW>").etw,
-        Some(Default::default())
-    );
+    let none = in_profile("<ETW><Process>false</Process></ETW>").etw;
+    assert_eq!(none, Some(Default::default()));
     let etw = in_profile("<ETW><DiskIO>true</DiskIO></ETW>").etw.unwrap();
     assert!(etw.disk_io && !etw.process);
 }
@@ -179,13 +173,13 @@ fn processors_are_read_in_the_old_and_the_new_form() {
             "ERROR: profile specifies group assignment to core 256, out of range",
         ),
     ] {
-        let error = refused(&document("", &format!("<Affinity>{assignment}</Affinity>"), ""));
+        let error = refused_in_span(&format!("<Affinity>{assignment}</Affinity>"));
         assert_eq!(error.kind, XmlErrorKind::Affinity);
         assert_eq!(error.lines(), [expected]);
     }
     let both = "<Affinity><AffinityAssignment>0</AffinityAssignment><AffinityGroupAssignment/></Affinity>";
     assert_eq!(
-        refused(&document("", both, "")).reason,
+        refused_in_span(both).reason,
         "<Affinity> cannot have both <AffinityAssignment> and <AffinityGroupAssignment>"
     );
 }
@@ -235,10 +229,8 @@ fn write_buffers_have_a_source_only_if_random() {
     let unnamed = "<RandomDataSource><SizeInBytes>4096</SizeInBytes><FilePath></FilePath></RandomDataSource>";
     assert_eq!(content("<Pattern>random</Pattern>", unnamed).source.unwrap().file, None);
     let sizeless = "<WriteBufferContent><RandomDataSource/></WriteBufferContent>";
-    assert_eq!(
-        refused(&document("", "", sizeless)).reason,
-        "<RandomDataSource> lacks <SizeInBytes>"
-    );
+    let error = refused_in_target(sizeless);
+    assert_eq!(error.reason, "<RandomDataSource> lacks <SizeInBytes>");
 }
 
 #[test]
@@ -254,62 +246,33 @@ fn patterns_have_their_strides() {
         assert_eq!(target.random_percent, percent, "{elements}");
         assert_eq!(target.alignment, alignment, "{elements}");
     }
-    for (other, expected) in [
-        (
-            "<Random>4096</Random>",
-            "sequential <StrideSize> conflicts with <Random>",
-        ),
-        (
-            "<RandomRatio>4</RandomRatio>",
-            "sequential <StrideSize> conflicts with <RandomRatio>",
-        ),
-    ] {
-        let error = refused(&document("", "", &format!("{other}<StrideSize>4096</StrideSize>")));
+    for (other, value) in [("Random", 4096), ("RandomRatio", 4)] {
+        let error = refused_in_target(&format!("<{other}>{value}</{other}><StrideSize>4096</StrideSize>"));
         assert_eq!(error.kind, XmlErrorKind::Conflict);
+        let expected = format!("sequential <StrideSize> conflicts with <{other}>");
         assert_eq!(error.lines(), [expected]);
     }
 }
 
 #[test]
 fn an_incomplete_distribution_is_completed() {
-    let ranges = |ranges: &str| {
-        let distribution = in_target(&format!("<Distribution>{ranges}</Distribution>"))
-            .distribution
-            .unwrap();
-        let pair = |range: &Range| (range.io_percent, range.length);
-        (
-            distribution.absolute,
-            distribution.ranges.iter().map(pair).collect::<Vec<_>>(),
-        )
-    };
-    for (elements, expected) in [
-        (
-            "<Percent><Range IO='90'>10</Range></Percent>",
-            (false, vec![(90, 10), (10, 90)]),
-        ),
-        (
-            "<Percent><Range IO='90'>100</Range></Percent>",
-            (false, vec![(90, 100), (10, 0)]),
-        ),
-        (
-            "<Percent><Range IO='100'>10</Range></Percent>",
-            (false, vec![(100, 10)]),
-        ),
-        (
-            "<Percent><Range IO='0'>10</Range></Percent>",
-            (false, vec![(0, 10), (100, 90)]),
-        ),
-        (
-            "<Absolute><Range IO='90'>1000</Range></Absolute>",
-            (true, vec![(90, 1000), (10, 0)]),
-        ),
-        ("<Absolute><Range IO='100'>0</Range></Absolute>", (true, vec![(100, 0)])),
-        (
-            "<Percent><Range IO='70'>70</Range><Range IO='70'>70</Range></Percent>",
-            (false, vec![(70, 70), (70, 70)]),
-        ),
+    for (basis, given, expected) in [
+        ("Percent", &[(90, 10)][..], &[(90, 10), (10, 90)][..]),
+        ("Percent", &[(90, 100)], &[(90, 100), (10, 0)]),
+        ("Percent", &[(100, 10)], &[(100, 10)]),
+        ("Percent", &[(0, 10)], &[(0, 10), (100, 90)]),
+        ("Absolute", &[(90, 1000)], &[(90, 1000), (10, 0)]),
+        ("Absolute", &[(100, 0)], &[(100, 0)]),
+        ("Percent", &[(70, 70), (70, 70)], &[(70, 70), (70, 70)]),
     ] {
-        assert_eq!(ranges(elements), expected, "{elements}");
+        let range = |(percent, length): &(u32, u64)| format!("<Range IO='{percent}'>{length}</Range>");
+        let ranges: String = given.iter().map(range).collect();
+        let target = in_target(&format!("<Distribution><{basis}>{ranges}</{basis}></Distribution>"));
+        let distribution = target.distribution.unwrap();
+        assert_eq!(distribution.absolute, basis == "Absolute", "{basis} {ranges}");
+        let pair = |range: &Range| (range.io_percent, range.length);
+        let found: Vec<(u32, u64)> = distribution.ranges.iter().map(pair).collect();
+        assert_eq!(found, expected, "{basis} {ranges}");
     }
     for (elements, expected) in [
         ("", "<Distribution> lacks <Percent>"),
@@ -331,7 +294,7 @@ fn an_incomplete_distribution_is_completed() {
             "<Distribution> cannot have both <Percent> and <Absolute>",
         ),
     ] {
-        let error = refused(&document("", "", &format!("<Distribution>{elements}</Distribution>")));
+        let error = refused_in_target(&format!("<Distribution>{elements}</Distribution>"));
         assert_eq!(error.reason, expected);
     }
 }
@@ -340,17 +303,14 @@ fn an_incomplete_distribution_is_completed() {
 fn pool_threads_have_targets() {
     let threads = "<ThreadTargets><ThreadTarget><Weight>4</Weight><Thread>2</Thread></ThreadTarget>\
                    <ThreadTarget><Thread>0</Thread></ThreadTarget></ThreadTargets>";
-    let pairs: Vec<_> = in_target(threads)
+    let target = in_target(threads);
+    let pairs = target
         .thread_targets
         .iter()
-        .map(|target| (target.thread, target.weight))
-        .collect();
-    assert_eq!(pairs, [(2, 4), (0, 0)]);
+        .map(|target| (target.thread, target.weight));
+    assert!(pairs.eq([(2, 4), (0, 0)]), "{target:?}");
     let without = "<ThreadTargets><ThreadTarget/></ThreadTargets>";
-    assert_eq!(
-        refused(&document("", "", without)).reason,
-        "<ThreadTarget> lacks <Thread>"
-    );
+    assert_eq!(refused_in_target(without).reason, "<ThreadTarget> lacks <Thread>");
 }
 
 #[test]
@@ -413,11 +373,8 @@ fn elements_outside_the_schema_are_refused() {
 
 #[test]
 fn the_schema_is_checked_first() {
-    let text = document(
-        "",
-        "<Affinity><AffinityAssignment>999</AffinityAssignment></Affinity>",
-        "<Bad/>",
-    );
+    let unknown_processor = "<Affinity><AffinityAssignment>999</AffinityAssignment></Affinity>";
+    let text = document("", unknown_processor, "<Bad/>");
     assert_eq!(refused(&text).reason, "unknown element <Bad> in <Target>");
 }
 
@@ -454,7 +411,7 @@ fn documents_are_read_with_and_without_declarations() {
             "<Profile xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' xsi:noNamespaceSchemaLocation='diskspd.xsd'>",
         ),
     ] {
-        assert_eq!(read(&text).unwrap_or_else(|error| panic!("{text}: {error}")), expected);
+        assert_eq!(accepted(&text), expected);
     }
 }
 

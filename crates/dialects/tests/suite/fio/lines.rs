@@ -58,22 +58,12 @@ fn an_exact_name_wins_over_longer_ones() {
 #[test]
 fn names_begin_sections() {
     let read = jobs("--bs=8k --name=a --rw=write --name=global --bs=16k --name=b --name=c --bs=1k");
-    let sizes: Vec<_> = read
-        .jobs
-        .iter()
-        .map(|job| (job.name(), job.options.pattern.bs.read))
-        .collect();
-    assert_eq!(sizes, [("a", 8192), ("b", 16384), ("c", 1024)]);
-    let globals: Vec<_> = read
-        .globals
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
-    assert_eq!(globals, [("bs", "8k"), ("name", "global"), ("bs", "16k")]);
-    assert_eq!(
-        read.jobs[0].given,
-        [("name", "a"), ("rw", "write")].map(|(a, b)| (a.into(), b.into()))
-    );
+    let sizes = read.jobs.iter().map(|job| (job.name(), job.options.pattern.bs.read));
+    assert_eq!(sizes.collect::<Vec<_>>(), [("a", 8192), ("b", 16384), ("c", 1024)]);
+    let globals = read.globals.iter().map(|(name, value)| format!("{name}={value}"));
+    assert_eq!(globals.collect::<Vec<_>>(), ["bs=8k", "name=global", "bs=16k"]);
+    let given = read.jobs[0].given.iter().map(|(name, value)| format!("{name}={value}"));
+    assert_eq!(given.collect::<Vec<_>>(), ["name=a", "rw=write"]);
 }
 
 #[test]
@@ -89,21 +79,16 @@ fn options_apply_before_files_regardless_of_their_order() {
     env.files.insert("b.fio".into(), "[g]\n[h]\n".into());
     let (code, read) = all(reading_in(&mut env, "a.fio b.fio --bs=8k --name=x --parse-only"));
     assert_eq!(code, 0);
-    let notices: Vec<_> = read
-        .jobs
-        .iter()
-        .map(|job| (job.section.as_str(), job.options.pattern.bs.read, job.waits()))
-        .collect();
+    let jobs = read.jobs.iter();
+    let jobs = jobs.map(|job| (job.section.as_str(), job.options.pattern.bs.read, job.waits()));
     // Options before the first `--name` apply to the first file, and later files wait.
-    assert_eq!(
-        notices,
-        [
-            ("x", 8192, false),
-            ("f", 8192, false),
-            ("g", 4096, true),
-            ("h", 4096, false)
-        ]
-    );
+    let expected = [
+        ("x", 8192, false),
+        ("f", 8192, false),
+        ("g", 4096, true),
+        ("h", 4096, false),
+    ];
+    assert_eq!(jobs.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -113,12 +98,8 @@ fn private_options_need_their_engine_first() {
     assert_eq!(options.engine.sqthread_poll_cpu, Some(3));
     let (code, _) = all(reading("--parse-only --name=x --fixedbufs --ioengine=io_uring"));
     assert_eq!(code, 1);
-    assert!(
-        !job("--ioengine=io_uring --fixedbufs --ioengine=libaio")
-            .options
-            .engine
-            .fixedbufs
-    );
+    let options = job("--ioengine=io_uring --fixedbufs --ioengine=libaio").options;
+    assert!(!options.engine.fixedbufs);
 }
 
 #[test]
@@ -252,18 +233,14 @@ fn values_with_their_own_syntax_are_read() {
     assert_eq!(files.filename, ["a", "b:c", "d"]);
     let cpus = job("--cpus_allowed=0,2-5").options.system.cpus_allowed.clone();
     assert_eq!(cpus, [CpuRange { first: 0, last: 0 }, CpuRange { first: 2, last: 5 }]);
-    let pieces = job("--buffer_pattern=0xdead%o'f'-5")
-        .options
-        .data
-        .buffer_pattern
-        .clone();
+    let data = job("--buffer_pattern=0xdead%o'f'-5").options.data;
     let expected = [
         Piece::Bytes(vec![0xde, 0xad]),
         Piece::Offset,
         Piece::File("f".into()),
         Piece::Bytes(vec![0xfb, 0xff, 0xff, 0xff]),
     ];
-    assert_eq!(pieces, expected);
+    assert_eq!(data.buffer_pattern, expected);
     let jobs = crate::fio::support::file("[a]\nverify_pattern=\"a\\\"b\"258\n");
     let expected = [Piece::Bytes(b"a\"b".to_vec()), Piece::Bytes(vec![2, 1])];
     assert_eq!(jobs[0].options.verify.verify_pattern, expected);
@@ -276,10 +253,8 @@ fn every_number_may_be_a_list() {
     assert!(!job("--unlink=abc:1").options.files.unlink);
     assert_eq!(job("--loops=abc:1").options.job.loops, 1);
     let (code, read) = all(reading("--parse-only --name=x --randrepeat=1:2"));
-    assert_eq!(
-        (code, read.stderr().collect::<Vec<_>>()),
-        (0, vec!["max value out of range: 2 (1 max)"])
-    );
+    assert_eq!(code, 0);
+    assert_eq!(read.stderr().collect::<Vec<_>>(), ["max value out of range: 2 (1 max)"]);
     let said = [
         "max value out of range: 8 (1 max)",
         "fio: failed parsing unlink=write:8",
@@ -331,10 +306,8 @@ fn every_filename_adds_to_those_before_it() {
     let names = |line: &str| {
         let mut env = TestEnv::with_file("a.fio", "[global]\nfilename=x\n[a]\nfilename=y:z\n[b]\n");
         let read = all(reading_in(&mut env, line)).1;
-        read.jobs
-            .iter()
-            .map(|job| job.options.files.filename.join(" "))
-            .collect::<Vec<_>>()
+        let names = read.jobs.iter().map(|job| job.options.files.filename.join(" "));
+        names.collect::<Vec<_>>()
     };
     assert_eq!(names("--parse-only --name=x --filename=a:b --filename=c"), ["a b c"]);
     assert_eq!(names("--parse-only a.fio"), ["x y z", "x"]);
@@ -351,11 +324,8 @@ fn suggestions_match_fio() {
         sise>size hipri>prio nrfile>nrfiles latency>rate clatpercentiles>clat_percentiles readwrit>";
     for pair in of_file.split_whitespace() {
         let (slip, expected) = pair.split_once('>').unwrap();
-        let text = format!("[a]\n{slip}=1\n");
-        let (_, read) = all(reading_in(
-            &mut TestEnv::with_file("a.fio", &text),
-            "--parse-only a.fio",
-        ));
+        let mut env = TestEnv::with_file("a.fio", &format!("[a]\n{slip}=1\n"));
+        let (_, read) = all(reading_in(&mut env, "--parse-only a.fio"));
         assert_eq!(suggestion(&read), expected, "{slip}");
     }
     for pair in "direkt=1>direct iodep=3>iodepth sectoin=1>section parse-onl=1>parse-only readonl=x>readonly \

@@ -90,10 +90,8 @@ fn pauses_have_the_given_length_and_frequency() {
     let usual = think("--thinktime=500");
     assert_eq!((usual.pause_ns, usual.operations), (Nanos::micros(500), 1));
     assert_eq!(usual.count, ThinkCount::Completed);
-    assert_eq!(
-        think("--thinktime=500 --thinktime_spin=100").spin_ns,
-        Nanos::micros(100)
-    );
+    let spinning = think("--thinktime=500 --thinktime_spin=100");
+    assert_eq!(spinning.spin_ns, Nanos::micros(100));
     let issued = think("--thinktime=500 --thinktime_blocks_type=issue");
     assert_eq!(issued.count, ThinkCount::Issued);
     let by_time = think("--thinktime=500 --thinktime_iotime=2");
@@ -128,14 +126,10 @@ fn files_are_flushed_and_created_as_requested() {
 
 #[test]
 fn offsets_and_lengths_respect_their_options() {
-    assert_eq!(
-        stream("--filename=zoned --offset=30% --offset_align=64k")
-            .region
-            .base
-            .align,
-        65536
-    );
-    assert_eq!(stream("--filename=zoned --offset=30%").region.base.align, 4096);
+    for (line, expected) in [("--offset_align=64k", 65536), ("", 4096)] {
+        let region = stream(&format!("--filename=zoned --offset=30% {line}")).region;
+        assert_eq!(region.base.align, expected, "{line}");
+    }
     // In a file, the percentage refers to its size before the job: of 1 MiB, and of nothing.
     let base = |name: &str| stream(&format!("--filename={name} --size=2m --offset=50%")).region.base;
     assert_eq!((base("there").bytes, base("there").percent), (Bytes::kib(512), 0.0));
@@ -158,13 +152,11 @@ fn lists_of_blocks_can_advance() {
     for (line, expected) in [("", false), ("--random_sequence_stride=1", true)] {
         let line = format!("--rw=randread --random_distribution=sequence:1,5,3 {line}");
         let access = stream(&line).pattern.access;
-        let [
-            Access::Random {
-                placement: Placement::List(list),
-            },
-        ] = &access[..]
-        else {
+        let [Access::Random { placement }] = &access[..] else {
             panic!("{access:?}");
+        };
+        let Placement::List(list) = placement else {
+            panic!("{placement:?}");
         };
         assert_eq!((&list.blocks[..], list.moving), (&[1, 5, 3][..], expected));
     }
@@ -190,9 +182,8 @@ fn contents_have_the_given_compressibility_and_duplicates() {
 
 #[test]
 fn strided_zones_become_windows() {
-    let access = stream("--zonemode=strided --zonesize=64k --zonerange=128k --zoneskip=32k")
-        .pattern
-        .access;
+    let zones = stream("--zonemode=strided --zonesize=64k --zonerange=128k --zoneskip=32k");
+    let access = zones.pattern.access;
     let [Access::Zones(zones)] = &access[..] else {
         panic!("{access:?}");
     };
@@ -212,15 +203,16 @@ fn threads_and_memory_are_placed() {
     let placement = |line: &str| worker(line).placement;
     assert_eq!(placement("--numa_cpu_nodes=0-1,3").cpu_nodes, [0, 1, 3]);
     assert_eq!(placement("--comm=walker").name.as_deref(), Some("walker"));
-    let nodes = |policy: &str| placement(&format!("--numa_mem_policy={policy}")).memory_nodes;
-    assert_eq!(nodes("bind:0,2"), Some(MemoryNodes::Bind { nodes: vec![0, 2] }));
-    assert_eq!(nodes("prefer:1"), Some(MemoryNodes::Prefer { node: 1 }));
-    assert_eq!(
-        nodes("interleave:0-1"),
-        Some(MemoryNodes::Interleave { nodes: vec![0, 1] })
-    );
-    assert_eq!(nodes("local"), Some(MemoryNodes::Local));
-    assert_eq!(nodes("default"), Some(MemoryNodes::Default));
+    for (policy, expected) in [
+        ("bind:0,2", MemoryNodes::Bind { nodes: vec![0, 2] }),
+        ("prefer:1", MemoryNodes::Prefer { node: 1 }),
+        ("interleave:0-1", MemoryNodes::Interleave { nodes: vec![0, 1] }),
+        ("local", MemoryNodes::Local),
+        ("default", MemoryNodes::Default),
+    ] {
+        let nodes = placement(&format!("--numa_mem_policy={policy}")).memory_nodes;
+        assert_eq!(nodes, Some(expected), "{policy}");
+    }
     assert_eq!(worker("--lockmem=8m").memory.pinned, Bytes::mib(8));
 }
 
@@ -295,11 +287,8 @@ fn unsupported_values_are_refused() {
 
 #[test]
 fn a_directory_is_replaced_by_its_files() {
-    let paths: Vec<String> = plan("--opendir=there")
-        .targets
-        .into_iter()
-        .map(|target| target.path)
-        .collect();
+    let targets = plan("--opendir=there").targets.into_iter();
+    let paths: Vec<String> = targets.map(|target| target.path).collect();
     assert_eq!(paths, ["there/a", "there/b"]);
     let missing = lowered("--opendir=missing").unwrap_err();
     missing[0].assert_is("fio: opendir: cannot read 'missing': No such file or directory");
@@ -315,27 +304,24 @@ fn files_must_have_the_given_type() {
 
 #[test]
 fn patterns_may_contain_offsets() {
-    let verify = stream("--rw=write --verify=pattern --verify_pattern=0xab%o --verify_pattern_interval=512")
-        .verify
-        .unwrap();
+    let verify = |pattern: &str| {
+        let line = format!("--rw=write --verify=pattern --verify_pattern={pattern}");
+        stream(&line).verify.unwrap()
+    };
+    let pattern = verify("\"abcd\"-120xdeadface").pattern;
+    assert_eq!(pattern, b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce");
+    let verify = verify("0xab%o --verify_pattern_interval=512");
     assert_eq!((verify.pattern.len(), &verify.pattern_offsets[..]), (9, &[1][..]));
     assert_eq!(verify.pattern_interval, 512);
-    let verify = stream("--rw=write --verify=pattern --verify_pattern=\"abcd\"-120xdeadface")
-        .verify
-        .unwrap();
-    assert_eq!(verify.pattern, b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce");
     let refused = lowered("--rw=write --buffer_pattern=%o").unwrap_err();
     assert_eq!(refused, ["fio: buffer_pattern: %o in a pattern needs verify_pattern"]);
 }
 
 #[test]
 fn overlapping_operations_are_serialized_on_request() {
-    assert!(
-        worker("--ioengine=libaio --iodepth=8 --serialize_overlap=1")
-            .batching
-            .serialize_overlap
-    );
-    assert!(!worker("--ioengine=libaio --iodepth=8").batching.serialize_overlap);
+    let batching = |line: &str| worker(&format!("--ioengine=libaio --iodepth=8 {line}")).batching;
+    assert!(batching("--serialize_overlap=1").serialize_overlap);
+    assert!(!batching("").serialize_overlap);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use model::testing::assert_contains;
 use model::{Bytes, Direction, Nanos};
 use testbed::{AssertContains, With};
 
-use super::{folders, only, read, read_text, rules};
+use super::{finding, folders, only, read, read_text, rules};
 
 const PUBLISHED_REPORT: &str = "diskspd/legacy/report.txt";
 
@@ -38,11 +38,8 @@ fn assert_published_figures(imported: &Imported) {
     assert_eq!(latency.quantiles.len(), 13);
     let write = load.directions.write.as_ref().unwrap();
     assert_eq!(write.operations, Some(43_476));
-    assert!(in_tolerance(
-        write.latency.as_ref().unwrap().quantile(0.9999),
-        323.685e6,
-        1.0
-    ));
+    let latency = write.latency.as_ref().unwrap();
+    assert!(in_tolerance(latency.quantile(0.9999), 323.685e6, 1.0));
     assert_eq!(load.breakdown.len(), 24, "8 threads, in three tables");
     assert_eq!(load.cores.len(), 8);
     assert!((load.cores[0].kernel - 0.1229).abs() < 1e-9);
@@ -57,11 +54,7 @@ fn the_published_report_is_read_completely() {
     assert_eq!(imported.processors, Some(8));
     assert_eq!(imported.unread, []);
     // Its results name another file than its parameters do.
-    let edited = imported
-        .findings
-        .iter()
-        .find(|finding| finding.rule == "REPORT-EDITED")
-        .unwrap();
+    let edited = finding(&imported, "REPORT-EDITED");
     assert!(edited.what.contains("test_002.dat"), "{}", edited.what);
     assert!(rules(&imported).contains(&"OPTION-DEPRECATED"));
     // Without -w20 on its command line, the report contradicts itself: 20 % are writes.
@@ -81,11 +74,7 @@ fn a_report_inside_a_page_is_found() {
     );
     let imported = import::read("page", &page).unwrap();
     assert_published_figures(&imported);
-    let typo = imported
-        .findings
-        .iter()
-        .find(|finding| finding.rule == "OPTION-TYPO")
-        .unwrap();
+    let typo = finding(&imported, "OPTION-TYPO");
     assert!(typo.help.as_deref().unwrap().contains("-o8"));
 }
 
@@ -113,12 +102,8 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
     assert_published_figures(&imported);
     assert!(rules(&imported).contains(&"DECIMAL-COMMA"));
     let thousands = text.replace("| 7177.32 |", "| 7,177.32 |");
-    let imported = import::read("x", &thousands);
-    let problems = imported
-        .unwrap_err()
-        .iter()
-        .map(ToString::to_string)
-        .collect::<String>();
+    let problems = import::read("x", &thousands).unwrap_err();
+    let problems: String = problems.iter().map(ToString::to_string).collect();
     problems.assert_contains(&["cannot read `7,177.32`: expected a number with a decimal point", "x:58"]);
 }
 
@@ -128,11 +113,7 @@ fn parts_missing_from_a_truncated_report_are_listed() {
     let check = |until: &str, missing: &str| {
         let cut = &text[..text.find(until).unwrap()];
         let imported = import::read("x", cut).unwrap();
-        let finding = imported
-            .findings
-            .iter()
-            .find(|finding| finding.rule == "REPORT-TRUNCATED")
-            .unwrap();
+        let finding = finding(&imported, "REPORT-TRUNCATED");
         assert!(finding.what.contains(missing), "{}", finding.what);
         assert_eq!(imported.loads[0].total.operations, Some(215_348));
     };
@@ -170,11 +151,8 @@ fn every_recorded_run_is_read_as_text_and_as_xml() {
         assert_eq!(text.loads.len(), xml.loads.len(), "{case}");
         for (text, xml) in text.loads.iter().zip(&xml.loads) {
             // The text rounds sizes that are not multiples of a unit.
-            let size = xml
-                .load
-                .size
-                .filter(|size| size.0.is_multiple_of(1 << 20))
-                .or(text.load.size);
+            let whole = xml.load.size.filter(|size| size.0.is_multiple_of(1 << 20));
+            let size = whole.or(text.load.size);
             assert_eq!(text.load, xml.load.clone().with(|load| load.size = size), "{case}");
             assert_eq!(text.breakdown.len(), xml.breakdown.len(), "{case}");
             assert_eq!(text.cores.len(), xml.cores.len(), "{case}");
@@ -186,9 +164,8 @@ fn every_recorded_run_is_read_as_text_and_as_xml() {
 #[test]
 fn depths_follow_diskspds_rules() {
     let depth = |case: &str, span: usize| {
-        let load = read(&format!("diskspd/runs/{case}/result.txt")).loads[span]
-            .load
-            .clone();
+        let imported = read(&format!("diskspd/runs/{case}/result.txt"));
+        let load = &imported.loads[span].load;
         (load.workers, load.depth)
     };
     assert_eq!(depth("02-latency-and-buckets-mixed", 0), (Some(2), Some(8)), "-t2 -o4");
@@ -231,11 +208,8 @@ fn topology_columns_do_not_shift_the_figures() {
     let end = text.find("Total IO").unwrap();
     let text = format!("{}{wide}\n{}", &text[..start], &text[end..]);
     let imported = import::read("x", &text).unwrap();
-    let cores: Vec<(u32, f64)> = imported.loads[0]
-        .cores
-        .iter()
-        .map(|core| (core.cpu, core.kernel))
-        .collect();
+    let cores = imported.loads[0].cores.iter();
+    let cores: Vec<(u32, f64)> = cores.map(|core| (core.cpu, core.kernel)).collect();
     assert_eq!(cores, [(0, 0.1025), (1, 0.0225)], "CPU numbers restart in each group");
 }
 

@@ -29,13 +29,8 @@ fn every_recorded_report_is_read() {
             assert_eq!(imported.form, form, "{path}");
             assert_eq!(imported.unread, [], "{path}");
             assert!(imported.loads.iter().all(|load| load.total.iops.is_some()), "{path}");
-            assert!(
-                imported.loads.iter().all(|load| load
-                    .version
-                    .as_deref()
-                    .is_some_and(|version| version.starts_with("fio-3.42"))),
-                "{path}"
-            );
+            let mut versions = imported.loads.iter().map(|load| load.version.as_deref().unwrap());
+            assert!(versions.all(|version| version.starts_with("fio-3.42")), "{path}");
         }
     }
 }
@@ -100,10 +95,8 @@ fn jobs_that_run_together_are_also_summed() {
     let imported = read("fio/golden/23-two-globals-kb1000/out.json");
     let names: Vec<&str> = imported.loads.iter().map(|load| load.name.as_str()).collect();
     assert_eq!(names, ["one", "two", "all jobs of group 0 together"]);
-    let sum: u64 = imported.loads[..2]
-        .iter()
-        .filter_map(|load| load.total.operations)
-        .sum();
+    let jobs = imported.loads[..2].iter();
+    let sum: u64 = jobs.filter_map(|load| load.total.operations).sum();
     assert_eq!(imported.loads[2].total.operations, Some(sum));
     let alone = read("fio/golden/07-four-stonewalled/out.json");
     assert_eq!(alone.loads.len(), 4, "one after the other");
@@ -113,10 +106,8 @@ fn jobs_that_run_together_are_also_summed() {
 fn ungrouped_clones_are_added_up() {
     let text = read_text("fio/golden/05-sla-70-30/out.json");
     let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
-    document["global options"]
-        .as_object_mut()
-        .unwrap()
-        .remove("group_reporting");
+    let options = document["global options"].as_object_mut().unwrap();
+    options.remove("group_reporting");
     let job = document["jobs"][0].clone();
     document["jobs"].as_array_mut().unwrap().push(job);
     let imported = import::read("x", &document.to_string()).unwrap();
@@ -153,11 +144,8 @@ fn an_entry_of_several_jobs_has_no_load() {
     );
     assert!(rules(&imported).contains(&"JOBS-MERGED"));
     let text = read("fio/golden/13-groups-desc/normal.txt");
-    let known: Vec<_> = text
-        .loads
-        .iter()
-        .map(|load| (load.load.workers, load.load.depth))
-        .collect();
+    let loads = text.loads.iter();
+    let known: Vec<_> = loads.map(|load| (load.load.workers, load.load.depth)).collect();
     assert_eq!(known, [(Some(3), None), (Some(1), Some(1)), (Some(1), Some(1))]);
     assert!(rules(&text).contains(&"JOBS-MERGED"));
     // Two jobs that only read: twice the clones, and more in flight than one of them allows.
@@ -167,12 +155,7 @@ fn an_entry_of_several_jobs_has_no_load() {
         let job = &mut document["jobs"][0];
         for value in ["/job_runtime", "/read/lat_ns/mean"] {
             let value = job.pointer_mut(value).unwrap();
-            *value = (f64::from(factor) * value.as_f64().unwrap())
-                .round()
-                .to_string()
-                .parse::<u64>()
-                .unwrap()
-                .into();
+            *value = ((f64::from(factor) * value.as_f64().unwrap()).round() as u64).into();
         }
         let imported = import::read("x", &document.to_string()).unwrap();
         assert_eq!(rules(&imported).contains(&"JOBS-MERGED"), is_merged, "{factor}");
@@ -195,10 +178,8 @@ fn a_synchronous_engine_has_no_queue() {
     let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
     document["jobs"][0]["job options"]["iodepth"] = "64".into();
     let imported = import::read("x", &document.to_string()).unwrap();
-    assert_eq!(
-        imported.loads[0].load.depth,
-        imported.loads[0].load.workers.map(u64::from)
-    );
+    let load = &imported.loads[0].load;
+    assert_eq!(load.depth, load.workers.map(u64::from));
     assert!(rules(&imported).contains(&"SYNC-ENGINE"));
 }
 

@@ -150,13 +150,8 @@ fn a_result_has_the_specification_that_precedes_it() {
 fn units_follow_the_titles() {
     let text = read_text("iometer/results-1.1.csv");
     let micro = text.replace(",Average Response Time,", ",Average Response Time (us),");
-    let mean = import::read("x", &micro).unwrap().loads[0]
-        .total
-        .latency
-        .as_ref()
-        .unwrap()
-        .mean_ns;
-    assert_eq!(mean, Some(100.0));
+    let loads = import::read("x", &micro).unwrap().loads;
+    assert_eq!(loads[0].total.latency.as_ref().unwrap().mean_ns, Some(100.0));
     let odd = text.replace(",Average Response Time,", ",Average Response Time (ticks),");
     check_refused(&odd, "unknown unit `ticks` of `average response time`");
 }
@@ -164,11 +159,8 @@ fn units_follow_the_titles() {
 #[test]
 fn workers_with_different_specifications_have_none_in_common() {
     let text = read_text("iometer/results-2006.csv");
-    let other = text.replacen(
-        "WORKER,Worker 2,4 KiB; 100% Read; 100% random",
-        "WORKER,Worker 2,another",
-        1,
-    );
+    let specification = "WORKER,Worker 2,4 KiB; 100% Read; 100% random";
+    let other = text.replacen(specification, "WORKER,Worker 2,another", 1);
     let load = &import::read("x", &other).unwrap().loads[0].load;
     assert_eq!((load.block, load.read_percent, load.closed_loop), (None, None, None));
     assert_eq!(load.depth, Some(32));
@@ -178,10 +170,8 @@ fn workers_with_different_specifications_have_none_in_common() {
 fn files_saved_by_a_spreadsheet_are_read() {
     let text = read_text("iometer/results-2006.csv");
     let padded: Vec<String> = text.lines().map(|line| format!("{line},,,,")).collect();
-    assert_eq!(
-        import::read("x", &padded.join("\r\n")).unwrap().loads,
-        read("iometer/results-2006.csv").loads
-    );
+    let saved = import::read("x", &padded.join("\r\n")).unwrap();
+    assert_eq!(saved.loads, read("iometer/results-2006.csv").loads);
 }
 
 #[test]
@@ -189,12 +179,8 @@ fn a_truncated_file_is_reported_and_its_complete_rows_are_read() {
     let imported = read("iometer/cut.csv");
     assert_eq!(imported.loads.len(), 1);
     let unread = only(&imported.unread);
-    assert!(
-        unread
-            .what
-            .ends_with("cells, but there are 56 titles: the row is truncated"),
-        "{unread}"
-    );
+    let truncated = "cells, but there are 56 titles: the row is truncated";
+    assert!(unread.what.ends_with(truncated), "{unread}");
     assert_eq!(unread.at.as_ref().unwrap().line, 39);
     // No row follows the titles.
     let text = read_text("iometer/results-1.1.csv");
@@ -208,20 +194,17 @@ fn unknown_titles_are_refused_with_their_line() {
     let [rate, time] = &*problems else {
         panic!("{problems:#?}")
     };
-    assert_eq!(
-        rate.what,
-        "no column is titled `iops`: without it the operations per second are unknown"
-    );
+    let untitled = "no column is titled `iops`: without it the operations per second are unknown";
+    assert_eq!(rate.what, untitled);
     assert!(time.what.contains("`average response time`"), "{time}");
-    assert!(
-        problems
-            .iter()
-            .all(|problem| problem.at.as_ref().unwrap().line == 14 && problem.help.is_some())
-    );
+    for problem in &problems {
+        assert!(
+            problem.at.as_ref().unwrap().line == 14 && problem.help.is_some(),
+            "{problem}"
+        );
+    }
     let spoiled = read_text("iometer/results-1.1.csv").replacen("10000.000000", "10.000,5", 1);
-    let problems = import::read("x", &spoiled).unwrap_err();
-    assert!(
-        problems[0].to_string().contains("cannot read") || problems[0].to_string().contains("cells, but there are"),
-        "{problems:#?}"
-    );
+    let problem = import::read("x", &spoiled).unwrap_err()[0].to_string();
+    let is_named = problem.contains("cannot read") || problem.contains("cells, but there are");
+    assert!(is_named, "{problem}");
 }

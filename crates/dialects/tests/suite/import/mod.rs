@@ -12,6 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use dialects::import::{self, Imported};
+use model::finding::Finding;
 
 /// A path of the test data.
 fn data(path: &str) -> PathBuf {
@@ -42,6 +43,13 @@ fn only<T: std::fmt::Debug>(list: &[T]) -> &T {
 fn check_refused(text: &str, expected: &str) {
     let problems = import::read("x", text).unwrap_err();
     assert!(problems[0].to_string().contains(expected), "{problems:#?}");
+}
+
+/// The first finding of a rule.
+#[track_caller]
+fn finding<'a>(imported: &'a Imported, rule: &str) -> &'a Finding {
+    let finding = imported.findings.iter().find(|finding| finding.rule == rule);
+    finding.unwrap_or_else(|| panic!("no {rule}: {:?}", imported.findings))
 }
 
 /// Folders of a folder, in order.

@@ -4,6 +4,7 @@
 use dialects::import::{self, Form};
 use model::observation::{Observation, SeriesPoint};
 use model::{Bytes, Nanos};
+use testbed::{AssertContains, AssertIs};
 
 use super::{check_refused, only, read, read_text, rules};
 
@@ -39,20 +40,15 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     assert_eq!(mean_and_max(first), (Some(400_000.0), Some(3_210_000.0)));
     assert_eq!((first.load.closed_loop, first.load.rate_iops), (Some(true), None));
     assert_eq!(first.load.block, Some(Bytes(4096)));
-    assert_eq!(
-        first.load.depth, None,
-        "eight threads for each storage definition, of which the number is not stated"
-    );
+    // Eight threads for each storage definition, of which the number is not stated.
+    assert_eq!(first.load.depth, None);
     assert_eq!(first.stated.in_flight, Some(8.0));
     assert_eq!(first.stated.bytes_per_operation, Some(4096.0));
     assert_eq!(first.stated.processors_busy, Some(0.214));
     assert_eq!(first.directions.read.as_ref(), Some(&first.total));
     assert_eq!(&first.directions.write, &None);
-    assert_eq!(
-        (first.total.operations, first.errors),
-        (None, None),
-        "neither file has counts"
-    );
+    // Neither file has counts.
+    assert_eq!((first.total.operations, first.errors), (None, None));
     // The second interval: 19,800 × 5 s, and 77.34 MiB × 5.
     assert_eq!(first.series.len(), 5);
     let expected = SeriesPoint {
@@ -73,14 +69,10 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     // The larger of the two maxima.
     assert_eq!(mean_and_max(second), (Some(650_000.0), Some(9_700_000.0)));
     let [reads, writes] = [&second.directions.read, &second.directions.write].map(|flow| flow.as_ref().unwrap());
+    assert_eq!(reads.bytes_per_sec, None, "not distinguished");
     assert!((reads.iops.unwrap() - 3500.0).abs() < 1e-6 && (writes.iops.unwrap() - 1500.0).abs() < 1e-6);
     assert_eq!(mean_latency(reads), Some(500_000.0));
     assert_eq!(mean_latency(writes), Some(1_000_000.0));
-    assert_eq!(
-        second.directions.read.as_ref().unwrap().bytes_per_sec,
-        None,
-        "not distinguished"
-    );
     // 4,996 × 5 s = 24,980, of which 69.9 % are 17,461.
     assert_eq!(second.series[0].operations, [17_461, 7519, 0]);
     imported.loads
@@ -91,11 +83,8 @@ fn a_summary_is_read_by_its_two_header_lines() {
     let names = ["rd1 (xfersize=4k threads=8)", "rd2 (xfersize=8k rdpct=70 threads=8)"];
     let loads = two_runs("vdbench/summary-50407.html", Form::VdbenchSummary, names);
     assert_eq!(loads[0].total.iops_deviation, Some(158.11));
-    assert_eq!(
-        (loads[0].load.random, loads[0].load.read_percent),
-        (None, None),
-        "no loop gives it"
-    );
+    let load = &loads[0].load;
+    assert_eq!((load.random, load.read_percent), (None, None), "no loop gives it");
     let imported = read("vdbench/summary-50407.html");
     assert_eq!(imported.started.as_deref(), Some("Nov 23, 2026"));
 }
@@ -124,13 +113,12 @@ fn the_value_of_a_maximum_rate_differs_between_releases() {
 #[test]
 fn columns_may_be_in_any_order() {
     // Each row reversed from the third cell on.
-    let turned: Vec<String> = read_text("vdbench/flatfile-50407.html")
-        .lines()
-        .map(|line| match line.starts_with(['*', '<']) {
-            true => line.to_owned(),
-            false => line.split_whitespace().rev().collect::<Vec<_>>().join(" "),
-        })
-        .collect();
+    let text = read_text("vdbench/flatfile-50407.html");
+    let turn = |line: &str| match line.starts_with(['*', '<']) {
+        true => line.to_owned(),
+        false => line.split_whitespace().rev().collect::<Vec<_>>().join(" "),
+    };
+    let turned: Vec<String> = text.lines().map(turn).collect();
     let imported = import::read("x", &turned.join("\n")).unwrap();
     assert_eq!(imported.loads, read("vdbench/flatfile-50407.html").loads);
 }
@@ -155,14 +143,11 @@ fn runs_of_one_definition_are_distinguished() {
     let text = read_text("vdbench/flatfile-50407.html").replace("rd2", "rd1");
     let loads = import::read("x", &text).unwrap().loads;
     let names: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
-    assert_eq!(
-        names,
-        [
-            "rd1 (xfersize=4096 rdpct=100 iorate=max)",
-            "rd1 (xfersize=8192 rdpct=70 iorate=5000)"
-        ],
-        "by what differs"
-    );
+    // Named by what differs.
+    names.assert_is(&[
+        "rd1 (xfersize=4096 rdpct=100 iorate=max)",
+        "rd1 (xfersize=8192 rdpct=70 iorate=5000)",
+    ]);
     let twice = format!("{text}{text}");
     let loads = import::read("x", &twice).unwrap().loads;
     assert!(loads[2].name.ends_with("iorate=max) #2"), "{}", loads[2].name);
@@ -250,11 +235,11 @@ fn the_page_of_one_sd_lacks_the_rate_of_the_run() {
 fn absent_and_inconsistent_values_stay_unknown() {
     // Without the interval rows the length of an interval is unknown.
     let text = read_text("vdbench/summary-503.txt");
-    let only: Vec<&str> = text
-        .lines()
+    let lines = text.lines();
+    let averages: Vec<&str> = lines
         .filter(|line| !line.contains("   65536") || line.contains("avg_"))
         .collect();
-    let loads = import::read("x", &only.join("\n")).unwrap().loads;
+    let loads = import::read("x", &averages.join("\n")).unwrap().loads;
     assert_eq!(loads[0].measured_ns, None);
     assert_eq!(loads[0].load.warm_up_ns, None);
     assert_eq!(loads[0].series.len(), 0);
@@ -265,21 +250,9 @@ fn absent_and_inconsistent_values_stay_unknown() {
     assert_eq!((loads[0].measured_ns, loads[0].series.len()), (Some(Nanos::secs(3)), 0));
     // n/a is not zero.
     let text = read_text("vdbench/flatfile-50407.html");
-    let loads = import::read("x", &text.replace("0.500       1.000", "  n/a         n/a"))
-        .unwrap()
-        .loads;
-    assert_eq!(
-        loads[1]
-            .directions
-            .read
-            .as_ref()
-            .unwrap()
-            .latency
-            .as_ref()
-            .unwrap()
-            .mean_ns,
-        None
-    );
+    let unknown = text.replace("0.500       1.000", "  n/a         n/a");
+    let loads = import::read("x", &unknown).unwrap().loads;
+    assert_eq!(mean_latency(loads[1].directions.read.as_ref().unwrap()), None);
 }
 
 #[test]
@@ -288,10 +261,8 @@ fn complete_runs_of_a_truncated_summary_are_read() {
     assert_eq!(imported.loads.len(), 1);
     let finding = only(&imported.findings);
     assert_eq!(finding.rule, "REPORT-TRUNCATED");
-    assert_eq!(
-        finding.what,
-        "the run has no averages (avg_…): it is truncated or ended after interval 2"
-    );
+    let expected = "the run has no averages (avg_…): it is truncated or ended after interval 2";
+    assert_eq!(finding.what, expected);
     let unread = only(&imported.unread);
     assert_eq!(unread.what.as_str(), "the row has 8 cells, but there are 13 columns");
     assert_eq!(unread.at.as_ref().unwrap().line, 29);
@@ -319,10 +290,8 @@ fn unreadable_text_is_refused_with_its_line() {
     let problems = import::read("x", &without).unwrap_err();
     let problems: Vec<&str> = problems.iter().map(|problem| problem.what.as_str()).collect();
     assert_eq!(problems.len(), 2, "{problems:?}");
-    assert!(
-        problems[0].contains("`rate`") && problems[1].contains("`mb/sec`"),
-        "{problems:?}"
-    );
+    problems[0].assert_contains(&["`rate`"]);
+    problems[1].assert_contains(&["`mb/sec`"]);
     let comma = read_text("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
     check_refused(&comma, "cannot read `2,500` under `resp time`");
 }
@@ -333,9 +302,7 @@ fn pages_without_rows_of_runs_are_named() {
         let start = "10:56:04.000 Starting RD=rd1; I/O rate: 100; elapsed=2; For loops: None";
         let text = format!("<title>Vdbench output/{page}</title><pre>\n\n<i><b>{start}</b></i>\n\nReads:\n");
         let name = page.trim_start_matches("sd1.");
-        check_refused(
-            &text,
-            &format!("Vdbench's {name} has no rates and response times of runs"),
-        );
+        let refusal = format!("Vdbench's {name} has no rates and response times of runs");
+        check_refused(&text, &refusal);
     }
 }

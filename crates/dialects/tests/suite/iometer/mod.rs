@@ -84,23 +84,26 @@ fn check_refused(base: &str, (from, to): (&str, &str), expected: &str) {
     assert_contains(&refused(&base.replace(from, to), &[]), expected);
 }
 
+/// Replaces the line after a key.
+fn with_value(base: &str, key: &str, value: &str) -> String {
+    let key = base.find(key).expect("it has that key");
+    let start = key + base[key..].find('\n').expect("a value follows") + 1;
+    let end = start + base[start..].find('\n').expect("the value ends");
+    format!("{}{value}{}", &base[..start], &base[end..])
+}
+
 fn streams(plan: &Plan, step: usize) -> Vec<&Stream> {
-    plan.steps[step].jobs[0]
-        .workers
-        .iter()
-        .flat_map(|worker| &worker.streams)
-        .collect()
+    let workers = plan.steps[step].jobs[0].workers.iter();
+    workers.flat_map(|worker| &worker.streams).collect()
 }
 
 #[test]
 fn workers_and_targets_cycle_and_specifications_follow() {
     let plan = plan("v1.1.0-cycling.icf", &[]);
     let shape = |step: &model::plan::Step| {
-        let workers = step.jobs[0]
-            .workers
-            .iter()
-            .map(|worker| worker.streams.len().to_string());
-        workers.collect::<Vec<_>>().join(" ")
+        let workers = step.jobs[0].workers.iter();
+        let counts = workers.map(|worker| worker.streams.len().to_string());
+        counts.collect::<Vec<_>>().join(" ")
     };
     let steps: Vec<String> = plan.steps.iter().map(shape).collect();
     // Two workers, then four; one target each, then two. Worker 3 idles in the second
@@ -127,10 +130,8 @@ fn workers_and_targets_cycle_and_specifications_follow() {
 #[test]
 fn queue_depths_cycle() {
     let plan = plan("v2006.icf", &[]);
-    let depths: Vec<u32> = (0..plan.steps.len())
-        .map(|step| streams(&plan, step)[0].depth)
-        .collect();
-    assert_eq!(depths, [1, 2, 4]);
+    let depths = (0..plan.steps.len()).map(|step| streams(&plan, step)[0].depth);
+    assert_eq!(depths.collect::<Vec<_>>(), [1, 2, 4]);
     let version = &plan.origin.presentation.other[0];
     assert_eq!((&*version.0, &*version.1), ("version", "2006.07.27"));
 }
@@ -155,9 +156,8 @@ fn results_of_an_update_are_reported_as_missing() {
         notes.iter().any(|note| note.contains("Record Last Update Results"))
     };
     assert!(!updates(&file));
-    assert!(updates(
-        &file.replace("DISABLED,1,LAST_UPDATE", "ENABLED,1,LAST_UPDATE")
-    ));
+    let enabled = file.replace("DISABLED,1,LAST_UPDATE", "ENABLED,1,LAST_UPDATE");
+    assert!(updates(&enabled));
 }
 
 /// Many files begin a specification with a line of zeros.
@@ -184,11 +184,8 @@ fn a_line_with_a_share_of_0_is_never_used() {
 #[test]
 fn linux_targets_are_found_if_they_exist() {
     let plan = plan("v2003.icf", &[]);
-    let found: Vec<(&str, Option<Bytes>)> = plan
-        .targets
-        .iter()
-        .map(|target| (&*target.path, target.prepare.size()))
-        .collect();
+    let targets = plan.targets.iter();
+    let found: Vec<(&str, Option<Bytes>)> = targets.map(|target| (&*target.path, target.prepare.size())).collect();
     // A sector of a file system is its block; a sector of a device has 512 bytes.
     assert_eq!(found, [("/mnt/data/iobw.tst", Some(Bytes::mib(4))), ("/dev/sdb", None)]);
     let job = &plan.steps[0].jobs[0];
@@ -211,10 +208,7 @@ fn bursts_and_delays_belong_to_the_worker() {
 fn unnamed_specifications_get_a_name() {
     let text = text("v1998.02.01.icf");
     let words = refused(&text, &["--map", "C:=/d"]);
-    assert_contains(
-        &words,
-        "its maximum size is 0, for which Iometer fills the file system (1 GiB are free)",
-    );
+    words.assert_contains(&["its maximum size is 0, for which Iometer fills the file system (1 GiB are free)"]);
     let plan = lower_text(&text, &["--map", "C:=/d", "--size", "2MiB"]).unwrap().plan;
     assert_eq!(streams(&plan, 0)[0].pattern.alignment.read, Bytes(2048));
     assert!((streams(&plan, 0)[0].mix.write_share() - 33.0).abs() < 1e-9);
@@ -262,10 +256,8 @@ fn connection_rates_reopen_each_target() {
     // The last worker does not test connection rates.
     assert_eq!(every, [Some(5), Some(5), Some(5), Some(5), None, None]);
     let echo = &plan.origin.jobs[3].options;
-    let echoed = echo
-        .iter()
-        .filter(|(name, value)| name == "transactions" && value == "5");
-    assert_eq!(echoed.count(), 3);
+    let is_five = |(name, value): &&(String, String)| name == "transactions" && value == "5";
+    assert_eq!(echo.iter().filter(is_five).count(), 3);
     let words = refused(&tested.replace("\tE:", "\tD:"), &[]);
     assert_contains(&words, "of worker \"Worker 2\": two of its targets are /d/iobw.tst");
     assert!(!words.contains("Worker 4"), "{words}");
@@ -303,18 +295,14 @@ fn messages_match_iometer() {
 #[test]
 fn a_part_of_a_disk_beyond_every_disk_is_refused() {
     let base = text("v2006.icf");
-    let key = base
-        .find("'Disk maximum size,starting sector")
-        .expect("a disk has a size");
-    let value = key + base[key..].find('\n').expect("a value follows") + 1;
-    let end = value + base[value..].find('\n').expect("the value ends");
+    let key = "'Disk maximum size,starting sector";
     for sectors in [
         "18446744073709551615,0",
         "0,18446744073709551615",
         "9223372036854775807,9223372036854775807",
         "2048,1125899906842625",
     ] {
-        let words = refused(&format!("{}\t{sectors}{}", &base[..value], &base[end..]), &[]);
+        let words = refused(&with_value(&base, key, &format!("\t{sectors}")), &[]);
         assert_contains(&words, "cannot read the value of `'Disk maximum size,starting sector`");
     }
 }
@@ -350,16 +338,13 @@ fn unsupported_settings_are_refused_with_advice() {
         "a reply is a second transfer",
     );
     let cycling = text("v2006.icf");
-    assert!(cycling.contains("1          4          2          EXP"));
-    let deep = cycling.replace(
-        "1          4          2          EXP",
-        "1          4294967295          2          EXP",
-    );
-    let words = refused(&deep, &[]);
-    assert!(words.contains("outstanding I/Os; the limit is 1048576"), "{words}");
-    let many = cycling.replace("1          4          2          EXPONENTIAL", "1 9999999 1 LINEAR");
-    let words = refused(&many, &[]);
-    assert!(words.contains("more than 4096 tests"), "{words}");
+    let depths = "1          4          2          EXPONENTIAL";
+    for (changed, expected) in [
+        ("1 4294967295 2 EXPONENTIAL", "outstanding I/Os; the limit is 1048576"),
+        ("1 9999999 1 LINEAR", "more than 4096 tests"),
+    ] {
+        check_refused(&cycling, (depths, changed), expected);
+    }
     assert!(lower_text(&base.replace("127.0.0.1", ""), &["--map", "TESTBED=localhost"]).is_ok());
 }
 
@@ -386,21 +371,16 @@ fn whole_disks_are_mapped_by_their_number() {
 #[test]
 fn a_problem_of_several_lines_is_one_message() {
     let base = text("v1.1.0-cycling.icf");
-    let words = refused(
-        &base.replace("'Worker type\r\n\tDISK", "'Worker type\r\n\tNETWORK,TCP"),
-        &[],
-    );
+    let network = base.replace("'Worker type\r\n\tDISK", "'Worker type\r\n\tNETWORK,TCP");
+    let words = refused(&network, &[]);
     let listed = "cannot run worker \"Worker 1\" of manager \"TESTBED\", worker \"Worker 2\" of manager";
     assert!(words.matches("network workers").count() == 1, "{words}");
     words.assert_contains(&[listed]);
     // Two specifications have this line, of which the help names the second.
     let words = refused(&base.replace(",0,1,", ",0,0,"), &[]);
     assert_eq!(words.matches("Invalid value encountered").count(), 1, "{words}");
-    let second = |line: &str| {
-        line.split_once("; also line ")
-            .is_some_and(|(_, lines)| lines.contains(", "))
-    };
-    assert!(words.lines().any(second), "{words}");
+    let mut also = words.lines().filter_map(|line| line.split_once("; also line "));
+    assert!(also.any(|(_, lines)| lines.contains(", ")), "{words}");
 }
 
 #[test]
@@ -445,10 +425,8 @@ fn maps_without_a_target_or_manager_are_noted() {
     let base = text("v1.1.0-cycling.icf");
     let unused = |maps: &[&str]| lower_text(&base, maps).unwrap().unused_maps;
     assert_eq!(unused(&["--map", "TESTBED=localhost"]), Vec::<String>::new());
-    assert_eq!(
-        unused(&["--map", "X:=/d"]),
-        ["--map \"X:=/d\" has no effect: no target or manager of the file has that name"]
-    );
+    let no_effect = "--map \"X:=/d\" has no effect: no target or manager of the file has that name";
+    assert_eq!(unused(&["--map", "X:=/d"]), [no_effect]);
 }
 
 #[test]
@@ -456,17 +434,12 @@ fn a_byte_order_mark_is_skipped_and_large_numbers_are_named() {
     let base = text("v2006.icf");
     let (with, without) = (lower_text(&format!("\u{feff}{base}"), &[]), lower_text(&base, &[]));
     assert_eq!(with, without);
-    let with_value = |key: &str, value: &str| {
-        let key = base.find(key).expect("it has that key");
-        let value_at = key + base[key..].find('\n').expect("a value follows") + 1;
-        let end = value_at + base[value_at..].find('\n').expect("the value ends");
-        refused(&format!("{}{value}{}", &base[..value_at], &base[end..]), &[])
-    };
-    let run_time = with_value("'Run Time", "99999999999999999999 0 0");
+    let refused_value = |key: &str, value: &str| refused(&with_value(&base, key, value), &[]);
+    let run_time = refused_value("'Run Time", "99999999999999999999 0 0");
     assert_contains(&run_time, "99999999999999999999 is too large");
-    let run_time = with_value("'Run Time", "0 0 -5");
+    let run_time = refused_value("'Run Time", "0 0 -5");
     assert_contains(&run_time, "it is not of the form `hours minutes seconds`");
-    let words = with_value("'Record Results", "SOME");
+    let words = refused_value("'Record Results", "SOME");
     words.assert_contains(&["it is not of the form `ALL`, `NO_TARGETS`"]);
     words.assert_lacks(&["``"]);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::drive::{execute, whole};
-use crate::vdbench::{DATA, run};
+use crate::vdbench::{DATA, plan_of, run};
 
 const SIZE: u64 = 64 << 20;
 
@@ -15,11 +15,8 @@ type Logged = (bool, u64);
 /// The operations of a recorded case's plan, and the recorded ones.
 fn both(case: &str) -> (Vec<Issued>, Vec<Logged>) {
     let log = fs::read_to_string(format!("{DATA}/addresses/{case}.txt")).unwrap();
-    let text: String = log
-        .lines()
-        .filter_map(|line| line.strip_prefix("* "))
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let parameters = log.lines().filter_map(|line| line.strip_prefix("* "));
+    let text: String = parameters.map(|line| format!("{line}\n")).collect();
     let recorded = log.lines().filter(|line| !line.starts_with('*')).map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         (words[2] == "1", words[3].parse().unwrap())
@@ -28,15 +25,12 @@ fn both(case: &str) -> (Vec<Issued>, Vec<Logged>) {
     assert!(recorded.len() > 100, "{case}");
     // With a rate, the schedules decide which stream is next; without one, their weights do.
     let text = text.replace("iorate=400", "iorate=max");
-    let plan = whole(run("-f parmfile", &text).unwrap().remove(0).plan);
+    let plan = whole(plan_of(&text));
     let issued = execute(&plan, 0, 0, &[SIZE], 2000).remove(0);
-    let ours = issued.iter().map(|issued_operation| {
-        let operation = issued_operation.operation;
-        (
-            operation.direction == model::Direction::Read,
-            operation.offset,
-            u64::from(operation.length),
-        )
+    let ours = issued.iter().map(|issued| {
+        let operation = issued.operation;
+        let reads = operation.direction == model::Direction::Read;
+        (reads, operation.offset, u64::from(operation.length))
     });
     let ours: Vec<(bool, u64, u64)> = ours.collect();
     assert!(ours.len() > 500, "{case}: {}", ours.len());
@@ -80,39 +74,30 @@ fn sizes_of_a_list_have_their_own_alignment() {
     let (ours, _) = both("mixed");
     assert!(ours.iter().all(|(_, at, length)| at % length == 0));
     let large = ours.iter().filter(|(_, _, length)| *length == 65_536).count();
-    assert!(
-        (0.4..0.6).contains(&(large as f64 / ours.len() as f64)),
-        "{large} of {}",
-        ours.len()
-    );
+    let share = large as f64 / ours.len() as f64;
+    assert!((0.4..0.6).contains(&share), "{share}");
 }
 
 #[test]
 fn the_given_share_of_steps_jumps() {
-    let (ours, _) = both("seek20");
+    let (ours, recorded) = both("seek20");
     let jumps = ours
         .windows(2)
         .filter(|pair| pair[0].1 + pair[0].2 != pair[1].1)
         .count();
     let share = jumps as f64 / (ours.len() - 1) as f64;
     assert!((0.16..0.24).contains(&share), "{share}: expected 0.2");
-    assert_eq!(
-        both("seek20").1.first(),
-        Some(&(true, 0)),
-        "the first block is at the start"
-    );
+    // The first block is at the start.
+    assert_eq!(recorded[0], (true, 0));
 }
 
 #[test]
 fn a_sequential_workload_reads_every_block_in_order() {
     let text = "sd=sd1,lun=/d/f,size=64m,threads=4\nwd=wd1,sd=sd1,xfersize=1m,seekpct=eof\nrd=rd1,wd=wd1,iorate=max";
-    let plan = whole(run("-f parmfile", text).unwrap().remove(0).plan);
+    let plan = whole(plan_of(text));
     let issued = execute(&plan, 0, 0, &[SIZE], 2000).remove(0);
-    let places: Vec<u64> = issued
-        .iter()
-        .map(|issued_operation| issued_operation.operation.offset)
-        .collect();
-    assert_eq!(places, (0..64).map(|block| block << 20).collect::<Vec<u64>>());
+    let places = issued.iter().map(|issued| issued.operation.offset);
+    assert!(places.eq((0..64u64).map(|block| block << 20)), "{issued:?}");
 }
 
 #[test]
@@ -133,11 +118,8 @@ fn a_device_needs_direct_io_and_flags_may_be_numbers() {
         ("0x105000", (true, DataAndMetadata)),
         ("(o_direct,0x1000)", (true, Data)),
     ] {
-        assert_eq!(
-            cache(&format!("lun=/dev/sdx,openflags={flags}")),
-            Ok(expected),
-            "{flags}"
-        );
+        let found = cache(&format!("lun=/dev/sdx,openflags={flags}"));
+        assert_eq!(found, Ok(expected), "{flags}");
     }
     let unknown = "Invalid 'openflags=' parameter for Linux: 0x8000";
     assert_eq!(cache("lun=/d/f,openflags=0x8000"), Err(unknown.to_owned()));

@@ -1,11 +1,11 @@
 //! Several hosts: `hd=`, `host=`, and the division of work among them.
 
 use dialects::vdbench::{Host, Lowered, lower, with_tree_formats};
-use model::plan::{Job, Pacing, Prepare};
+use model::plan::{Job, Prepare};
 use model::testing::assert_contains;
 use testbed::With;
 
-use super::{Fixture, read, run};
+use super::{Fixture, rate_of, read, refusal, run};
 
 const HOSTS: &str = "hd=default,shell=ssh,user=bench\nhd=one,system=db1\nhd=two,system=db2\n";
 
@@ -22,11 +22,8 @@ fn jobs(text: &str) -> Vec<(String, String, u64, f64)> {
     let lowered = lowered(text).unwrap();
     let jobs = lowered.plan.steps[0].jobs.iter().zip(&lowered.job_labels);
     jobs.map(|(job, part)| {
-        let rates = job.workers.iter().flat_map(|worker| &worker.streams);
-        let rate = rates.map(|stream| match stream.pacing {
-            Pacing::Together { rate } => rate.per_second(),
-            _ => 0.0,
-        });
+        let streams = job.workers.iter().flat_map(|worker| &worker.streams);
+        let rate = streams.map(rate_of);
         let hosts = job.hosts.join(",");
         assert_eq!(part.rank.map(|rank| rank.to_string()).unwrap_or_default(), hosts);
         (job.name.clone(), hosts, job.depth(), rate.sum())
@@ -53,11 +50,12 @@ fn a_shared_sd_divides_its_threads_and_rate_among_the_hosts() {
     // Each host creates and extends its own files, whose names are literal.
     let paths: Vec<&str> = plan.targets.iter().map(|target| &*target.path).collect();
     assert_eq!(paths, ["/d/f%%h", "/d/f%%h", "/d/g"]);
-    assert!(
-        { plan.targets.iter() }.all(|target| matches!(target.prepare, Prepare::LayOut { extend: true, .. })),
-        "{:?}",
-        plan.targets
-    );
+    for target in &plan.targets {
+        assert!(
+            matches!(target.prepare, Prepare::LayOut { extend: true, .. }),
+            "{target:?}"
+        );
+    }
     let existing = run("-f parmfile", &format!("formatsds=no\n{HOSTS}{text}")).unwrap();
     assert_eq!(existing[0].plan.targets[0].prepare, Prepare::Existing);
 }
@@ -166,17 +164,10 @@ fn a_device_of_another_host_needs_no_size() {
                 wd=wd1,sd=sd*,xfersize=8k\nrd=rd1,wd=wd1,iorate=9,elapsed=4";
     let lowered = lowered(text).unwrap();
     let regions = lowered.plan.jobs().map(|(_, job)| &job.workers[0].streams[0].region);
-    let regions: Vec<(u64, bool)> = regions
-        .map(|region| (region.base.bytes.0, region.length.is_some()))
-        .collect();
-    assert_eq!(regions, [(8192, false), (0, false)]);
-    assert!(
-        lowered
-            .plan
-            .targets
-            .iter()
-            .all(|target| target.prepare == Prepare::Existing)
-    );
+    let regions = regions.map(|region| (region.base.bytes.0, region.length.is_some()));
+    assert_eq!(regions.collect::<Vec<_>>(), [(8192, false), (0, false)]);
+    let mut targets = lowered.plan.targets.iter();
+    assert!(targets.all(|target| target.prepare == Prepare::Existing));
     assert_eq!(lowered.lun_bytes, 0);
 }
 
@@ -190,21 +181,12 @@ fn hosts_share_a_tree_that_one_of_them_creates() {
     let mut env = Fixture::default().with(|fixture| fixture.text = Some(format!("{HOSTS}{text}")));
     let (_, parameters, runs) = read("-f parmfile", &mut env).unwrap();
     let runs = with_tree_formats(&runs, &parameters);
-    let all: Vec<Lowered> = runs
-        .iter()
-        .map(|run| lower(run, &parameters, &env, 1).unwrap())
-        .collect();
+    let all = runs.iter().map(|run| lower(run, &parameters, &env, 1).unwrap());
+    let all: Vec<Lowered> = all.collect();
     let parts = |lowered: &Lowered| -> Vec<Option<(u32, u32)>> {
         let workers = lowered.plan.jobs().flat_map(|(_, job)| &job.workers[..1]);
-        workers
-            .map(|worker| {
-                worker.streams[0]
-                    .files
-                    .as_ref()?
-                    .part
-                    .map(|part| (part.index, part.count))
-            })
-            .collect()
+        let parts = workers.map(|worker| worker.streams[0].files.as_ref()?.part.as_ref());
+        parts.map(|part| part.map(|part| (part.index, part.count))).collect()
     };
     assert_eq!(parts(&all[1]), [Some((0, 2)), Some((1, 2)), Some((1, 2))]);
     assert_eq!(parts(&all[0]), [None, None], "one host creates the tree");
@@ -287,7 +269,7 @@ fn what_other_hosts_do_not_support_is_refused() {
         ("formatsds=yes", "`formatsds=yes`"),
     ] {
         let text = format!("{general}\n{HOSTS}{sds}wd=wd1,sd=sd1\n{rd}");
-        let found = run("-f parmfile", &text).unwrap_err();
+        let found = refusal(&text);
         assert_contains(&found, &format!("{what} is not supported on other hosts"));
     }
     // ssh would take such names as options.
@@ -297,10 +279,8 @@ fn what_other_hosts_do_not_support_is_refused() {
         "hd=a,system=b,user=-l",
         "hd=local",
     ] {
-        let found = run("-f parmfile", &format!("{hd}\n{sds}wd=wd1,sd=sd1\n{rd}")).unwrap_err();
-        assert!(
-            found.contains("invalid system=") || found.contains("invalid user="),
-            "{found}"
-        );
+        let found = refusal(&format!("{hd}\n{sds}wd=wd1,sd=sd1\n{rd}"));
+        let is_named = found.contains("invalid system=") || found.contains("invalid user=");
+        assert!(is_named, "{found}");
     }
 }

@@ -16,7 +16,7 @@ use dialects::vdbench::{
 };
 use model::Nanos;
 use model::content::Content;
-use model::plan::{Pacing, Prepare, Process, Stream};
+use model::plan::{Pacing, Plan, Prepare, Process, Stream};
 use testbed::With;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vdbench");
@@ -82,12 +82,31 @@ fn run(args: &str, text: &str) -> Result<Vec<vdbench::Lowered>, String> {
         .collect()
 }
 
+/// The plan of the first run of a text.
+fn plan_of(text: &str) -> Plan {
+    let plan = run("-f parmfile", text).unwrap().remove(0).plan;
+    plan.check().unwrap();
+    plan
+}
+
+fn refusal(text: &str) -> String {
+    run("-f parmfile", text).unwrap_err()
+}
+
+/// Operations per second of a stream; 0 without a rate.
+fn rate_of(stream: &Stream) -> f64 {
+    match stream.pacing {
+        Pacing::Together { rate } => rate.per_second(),
+        _ => 0.0,
+    }
+}
+
 #[test]
 fn the_bytes_of_a_pattern_are_written_everywhere() {
     let text = |general: &str| {
         format!("{general}\nsd=sd1,lun=/a,size=1m\nwd=wd1,sd=sd1,rdpct=50\nrd=rd1,wd=wd1,iorate=max,elapsed=4")
     };
-    let plan = run("-f parmfile", &text("pattern=four")).unwrap().remove(0).plan;
+    let plan = plan_of(&text("pattern=four"));
     let bytes = Content::Pattern {
         bytes: vec![1, 2, 3, 4],
     };
@@ -97,16 +116,12 @@ fn the_bytes_of_a_pattern_are_written_everywhere() {
     };
     assert_eq!(content.as_ref(), Some(&bytes));
     for (args, general, expected) in [
-        (
-            "-f parmfile",
-            "pattern=none",
-            "cannot read pattern=none: it does not exist",
-        ),
-        ("-f parmfile", "pattern=large", "it has 70000 bytes"),
-        ("-f parmfile", "pattern=four,compratio=2", "`pattern=` together with"),
-        ("-f parmfile -v", "pattern=four", "`pattern=` together with"),
+        ("", "pattern=none", "cannot read pattern=none: it does not exist"),
+        ("", "pattern=large", "it has 70000 bytes"),
+        ("", "pattern=four,compratio=2", "`pattern=` together with"),
+        ("-v", "pattern=four", "`pattern=` together with"),
     ] {
-        let what = run(args, &text(general)).unwrap_err();
+        let what = run(&format!("-f parmfile {args}"), &text(general)).unwrap_err();
         assert!(what.contains(expected), "{what}");
     }
 }
@@ -162,26 +177,17 @@ fn varying_rates_are_shares_of_their_mean() {
         assert!((total - 350.0 / 6.0).abs() < 1e-3, "{total}");
         for stream in &found {
             let course = stream.rate_profile.as_ref().expect("it varies");
-            let spans: Vec<(u64, i64)> = course
-                .spans
-                .iter()
-                .map(|span| {
-                    (
-                        span.length_ns.0 / 1_000_000_000,
-                        (span.percent * 350.0 / 600.0).round() as i64,
-                    )
-                })
-                .collect();
-            assert_eq!(spans, vec![(2, 100), (3, 50), (1, 0)]);
+            let spans = course.spans.iter().map(|span| {
+                let rate = (span.percent * 350.0 / 600.0).round() as i64;
+                (span.length_ns.0 / 1_000_000_000, rate)
+            });
+            assert_eq!(spans.collect::<Vec<_>>(), [(2, 100), (3, 50), (1, 0)]);
             assert_eq!(course.at_once, distribution == "spike");
         }
     }
-    assert!(
-        streams("100", "distribution=uniform")
-            .iter()
-            .all(|stream| stream.rate_profile.is_none())
-    );
-    let refused = |rates: &str, more: &str| run("-f parmfile", &text(rates, more)).unwrap_err();
+    let constant = streams("100", "distribution=uniform");
+    assert!(constant.iter().all(|stream| stream.rate_profile.is_none()));
+    let refused = |rates: &str, more: &str| refusal(&text(rates, more));
     assert!(refused("(100,2,3)", "distribution=spike").contains("pairs of a rate and its seconds"));
     assert!(refused("max", "distribution=spike").contains("pairs of a rate and its seconds"));
     assert!(refused("(100,9,50,4)", "distribution=variable").contains("takes 13 seconds, longer than elapsed=12"));
@@ -211,20 +217,15 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
         let mut ours: Vec<String> = Vec::new();
         for _ in 0..parameters.general.repeats.unwrap_or(1) {
             for run in &runs {
-                ours.extend(
-                    run.tree_format(&parameters.format_fwd)
-                        .map(|format| format.start_text(false)),
-                );
+                let format = run.tree_format(&parameters.format_fwd);
+                ours.extend(format.map(|format| format.start_text(false)));
                 if run.files.as_ref().is_some_and(|files| files.format.only) {
                     continue;
                 }
                 ours.push(run.start_text(command.simulate));
                 if command.simulate {
-                    ours.extend(
-                        run.points
-                            .iter()
-                            .map(|percent| run.point(*percent, 10_000.0).start_text(true)),
-                    );
+                    let points = run.points.iter();
+                    ours.extend(points.map(|percent| run.point(*percent, 10_000.0).start_text(true)));
                 }
             }
         }
@@ -261,23 +262,18 @@ fn wrong_files_have_the_recorded_messages() {
     let mut compared = 0;
     for case in table.split("\n== ").skip(1) {
         let (name, rest) = case.split_once('\n').unwrap();
-        let args = rest
-            .lines()
-            .find_map(|line| line.strip_prefix("args: "))
-            .unwrap_or_default();
-        let text: String = rest
-            .lines()
-            .filter_map(|line| line.strip_prefix("    "))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        let exit = rest.lines().find_map(|line| line.strip_prefix("exit ")).unwrap();
+        let find = |start: &str| rest.lines().find_map(|line| line.strip_prefix(start));
+        let args = find("args: ").unwrap_or_default();
+        let indented = rest.lines().filter_map(|line| line.strip_prefix("    "));
+        let text: String = indented.map(|line| format!("{line}\n")).collect();
+        let exit = find("exit ").unwrap();
         let (code, expected) = exit.split_once(": ").unwrap();
         let outcome = run(args, &text);
         match own.iter().find(|(own, _)| *own == name) {
-            Some((_, text)) => assert!(
-                outcome.as_ref().is_err_and(|what| what.starts_with(text)),
-                "{name}: {outcome:?}"
-            ),
+            Some((_, text)) => {
+                let is_refused = outcome.as_ref().is_err_and(|what| what.starts_with(text));
+                assert!(is_refused, "{name}: {outcome:?}");
+            }
             // Only a run finds that out.
             None if name == "fs-anchor-missing" => assert!(outcome.is_ok(), "{outcome:?}"),
             None if code == "0" => assert!(outcome.is_ok(), "{name}: {outcome:?}"),
@@ -299,8 +295,7 @@ fn workloads_on_files_are_jobs_on_one_tree() {
          fwd=b,fsd=fsd1,rdpct=70,fileselect=random,stopafter=25%\nfwd=c,fsd=fsd1,operation=delete\n\
          rd=rd1,fwd=*,fwdrate=100,format=no,elapsed=4"
     );
-    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
-    plan.check().unwrap();
+    let plan = plan_of(&text);
     let TargetKind::Tree { tree } = &plan.targets[0].kind else {
         panic!("{:?}", plan.targets)
     };
@@ -308,14 +303,8 @@ fn workloads_on_files_are_jobs_on_one_tree() {
     let jobs = &plan.steps[0].jobs;
     let workers: Vec<usize> = jobs.iter().map(|job| job.workers.len()).collect();
     assert_eq!(workers, [2, 1, 1]);
-    let rates: Vec<f64> = jobs
-        .iter()
-        .map(|job| match job.workers[0].streams[0].pacing {
-            Pacing::Together { rate } => rate.per_second(),
-            _ => 0.0,
-        })
-        .collect();
-    assert_eq!(rates, [30.0, 20.0, 20.0]);
+    let rates = jobs.iter().map(|job| rate_of(&job.workers[0].streams[0]));
+    assert_eq!(rates.collect::<Vec<_>>(), [30.0, 20.0, 20.0]);
     let work = |job: usize| jobs[job].workers[0].streams[0].files.clone().unwrap();
     let transfers = |job: usize| work(job).session.unwrap().transfers.unwrap();
     assert_eq!((work(0).block, work(0).in_order), (model::Bytes::kib(4), true));
@@ -336,8 +325,7 @@ fn file_threads_use_direct_io_and_their_skew_at_the_maximum_rate() {
                 fwd=default,fsd=f,fileio=(random,shared),xfersize=8k\n\
                 fwd=a,threads=25,rdpct=100,skew=90\nfwd=b,threads=5,operation=write,skew=10\n\
                 rd=rd1,fwd=*,fwdrate=max,elapsed=4\n";
-    let plan = run("-f parmfile", text).unwrap().remove(0).plan;
-    plan.check().unwrap();
+    let plan = plan_of(text);
     let jobs = &plan.steps[0].jobs;
     assert_eq!((jobs[0].workers.len(), jobs[1].workers.len()), (25, 5));
     for (job, weight) in jobs.iter().zip([3_600_000, 2_000_000]) {
@@ -351,7 +339,7 @@ fn file_threads_use_direct_io_and_their_skew_at_the_maximum_rate() {
     let few = text
         .replace("(random,shared)", "random")
         .replace("files=50", "files=20");
-    let what = run("-f parmfile", &few).unwrap_err();
+    let what = refusal(&few);
     assert!(what.contains("with few files"), "{what}");
 }
 
@@ -367,7 +355,7 @@ fn threads_without_a_file_get_no_part_of_the_rate() {
 #[test]
 fn a_group_that_replays_a_trace_is_refused_and_simulated() {
     let text = format!("rg=group1,devices=(123,456)\n{SD}wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max");
-    let what = run("-f parmfile", &text).unwrap_err();
+    let what = refusal(&text);
     assert!(what.contains("rg=group1"), "{what}");
 }
 
@@ -375,8 +363,7 @@ fn a_group_that_replays_a_trace_is_refused_and_simulated() {
 fn plan_on_files(fsd: &str, fwd: &str, rd: &str) -> model::plan::Plan {
     let text =
         format!("fsd=f,anchor=/d/t{fsd}\nfsd=g,anchor=/d/g\nfwd=w,fsd=f{fwd}\nrd=rd1,fwd=w,fwdrate=10,elapsed=4{rd}\n");
-    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
-    plan.check().unwrap();
+    let plan = plan_of(&text);
     plan
 }
 
@@ -414,7 +401,7 @@ fn operations_and_flags_on_files_are_in_the_plan() {
 /// apply.
 #[test]
 fn parameters_without_effect_change_no_plan() {
-    let steps = |text: &str| run("-f parmfile", text).unwrap().remove(0).plan.steps;
+    let steps = |text: &str| plan_of(text).steps;
     let on_sds = |hd: &str| {
         steps(&format!(
             "sd=sd1,lun=/d/f,size=64m{hd}\nwd=wd1,sd=sd1{hd}\nrd=rd1,wd=wd1,iorate=100,elapsed=2"
@@ -446,7 +433,7 @@ fn unsupported_file_parameters_are_refused_by_name() {
     ] {
         let text = format!("fsd=f,anchor=/d/t,{fsd}\nfwd=w,fsd=f,{fwd}\nrd=rd1,fwd=w,fwdrate=10,elapsed=4,{rd}\n");
         let text = text.replace(",\n", "\n");
-        let what = run("-f parmfile", &text).unwrap_err();
+        let what = refusal(&text);
         assert!(what.contains(named), "{fsd} {fwd} {rd}: {what}");
     }
 }
@@ -459,27 +446,15 @@ fn threads_belong_to_the_sd_and_shares_are_exact() {
         "{SD}sd=sd2,lun=/d/g,size=64m\nwd=wd1,sd=sd1,skew=25\nwd=wd2,sd=(sd1,sd2),rdpct=0\n\
          rd=rd1,wd=wd*,iorate=1000,elapsed=6,interval=2"
     );
-    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
+    let plan = plan_of(&text);
     let jobs = &plan.steps[0].jobs;
     assert_eq!(jobs.iter().map(model::plan::Job::depth).collect::<Vec<_>>(), [4, 8]);
-    let rates = jobs
-        .iter()
-        .flat_map(|job| &job.workers)
-        .flat_map(|worker| &worker.streams);
-    let rates: Vec<f64> = rates
-        .map(|stream| match stream.pacing {
-            Pacing::Together { rate } => rate.per_second(),
-            _ => 0.0,
-        })
-        .collect();
-    assert_eq!(rates, [250.0, 375.0, 375.0]);
-    assert_eq!(
-        jobs[0].phases.warm_up_ns,
-        Nanos::secs(2),
-        "the first interval is not averaged"
-    );
+    let workers = jobs.iter().flat_map(|job| &job.workers);
+    let rates = workers.flat_map(|worker| &worker.streams).map(rate_of);
+    assert_eq!(rates.collect::<Vec<_>>(), [250.0, 375.0, 375.0]);
+    // The first interval is not averaged.
+    assert_eq!(jobs[0].phases.warm_up_ns, Nanos::secs(2));
     assert_eq!(jobs[0].stop.after_ns, Some(Nanos::secs(4)));
-    plan.check().unwrap();
 }
 
 /// Regression: sums and products of such numbers overflowed, and a hundred thousand definitions
@@ -494,14 +469,11 @@ fn impossible_numbers_are_refused() {
         ("size=8m,count=(1,4294967296)", "elapsed=4", "count"),
     ] {
         let text = format!("sd=sd1,lun=/data/f%02d,{sd}\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max,{rd}");
-        let what = run("-f parmfile", &text).unwrap_err();
+        let what = refusal(&text);
         assert!(what.contains("Invalid") && what.contains(named), "{what}");
     }
-    let what = run(
-        "-f parmfile -e 9999999999",
-        &format!("{SD}wd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max"),
-    )
-    .unwrap_err();
+    let text = format!("{SD}wd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max");
+    let what = run("-f parmfile -e 9999999999", &text).unwrap_err();
     assert!(what.contains("elapsed"), "{what}");
 }
 
@@ -517,11 +489,9 @@ fn unsupported_parameters_are_refused_by_name() {
         ("range=(80,110),seekpct=0", "iorate=max", "range"),
     ] {
         let text = format!("{SD}wd=wd1,sd=sd1,{wd}\nrd=rd1,wd=wd1,{rd},elapsed=4");
-        let what = run("-f parmfile", &text).unwrap_err();
-        assert!(
-            what.contains("not supported") && what.contains(named),
-            "{wd} {rd}: {what}"
-        );
+        let what = refusal(&text);
+        let is_named = what.contains("not supported") && what.contains(named);
+        assert!(is_named, "{wd} {rd}: {what}");
     }
 }
 
@@ -532,28 +502,14 @@ fn workloads_may_have_rates_of_their_own() {
         format!("{SD}sd=sd2,lun=/d/g,size=64m\nsd=sd3,lun=/d/h,size=64m\n{wds}\nrd=rd1,wd=wd*,iorate=max,elapsed=4")
     };
     let wds = "wd=wd1,sd=(sd1,sd2),iorate=50,priority=1\nwd=wd2,sd=sd3,rdpct=0,priority=2";
-    let plan = run("-f parmfile", &text(wds)).unwrap().remove(0).plan;
+    let plan = plan_of(&text(wds));
     let streams = plan.steps[0].jobs.iter().flat_map(|job| &job.workers[0].streams);
-    let rates: Vec<f64> = streams
-        .map(|stream| match stream.pacing {
-            Pacing::Together { rate } => rate.per_second(),
-            _ => 0.0,
-        })
-        .collect();
-    assert_eq!(rates, [25.0, 25.0, 0.0]);
-    plan.check().unwrap();
+    assert_eq!(streams.map(rate_of).collect::<Vec<_>>(), [25.0, 25.0, 0.0]);
     // On one SD, streams without a rate are drawn only where none is due.
-    let on_one = run("-f parmfile", &text(&wds.replace("sd=sd3", "sd=sd2")))
-        .unwrap()
-        .remove(0)
-        .plan;
-    let weights: Vec<u32> = on_one.steps[0].jobs[1].workers[0]
-        .streams
-        .iter()
-        .map(|stream| stream.weight)
-        .collect();
+    let on_one = plan_of(&text(&wds.replace("sd=sd3", "sd=sd2")));
+    let streams = on_one.steps[0].jobs[1].workers[0].streams.iter();
+    let weights: Vec<u32> = streams.map(|stream| stream.weight).collect();
     assert_eq!(weights, [0, 500_000]);
-    on_one.check().unwrap();
     for (wds, named) in [
         (wds.replace(",priority=1", ""), "also must have  priority= specified."),
         (wds.replace(",priority=2", ""), "wd=wd2 has no priority="),
@@ -565,7 +521,7 @@ fn workloads_may_have_rates_of_their_own() {
         ),
         (wds.replace("iorate=50", "iorate=50,skew=10"), "together"),
     ] {
-        let what = run("-f parmfile", &text(&wds)).unwrap_err();
+        let what = refusal(&text(&wds));
         assert!(what.contains(named), "{wds}: {what}");
     }
 }
@@ -577,16 +533,11 @@ fn shares_without_a_rate_count_all_streams_of_an_sd() {
         "{SD}sd=sd2,lun=/d/g,size=64m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50),skew=80\nwd=wd2,sd=sd2,skew=20\n\
          rd=rd1,wd=wd*,iorate=max,elapsed=4"
     );
-    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
-    plan.check().unwrap();
+    let plan = plan_of(&text);
     let streams = plan.steps[0].jobs.iter().flat_map(|job| &job.workers[0].streams);
-    let shares: Vec<_> = streams
-        .map(|stream| (stream.weight, stream.flow.map(|flow| flow.weight)))
-        .collect();
-    assert_eq!(
-        shares,
-        [(400_000, Some(800_000)), (400_000, None), (200_000, Some(200_000))]
-    );
+    let shares = streams.map(|stream| (stream.weight, stream.flow.map(|flow| flow.weight)));
+    let expected = [(400_000, Some(800_000)), (400_000, None), (200_000, Some(200_000))];
+    assert_eq!(shares.collect::<Vec<_>>(), expected);
 }
 
 /// The position is −ln(u) × blocks / 3, modulo the blocks: the first half has 1 / (1 + e^−1.5) of
@@ -595,8 +546,7 @@ fn shares_without_a_rate_count_all_streams_of_an_sd() {
 fn poisson_positions_decrease_towards_the_end() {
     use model::access::{Access, Placement};
     let text = format!("{SD}wd=wd1,sd=sd1,seekpct=(poisson,3)\nrd=rd1,wd=wd1,iorate=max,elapsed=4");
-    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
-    plan.check().unwrap();
+    let plan = plan_of(&text);
     let access = &plan.steps[0].jobs[0].workers[0].streams[0].pattern.access[0];
     let Access::Random {
         placement: Placement::Ranges(ranges),
@@ -604,23 +554,21 @@ fn poisson_positions_decrease_towards_the_end() {
     else {
         panic!("{access:?}");
     };
-    let half: f64 = ranges.shares.read[..50]
-        .iter()
-        .map(|share| share.operations_percent)
-        .sum();
+    let first_half = ranges.shares.read[..50].iter();
+    let half: f64 = first_half.map(|share| share.operations_percent).sum();
     assert!((half - 100.0 / (1.0 + (-1.5f64).exp())).abs() < 1e-9, "{half}");
     let default = text.replace("(poisson,3)", "poisson");
-    let other = run("-f parmfile", &default).unwrap().remove(0).plan;
+    let other = plan_of(&default);
     assert_eq!(access, &other.steps[0].jobs[0].workers[0].streams[0].pattern.access[0]);
     let band = text.replace("seekpct=(poisson,3)", "hotband=(25,75)");
-    let banded = run("-f parmfile", &band).unwrap().remove(0).plan;
+    let banded = plan_of(&band);
     let stream = &banded.steps[0].jobs[0].workers[0].streams[0];
     assert_eq!(access, &stream.pattern.access[0]);
     let resolve = |extent: model::plan::Extent| extent.resolve(64 << 20);
     assert_eq!(resolve(stream.region.base), 16 << 20);
     assert_eq!(stream.region.length.map(resolve), Some(32 << 20));
     let wrong = text.replace("(poisson,3)", "(poisson,x)");
-    assert!(run("-f parmfile", &wrong).unwrap_err().contains("poisson,x"));
+    assert!(refusal(&wrong).contains("poisson,x"));
 }
 
 /// A key block divides the position and the length of every operation on an SD.
@@ -658,7 +606,7 @@ fn remarks_continuations_and_abbreviations_are_read() {
     // Text after a blank is a remark; a comma continues the line; keywords may be abbreviated, in
     // either case.
     let text = format!("{SD}WD=wd1,sd=sd1,XF=8k rdpct=0\nrd=rd1,wd=wd1,\n* between\nior=max,el=4,in=2\neof\nnonsense");
-    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
+    let plan = plan_of(&text);
     let stream = &plan.steps[0].jobs[0].workers[0].streams[0];
     assert_eq!(stream.mix, model::mix::Mix::READS);
     assert_eq!(stream.fixed_length(model::Direction::Read), Some(8192));
@@ -670,6 +618,6 @@ fn remarks_continuations_and_abbreviations_are_read() {
             "Unknown variable substitution request in parameter file: sd=sd1,lun=$x",
         ),
     ] {
-        assert_eq!(run("-f parmfile", text).unwrap_err(), expected);
+        assert_eq!(refusal(text), expected);
     }
 }

@@ -5,7 +5,7 @@ use model::Bytes;
 use model::plan::{FileOperationKind, Pacing};
 use testbed::With;
 
-use super::{Fixture, plan_on_files, read, run};
+use super::{Fixture, plan_on_files, read, refusal, run};
 
 #[test]
 fn trees_and_working_sets_respect_their_total_sizes() {
@@ -101,7 +101,7 @@ fn files_are_copied_and_moved_between_trees() {
         (",files=4", "operation=copy,target=g", "from fsd=f to fsd=g"),
         ("", "operation=move,target=f", "from fsd=f to fsd=f"),
     ] {
-        let what = run("-f parmfile", &text(to, fwd)).unwrap_err();
+        let what = refusal(&text(to, fwd));
         assert!(what.contains(named), "{fwd}: {what}");
     }
 }

@@ -1,5 +1,7 @@
 //! Combinations that were never recorded, compared with the reference rules.
 
+use std::collections::BTreeSet;
+
 use model::access::{Interlocked, Parallel};
 use model::plan::{
     CacheMode, EngineChoice, EngineKind, MapFlush, Mapping, Memory, OpenHint, Prepare, PrepareWhen, Priority,
@@ -35,11 +37,8 @@ fn check_by_rules(plan: &Plan, step: usize, sizes: &[u64], threads: Threads) {
             let issued = issued[thread][number];
             let is_write = issued.operation.direction == Direction::Write;
             let got: Io = (issued.stream, issued.slot, is_write, issued.operation.offset);
-            assert_eq!(
-                got,
-                rules.next(&mut shared),
-                "{name}: thread {thread}, operation {number}"
-            );
+            let expected = rules.next(&mut shared);
+            assert_eq!(got, expected, "{name}: thread {thread}, operation {number}");
         }
     }
 }
@@ -82,11 +81,8 @@ fn threads_of_a_pool_choose_among_their_own_targets() {
         });
         threads.push((seed, chosen.collect(), Some(4)));
     }
-    let plan = whole(plan(
-        "thread targets",
-        &["m1.dat", "m2.dat", "m3.dat"],
-        vec![job(workers)],
-    ));
+    let files = ["m1.dat", "m2.dat", "m3.dat"];
+    let plan = whole(plan("thread targets", &files, vec![job(workers)]));
     let sizes = [M, 3 * M + 512, 10 * M];
     check_by_rules(&plan, 0, &sizes, threads);
     let issued = execute(&plan, 0, 0, &sizes, 11_000);
@@ -105,25 +101,14 @@ fn each_time_span_has_its_own_targets_and_seeds() {
         ..job(workers)
     };
     let spread = ranges(RangeBasis::Percent, &[(70, 10), (0, 30), (30, 60)]);
-    let mut plan = plan(
-        "time spans",
-        &["a.dat", "b.dat", "a.dat"],
-        vec![
-            span(one(1, stream(0, sequential(0), 64 << 10, 0, 0))),
-            span(
-                (9..11)
-                    .map(|seed| {
-                        let access = Access::random(spread.clone());
-                        worker(seed, DepthScope::PerStream, vec![stream(1, access, 8192, 4096, 40)])
-                    })
-                    .collect(),
-            ),
-            span(one(
-                5,
-                stream(2, random(), 512, 0, 100).with(|stream| stream.content = Content::Zeros),
-            )),
-        ],
-    );
+    let ranged = stream(1, Access::random(spread), 8192, 4096, 40);
+    let zeros = stream(2, random(), 512, 0, 100).with(|stream| stream.content = Content::Zeros);
+    let spans = vec![
+        span(one(1, stream(0, sequential(0), 64 << 10, 0, 0))),
+        span((9..11).flat_map(|seed| one(seed, ranged.clone())).collect()),
+        span(one(5, zeros)),
+    ];
+    let mut plan = plan("time spans", &["a.dat", "b.dat", "a.dat"], spans);
     let recreate = |size: u64, content: Content| Prepare::Recreate {
         size: Bytes(size),
         content,
@@ -143,12 +128,8 @@ fn each_time_span_has_its_own_targets_and_seeds() {
         ranges: vec![(70, 10), (0, 30), (30, 60)],
         ..Rules::default()
     };
-    check_by_rules(
-        &plan,
-        1,
-        &sizes,
-        vec![(9, vec![spread.clone()], None), (10, vec![spread], None)],
-    );
+    let threads = vec![(9, vec![spread.clone()], None), (10, vec![spread], None)];
+    check_by_rules(&plan, 1, &sizes, threads);
     let writes = Rules::default().with(|rules| (rules.block, rules.random, rules.write) = (512, 100, 100));
     check_by_rules(&plan, 2, &sizes, vec![(5, vec![writes], None)]);
 }
@@ -262,21 +243,16 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
         write: 10,
         ..Rules::default()
     };
-    let workers = (0..4).map(|thread| {
+    let workers = (0..4).flat_map(|thread| {
         let rules = strided(thread);
-        worker(
+        one(
             thread,
-            DepthScope::PerStream,
-            vec![stream(0, sequential(rules.start), rules.block, rules.alignment, 10)],
+            stream(0, sequential(rules.start), rules.block, rules.alignment, 10),
         )
     });
     let plan_t = whole(plan("-s96k -T256k -t4", &["odd.dat"], vec![job(workers.collect())]));
-    check_by_rules(
-        &plan_t,
-        0,
-        &[3 * M + 700],
-        (0..4).map(|t| (t, vec![strided(t)], None)).collect(),
-    );
+    let threads = (0..4).map(|thread| (thread, vec![strided(thread)], None));
+    check_by_rules(&plan_t, 0, &[3 * M + 700], threads.collect());
 
     let shared = Rules {
         size: M + 5,
@@ -285,33 +261,15 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
         write: 50,
         ..Rules::default()
     };
-    let access = Access::Interlocked(Interlocked {});
-    let workers = (0..3).map(|thread| {
-        worker(
-            thread,
-            DepthScope::PerStream,
-            vec![stream(0, access.clone(), 32 << 10, 0, 50)],
-        )
-    });
+    let interlocked = stream(0, Access::Interlocked(Interlocked {}), 32 << 10, 0, 50);
+    let workers = (0..3).flat_map(|thread| one(thread, interlocked.clone()));
     let plan_si = whole(plan("-si -t3", &["m.dat"], vec![job(workers.collect())]));
-    check_by_rules(
-        &plan_si,
-        0,
-        &[M + 5],
-        (0..3).map(|t| (t, vec![shared.clone()], None)).collect(),
-    );
-    let mut first_round: Vec<u64> = execute(&plan_si, 0, 0, &[M + 5], 11)
-        .iter()
-        .flatten()
-        .map(|issued| issued.operation.offset)
-        .collect();
-    first_round.sort_unstable();
-    first_round.dedup();
-    assert_eq!(
-        first_round.len(),
-        32,
-        "three threads together cover 32 blocks in 33 operations"
-    );
+    let threads = (0..3).map(|thread| (thread, vec![shared.clone()], None));
+    check_by_rules(&plan_si, 0, &[M + 5], threads.collect());
+    // Three threads together cover 32 blocks in 33 operations.
+    let issued = execute(&plan_si, 0, 0, &[M + 5], 11).concat();
+    let first_round: BTreeSet<u64> = issued.iter().map(|issued| issued.operation.offset).collect();
+    assert_eq!(first_round.len(), 32);
 
     let parallel = stream(0, Access::Parallel(Parallel::default()), 8192, 12_288, 0)
         .with(|stream| (stream.depth, stream.region) = (4, region(4096, M)));
@@ -341,11 +299,8 @@ fn one_generator_serves_all_streams_of_a_thread() {
         stream(0, mixed(30, MODULO), 4096, 512, 35).with(|stream| (stream.depth, stream.content) = (3, Content::Drawn)),
         stream(1, random(), 8192, 0, 60).with(|stream| (stream.content, stream.cache) = (source, CacheMode::DIRECT)),
     ];
-    let plan = whole(plan(
-        "-F1 -Zr",
-        &["a.dat", "b.dat"],
-        vec![job(vec![worker(12345, DepthScope::PerStream, streams)])],
-    ));
+    let workers = vec![worker(12345, DepthScope::PerStream, streams)];
+    let plan = whole(plan("-F1 -Zr", &["a.dat", "b.dat"], vec![job(workers)]));
     let rules = vec![
         Rules {
             alignment: 512,
@@ -423,19 +378,14 @@ fn bursts_are_divided_among_threads() {
     for threads in [1u32, 3, 7, 200] {
         let operations = (burst / threads).max(1);
         let think = Think::new(pause_ns, operations, ThinkCount::Issued);
-        let workers = (0..threads).map(|thread| {
-            let bursts = stream(0, random(), 4096, 0, 0).with(|stream| (stream.think, stream.depth) = (Some(think), 2));
-            worker(thread, DepthScope::PerStream, vec![bursts])
-        });
+        let bursts = stream(0, random(), 4096, 0, 0).with(|stream| (stream.think, stream.depth) = (Some(think), 2));
+        let workers = (0..threads).flat_map(|thread| one(thread, bursts.clone()));
         let plan = whole(plan("-i100 -j20", &["b.dat"], vec![job(workers.collect())]));
         for issued in execute(&plan, 0, 0, &[M], 250) {
             for (number, issued) in issued.iter().enumerate() {
                 let pauses = number as u64 / u64::from(operations);
-                assert_eq!(
-                    issued.due.0,
-                    pauses * pause_ns.0,
-                    "{threads} threads, operation {number}"
-                );
+                let due = pauses * pause_ns.0;
+                assert_eq!(issued.due.0, due, "{threads} threads, operation {number}");
             }
         }
     }
@@ -445,14 +395,10 @@ fn bursts_are_divided_among_threads() {
 /// priorities, pages, interval series, creation of files at their largest size.
 #[test]
 fn other_settings_do_not_disturb_the_pattern() {
+    use MapFlush::{Lines, LinesWithoutDrain, View};
     // -ag0,1,3,g1,0,2: threads take the entries round-robin; a group holds 64 processors.
     let processors = [(0u32, 1u32), (0, 3), (1, 0), (1, 2)];
-    let flushes = [
-        MapFlush::View,
-        MapFlush::Lines,
-        MapFlush::LinesWithoutDrain,
-        MapFlush::None,
-    ];
+    let flushes = [View, Lines, LinesWithoutDrain, MapFlush::None];
     let priorities = [(PriorityClass::Idle, 7), (PriorityClass::BestEffort, 7)];
     let workers = (0..5u32).map(|thread| {
         let flush = flushes[thread as usize % 4];
@@ -510,12 +456,8 @@ fn other_settings_do_not_disturb_the_pattern() {
         Rules::default().with(|rules| (rules.size, rules.random, rules.write) = (8 * M, 100, 50)),
         Rules::default().with(|rules| rules.write = 50),
     ];
-    check_by_rules(
-        &plan,
-        0,
-        &sizes,
-        (0..5).map(|thread| (thread, rules.clone(), None)).collect(),
-    );
+    let threads = (0..5).map(|thread| (thread, rules.clone(), None));
+    check_by_rules(&plan, 0, &sizes, threads.collect());
 }
 
 /// A profile with open slots can be saved and shown, but not run.

@@ -20,12 +20,8 @@ use crate::prelude::*;
 #[test]
 fn stonewalls_groups_and_dependencies() {
     let reader = |target: u32| {
-        stream(
-            target,
-            Mix::READS,
-            pattern(random(MAP), fixed(4 * K)),
-            region(0, 64 * K),
-        )
+        let pattern = pattern(random(MAP), fixed(4 * K));
+        stream(target, Mix::READS, pattern, region(0, 64 * K))
     };
     let stop = amount(64 * K, Some(1));
     let clone_job = |name: &str, number: u32| job(name, stop, vec![clone(number, reader(number - 1))]);
@@ -50,17 +46,11 @@ fn stonewalls_groups_and_dependencies() {
         },
         ..clone_job("wait_for=wait_for=first, startdelay=1-5", 3)
     };
-    let after_stonewall = job(
-        "stonewall numjobs=2",
-        stop,
-        vec![clone(4, reader(3)), clone(5, reader(4))],
-    )
-    .with(|job| job.ends_with = EndPropagation::default().with(|ends_with| ends_with.plan = true));
-    let mut plan = plan(
-        "groups",
-        files(5, 64 * K),
-        vec![vec![warm, waits, chained], vec![after_stonewall]],
-    );
+    let clones = vec![clone(4, reader(3)), clone(5, reader(4))];
+    let after_stonewall = job("stonewall numjobs=2", stop, clones)
+        .with(|job| job.ends_with = EndPropagation::default().with(|ends_with| ends_with.plan = true));
+    let steps = vec![vec![warm, waits, chained], vec![after_stonewall]];
+    let mut plan = plan("groups", files(5, 64 * K), steps);
     // new_group on the second job; only adjacent jobs with group_reporting are merged.
     let group = |name: &str, jobs: &[(u32, u32)], merged: bool| Group {
         name: name.into(),
@@ -107,11 +97,8 @@ fn separate_rates_determine_the_mix() {
     let issued = only_worker(&plan, &[M], N);
     assert!(issued.is_sorted_by_key(|issued| issued.due));
     for (direction, per_second) in [(Direction::Read, 700.0), (Direction::Write, 300.0)] {
-        let due: Vec<f64> = issued
-            .iter()
-            .filter(|issued| issued.operation.direction == direction)
-            .map(|issued| issued.due.as_secs())
-            .collect();
+        let issued = issued.iter().filter(|issued| issued.operation.direction == direction);
+        let due: Vec<f64> = issued.map(|issued| issued.due.as_secs()).collect();
         assert_share(due.len(), N, per_second / 1000.0, direction.word());
         let gaps: Vec<f64> = due.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -129,22 +116,17 @@ fn separate_rates_determine_the_mix() {
     // 2/5 …
     let rates = PerDirection::new(Some(Rate::bytes(12 * K)), Some(Rate::iops(5)), None);
     let plan = single("linear", stop, paced(rates), M);
-    let second: Vec<(Direction, u64)> = only_worker(&plan, &[M], 8)
-        .iter()
-        .map(|issued| (issued.operation.direction, issued.due.0 / 1_000_000))
-        .collect();
-    let (read, write) = (Direction::Read, Direction::Write);
-    let expected = [
-        (read, 0),
-        (write, 0),
-        (write, 200),
-        (read, 333),
-        (write, 400),
-        (write, 600),
-        (read, 666),
-        (write, 800),
-    ];
-    assert_eq!(second, expected);
+    let issued = only_worker(&plan, &[M], 8);
+    let words = issued.iter().map(|issued| {
+        let word = if issued.operation.direction == Direction::Read {
+            "r"
+        } else {
+            "w"
+        };
+        format!("{word}{}", issued.due.0 / 1_000_000)
+    });
+    let words: Vec<String> = words.collect();
+    assert_eq!(words.join(" "), "r0 w0 w200 r333 w400 w600 r666 w800");
 }
 
 /// `thinktime` and related options: after blocks, after issued blocks, after a time, with a spin,
@@ -171,34 +153,20 @@ fn pauses_of_all_kinds() {
         (7, ThinkCount::Completed),
         (3, ThinkCount::Issued),
     ] {
-        let plan = single(
-            "thinktime_blocks",
-            stop,
-            pausing(think(operations, None, count, true)),
-            M,
-        );
+        let pausing = pausing(think(operations, None, count, true));
+        let plan = single("thinktime_blocks", stop, pausing, M);
         for (number, issued) in only_worker(&plan, &[M], 100).iter().enumerate() {
-            assert_eq!(
-                issued.due,
-                Nanos::millis(5 * (number as u64 / u64::from(operations))),
-                "{operations} {count:?}"
-            );
+            let pauses = number as u64 / u64::from(operations);
+            assert_eq!(issued.due, Nanos::millis(5 * pauses), "{operations} {count:?}");
         }
     }
     // By time alone, and both: in the first, a pause is never due by count.
     let by_time = think(0, Some(Nanos::secs(1)), ThinkCount::Completed, false);
     let plan = single("thinktime_iotime", stop, pausing(by_time), M);
-    assert!(
-        only_worker(&plan, &[M], 100)
-            .iter()
-            .all(|issued| issued.due == Nanos(0))
-    );
-    single(
-        "both",
-        stop,
-        pausing(think(4, Some(Nanos::secs(1)), ThinkCount::Completed, false)),
-        M,
-    );
+    let issued = only_worker(&plan, &[M], 100);
+    assert!(issued.iter().all(|issued| issued.due == Nanos(0)));
+    let by_both = think(4, Some(Nanos::secs(1)), ThinkCount::Completed, false);
+    single("both", stop, pausing(by_both), M);
 }
 
 /// Amounts that are percentages of an unknown target size end the job after that many bytes,
@@ -334,10 +302,6 @@ fn other_settings_are_kept() {
         })
         .to_vec();
     let plan = whole(plan);
-    assert_tiles(
-        &only_worker(&plan, &[4 * M], 100_000),
-        0,
-        4 * M,
-        "each block is written once",
-    );
+    let issued = only_worker(&plan, &[4 * M], 100_000);
+    assert_tiles(&issued, 0, 4 * M, "each block is written once");
 }

@@ -29,17 +29,12 @@ fn clones_divide_a_target_by_percent() {
             base: percent(10.0 + 20.0 * f64::from(number), true),
             length: Some(percent(20.0, false)),
         };
-        clone(
-            number + 1,
-            stream(0, reads(30.0), pattern(random(MAP), fixed(4 * K)), region),
-        )
+        let pattern = pattern(random(MAP), fixed(4 * K));
+        clone(number + 1, stream(0, reads(30.0), pattern, region))
     });
     let stop = Stop::default().with(|stop| (stop.region_percent, stop.passes) = (Some(100), Some(1)));
-    let plan = whole(plan(
-        "clones",
-        vec![file("/dev/x", 0)],
-        vec![vec![job("clones", stop, workers.collect())]],
-    ));
+    let steps = vec![vec![job("clones", stop, workers.collect())]];
+    let plan = whole(plan("clones", vec![file("/dev/x", 0)], steps));
     // 10 % of 1000 blocks are 100, of 1003 and a half 100.35, and so on.
     let targets = [
         (1000 * 4 * K, [100, 300, 500, 700]),
@@ -47,12 +42,8 @@ fn clones_divide_a_target_by_percent() {
     ];
     for (size, bases) in targets {
         for (issued, base) in execute(&plan, 0, 0, &[size], 1000).iter().zip(bases) {
-            assert_tiles(
-                issued,
-                base * 4 * K,
-                (base + 200) * 4 * K,
-                &format!("clone at {base} of {size}"),
-            );
+            let (start, end) = (base * 4 * K, (base + 200) * 4 * K);
+            assert_tiles(issued, start, end, &format!("clone at {base} of {size}"));
         }
     }
 }
@@ -62,11 +53,8 @@ fn clones_divide_a_target_by_percent() {
 #[test]
 fn a_region_never_reaches_beyond_its_target() {
     let check = |base: Extent, length: Option<Extent>, size: u64, expected: (u64, u64)| {
-        assert_eq!(
-            Region { base, length }.resolve(size),
-            expected,
-            "{base:?} {length:?} of {size}"
-        );
+        let found = Region { base, length }.resolve(size);
+        assert_eq!(found, expected, "{base:?} {length:?} of {size}");
     };
     let mixed = |bytes: u64, percent: f64, align: u64, round_up: bool| Extent {
         bytes: Bytes(bytes),
@@ -80,18 +68,9 @@ fn a_region_never_reaches_beyond_its_target() {
     check(mixed(100, 25.0, 0, false), None, 1000, (350, 650));
     check(mixed(100, 25.0, 64, false), None, 1000, (320, 680));
     check(mixed(100, 25.0, 64, true), None, 1000, (384, 616));
-    check(
-        mixed(0, 100.0, 512, true),
-        Some(mixed(0, 50.0, 512, false)),
-        1000,
-        (1000, 0),
-    );
-    check(
-        mixed(0, 50.0, 512, true),
-        Some(mixed(0, 50.0, 512, false)),
-        4096,
-        (2048, 2048),
-    );
+    let half = Some(mixed(0, 50.0, 512, false));
+    check(mixed(0, 100.0, 512, true), half, 1000, (1000, 0));
+    check(mixed(0, 50.0, 512, true), half, 4096, (2048, 2048));
     check(mixed(u64::MAX, 50.0, 0, false), None, 4096, (4096, 0));
     check(mixed(u64::MAX, 0.0, 4096, true), None, 4096, (4096, 0));
 }
@@ -105,12 +84,8 @@ fn block_sizes_differ_by_direction() {
             .map(|(size, percent)| SizeShare::new(Bytes(*size), *percent))
             .collect(),
     };
-    let mut sized = stream(
-        0,
-        reads(60.0),
-        pattern(random(NO_MAP), fixed(4 * K)),
-        region(4 * K, 16 * M),
-    );
+    let blocks = pattern(random(NO_MAP), fixed(4 * K));
+    let mut sized = stream(0, reads(60.0), blocks, region(4 * K, 16 * M));
     sized.pattern.sizes.read = split(&[(4 * K, 20.0), (64 * K, 80.0)]);
     sized.pattern.sizes.write = split(&[(512, 50.0), (K, 50.0)]);
     let plan = single("bssplit", amount(1 << 40, None), sized, 32 * M);
@@ -118,11 +93,8 @@ fn block_sizes_differ_by_direction() {
     let mut counts: BTreeMap<(u8, u32), usize> = BTreeMap::new();
     for Issued { operation, .. } in &issued {
         *counts.entry((operation.direction as u8, operation.length)).or_default() += 1;
-        let step = if operation.direction == Direction::Read {
-            4 * K
-        } else {
-            512
-        };
+        let is_read = operation.direction == Direction::Read;
+        let step = if is_read { 4 * K } else { 512 };
         assert!((operation.offset - 4 * K).is_multiple_of(step), "{operation:?}");
         assert!(operation.offset >= 4 * K && operation.offset + u64::from(operation.length) <= 16 * M + 4 * K);
     }
@@ -151,27 +123,18 @@ fn zones_differ_by_direction() {
         })
     };
     let check = |placement: Placement, within: [&[(u64, u64, f64)]; 2]| {
-        let zoned = stream(
-            0,
-            reads(50.0),
-            pattern(random(placement), fixed(4 * K)),
-            region(M, 10 * M),
-        );
+        let pattern = pattern(random(placement), fixed(4 * K));
+        let zoned = stream(0, reads(50.0), pattern, region(M, 10 * M));
         let plan = single("zoned", amount(1 << 40, None), zoned, 11 * M);
         let issued = only_worker(&plan, &[11 * M], N);
         for (direction, parts) in [Direction::Read, Direction::Write].into_iter().zip(within) {
-            let blocks: Vec<u64> = issued
-                .iter()
-                .filter(|issued| issued.operation.direction == direction)
-                .map(|issued| (issued.operation.offset - M) / (4 * K))
-                .collect();
+            let operations = issued.iter().map(|issued| issued.operation);
+            let operations = operations.filter(|operation| operation.direction == direction);
+            let blocks: Vec<u64> = operations.map(|operation| (operation.offset - M) / (4 * K)).collect();
             let mut counted = 0;
             for (from, to, share) in parts {
-                let inside: Vec<u64> = blocks
-                    .iter()
-                    .copied()
-                    .filter(|block| (*from..*to).contains(block))
-                    .collect();
+                let blocks_inside = blocks.iter().copied().filter(|block| (*from..*to).contains(block));
+                let inside: Vec<u64> = blocks_inside.collect();
                 assert_share(inside.len(), blocks.len(), *share, direction.word());
                 counted += inside.len();
                 // Both ends of each part are reached.
@@ -181,30 +144,15 @@ fn zones_differ_by_direction() {
             assert_eq!(counted, blocks.len(), "{direction:?}: some are elsewhere");
         }
     };
-    check(
-        zones(
-            RangeBasis::Percent,
-            [
-                &[(60.0, 10.0), (30.0, 20.0), (10.0, 70.0)],
-                &[(10.0, 50.0), (90.0, 50.0)],
-            ],
-        ),
-        [
-            &[(0, 256, 0.6), (256, 768, 0.3), (768, 2560, 0.1)],
-            &[(0, 1280, 0.1), (1280, 2560, 0.9)],
-        ],
-    );
+    let reads: &[(f64, f64)] = &[(60.0, 10.0), (30.0, 20.0), (10.0, 70.0)];
+    let percent = zones(RangeBasis::Percent, [reads, &[(10.0, 50.0), (90.0, 50.0)]]);
+    let reads: &[(u64, u64, f64)] = &[(0, 256, 0.6), (256, 768, 0.3), (768, 2560, 0.1)];
+    check(percent, [reads, &[(0, 1280, 0.1), (1280, 2560, 0.9)]]);
     let (mib, four_mib) = ((1 << 20) as f64, (4 << 20) as f64);
-    check(
-        zones(
-            RangeBasis::Bytes,
-            [&[(50.0, mib), (50.0, four_mib)], &[(95.0, four_mib), (5.0, mib)]],
-        ),
-        [
-            &[(0, 256, 0.5), (256, 1280, 0.5)],
-            &[(0, 1024, 0.95), (1024, 1280, 0.05)],
-        ],
-    );
+    let (reads, writes) = ([(50.0, mib), (50.0, four_mib)], [(95.0, four_mib), (5.0, mib)]);
+    let absolute = zones(RangeBasis::Bytes, [&reads, &writes]);
+    let (reads, writes) = ([(0, 256, 0.5), (256, 1280, 0.5)], [(0, 1024, 0.95), (1024, 1280, 0.05)]);
+    check(absolute, [&reads, &writes]);
 }
 
 /// fio begins every pass with the same draws: the second repeats the first, regardless of the
@@ -234,14 +182,10 @@ fn loops_repeat_their_sequence() {
         let looped = stream(0, mix, pattern, region(0, 256 * K));
         let once = single(name, amount(1 << 40, Some(1)), looped.clone(), 256 * K);
         let two_loops = single(name, amount(1 << 40, Some(2)), looped, 256 * K);
-        let first: Vec<_> = only_worker(&once, &[256 * K], 10_000)
-            .iter()
-            .map(|issued| issued.operation)
-            .collect();
-        let both: Vec<_> = only_worker(&two_loops, &[256 * K], 10_000)
-            .iter()
-            .map(|issued| issued.operation)
-            .collect();
+        let [first, both] = [once, two_loops].map(|plan| {
+            let issued = only_worker(&plan, &[256 * K], 10_000).into_iter();
+            issued.map(|issued| issued.operation).collect::<Vec<_>>()
+        });
         assert!(first.len() > 20, "{name}");
         assert_eq!(both, [first.clone(), first].concat(), "{name}");
     }
@@ -315,11 +259,8 @@ fn file_sets_are_served_in_their_order() {
         ));
         let issued = only_worker(&plan, &sizes, 1000);
         for (file, size) in sizes.iter().enumerate() {
-            let of: Vec<Issued> = issued
-                .iter()
-                .filter(|issued| issued.target.0 == file as u32)
-                .copied()
-                .collect();
+            let of_file = issued.iter().filter(|issued| issued.target.0 == file as u32);
+            let of: Vec<Issued> = of_file.copied().collect();
             assert_tiles(&of, 0, *size, &format!("{name}, file {file}"));
         }
         let order: Vec<u32> = issued.iter().map(|issued| issued.target.0).collect();
@@ -354,62 +295,37 @@ fn windows_move_over_the_region() {
             positions: PositionSharing::PerDirection,
         })
     };
-    let walk = stream(
-        0,
-        Mix::READS,
-        pattern(zones(Some(MAP), 16 * K), fixed(4 * K)),
-        region(0, 256 * K),
-    );
-    let plan = single("strided randread", amount(256 * K, None), walk, 256 * K);
-    let visits: Vec<Vec<u64>> = offsets(&only_worker(&plan, &[256 * K], 1000))
-        .chunks(4)
-        .map(<[u64]>::to_vec)
-        .collect();
-    assert_eq!(visits.len(), 16);
-    for (number, visit) in visits.iter().enumerate() {
+    let walk = |mix: Mix, access: Access| stream(0, mix, pattern(access, fixed(4 * K)), region(0, 256 * K));
+    let visiting = walk(Mix::READS, zones(Some(MAP), 16 * K));
+    let plan = single("strided randread", amount(256 * K, None), visiting, 256 * K);
+    let visited = offsets(&only_worker(&plan, &[256 * K], 1000));
+    assert_eq!(visited.len(), 16 * 4);
+    for (number, visit) in visited.chunks(4).enumerate() {
         let window = number as u64 % 4 * 64 * K;
         assert!(
             visit.iter().all(|offset| (window..window + 32 * K).contains(offset)),
             "visit {number}: {visit:?}"
         );
-        assert_eq!(
-            visit.iter().collect::<BTreeSet<_>>().len(),
-            4,
-            "visit {number}: a block twice"
-        );
+        let blocks: BTreeSet<_> = visit.iter().collect();
+        assert_eq!(blocks.len(), 4, "visit {number}: a block twice");
     }
     // More work than a window holds: when its blocks are used up, it starts again.
-    let walk = stream(
-        0,
-        Mix::WRITES,
-        pattern(zones(Some(MAP), 64 * K), fixed(4 * K)),
-        region(0, 256 * K),
-    );
-    let plan = single("strided randwrite", amount(64 * K, None), walk, 256 * K);
+    let repeating = walk(Mix::WRITES, zones(Some(MAP), 64 * K));
+    let plan = single("strided randwrite", amount(64 * K, None), repeating, 256 * K);
     let visited = offsets(&only_worker(&plan, &[256 * K], 1000));
     for half in visited.chunks(8) {
-        assert_eq!(
-            half.iter().copied().collect::<BTreeSet<_>>(),
-            (0..8).map(|block| block * 4 * K).collect()
-        );
+        let blocks: BTreeSet<u64> = half.iter().copied().collect();
+        assert!(blocks.into_iter().eq((0..8).map(|block| block * 4 * K)), "{half:?}");
     }
-    let walk = stream(
-        0,
-        reads(50.0),
-        pattern(zones(None, 32 * K), fixed(4 * K)),
-        region(0, 256 * K),
-    );
-    let plan = single("strided rw", amount(128 * K, None), walk, 256 * K);
+    let both = walk(reads(50.0), zones(None, 32 * K));
+    let plan = single("strided rw", amount(128 * K, None), both, 256 * K);
     let issued = only_worker(&plan, &[256 * K], 1000);
     for (number, visit) in issued.chunks(8).enumerate() {
         for direction in [Direction::Read, Direction::Write] {
             let of = visit.iter().filter(|issued| issued.operation.direction == direction);
             let expected = (0..).map(|block| number as u64 * 64 * K + block * 4 * K);
-            assert!(
-                of.zip(expected)
-                    .all(|(issued, offset)| issued.operation.offset == offset),
-                "visit {number}"
-            );
+            let mut pairs = of.map(|issued| issued.operation.offset).zip(expected);
+            assert!(pairs.all(|(offset, expected)| offset == expected), "visit {number}");
         }
     }
 }
@@ -443,13 +359,8 @@ fn runs_jump_at_the_end_and_lists_wrap_around() {
     });
     let walk = stream(0, Mix::READS, pattern(random(list), fixed(4 * K)), region(0, 64 * K));
     let plan = single("random_sequence_stride", amount(12 * 4 * K, None), walk, 64 * K);
-    let blocks: Vec<u64> = offsets(&only_worker(&plan, &[64 * K], 100))
-        .iter()
-        .map(|offset| offset / (4 * K))
-        .collect();
-    assert_eq!(
-        blocks,
-        [3, 0, 14, 6, 3, 1, 9, 6, 4, 12, 9, 7],
-        "after the last block it wraps around"
-    );
+    let offsets = offsets(&only_worker(&plan, &[64 * K], 100)).into_iter();
+    let blocks: Vec<u64> = offsets.map(|offset| offset / (4 * K)).collect();
+    // After the last block it wraps around.
+    assert_eq!(blocks, [3, 0, 14, 6, 3, 1, 9, 6, 4, 12, 9, 7]);
 }

@@ -11,10 +11,8 @@ fn uniform(seconds: f64, latency_ns: u64, threads: &[&[Work]]) -> StepResults {
     let mut step = step(seconds, None, threads);
     for worker in &mut step.jobs[0].workers {
         for stream in &mut worker.streams {
-            for results in [&mut stream.directions.read, &mut stream.directions.write]
-                .into_iter()
-                .flatten()
-            {
+            let directions = [&mut stream.directions.read, &mut stream.directions.write];
+            for results in directions.into_iter().flatten() {
                 results.completion.clear();
                 results.completion.record_times(latency_ns, results.operations);
             }
@@ -121,15 +119,18 @@ fn version_2_0_prints_its_optional_parts() {
     set(&mut results, "requests.2", "7");
     let text = text(&results);
     assert!(text.starts_with("\n\nResults for timespan 1:\n"));
-    assert!(text.contains("\n\n\nResults for timespan 2:\n***"));
-    assert!(text.contains("\nthread count:\t\t1\nproc count:\t\t2\n"));
-    assert!(text.contains("\nthread count:\t\t1\nrequest count:\t\t7\nproc count:\t\t2\n"));
-    assert!(text.contains(&format!(
-        "\nGroup | CPU |  Usage |  User  |  Kernel |  Idle\n{}\n     0|    0|",
-        "-".repeat(51)
-    )));
-    assert!(text.contains("| a (1024MiB)\n") && text.contains("| b (512B)\n"));
-    text.assert_contains(&["\n\n\n\na\n  %-ile |", "\n\nb\n  %-ile |", "\n\ntotal:\n"]);
+    let rule = "-".repeat(51);
+    text.assert_contains(&[
+        "\n\n\nResults for timespan 2:\n***",
+        "\nthread count:\t\t1\nproc count:\t\t2\n",
+        "\nthread count:\t\t1\nrequest count:\t\t7\nproc count:\t\t2\n",
+        &format!("\nGroup | CPU |  Usage |  User  |  Kernel |  Idle\n{rule}\n     0|    0|"),
+        "| a (1024MiB)\n",
+        "| b (512B)\n",
+        "\n\n\n\na\n  %-ile |",
+        "\n\nb\n  %-ile |",
+        "\n\ntotal:\n",
+    ]);
 }
 
 /// All optional columns together.
@@ -140,14 +141,8 @@ fn the_processor_table_has_every_optional_column() {
         efficiency_class: class,
         ..place(cpu, core, cpu / 64, cpu / 64, 0)
     };
-    results.hosts[0].environment.cpu.topology = vec![
-        far(0, 0, 1),
-        far(1, 0, 1),
-        far(64, 1, 0),
-        far(66, 2, 0),
-        far(68, 3, 0),
-        far(71, 4, 0),
-    ];
+    let processors = [(0, 0, 1), (1, 0, 1), (64, 1, 0), (66, 2, 0), (68, 3, 0), (71, 4, 0)];
+    results.hosts[0].environment.cpu.topology = processors.map(|(cpu, core, class)| far(cpu, core, class)).to_vec();
     results.steps = vec![step(1.0, None, &[&[reads(0, 512, 1)]])];
     results.steps[0].cores = vec![busy(0, [225, 1025, 8750]), busy(71, [25, 225, 9750])];
     let text = text(&results);
@@ -199,10 +194,12 @@ fn a_direction_without_operations_has_rows_of_zeros() {
     assert_eq!(chart[3], "    min |      1.500 |        N/A |      1.500");
     assert_eq!(chart.len(), 18);
     let xml = xml(&results);
-    assert!(xml.contains(r#"<Latency ReadHistoBuckets="1" WriteHistoBuckets="0" TotalHistoBuckets="1">"#));
-    assert!(xml.contains("<AverageTotalMilliseconds>1.500</AverageTotalMilliseconds>"));
-    assert!(xml.contains("<AverageLatencyMilliseconds>1.500</AverageLatencyMilliseconds>"));
-    assert!(!xml.contains("WriteMilliseconds") && !xml.contains("IopsStdDev>"));
+    xml.assert_contains(&[
+        r#"<Latency ReadHistoBuckets="1" WriteHistoBuckets="0" TotalHistoBuckets="1">"#,
+        "<AverageTotalMilliseconds>1.500</AverageTotalMilliseconds>",
+        "<AverageLatencyMilliseconds>1.500</AverageLatencyMilliseconds>",
+    ]);
+    xml.assert_lacks(&["WriteMilliseconds", "IopsStdDev>"]);
 }
 
 /// Without any operations, figures are zero, and the total column of the chart is still a number.
@@ -213,11 +210,9 @@ fn a_time_span_without_operations_has_figures_of_zero() {
     results.steps = vec![step(1.0, None, &[&[reads(0, 4096, 0)]])];
     let text = text(&results);
     let chart = section(&text, "Total latency distribution:");
-    assert!(
-        chart[3..]
-            .iter()
-            .all(|row| row.ends_with("|        N/A |        N/A |      0.000"))
-    );
+    for row in &chart[3..] {
+        assert!(row.ends_with("|        N/A |        N/A |      0.000"), "{row}");
+    }
     let xml = xml(&results);
     assert_eq!(xml.matches("<Percentile>").count(), 108);
     assert!(!xml.contains("Milliseconds>"));
@@ -264,10 +259,7 @@ fn deviations_use_only_the_intervals_within_the_window() {
     // 4, 8, 8, 0: ±3.317 around 5.
     assert!(rows[6].ends_with(" |       6.63"), "{}", rows[6]);
     let xml = xml(&results);
-    let merged: Vec<&str> = xml
-        .lines()
-        .filter(|line| line.starts_with("      <Bucket Sample"))
-        .collect();
+    let merged = xml.lines().filter(|line| line.starts_with("      <Bucket Sample"));
     let bucket = |end: u64, count: u64, least: &str, largest: &str, mean: &str| {
         format!(
             r#"      <Bucket SampleMillisecond="{end}" Read="{count}" Write="0" Total="{count}" ReadMinLatencyMilliseconds="{least}" ReadMaxLatencyMilliseconds="{largest}" ReadAvgLatencyMilliseconds="{mean}" ReadLatencyStdDev="0.000" WriteMinLatencyMilliseconds="0.000" WriteMaxLatencyMilliseconds="0.000" WriteAvgLatencyMilliseconds="0.000" WriteLatencyStdDev="0.000"/>"#
@@ -280,7 +272,7 @@ fn deviations_use_only_the_intervals_within_the_window() {
         bucket(1500, 16, "0.000", "1.000", "1.000"),
         bucket(2000, 0, "0.000", "0.000", "0.000"),
     ];
-    assert_eq!(merged, expected);
+    assert_eq!(merged.collect::<Vec<_>>(), expected);
     assert!(xml.contains("      <ReadIopsStdDev>6.633</ReadIopsStdDev>\n      <IopsStdDev>6.633</IopsStdDev>\n"));
 }
 
@@ -303,20 +295,16 @@ fn percentiles_are_found_by_rank() {
         .descendants()
         .find(|node| node.has_tag_name("Latency"))
         .unwrap();
-    let buckets: Vec<(String, f64)> = latency
-        .children()
-        .filter(|node| node.has_tag_name("Bucket"))
-        .map(|bucket| {
-            let child_text = |name: &str| {
-                let child = bucket.children().find(|child| child.has_tag_name(name)).unwrap();
-                child.text().unwrap().to_owned()
-            };
-            (
-                child_text("Percentile"),
-                child_text("TotalMilliseconds").parse().unwrap(),
-            )
-        })
-        .collect();
+    let child_text = |bucket: roxmltree::Node, name: &str| {
+        let child = bucket.children().find(|child| child.has_tag_name(name)).unwrap();
+        child.text().unwrap().to_owned()
+    };
+    let buckets = latency.children().filter(|node| node.has_tag_name("Bucket"));
+    let buckets = buckets.map(|bucket| {
+        let value: f64 = child_text(bucket, "TotalMilliseconds").parse().unwrap();
+        (child_text(bucket, "Percentile"), value)
+    });
+    let buckets: Vec<(String, f64)> = buckets.collect();
     assert_eq!(buckets.len(), 108);
     assert_eq!(buckets[0], ("0".to_owned(), 0.001));
     // Microsecond 8 instead of 7.
@@ -325,10 +313,8 @@ fn percentiles_are_found_by_rank() {
     for (index, (name, value)) in buckets[1..100].iter().enumerate() {
         let exact = (index + 1) as f64 / 1e3;
         assert_eq!(*name, (index + 1).to_string());
-        assert!(
-            *value >= exact - 1e-9 && *value <= exact * 1.008 + 0.0015,
-            "{name}: {value}"
-        );
+        let allowed = exact - 1e-9..=exact * 1.008 + 0.0015;
+        assert!(allowed.contains(value), "{name}: {value}");
     }
     assert_eq!(buckets[106], ("99.9999999".to_owned(), 0.1));
     assert_eq!(buckets[107], ("100".to_owned(), 0.1));
@@ -347,11 +333,8 @@ fn totals_combine_several_time_spans() {
         writes,
     };
     let cut = step(9.0, None, &[&[work(100, 100)]]).with(|cut| cut.jobs[0].ended = None);
-    results.steps = vec![
-        step(1.0, None, &[&[work(30, 0)]]),
-        cut,
-        step(2.0, None, &[&[work(0, 60)]]),
-    ];
+    let whole = |seconds: f64, work: Work| step(seconds, None, &[&[work]]);
+    results.steps = vec![whole(1.0, work(30, 0)), cut, whole(2.0, work(0, 60))];
     let text = text(&results);
     let block = "\n\n\nTotals:\n\
         *******************************************************************************\n\
@@ -502,12 +485,13 @@ fn results_of_another_dialect_are_printed() {
     let text = text(&results);
     assert!(text.contains("actual test time:\t2.00s\nthread count:\t\t2\n"));
     let rows = section(&text, "Total IO");
-    assert!(
-        rows[3].starts_with("     0 |") && rows[3].ends_with("| a (4KiB)"),
-        "{}",
-        rows[3]
-    );
-    assert!(rows[4].starts_with("     1 |") && rows[4].ends_with("| a and 2 more (12KiB)"));
+    for (row, thread, file) in [(3, "     0 |", "| a (4KiB)"), (4, "     1 |", "| a and 2 more (12KiB)")] {
+        assert!(
+            rows[row].starts_with(thread) && rows[row].ends_with(file),
+            "{}",
+            rows[row]
+        );
+    }
     assert!(text.contains("Total latency distribution:"));
 }
 

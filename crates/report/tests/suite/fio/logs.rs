@@ -103,21 +103,15 @@ fn sampled(results: &mut Results, length: Nanos, operations: &[u64]) {
 }
 
 fn assert_is_recorded(results: &Results, name: &str) {
-    let mut expected: Vec<String> = recorded(&format!("golden/11-logs/{name}"))
-        .lines()
-        .map(str::to_owned)
-        .collect();
-    let key = |line: &String| {
+    let log = recorded(&format!("golden/11-logs/{name}"));
+    let mut expected: Vec<&str> = log.lines().collect();
+    expected.sort_by_key(|line| {
         let columns = lines(line).remove(0);
         (columns[0], columns[2])
-    };
-    expected.sort_by_key(key);
+    });
     assert_eq!(expected.len(), 12, "{name}");
-    assert_eq!(
-        text(results, &request(), name).lines().collect::<Vec<_>>(),
-        expected,
-        "{name}"
-    );
+    let written = text(results, &request(), name);
+    assert_eq!(written.lines().collect::<Vec<_>>(), expected, "{name}");
 }
 
 #[test]
@@ -173,12 +167,9 @@ fn the_recorded_run_wrote_the_same_files() {
     let requests = [Some(request())];
     let mut names = names(&logs::list_files(&results, &requests));
     names.sort();
-    let recorded: Vec<String> = recorded("golden/11-logs/files.txt")
-        .lines()
-        .filter_map(|line| line.strip_prefix("- "))
-        .map(str::to_owned)
-        .collect();
-    assert_eq!(names, recorded);
+    let list = recorded("golden/11-logs/files.txt");
+    let recorded = list.lines().filter_map(|line| line.strip_prefix("- "));
+    assert_eq!(names, recorded.collect::<Vec<_>>());
 }
 
 #[test]
@@ -196,11 +187,8 @@ fn idle_windows_have_no_line_and_the_last_is_cut_short() {
 #[test]
 fn operations_completed_at_the_end_belong_to_the_last_window() {
     let mut results = measured(1000);
-    keep_reads(
-        &mut results,
-        AVERAGE,
-        vec![window(0, 1, 0, 9), window(1, 3, 0, 10), window(2, 1, 0, 30)],
-    );
+    let windows = vec![window(0, 1, 0, 9), window(1, 3, 0, 10), window(2, 1, 0, 30)];
+    keep_reads(&mut results, AVERAGE, windows);
     sampled(&mut results, AVERAGE, &[100, 99, 1]);
     text(&results, &request(), "run_clat.1.log").assert_is("500, 9, 0, 0, 0\n1000, 15, 0, 0, 0\n");
     text(&results, &request(), "run_iops.1.log").assert_is("500, 200, 0, 0, 0\n1000, 200, 0, 0, 0\n");
@@ -229,17 +217,10 @@ fn shorter_samples_are_averaged() {
     iops(WindowValue::Average).assert_is("1000, 203, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n");
     iops(WindowValue::Maximum).assert_is("1000, 206, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n");
     iops(WindowValue::MeanAndMax).assert_is("1000, 203, 206, 0, 0, 0\n1000, 14, 14, 1, 0, 0\n1500, 18, 18, 1, 0, 0\n");
-    assert_eq!(
-        wanted.effective_bandwidth_sample(),
-        AVERAGE,
-        "a sample is half a second"
-    );
+    // A sample is half a second, and must not be longer than a line.
+    assert_eq!(wanted.effective_bandwidth_sample(), AVERAGE);
     wanted.averaging_time = Some(Nanos::millis(100));
-    assert_eq!(
-        wanted.effective_iops_sample(),
-        Nanos::millis(100),
-        "a sample must not be longer than a line"
-    );
+    assert_eq!(wanted.effective_iops_sample(), Nanos::millis(100));
 }
 
 #[test]
@@ -329,11 +310,8 @@ fn histograms_have_fios_bins() {
     // Longer than any bin.
     late.buckets = vec![(model::histogram::BUCKETS as u32, 1)];
     let write = window(0, 1, 0, 0).with(|write| (write.bytes, write.buckets) = (8192, vec![(0, 1)]));
-    keep(
-        &mut results,
-        Nanos::secs(1),
-        PerDirection::new(vec![first, late], vec![write], Vec::new()),
-    );
+    let windows = PerDirection::new(vec![first, late], vec![write], Vec::new());
+    keep(&mut results, Nanos::secs(1), windows);
     let bins = recorded("bins.tsv");
     let bin_index = |ns: u64| -> usize {
         let line = bins.lines().find(|line| line.starts_with(&format!("{ns}\t"))).unwrap();

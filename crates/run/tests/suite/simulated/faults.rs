@@ -17,33 +17,15 @@ fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
         },
         ..device()
     };
-    let job = run_job(plan(
-        frozen,
-        Stop::after(Nanos::secs(2)),
-        vec![worker(vec![tested_stream])],
-    ));
+    let job = run_stream_on(frozen, Stop::after(Nanos::secs(2)), tested_stream);
     let total = job.total();
     let response = total.response.as_ref().expect("a paced stream has response times");
     assert_eq!(total.operations, 8000);
-    assert!(
-        relative_error(response.quantile(0.99) as f64, 280e6) < 0.01,
-        "p99 {}",
-        response.quantile(0.99)
-    );
-    assert!(
-        relative_error(response.max() as f64, 300e6) < 0.01,
-        "max {}",
-        response.max()
-    );
-    assert!(
-        relative_error(response.quantile(0.90) as f64, 100e6) < 0.02,
-        "p90 {}",
-        response.quantile(0.90)
-    );
-    assert!(
-        response.quantile(0.80) < 20_000,
-        "those outside the freeze did not wait"
-    );
+    assert_near(response.quantile(0.99) as f64, 280e6, 0.01, "p99");
+    assert_near(response.max() as f64, 300e6, 0.01, "max");
+    assert_near(response.quantile(0.90) as f64, 100e6, 0.02, "p90");
+    // Those outside the freeze did not wait.
+    assert!(response.quantile(0.80) < 20_000);
     // The service itself was never slow, which is all that a closed loop would have shown.
     assert!(total.total.max() < 1_000_000, "{}", total.total.max());
 }
@@ -60,20 +42,13 @@ fn a_stalled_device_shows_in_both_latencies() {
     let closed = stream().with(|closed| closed.depth = 32);
     let mut open = closed.clone();
     open.pacing = Pacing::Together { rate: Rate::iops(1000) };
-    let run = |fault| {
-        run_job(plan(
-            stalled.clone(),
-            Stop::after(Nanos::secs(10)),
-            vec![worker(vec![fault])],
-        ))
-        .total()
-        .into_owned()
+    let run = |stream| {
+        let job = run_stream_on(stalled.clone(), Stop::after(Nanos::secs(10)), stream);
+        job.total().into_owned()
     };
     let closed = run(closed);
-    assert!(
-        relative_error(closed.total.quantile(0.99) as f64, 1e6) < 0.01,
-        "a closed loop hides the stall"
-    );
+    // A closed loop hides the stall.
+    assert_near(closed.total.quantile(0.99) as f64, 1e6, 0.01, "p99");
     assert!(closed.total.max() > 900_000_000);
     let open = run(open);
     let p99 = open.latency().quantile(0.99) as f64;
@@ -86,9 +61,9 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
     let operations = 40;
     for nth in 1..=operations + 1 {
         let faulty = device().with(|device| device.faults = vec![SimulatedFault::nth(nth, 5)]);
-        let tested_stream = stream().with(|tested_stream| tested_stream.depth = 6);
+        let tested_stream = stream().with(|stream| stream.depth = 6);
         let stop = Stop::after_operations(operations);
-        let job = run_job(plan(faulty, stop, vec![worker(vec![tested_stream])]));
+        let job = run_stream_on(faulty, stop, tested_stream);
         let failure = &job.workers[0].failure;
         if nth > operations {
             assert_eq!(*failure, None);
@@ -97,10 +72,8 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
         }
         let failure = failure.as_ref().expect("the fault is reported");
         assert_eq!(failure.errno, Some(5));
-        assert!(
-            failure.what.contains("read failed") && failure.location.contains("offset"),
-            "{failure:?}"
-        );
+        failure.what.assert_contains(&["read failed"]);
+        failure.location.assert_contains(&["offset"]);
         assert_eq!(job.ended, Some(EndReason::Failed));
         // All issued operations came back, in the window or while draining. The failed one does not
         // count as completed.
@@ -121,9 +94,9 @@ fn tolerated_errors_and_short_transfers_are_counted() {
         },
     ];
     let faulty = SimulatedDevice { faults, ..device() };
-    let tested_stream = stream().with(|tested_stream| tested_stream.on_error.tolerate_read = vec![5]);
+    let tested_stream = stream().with(|stream| stream.on_error.tolerate_read = vec![5]);
     let stop = Stop::after_operations(500);
-    let job = run_job(plan(faulty, stop, vec![worker(vec![tested_stream])]));
+    let job = run_stream_on(faulty, stop, tested_stream);
     let total = job.total();
     assert_eq!(job.workers[0].failure, None);
     assert!(total.errors >= 1 && total.first_error == Some(5));
@@ -143,16 +116,13 @@ fn an_operation_that_takes_too_long_counts_as_failed() {
         tested_stream.on_error.latency_ns_max.read = most;
         tested_stream.on_error.latency_ns_max.write = Some(Nanos(1));
         tested_stream.on_error.tolerate_read = tolerate;
-        run_job(plan(stalled.clone(), stop, vec![worker(vec![tested_stream])]))
+        run_stream_on(stalled.clone(), stop, tested_stream)
     };
     let job = run(Some(Nanos::millis(1)), Vec::new());
     let failure = job.workers[0].failure.as_ref().expect("it has failed");
-    assert!(
-        failure
-            .what
-            .contains("a read took 20.1 ms, longer than the limit of 1 ms"),
-        "{failure:?}"
-    );
+    failure
+        .what
+        .assert_contains(&["a read took 20.1 ms, longer than the limit of 1 ms"]);
     assert_eq!(job.ended, Some(EndReason::Failed));
     // The slow operation is counted too, because it transferred its data.
     assert_eq!(job.total().operations, 500);
@@ -168,16 +138,9 @@ fn an_operation_that_takes_too_long_counts_as_failed() {
 #[test]
 fn a_failed_write_is_reported_as_a_write() {
     let faulty = device().with(|device| device.faults = vec![SimulatedFault::Nth { operation: 3, errno: 5 }]);
-    let tested_stream = stream()
-        .with(|tested_stream| (tested_stream.mix, tested_stream.on_error.tolerate_read) = (Mix::WRITES, vec![5]));
-    let job = run_job(plan(
-        faulty,
-        Stop::after(Nanos::secs(1)),
-        vec![worker(vec![tested_stream])],
-    ));
-    let failure = job.workers[0]
-        .failure
-        .as_ref()
-        .expect("only failed reads are tolerated");
+    let tested_stream = stream().with(|stream| (stream.mix, stream.on_error.tolerate_read) = (Mix::WRITES, vec![5]));
+    let job = run_stream_on(faulty, Stop::after(Nanos::secs(1)), tested_stream);
+    let failure = job.workers[0].failure.as_ref();
+    let failure = failure.expect("only failed reads are tolerated");
     assert!(failure.what.contains("write failed"), "{failure:?}");
 }

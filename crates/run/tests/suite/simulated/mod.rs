@@ -3,7 +3,7 @@
 mod faults;
 
 use crate::prelude::*;
-use crate::support::relative_error;
+use crate::support::assert_near;
 use model::access::Once;
 use model::event::Phase;
 use model::plan::{Control, Flow, LatencyTarget, Phases, Precision, Think, ThinkCount, TrackedMetric};
@@ -16,15 +16,17 @@ fn littles_law_ratio(job: &JobResults, depth: f64) -> f64 {
 
 /// Runs one worker with this stream.
 fn run_stream(stop: Stop, stream: Stream) -> JobResults {
-    run_job(plan(device(), stop, vec![worker(vec![stream])]))
+    run_stream_on(device(), stop, stream)
+}
+
+fn run_stream_on(device: SimulatedDevice, stop: Stop, stream: Stream) -> JobResults {
+    run_job(plan(device, stop, vec![worker(vec![stream])]))
 }
 
 fn reads_and_writes(job: &JobResults) -> (u64, u64) {
     let directions = job.directions();
-    (
-        directions.read.unwrap().operations,
-        directions.write.unwrap().operations,
-    )
+    let [reads, writes] = [directions.read, directions.write].map(|direction| direction.unwrap().operations);
+    (reads, writes)
 }
 
 fn one_server(time_ns: Nanos) -> SimulatedDevice {
@@ -34,31 +36,24 @@ fn one_server(time_ns: Nanos) -> SimulatedDevice {
 #[test]
 fn littles_law_holds_at_every_depth() {
     for depth in [1u32, 2, 3, 8, 31, 32, 33, 64, 128] {
-        let tested_stream = stream().with(|tested_stream| tested_stream.depth = depth);
+        let tested_stream = stream().with(|stream| stream.depth = depth);
         let job = run_stream(Stop::after(Nanos::secs(2)), tested_stream);
         let n = job.total().operations as f64;
+        let label = format!("depth {depth}");
         let bound = 0.01 + f64::from(depth) / n;
-        assert!(
-            relative_error(littles_law_ratio(&job, f64::from(depth)), 1.0) <= bound,
-            "depth {depth}: {}",
-            littles_law_ratio(&job, f64::from(depth))
-        );
+        assert_near(littles_law_ratio(&job, f64::from(depth)), 1.0, bound, &label);
         // 32 servers of 100 µs: 10,000 IOPS for each operation in flight, up to 320,000.
         let expected = 10_000.0 * f64::from(depth.min(32));
-        assert!(
-            relative_error(n / 2.0, expected) < 0.005,
-            "depth {depth}: {} IOPS",
-            n / 2.0
-        );
+        assert_near(n / 2.0, expected, 0.005, &label);
     }
 }
 
 /// A synchronous engine has one operation in flight, regardless of the depth.
 #[test]
 fn a_synchronous_engine_has_one_operation_in_flight() {
-    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 4);
+    let tested_stream = stream().with(|stream| stream.depth = 4);
     let tested_worker = worker(vec![tested_stream]).with(|tested_worker| tested_worker.engine.kind = EngineKind::Psync);
-    let workers = vec![tested_worker.clone(), tested_worker];
+    let workers = vec![tested_worker; 2];
     let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), workers));
     assert_eq!(job.workers[0].slots, 1);
     let total = job.total();
@@ -78,10 +73,7 @@ fn overlapping_operations_are_serialised_on_request() {
         let all = worker(vec![tested_stream]).with(|all| all.batching.serialize_overlap = apart);
         let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
         let operations = job.total().operations as f64;
-        assert!(
-            relative_error(operations, expected) < 0.01,
-            "{operations} operations, apart: {apart}"
-        );
+        assert_near(operations, expected, 0.01, &format!("operations, apart: {apart}"));
     }
 }
 
@@ -100,10 +92,8 @@ fn rates_are_kept_exactly() {
         let job = run_job(plan(device(), Stop::after(Nanos::secs(4)), workers));
         let issued: u64 = job.workers.iter().map(|w| w.streams[0].lifetime.read.operations).sum();
         assert!(issued.abs_diff(rate * 4) <= 1, "{rate}/s: {issued}");
-        assert!(
-            job.total().schedule_delay.as_ref().unwrap().max() < 1_000,
-            "nothing is ever late"
-        );
+        let delay = job.total().schedule_delay.as_ref().unwrap().max();
+        assert!(delay < 1_000, "{rate}/s: {delay} ns late");
     }
 }
 
@@ -114,16 +104,11 @@ fn operations_beyond_the_capacity_are_counted_as_late() {
     let mut tested_stream = stream();
     tested_stream.depth = 4;
     tested_stream.pacing = Pacing::Together { rate: Rate::iops(3000) };
-    let total = run_job(plan(
-        slow,
-        Stop::after(Nanos::secs(3)),
-        vec![worker(vec![tested_stream])],
-    ))
-    .total()
-    .into_owned();
+    let job = run_stream_on(slow, Stop::after(Nanos::secs(3)), tested_stream);
+    let total = job.total();
     assert!(total.operations.abs_diff(3000) <= 4, "{}", total.operations);
     assert!(total.late.abs_diff(6000) <= 8, "{}", total.late);
-    assert!(total.response.unwrap().max() > 1_900_000_000);
+    assert!(total.response.as_ref().unwrap().max() > 1_900_000_000);
 }
 
 /// Streams that share slots: each is served when it is due, and those without a rate get the rest.
@@ -200,29 +185,21 @@ fn only_the_measured_window_counts() {
     assert_eq!(worker.started_ns, Nanos::millis(1500));
     assert_eq!(worker.measured_ns, Nanos::secs(2));
     assert!(job.total().operations.abs_diff(20_000) <= 1);
-    assert!(
-        worker.streams[0].lifetime.read.operations.abs_diff(42_000) <= 2,
-        "all phases"
-    );
+    // All phases.
+    assert!(worker.streams[0].lifetime.read.operations.abs_diff(42_000) <= 2);
     assert_eq!(job.ended, Some(EndReason::Time));
-    let measured: u64 = events
-        .iter()
-        .filter_map(|event| match event {
-            Event::Interval(interval) if interval.phase == Phase::Measured => Some(interval.counts.read.operations),
-            _ => None,
-        })
-        .sum();
-    assert_eq!(
-        measured,
-        job.total().operations,
-        "the published events add up to the result"
-    );
+    // The published events add up to the result.
+    let measured = events.iter().filter_map(|event| match event {
+        Event::Interval(interval) if interval.phase == Phase::Measured => Some(interval.counts.read.operations),
+        _ => None,
+    });
+    assert_eq!(measured.sum::<u64>(), job.total().operations);
 }
 
 #[test]
 fn counts_end_a_job_exactly() {
     let check = |stop: Stop, expected: u64| {
-        let tested_stream = stream().with(|tested_stream| tested_stream.depth = 7);
+        let tested_stream = stream().with(|stream| stream.depth = 7);
         let job = run_stream(stop, tested_stream);
         assert_eq!(job.total().operations, expected, "{stop:?}");
         assert_eq!(job.ended, Some(EndReason::Done), "{stop:?}");
@@ -231,11 +208,8 @@ fn counts_end_a_job_exactly() {
         check(Stop::after_operations(operations), operations);
     }
     check(Stop::after_bytes(Bytes(4096 * 50)), 50);
-    check(
-        Stop::after_bytes(Bytes(4096 * 50 + 4095)),
-        // The last operation exceeds the limit.
-        51,
-    );
+    // The last operation exceeds the limit.
+    check(Stop::after_bytes(Bytes(4096 * 50 + 4095)), 51);
 }
 
 #[test]
@@ -245,8 +219,7 @@ fn a_pass_touches_every_block_once() {
         Access::random(Placement::Once(Once::default())),
         Access::Sequential(Sequential::default().with(|sequential| sequential.at_end = AtEnd::Finish)),
     ] {
-        let tested_stream =
-            stream().with(|tested_stream| (tested_stream.depth, tested_stream.pattern.access) = (5, vec![access]));
+        let tested_stream = stream().with(|stream| (stream.depth, stream.pattern.access) = (5, vec![access]));
         let stop = Stop::after_passes(3);
         let job = run_job(plan(small.clone(), stop, vec![worker(vec![tested_stream])]));
         assert_eq!(job.total().operations, 3 * 256);
@@ -255,8 +228,7 @@ fn a_pass_touches_every_block_once() {
 
 #[test]
 fn an_exact_mix_is_exact() {
-    let tested_stream = stream()
-        .with(|tested_stream| (tested_stream.mix, tested_stream.depth) = (Mix::Exact { write_percent: 30.0 }, 4));
+    let tested_stream = stream().with(|stream| (stream.mix, stream.depth) = (Mix::Exact { write_percent: 30.0 }, 4));
     let job = run_stream(Stop::after_operations(1000), tested_stream);
     assert_eq!(reads_and_writes(&job), (700, 300));
 }
@@ -266,16 +238,10 @@ fn pauses_come_after_the_right_operations() {
     // Ten operations of 100 µs, then 9 ms of rest: 1,000 operations a second.
     let think = |count| Think::new(Nanos::millis(9), 10, count);
     for count in [ThinkCount::Completed, ThinkCount::Issued] {
-        let tested_stream = stream().with(|tested_stream| tested_stream.think = Some(think(count)));
-        let total = run_stream(Stop::after(Nanos::secs(2)), tested_stream)
-            .total()
-            .into_owned();
+        let tested_stream = stream().with(|stream| stream.think = Some(think(count)));
+        let job = run_stream(Stop::after(Nanos::secs(2)), tested_stream);
         // The pause after issuing overlaps with the last operation, which is 1 % of the cycle.
-        assert!(
-            relative_error(total.operations as f64, 2000.0) < 0.02,
-            "{count:?}: {}",
-            total.operations
-        );
+        assert_near(job.total().operations as f64, 2000.0, 0.02, &format!("{count:?}"));
     }
 }
 
@@ -311,13 +277,10 @@ fn a_flush_follows_its_write_and_waits_for_no_schedule() {
 
 #[test]
 fn totals_are_the_sum_of_their_parts() {
-    let tested_stream = stream()
-        .with(|tested_stream| (tested_stream.depth, tested_stream.mix) = (9, Mix::drawn(40.0, MixRule::Independent)));
-    let job = run_job(plan(
-        device(),
-        Stop::after(Nanos::millis(3250)),
-        vec![worker(vec![tested_stream.clone()]), worker(vec![tested_stream])],
-    ));
+    let tested_stream =
+        stream().with(|stream| (stream.depth, stream.mix) = (9, Mix::drawn(40.0, MixRule::Independent)));
+    let workers = vec![worker(vec![tested_stream]); 2];
+    let job = run_job(plan(device(), Stop::after(Nanos::millis(3250)), workers));
     let total = job.total();
     assert_eq!(total.bytes.0, total.operations * 4096);
     for histogram in [&total.submission, &total.completion, &total.total] {
@@ -327,11 +290,8 @@ fn totals_are_the_sum_of_their_parts() {
     let directions = job.directions();
     for series in &job.series {
         let intervals = Nanos::millis(3250).0.div_ceil(series.length_ns.0) as usize;
-        assert_eq!(
-            series.points.read.len(),
-            intervals,
-            "empty and short intervals are included"
-        );
+        // Empty and short intervals are included.
+        assert_eq!(series.points.read.len(), intervals);
     }
     for direction in [Direction::Read, Direction::Write] {
         let expected = directions[direction].as_ref().unwrap();
@@ -339,23 +299,14 @@ fn totals_are_the_sum_of_their_parts() {
             let series = || job.series.iter().filter(|series| series.source.is_none() == whole);
             let points = || series().flat_map(|series| &series.points[direction]);
             assert_eq!(points().map(|point| point.operations).sum::<u64>(), expected.operations);
-            assert_eq!(
-                points().map(|point| u128::from(point.latency_ns)).sum::<u128>(),
-                expected.total.sum()
-            );
-            assert_eq!(
-                points().map(|point| point.latency_ns_max).max().unwrap(),
-                expected.total.max()
-            );
+            let latency: u128 = points().map(|point| u128::from(point.latency_ns)).sum();
+            assert_eq!(latency, expected.total.sum());
+            let max = points().map(|point| point.latency_ns_max).max();
+            assert_eq!(max, Some(expected.total.max()));
         }
-        let by_interval = job
-            .histograms
-            .iter()
-            .filter_map(|slice| slice.latency[direction].as_ref());
-        assert_eq!(
-            by_interval.map(|histogram| histogram.n()).sum::<u64>(),
-            expected.operations
-        );
+        let slices = job.histograms.iter();
+        let by_interval = slices.filter_map(|slice| Some(slice.latency[direction].as_ref()?.n()));
+        assert_eq!(by_interval.sum::<u64>(), expected.operations);
     }
     assert_eq!(job.lost_intervals, 0);
 }
@@ -372,13 +323,8 @@ fn the_same_seed_gives_the_same_run() {
         let mut tested_stream = stream();
         tested_stream.depth = 4;
         tested_stream.mix = Mix::drawn(30.0, MixRule::Independent);
-        run_job(plan(
-            random,
-            Stop::after(Nanos::secs(1)),
-            vec![worker(vec![tested_stream])],
-        ))
-        .total()
-        .into_owned()
+        let job = run_stream_on(random, Stop::after(Nanos::secs(1)), tested_stream);
+        job.total().into_owned()
     };
     assert_eq!(run(), run());
 }
@@ -391,11 +337,8 @@ fn weights_divide_a_shared_queue() {
     let both = worker(vec![heavy, light]).with(|both| both.depth = DepthScope::Shared { operations: 16 });
     let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     let (reads, writes) = reads_and_writes(&job);
-    assert!(
-        relative_error(reads as f64 / writes as f64, 3.0) < 0.03,
-        "{reads} {writes}"
-    );
-    assert!(relative_error(littles_law_ratio(&job, 16.0), 1.0) < 0.01);
+    assert_near(reads as f64 / writes as f64, 3.0, 0.03, "reads per write");
+    assert_near(littles_law_ratio(&job, 16.0), 1.0, 0.01, "in flight");
 }
 
 #[test]
@@ -403,16 +346,10 @@ fn each_stream_keeps_its_own_depth() {
     let (mut deep, mut shallow) = (stream(), stream());
     (deep.depth, shallow.depth) = (6, 2);
     shallow.mix = Mix::WRITES;
-    let job = run_job(plan(
-        device(),
-        Stop::after(Nanos::secs(1)),
-        vec![worker(vec![deep, shallow])],
-    ));
+    let both = worker(vec![deep, shallow]);
+    let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     let (reads, writes) = reads_and_writes(&job);
-    assert!(
-        relative_error(reads as f64 / writes as f64, 3.0) < 0.01,
-        "{reads} {writes}"
-    );
+    assert_near(reads as f64 / writes as f64, 3.0, 0.01, "reads per write");
 }
 
 #[test]
@@ -424,16 +361,12 @@ fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
         },
         ..device()
     };
-    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 32);
-    let job = run_job(plan(
-        inline,
-        Stop::after(Nanos::secs(1)),
-        vec![worker(vec![tested_stream])],
-    ));
+    let tested_stream = stream().with(|stream| stream.depth = 32);
+    let job = run_stream_on(inline, Stop::after(Nanos::secs(1)), tested_stream);
     let engine = &job.workers[0].engine;
     assert!(engine.inline && engine.submit_batch == 1, "{engine:?}");
     // Not 8 × 2 µs, which would be the latency in a batch of eight.
-    assert!(relative_error(job.total().total.quantile(0.5) as f64, 2_000.0) < 0.01);
+    assert_near(job.total().total.quantile(0.5) as f64, 2_000.0, 0.01, "median");
 }
 
 #[test]
@@ -443,11 +376,8 @@ fn interlocked_workers_share_one_walk() {
     tested_stream.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(64) });
     let small = device().with(|device| device.size = Bytes::mib(64));
     let stop = Stop::after_operations(256);
-    let job = run_job(plan(
-        small,
-        stop,
-        vec![worker(vec![tested_stream.clone()]), worker(vec![tested_stream])],
-    ));
+    let workers = vec![worker(vec![tested_stream]); 2];
+    let job = run_job(plan(small, stop, workers));
     assert_eq!(job.total().bytes, Bytes(512 * 65_536));
 }
 
@@ -480,11 +410,8 @@ fn rules_act_on_the_running_job() {
     let job = run_job(precise);
     assert!(matches!(job.ended, Some(EndReason::Control { .. })), "{:?}", job.ended);
     assert!(job.control[0].attained);
-    assert!(
-        job.measured() >= Nanos::secs(10) && job.measured() < Nanos::secs(600),
-        "{}",
-        job.measured()
-    );
+    let measured = job.measured();
+    assert!((Nanos::secs(10)..Nanos::secs(600)).contains(&measured), "{measured}");
 
     // One server of 10 µs: at depth d an operation takes d × 10 µs, so 250 µs allow a depth of 25.
     let serial = one_server(Nanos::micros(10));
@@ -516,7 +443,7 @@ fn a_plan_with_an_unsupported_feature_is_refused() {
 #[test]
 fn a_maximum_of_completions_is_kept_and_loses_none() {
     // Eight operations end at the same instant; three at most are taken at a time.
-    let tested_stream = stream().with(|tested_stream| tested_stream.depth = 8);
+    let tested_stream = stream().with(|stream| stream.depth = 8);
     let bounded = worker(vec![tested_stream])
         .with(|bounded| (bounded.batching.complete_max, bounded.batching.submit) = (Some(3), Some(8)));
     let stop = Stop::after_operations(8000);
@@ -576,14 +503,8 @@ fn pauses_come_after_a_time_of_io_too() {
             shifts_schedule: false,
             cycles_each: 0,
         });
-        let total = run_stream(Stop::after(Nanos::secs(2)), tested_stream)
-            .total()
-            .into_owned();
-        assert!(
-            relative_error(total.operations as f64, expected) < 0.02,
-            "{operations}: {}",
-            total.operations
-        );
+        let job = run_stream(Stop::after(Nanos::secs(2)), tested_stream);
+        assert_near(job.total().operations as f64, expected, 0.02, &format!("{operations}"));
     }
 }
 
@@ -600,11 +521,8 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
     assert_eq!(job.directions().read.unwrap().operations, 16);
     let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![both]));
     let (reads, writes) = reads_and_writes(&job);
-    assert!(
-        relative_error(writes as f64 / reads as f64, 3.0) < 0.03,
-        "{reads} {writes}"
-    );
-    assert!(relative_error(littles_law_ratio(&job, 16.0), 1.0) < 0.01);
+    assert_near(writes as f64 / reads as f64, 3.0, 0.03, "writes per read");
+    assert_near(littles_law_ratio(&job, 16.0), 1.0, 0.01, "in flight");
     let calls = &job.workers[0].submitted.classes;
     assert!(calls[2..].iter().all(|count| *count == 0), "{calls:?}");
 }
@@ -612,7 +530,7 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
 #[test]
 fn trims_before_writes_are_counted_as_trims() {
     // The null target, one operation at a time.
-    let tested_stream = stream().with(|tested_stream| tested_stream.mix = Mix::TrimThenWrite);
+    let tested_stream = stream().with(|stream| stream.mix = Mix::TrimThenWrite);
     let stop = Stop::after_operations(1000);
     let mut null = plan(device(), stop, vec![worker(vec![tested_stream])]);
     null.targets[0].kind = TargetKind::Nothing { size: Bytes::mib(64) };

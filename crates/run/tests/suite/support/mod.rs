@@ -61,11 +61,16 @@ pub fn try_run(plan: Plan) -> Result<(Results, Vec<Event>), RunError> {
 
 /// Executes a plan with these permissions of the user.
 pub fn try_run_permitted(plan: Plan, permissions: &Permissions) -> Result<(Results, Vec<Event>), RunError> {
+    let mut events = Vec::new();
+    let results = run_watched(plan, permissions, &mut |event| events.push(event))?;
+    Ok((results, events))
+}
+
+/// Executes a plan and passes on its events as they happen.
+pub fn run_watched(plan: Plan, permissions: &Permissions, watch: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
     let interrupt = AtomicBool::new(false);
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, permissions);
-    let mut events = Vec::new();
-    let results = run::execute(plan, context, &mut |event| events.push(event))?;
-    Ok((results, events))
+    run::execute(plan, context, watch)
 }
 
 /// An engine of this system that keeps a queue of operations.
@@ -81,7 +86,9 @@ pub fn run_job(plan: Plan) -> JobResults {
     results.steps.remove(0).jobs.remove(0)
 }
 
-/// |a/b − 1|
-pub fn relative_error(a: f64, b: f64) -> f64 {
-    (a / b - 1.0).abs()
+/// Fails unless the relative error is below a limit.
+#[track_caller]
+pub fn assert_near(found: f64, expected: f64, limit: f64, label: &str) {
+    let error = (found / expected - 1.0).abs();
+    assert!(error < limit, "{label}: {found} instead of {expected}");
 }

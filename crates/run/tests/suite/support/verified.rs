@@ -6,6 +6,7 @@ use model::access::{Once, OnceMethod, PositionSharing, Uniform};
 use model::draws::Reduction;
 use model::plan::Consent;
 use model::results::WorkerResults;
+use testbed::Unavailable;
 
 use super::{plan_on, run_job, stream, worker};
 use crate::prelude::*;
@@ -69,12 +70,8 @@ impl VerifiedFile {
     pub fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut tested_worker = worker(vec![stream]);
         tested_worker.draws = GeneratorChoice::fio(0x89, 1);
-        let mut plan = plan_on(
-            self.file.to_str().unwrap(),
-            EngineKind::Psync,
-            stop,
-            vec![tested_worker],
-        );
+        let file = self.file.to_str().unwrap();
+        let mut plan = plan_on(file, EngineKind::Psync, stop, vec![tested_worker]);
         // The file exists already, and may be overwritten.
         plan.target_rules.consent = Consent::Implied;
         plan
@@ -82,6 +79,32 @@ impl VerifiedFile {
 
     pub fn run(&self, stream: Stream) -> JobResults {
         run_job(self.plan(pass(), stream))
+    }
+
+    /// Runs a stream. Returns its results, and a letter for the direction of each operation, in
+    /// order of completion.
+    pub fn run_logged(&self, stop: Stop, stream: Stream) -> (JobResults, String) {
+        let log = self.directory.path().join("log");
+        let mut plan = self.plan(stop, stream);
+        plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
+        let job = run_job(plan);
+        let text = fs::read_to_string(log).unwrap();
+        let direction = |line: &str| line.split(',').nth(3).and_then(|word| word.chars().next()).unwrap();
+        (job, text.lines().skip(1).map(direction).collect())
+    }
+
+    /// Writes the file with fio.
+    pub fn write_with_fio(&self, options: &str) -> Result<(), Unavailable> {
+        let line = "--name=j --filename=f --size=256k --bs=4k --rw=write --do_verify=0 --verify_state_save=0";
+        let mut fio = Command::new("fio");
+        fio.args(line.split(' '))
+            .args(options.split(' '))
+            .arg("--output=/dev/null");
+        let output = fio.current_dir(self.directory.path()).output();
+        let output = output.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}")))?;
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{options}: {messages}");
+        Ok(())
     }
 
     pub fn flip(&self, at: u64) {
