@@ -12,7 +12,7 @@ use model::plan::EngineKind;
 use model::results::EngineUsed;
 use model::{Bytes, Nanos};
 
-use crate::batch::{Action, Batch, Completion, Request, Slot};
+use crate::batch::{Action, Batch, Request, Slot};
 use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::flags::CallFlags;
@@ -106,9 +106,7 @@ impl Offload {
     fn complete(&mut self, finished: TaskResult, batch: &mut Batch) {
         self.buffers[finished.slot.0 as usize] = Some(finished.buffer);
         self.in_flight -= 1;
-        batch
-            .done
-            .push(Completion::new(finished.slot, finished.result, Nanos(0)));
+        batch.done.push(finished.slot, finished.result, Nanos(0));
     }
 
     /// Waits for one completion until the deadline. False if the deadline passes first.
