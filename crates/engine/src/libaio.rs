@@ -223,23 +223,16 @@ fn setup_error(error: &std::io::Error, slots: u32) -> EngineError {
                 "a queue depth of {slots} exceeds the remaining asynchronous I/O requests of \
                 the system (fs.aio-max-nr)"
             ),
-            "reduce the queue depth or the number of workers, or raise `sysctl fs.aio-max-nr`".to_owned(),
+            "reduce the queue depth or the number of workers, or raise `sysctl fs.aio-max-nr`",
         ),
         Some(libc::ENOSYS) => (
             "this kernel was built without native AIO".to_owned(),
-            "use `--engine psync`".to_owned(),
+            "use `--engine psync`",
         ),
-        Some(errno) => (
-            os_error_name(errno),
-            "reduce the queue depth, or use `--engine psync`".to_owned(),
-        ),
-        None => (error.to_string(), "use `--engine psync`".to_owned()),
+        Some(errno) => (os_error_name(errno), "reduce the queue depth, or use `--engine psync`"),
+        None => (error.to_string(), "use `--engine psync`"),
     };
-    EngineError::Unavailable {
-        kind: EngineKind::Libaio,
-        why,
-        help,
-    }
+    EngineError::unavailable(EngineKind::Libaio, why, help)
 }
 
 impl Engine for Libaio {

@@ -157,24 +157,11 @@ fn perform(task: &mut Task, flags: &mut CallFlags, is_null: bool) -> i64 {
     };
     let length = request.length as usize;
     match request.action {
-        Action::Read => {
-            let buffer = &mut task.buffer.bytes_mut()[..length];
-            match flags.are_empty() {
-                false => {
-                    sys::file::read_at_with_flags(handle, buffer, request.offset, flags.read | flags.next_poll_flag())
-                }
-                true => sys::file::read_at(handle, buffer, request.offset),
-            }
+        Action::Read | Action::Write if !flags.are_empty() => {
+            flags.transfer(handle, &mut task.buffer.bytes_mut()[..length], request)
         }
-        Action::Write => {
-            let buffer = &mut task.buffer.bytes_mut()[..length];
-            match flags.are_empty() {
-                false => {
-                    sys::file::write_at_with_flags(handle, buffer, request.offset, flags.write | flags.next_poll_flag())
-                }
-                true => sys::file::write_at(handle, buffer, request.offset),
-            }
-        }
+        Action::Read => sys::file::read_at(handle, &mut task.buffer.bytes_mut()[..length], request.offset),
+        Action::Write => sys::file::write_at(handle, &task.buffer.bytes_mut()[..length], request.offset),
         _ => task.file.flush_or_trim(request),
     }
 }

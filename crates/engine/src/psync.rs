@@ -40,18 +40,9 @@ impl<const FLAGS: bool> Psync<FLAGS> {
             return i64::from(io.length);
         };
         match io.action {
-            Action::Read => {
+            Action::Read | Action::Write => {
                 let buffer = self.buffers.prefix(io.slot, io.length as usize);
-                sys::file::read_at_with_flags(handle, buffer, io.offset, self.flags.read | self.flags.next_poll_flag())
-            }
-            Action::Write => {
-                let buffer = self.buffers.prefix(io.slot, io.length as usize);
-                sys::file::write_at_with_flags(
-                    handle,
-                    buffer,
-                    io.offset,
-                    self.flags.write | self.flags.next_poll_flag(),
-                )
+                self.flags.transfer(handle, buffer, io)
             }
             _ => file.flush_or_trim(io),
         }

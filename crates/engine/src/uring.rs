@@ -398,11 +398,7 @@ fn setup_error(error: &std::io::Error) -> EngineError {
         Some(libc::EPERM) => format!("set `sysctl kernel.io_uring_disabled=0` as root, or {help}"),
         _ => help.to_owned(),
     };
-    EngineError::Unavailable {
-        kind: EngineKind::IoUring,
-        why,
-        help,
-    }
+    EngineError::unavailable(EngineKind::IoUring, why, help)
 }
 
 /// Registers all buffers in as few regions as the kernel allows. Returns the number of slots per
