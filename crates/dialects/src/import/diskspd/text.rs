@@ -4,7 +4,7 @@
 //! report begins at its command line; a time span has settings and, later, results.
 
 use model::finding::{Finding, Severity};
-use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observation, StatedFigures};
+use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observation};
 use model::{Bytes, Direction, PerDirection};
 
 use super::text_tables::{Chart, RowFigures, Table, Unreadable, parse_figure, split_cells, split_titles};
@@ -295,13 +295,7 @@ impl Reader {
             total: build_flow(&total, span.quantiles(0)),
             breakdown: span.parts(),
             cores: span.cores.clone(),
-            generator: None,
-            device: None,
-            series: Vec::new(),
-            seconds: Vec::new(),
-            errors: None,
-            stated: StatedFigures::default(),
-            concurrency: None,
+            ..Observation::default()
         }
     }
 

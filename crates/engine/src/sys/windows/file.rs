@@ -518,7 +518,7 @@ pub fn allocated(meta: &fs::Metadata) -> u64 {
 mod tests {
     use super::*;
     use crate::file::Access;
-    use model::plan::{CacheMode, OpenHint};
+    use model::plan::CacheMode;
 
     /// Outputs as documented: the driver is at offset 28, the reason at offset 94.
     #[test]
@@ -554,13 +554,7 @@ mod tests {
 
     #[test]
     fn flags_follow_from_cache_and_hints() {
-        let plain = OpenOptions {
-            access: Access::ReadWrite,
-            cache: CacheMode::BUFFERED,
-            hint: OpenHint::default(),
-            exclusive: false,
-            overlapped: false,
-        };
+        let plain = OpenOptions::new(Access::ReadWrite, CacheMode::BUFFERED);
         let open_with = |change: &dyn Fn(&mut OpenOptions)| {
             let mut options = plain;
             change(&mut options);
