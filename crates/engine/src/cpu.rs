@@ -24,11 +24,7 @@ pub(crate) struct Cpu {
 impl Cpu {
     pub(crate) fn open(setup: Setup) -> Result<Cpu, EngineError> {
         let Some(work) = setup.choice.work else {
-            return Err(EngineError::unavailable(
-                EngineKind::Cpu,
-                "the processor load is missing",
-                "this is an internal error; please report it",
-            ));
+            return Err(EngineError::internal(EngineKind::Cpu, "the processor load is missing"));
         };
         let count = match work {
             CpuWork::Spin { .. } => 0,

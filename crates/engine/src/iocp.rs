@@ -76,11 +76,10 @@ impl<Q: Queue> QueueEngine<Q> {
                 .queue
                 .register_file(handle)
                 .map_err(|error| unavailable::<Q>(&error)),
-            Some(_) => Err(EngineError::unavailable(
-                Q::KIND,
-                format!("{} was not opened for it", file.path().display()),
-                "this is an internal error; please report it",
-            )),
+            Some(_) => {
+                let why = format!("{} was not opened for it", file.path().display());
+                Err(EngineError::internal(Q::KIND, why))
+            }
         }
     }
 

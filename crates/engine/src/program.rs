@@ -30,11 +30,7 @@ pub(crate) struct ProgramRunner {
 impl ProgramRunner {
     pub(crate) fn open(setup: Setup) -> Result<ProgramRunner, EngineError> {
         let Some(program) = setup.choice.program else {
-            return Err(EngineError::unavailable(
-                EngineKind::Program,
-                "the program is missing",
-                "this is an internal error; please report it",
-            ));
+            return Err(EngineError::internal(EngineKind::Program, "the program is missing"));
         };
         Ok(ProgramRunner {
             program,
