@@ -5,6 +5,7 @@ mod ata_query;
 pub(crate) mod hypervisor;
 #[cfg(target_os = "linux")]
 mod linux;
+mod mapping;
 #[cfg(windows)]
 mod windows;
 
