@@ -2,7 +2,7 @@
 //! Threads are expanded here, because DiskSpd assigns them in two ways: to one target each (`-t`),
 //! or from a pool to all targets (`-F`). Unsupported features are refused or reported in notes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use model::access::{
     Access, Continuation, Interlocked, Mixed, Parallel, Placement, RangeBasis, RangeShare, Ranges, RangesRule,
@@ -158,14 +158,8 @@ fn precreated_paths(profile: &Profile) -> Vec<(String, u64)> {
 
 /// One interval series for each interval length of the time spans.
 fn bucket_grids(profile: &Profile) -> Vec<Grid> {
-    let mut lengths: Vec<u32> = profile
-        .time_spans
-        .iter()
-        .filter(|span| span.iops_deviation)
-        .map(|span| span.bucket_ms)
-        .collect();
-    lengths.sort_unstable();
-    lengths.dedup();
+    let spans = profile.time_spans.iter().filter(|span| span.iops_deviation);
+    let lengths: BTreeSet<u32> = spans.map(|span| span.bucket_ms).collect();
     let grid = |milliseconds: u32| Grid {
         length_ns: Nanos::millis(u64::from(milliseconds)),
         scope: GridScope::Stream,
@@ -593,15 +587,15 @@ fn think(span: &TimeSpan, target: &Target) -> Option<Think> {
 }
 
 fn priority(target: &Target) -> Option<Priority> {
-    let target_use = |class, level| Priority {
+    let class = match target.priority {
+        1 => PriorityClass::Idle,
+        2 => PriorityClass::BestEffort,
+        _ => return None,
+    };
+    Some(Priority {
         class,
-        level,
+        level: 7,
         hint: 0,
         percent: 100,
-    };
-    match target.priority {
-        1 => Some(target_use(PriorityClass::Idle, 7)),
-        2 => Some(target_use(PriorityClass::BestEffort, 7)),
-        _ => None,
-    }
+    })
 }
