@@ -118,9 +118,7 @@ impl Gate {
                 for (direction, rate) in rates.iter() {
                     schedules[direction] = rate.map(|rate| Schedule::new(rate, start, gap_purpose(direction), draws));
                 }
-                let mut occurring = Direction::ALL
-                    .into_iter()
-                    .filter(|direction| stream.mix.includes(*direction));
+                let mut occurring = stream.mix.directions();
                 LivePacing::PerDirection(schedules, occurring.find(|direction| rates[*direction].is_none()))
             }
         };
