@@ -297,8 +297,7 @@ impl Reader<'_> {
             bytes_per_sec: mib.or(mb),
             iops_deviation: self.parse_value(table, "iops_deviation", parse_decimal),
             latency: has_latency.then_some(latency),
-            response: None,
-            schedule_delay: None,
+            ..IoStats::default()
         }
     }
 

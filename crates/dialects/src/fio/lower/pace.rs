@@ -13,17 +13,9 @@ use crate::fio::options::pace::{Criterion, RateProcess, ThinkBlocks};
 pub(in crate::fio) fn lower_pacing(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let mix = pattern::mix(options);
-    let rates = PerDirection {
-        read: rate(options, Direction::Read),
-        write: rate(options, Direction::Write),
-        trim: rate(options, Direction::Trim),
-    };
-    let mut used = PerDirection::default();
-    for (direction, rate) in rates.iter() {
-        used[direction] = rate.filter(|_| mix.includes(direction));
-    }
-    if used != PerDirection::default() {
-        draft.parts.stream.pacing = Pacing::PerDirection { rates: used };
+    let rates = PerDirection::from_fn(|direction| rate(options, direction).filter(|_| mix.includes(direction)));
+    if rates != PerDirection::default() {
+        draft.parts.stream.pacing = Pacing::PerDirection { rates };
     }
 }
 

@@ -85,11 +85,7 @@ pub(in crate::fio) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
         };
         BlockSizes::Fixed { size: Bytes(size) }
     };
-    PerDirection {
-        read: sizes_of(Direction::Read),
-        write: sizes_of(Direction::Write),
-        trim: sizes_of(Direction::Trim),
-    }
+    PerDirection::from_fn(sizes_of)
 }
 
 /// Rejects unsupported zones.

@@ -447,8 +447,7 @@ fn build_flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> IoStats {
         bytes_per_sec: cells.mib_per_sec.map(|rate| rate * f64::from(1 << 20)),
         iops_deviation: cells.iops_deviation,
         latency,
-        response: None,
-        schedule_delay: None,
+        ..IoStats::default()
     }
 }
 
