@@ -486,11 +486,10 @@ fn access(target: &Target, relative: u32) -> Access {
             start,
             ..Sequential::default()
         }),
-        1..100 => Access::Mixed(Mixed {
-            placement: placement(target),
-            random_percent: PerDirection::all(target.random_percent),
-            continuation: Continuation::Stride,
-        }),
+        1..100 => {
+            let random_percent = PerDirection::all(target.random_percent);
+            Access::Mixed(Mixed::new(placement(target), random_percent, Continuation::Stride))
+        }
         100.. => Access::random(placement(target)),
     }
 }
@@ -502,14 +501,12 @@ fn placement(target: &Target) -> Placement {
         });
     };
     let share = |range: &super::profile::Range| RangeShare::new(f64::from(range.io_percent), range.length as f64);
-    Placement::Ranges(Ranges {
-        basis: match absolute {
-            true => RangeBasis::Bytes,
-            false => RangeBasis::Percent,
-        },
-        rule: RangesRule::Diskspd,
-        shares: PerDirection::all(ranges.iter().map(share).collect()),
-    })
+    let shares = PerDirection::all(ranges.iter().map(share).collect());
+    let basis = match absolute {
+        true => RangeBasis::Bytes,
+        false => RangeBasis::Percent,
+    };
+    Placement::Ranges(Ranges::new(basis, RangesRule::Diskspd, shares))
 }
 
 fn content(span: &TimeSpan, target: &Target) -> Content {

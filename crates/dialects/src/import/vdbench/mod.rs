@@ -248,7 +248,7 @@ fn split_directions(figures: &Figures, total: &IoStats) -> PerDirection<Option<I
         })
     };
     match figures.get(Column::ReadPercent).filter(|_| total.iops > Some(0.0)) {
-        Some(100.0) => PerDirection::new(Some(total.clone()), None, None),
+        Some(100.0) => PerDirection::from_reads(Some(total.clone())),
         Some(0.0) => PerDirection::new(None, Some(total.clone()), None),
         Some(percent) if percent < 100.0 => PerDirection {
             read: build_flow(percent / 100.0, Column::ReadMean, Column::ReadMax),
