@@ -152,8 +152,8 @@ pub struct Completions {
 
 impl Completions {
     #[inline(always)]
-    pub(crate) fn push(&mut self, completion: Completion) {
-        self.list[self.count] = completion;
+    pub(crate) fn push(&mut self, slot: Slot, result: i64, at: Nanos) {
+        self.list[self.count] = Completion::new(slot, result, at);
         self.count += 1;
     }
 

@@ -59,10 +59,7 @@ impl Engine for CappedReaping {
         let count = self.pending.len().min(self.max_completions as usize);
         for completion in self.pending.drain(..count) {
             // It counts as reaped only now.
-            batch.done.push(Completion {
-                at: batch.reap_time,
-                ..completion
-            });
+            batch.done.push(completion.slot, completion.result, batch.reap_time);
         }
         Ok(())
     }

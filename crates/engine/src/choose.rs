@@ -18,22 +18,27 @@ pub struct Choice {
     pub reason: String,
 }
 
+impl Choice {
+    fn new(kind: EngineKind, reason: &str) -> Choice {
+        Choice {
+            kind,
+            offload: false,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
 /// Chooses an engine for a worker that keeps `slots` operations in flight on `files`.
 pub fn choose(files: &[File], slots: u32) -> Choice {
-    let choice = |kind, reason: &str| Choice {
-        kind,
-        offload: false,
-        reason: reason.to_owned(),
-    };
     if files.iter().all(|file| file.kind() == FileKind::Nothing) {
-        return choice(EngineKind::Null, "the engine uses no target");
+        return Choice::new(EngineKind::Null, "the engine uses no target");
     }
     let mapped = |file: &&File| file.options().cache.mapping.is_some();
     if files.iter().all(|file| mapped(&file)) {
-        return choice(EngineKind::Mmap, "the target is used through a memory map");
+        return Choice::new(EngineKind::Mmap, "the target is used through a memory map");
     }
     if slots == 1 {
-        return choice(
+        return Choice::new(
             EngineKind::Psync,
             "with one operation in flight a plain system call has the least overhead",
         );
@@ -114,30 +119,17 @@ fn ring_refusal() -> Option<String> {
 
 #[cfg(windows)]
 fn choose_async(files: &[&File]) -> Choice {
-    match files
-        .iter()
-        .all(|file| file.options().overlapped || file.handle().is_none())
-    {
-        true => Choice {
-            kind: EngineKind::Iocp,
-            offload: false,
-            reason: "Windows can keep several operations in flight only with this engine".to_owned(),
-        },
-        false => Choice {
-            kind: EngineKind::Psync,
-            offload: false,
-            reason: "the target was opened for synchronous I/O".to_owned(),
-        },
+    let is_usable = |file: &&File| file.options().overlapped || file.handle().is_none();
+    if files.iter().all(is_usable) {
+        let reason = "Windows can keep several operations in flight only with this engine";
+        return Choice::new(EngineKind::Iocp, reason);
     }
+    Choice::new(EngineKind::Psync, "the target was opened for synchronous I/O")
 }
 
 #[cfg(not(any(target_os = "linux", windows)))]
 fn choose_async(_files: &[&File]) -> Choice {
-    Choice {
-        kind: EngineKind::Psync,
-        offload: false,
-        reason: "the only engine available on this system".to_owned(),
-    }
+    Choice::new(EngineKind::Psync, "the only engine available on this system")
 }
 
 /// True if a worker with `slots` slots must open its files for asynchronous I/O on Windows

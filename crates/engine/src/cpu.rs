@@ -4,11 +4,11 @@ use model::Nanos;
 use model::plan::{CpuWork, EngineKind};
 use model::results::EngineUsed;
 
-use crate::batch::{Request, Slot};
+use crate::Setup;
+use crate::batch::Request;
 use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::sync_calls::{SyncCalls, describe_sync};
-use crate::{File, Setup};
 
 /// More numbers than this would test memory instead of the processor.
 const MAX_NUMBERS: u64 = 1 << 24;
@@ -24,11 +24,7 @@ pub(crate) struct Cpu {
 impl Cpu {
     pub(crate) fn open(setup: Setup) -> Result<Cpu, EngineError> {
         let Some(work) = setup.choice.work else {
-            return Err(EngineError::unavailable(
-                EngineKind::Cpu,
-                "the processor load is missing",
-                "this is an internal error; please report it",
-            ));
+            return Err(EngineError::internal(EngineKind::Cpu, "the processor load is missing"));
         };
         let count = match work {
             CpuWork::Spin { .. } => 0,
@@ -80,15 +76,6 @@ impl SyncCalls for Cpu {
             CpuWork::Sort { percent, .. } => self.sort(percent),
         }
         i64::from(io.length)
-    }
-
-    fn buffer(&mut self, _: Slot) -> &mut [u8] {
-        &mut []
-    }
-
-    fn exchange_file(&mut self, _: u16, _: File) -> Result<(), EngineError> {
-        // This engine uses no files.
-        Ok(())
     }
 
     fn describe(&self) -> EngineUsed {

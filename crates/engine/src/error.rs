@@ -64,6 +64,11 @@ impl EngineError {
         }
     }
 
+    /// An engine that an internal error prevents.
+    pub(crate) fn internal(kind: EngineKind, why: impl Into<String>) -> EngineError {
+        EngineError::unavailable(kind, why, "this is an internal error; please report it")
+    }
+
     /// A system call that failed with this error number.
     pub fn system(call: &'static str, errno: i32) -> EngineError {
         EngineError::System { call, errno }

@@ -135,11 +135,9 @@ impl File {
             path: path.to_owned(),
             kind,
             device,
-            size,
             direct_alignment,
             options,
-            priority: 0,
-            simulated_device: None,
+            ..File::nothing(size)
         })
     }
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use model::plan::{CacheMode, EngineKind, FileOperation, FileOperationKind, FileTree};
 use model::results::EngineUsed;
 
+use crate::Setup;
 use crate::batch::{Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys::tree::TreeRoot;
 use crate::sys::{self, OpenFor};
-use crate::{File, Setup};
 
 /// An open file tree.
 #[derive(Clone, Debug)]
@@ -275,10 +275,6 @@ impl SyncCalls for Files {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.buffers.get_mut(slot)
-    }
-
-    fn exchange_file(&mut self, _index: u16, _replacement: File) -> Result<(), EngineError> {
-        Ok(())
     }
 
     fn describe(&self) -> EngineUsed {

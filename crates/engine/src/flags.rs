@@ -1,6 +1,11 @@
 //! Flags of single calls: polling, nowait, uncached, atomic writes.
 
+use std::fs;
+
 use model::plan::EngineChoice;
+
+use crate::batch::{Action, Request};
+use crate::sys;
 
 /// Flags of `preadv2`, `pwritev2` and similar calls (`RWF_*`).
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +42,18 @@ impl CallFlags {
         self.read | self.write == 0 && self.poll_percent == 0
     }
 
+    /// Reads into the buffer or writes it. Returns bytes, or a negative error number.
+    #[inline(always)]
+    pub(crate) fn transfer(&mut self, file: &fs::File, buffer: &mut [u8], request: &Request) -> i64 {
+        let poll = self.next_poll_flag();
+        match request.action {
+            Action::Read => sys::file::read_at_with_flags(file, buffer, request.offset, self.read | poll),
+            _ => sys::file::write_at_with_flags(file, buffer, request.offset, self.write | poll),
+        }
+    }
+
     /// The polling flag for the next operation. Polled operations are spread evenly.
-    pub(crate) fn next_poll_flag(&mut self) -> u32 {
+    fn next_poll_flag(&mut self) -> u32 {
         self.accumulated_percent += self.poll_percent;
         if self.accumulated_percent < 100 {
             return 0;

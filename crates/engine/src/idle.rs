@@ -140,10 +140,8 @@ fn collect_units(results: &Receiver<io::Result<(u32, f64)>>) -> io::Result<Vec<(
 fn run_thread(cpu: u32, shared: &Shared, index: usize, result_sender: Sender<io::Result<(u32, f64)>>) {
     let prepared = sys::thread::pin_to(&[cpu]).map(|()| time_unit());
     // Sending fails if the caller gave up because of another thread.
-    let reported = match prepared.and_then(|time| sys::thread::run_only_when_idle().map(|()| time)) {
-        Ok(time) => result_sender.send(Ok((cpu, time.0 as f64 / f64::from(UNITS_PER_TIMING)))),
-        Err(error) => result_sender.send(Err(error)),
-    };
+    let prepared = prepared.and_then(|time| sys::thread::run_only_when_idle().map(|()| time));
+    let reported = result_sender.send(prepared.map(|time| (cpu, time.0 as f64 / f64::from(UNITS_PER_TIMING))));
     // The receiver ends when the last sender is dropped.
     drop(result_sender);
     if reported.is_err() || !shared.wait() {

@@ -6,7 +6,7 @@
 use model::Nanos;
 use model::results::EngineUsed;
 
-use crate::batch::{Action, Batch, Completion, Request, Slot};
+use crate::batch::{Action, Batch, Request, Slot};
 use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
@@ -76,11 +76,10 @@ impl<Q: Queue> QueueEngine<Q> {
                 .queue
                 .register_file(handle)
                 .map_err(|error| unavailable::<Q>(&error)),
-            Some(_) => Err(EngineError::unavailable(
-                Q::KIND,
-                format!("{} was not opened for it", file.path().display()),
-                "this is an internal error; please report it",
-            )),
+            Some(_) => {
+                let why = format!("{} was not opened for it", file.path().display());
+                Err(EngineError::internal(Q::KIND, why))
+            }
         }
     }
 
@@ -145,7 +144,7 @@ impl<Q: Queue> QueueEngine<Q> {
 
     #[cold]
     fn complete_now(&self, request: &Request, result: i64, batch: &mut Batch) {
-        batch.done.push(Completion::new(request.slot, result, self.clock.now()));
+        batch.done.push(request.slot, result, self.clock.now());
     }
 
     #[inline(never)]
@@ -163,9 +162,7 @@ impl<Q: Queue> QueueEngine<Q> {
         // These operations have completed even if the poll then failed.
         for completion in &self.completed {
             self.buffers.release(completion.slot);
-            batch
-                .done
-                .push(Completion::new(completion.slot, completion.result, completion.at));
+            batch.done.push(completion.slot, completion.result, completion.at);
         }
         batch.reap_time = polled.map_err(reap_error::<Q>)?;
         Ok(self.completed.len() as u32)

@@ -182,11 +182,10 @@ fn open_engine(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         return Ok(Box::new(offload::Offload::open(setup)?));
     }
     match setup.choice.kind {
-        EngineKind::Auto => Err(EngineError::unavailable(
-            EngineKind::Auto,
-            "the engine was opened before one was chosen",
-            "this is an internal error; please report it",
-        )),
+        EngineKind::Auto => {
+            let why = "the engine was opened before one was chosen";
+            Err(EngineError::internal(EngineKind::Auto, why))
+        }
         EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
         EngineKind::Psync => SyncEngine::open(setup, psync::Psync::<false>::open),
         EngineKind::Pvsync2 => SyncEngine::open(setup, psync::Psync::<true>::open),

@@ -5,7 +5,7 @@ use model::Nanos;
 use model::plan::EngineKind;
 use model::results::EngineUsed;
 
-use crate::batch::{Action, Batch, Completion, Request, Slot};
+use crate::batch::{Action, Batch, Request, Slot};
 use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
@@ -94,9 +94,7 @@ impl Libaio {
             // The kernel rejects the first block itself (bad file, offset or length), so this is
             // the operation's result.
             _ => {
-                batch
-                    .done
-                    .push(Completion::new(requests[0].slot, -i64::from(errno), self.clock.now()));
+                batch.done.push(requests[0].slot, -i64::from(errno), self.clock.now());
                 Ok(1)
             }
         }
@@ -147,7 +145,7 @@ impl Libaio {
     #[inline(never)]
     fn execute_directly(&mut self, request: &Request, batch: &mut Batch) -> u32 {
         let result = self.files[request.file as usize].flush_or_trim(request);
-        batch.done.push(Completion::new(request.slot, result, self.clock.now()));
+        batch.done.push(request.slot, result, self.clock.now());
         1
     }
 
@@ -156,7 +154,7 @@ impl Libaio {
         for event in &self.events[..count] {
             let slot = Slot(event.data as u32);
             self.buffers.release(slot);
-            batch.done.push(Completion::new(slot, event.result, batch.reap_time));
+            batch.done.push(slot, event.result, batch.reap_time);
         }
     }
 
@@ -225,23 +223,16 @@ fn setup_error(error: &std::io::Error, slots: u32) -> EngineError {
                 "a queue depth of {slots} exceeds the remaining asynchronous I/O requests of \
                 the system (fs.aio-max-nr)"
             ),
-            "reduce the queue depth or the number of workers, or raise `sysctl fs.aio-max-nr`".to_owned(),
+            "reduce the queue depth or the number of workers, or raise `sysctl fs.aio-max-nr`",
         ),
         Some(libc::ENOSYS) => (
             "this kernel was built without native AIO".to_owned(),
-            "use `--engine psync`".to_owned(),
+            "use `--engine psync`",
         ),
-        Some(errno) => (
-            os_error_name(errno),
-            "reduce the queue depth, or use `--engine psync`".to_owned(),
-        ),
-        None => (error.to_string(), "use `--engine psync`".to_owned()),
+        Some(errno) => (os_error_name(errno), "reduce the queue depth, or use `--engine psync`"),
+        None => (error.to_string(), "use `--engine psync`"),
     };
-    EngineError::Unavailable {
-        kind: EngineKind::Libaio,
-        why,
-        help,
-    }
+    EngineError::unavailable(EngineKind::Libaio, why, help)
 }
 
 impl Engine for Libaio {

@@ -9,7 +9,7 @@
 use model::Nanos;
 use model::results::EngineUsed;
 
-use crate::batch::{Action, Batch, Completion, Request, Slot};
+use crate::batch::{Action, Batch, Request, Slot};
 use crate::error::EngineError;
 use crate::mmap::{MappedFile, map_files};
 use crate::{Engine, File};
@@ -78,7 +78,7 @@ impl MmapHybrid {
             None => 0,
         };
         let at = self.inner.now();
-        batch.done.push(Completion::new(request.slot, result, at));
+        batch.done.push(request.slot, result, at);
         (batch.submit_end, batch.reap_time, batch.submitted) = (at, at, 1);
         self.copied_since_poll = true;
         Ok(())
@@ -193,8 +193,7 @@ mod tests {
             self.in_flight.retain(|(end, slot)| {
                 let (slot, ended) = (*slot, *end <= now);
                 if ended {
-                    let result = 4096;
-                    batch.done.push(Completion { slot, result, at: now });
+                    batch.done.push(slot, 4096, now);
                 }
                 !ended
             });

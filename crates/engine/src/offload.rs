@@ -12,7 +12,7 @@ use model::plan::EngineKind;
 use model::results::EngineUsed;
 use model::{Bytes, Nanos};
 
-use crate::batch::{Action, Batch, Completion, Request, Slot};
+use crate::batch::{Action, Batch, Request, Slot};
 use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::flags::CallFlags;
@@ -106,9 +106,7 @@ impl Offload {
     fn complete(&mut self, finished: TaskResult, batch: &mut Batch) {
         self.buffers[finished.slot.0 as usize] = Some(finished.buffer);
         self.in_flight -= 1;
-        batch
-            .done
-            .push(Completion::new(finished.slot, finished.result, Nanos(0)));
+        batch.done.push(finished.slot, finished.result, Nanos(0));
     }
 
     /// Waits for one completion until the deadline. False if the deadline passes first.
@@ -159,24 +157,11 @@ fn perform(task: &mut Task, flags: &mut CallFlags, is_null: bool) -> i64 {
     };
     let length = request.length as usize;
     match request.action {
-        Action::Read => {
-            let buffer = &mut task.buffer.bytes_mut()[..length];
-            match flags.are_empty() {
-                false => {
-                    sys::file::read_at_with_flags(handle, buffer, request.offset, flags.read | flags.next_poll_flag())
-                }
-                true => sys::file::read_at(handle, buffer, request.offset),
-            }
+        Action::Read | Action::Write if !flags.are_empty() => {
+            flags.transfer(handle, &mut task.buffer.bytes_mut()[..length], request)
         }
-        Action::Write => {
-            let buffer = &mut task.buffer.bytes_mut()[..length];
-            match flags.are_empty() {
-                false => {
-                    sys::file::write_at_with_flags(handle, buffer, request.offset, flags.write | flags.next_poll_flag())
-                }
-                true => sys::file::write_at(handle, buffer, request.offset),
-            }
-        }
+        Action::Read => sys::file::read_at(handle, &mut task.buffer.bytes_mut()[..length], request.offset),
+        Action::Write => sys::file::write_at(handle, &task.buffer.bytes_mut()[..length], request.offset),
         _ => task.file.flush_or_trim(request),
     }
 }

@@ -10,11 +10,11 @@ use model::Nanos;
 use model::plan::{EngineKind, Program};
 use model::results::EngineUsed;
 
-use crate::batch::{Request, Slot};
+use crate::batch::Request;
 use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::sync_calls::{SyncCalls, describe_sync};
-use crate::{File, Setup, sys};
+use crate::{Setup, sys};
 
 /// Interval between two checks whether a terminated program has exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -30,11 +30,7 @@ pub(crate) struct ProgramRunner {
 impl ProgramRunner {
     pub(crate) fn open(setup: Setup) -> Result<ProgramRunner, EngineError> {
         let Some(program) = setup.choice.program else {
-            return Err(EngineError::unavailable(
-                EngineKind::Program,
-                "the program is missing",
-                "this is an internal error; please report it",
-            ));
+            return Err(EngineError::internal(EngineKind::Program, "the program is missing"));
         };
         Ok(ProgramRunner {
             program,
@@ -109,15 +105,6 @@ impl SyncCalls for ProgramRunner {
             }
         }
         i64::from(io.length)
-    }
-
-    fn buffer(&mut self, _: Slot) -> &mut [u8] {
-        &mut []
-    }
-
-    fn exchange_file(&mut self, _: u16, _: File) -> Result<(), EngineError> {
-        // This engine uses no files.
-        Ok(())
     }
 
     fn describe(&self) -> EngineUsed {

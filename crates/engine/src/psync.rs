@@ -5,7 +5,7 @@
 use model::plan::EngineKind;
 use model::results::EngineUsed;
 
-use crate::batch::{Action, Request, Slot};
+use crate::batch::{Action, Request};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::flags::CallFlags;
@@ -40,18 +40,9 @@ impl<const FLAGS: bool> Psync<FLAGS> {
             return i64::from(io.length);
         };
         match io.action {
-            Action::Read => {
+            Action::Read | Action::Write => {
                 let buffer = self.buffers.prefix(io.slot, io.length as usize);
-                sys::file::read_at_with_flags(handle, buffer, io.offset, self.flags.read | self.flags.next_poll_flag())
-            }
-            Action::Write => {
-                let buffer = self.buffers.prefix(io.slot, io.length as usize);
-                sys::file::write_at_with_flags(
-                    handle,
-                    buffer,
-                    io.offset,
-                    self.flags.write | self.flags.next_poll_flag(),
-                )
+                self.flags.transfer(handle, buffer, io)
             }
             _ => file.flush_or_trim(io),
         }
@@ -75,13 +66,8 @@ impl<const FLAGS: bool> SyncCalls for Psync<FLAGS> {
         }
     }
 
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.get_mut(slot)
-    }
-
-    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
-        self.files[usize::from(index)] = replacement;
-        Ok(())
+    fn storage(&mut self) -> Option<(&mut Vec<File>, &mut Buffers)> {
+        Some((&mut self.files, &mut self.buffers))
     }
 
     fn describe(&self) -> EngineUsed {

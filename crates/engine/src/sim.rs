@@ -16,7 +16,7 @@ use model::Nanos;
 use model::plan::{EngineKind, SimulatedPause};
 use model::results::EngineUsed;
 
-use crate::batch::{Batch, Completion, Request, Slot};
+use crate::batch::{Batch, Request, Slot};
 use crate::buffers::SharedBuffers;
 use crate::error::EngineError;
 use crate::{Engine, File, Setup};
@@ -116,7 +116,7 @@ impl Host {
                 break;
             };
             self.buffers.release(slot);
-            batch.done.push(Completion::new(slot, result, self.now));
+            batch.done.push(slot, result, self.now);
         }
     }
 }

@@ -6,6 +6,7 @@ use model::plan::EngineKind;
 use model::results::EngineUsed;
 
 use crate::batch::{Batch, Completion, Request, Slot};
+use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::sleep::PreciseSleep;
@@ -28,14 +29,29 @@ pub(crate) trait SyncCalls {
     /// Executes an operation. Returns bytes, or a negative error number.
     fn perform(&mut self, io: &Request) -> i64;
 
+    /// The open files and the buffers, of an engine that uses them.
+    fn storage(&mut self) -> Option<(&mut Vec<File>, &mut Buffers)> {
+        None
+    }
+
     /// The buffer of a slot.
-    fn buffer(&mut self, slot: Slot) -> &mut [u8];
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        match self.storage() {
+            Some((_, buffers)) => buffers.get_mut(slot),
+            None => &mut [],
+        }
+    }
 
     /// Replaces a file that no operation uses.
     ///
     /// # Errors
     /// [`EngineError`] if the new file cannot be used.
-    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError>;
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
+        if let Some((files, _)) = self.storage() {
+            files[usize::from(index)] = replacement;
+        }
+        Ok(())
+    }
 
     /// The engine in use, for the results.
     fn describe(&self) -> EngineUsed;

@@ -4,7 +4,7 @@
 use model::plan::EngineKind;
 use model::results::EngineUsed;
 
-use crate::batch::{Action, Request, Slot};
+use crate::batch::{Action, Request};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::sync_calls::{SyncCalls, describe_sync};
@@ -42,13 +42,8 @@ impl SyncCalls for Truncate {
         }
     }
 
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.get_mut(slot)
-    }
-
-    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
-        self.files[usize::from(index)] = replacement;
-        Ok(())
+    fn storage(&mut self) -> Option<(&mut Vec<File>, &mut Buffers)> {
+        Some((&mut self.files, &mut self.buffers))
     }
 
     fn describe(&self) -> EngineUsed {

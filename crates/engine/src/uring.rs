@@ -6,7 +6,7 @@ use model::results::EngineUsed;
 use rustix::io::Errno;
 use rustix::io_uring::IoringSetupFlags;
 
-use crate::batch::{Action, Batch, Completion, Request, Slot};
+use crate::batch::{Action, Batch, Request, Slot};
 use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
@@ -238,7 +238,7 @@ impl IoUring {
     fn execute_directly(&mut self, request: &Request, batch: &mut Batch) {
         let result = self.files[request.file as usize].flush_or_trim(request);
         batch.submitted = 1;
-        batch.done.push(Completion::new(request.slot, result, self.clock.now()));
+        batch.done.push(request.slot, result, self.clock.now());
     }
 
     fn supports(&self, action: Action) -> bool {
@@ -398,11 +398,7 @@ fn setup_error(error: &std::io::Error) -> EngineError {
         Some(libc::EPERM) => format!("set `sysctl kernel.io_uring_disabled=0` as root, or {help}"),
         _ => help.to_owned(),
     };
-    EngineError::Unavailable {
-        kind: EngineKind::IoUring,
-        why,
-        help,
-    }
+    EngineError::unavailable(EngineKind::IoUring, why, help)
 }
 
 /// Registers all buffers in as few regions as the kernel allows. Returns the number of slots per
@@ -482,7 +478,7 @@ impl Engine for IoUring {
         self.ring.reap(available, |user_data, result| {
             let slot = Slot(user_data as u32);
             buffers.release(slot);
-            batch.done.push(Completion::new(slot, i64::from(result), at));
+            batch.done.push(slot, i64::from(result), at);
         });
         Ok(())
     }

@@ -4,7 +4,7 @@ use model::Nanos;
 use model::plan::EngineKind;
 use model::results::EngineUsed;
 
-use crate::batch::{Action, Batch, Completion, Request, Slot};
+use crate::batch::{Action, Batch, Request, Slot};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::EngineError;
@@ -101,7 +101,7 @@ impl Engine for Vsync {
             }
             let transferred = bytes_left.min(i64::from(io.length));
             bytes_left -= transferred.max(0);
-            batch.done.push(Completion::new(io.slot, transferred, batch.reap_time));
+            batch.done.push(io.slot, transferred, batch.reap_time);
             batch.submitted += 1;
         }
         Ok(())

@@ -2,7 +2,7 @@
 //! Threads are expanded here, because DiskSpd assigns them in two ways: to one target each (`-t`),
 //! or from a pool to all targets (`-F`). Unsupported features are refused or reported in notes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use model::access::{
     Access, Continuation, Interlocked, Mixed, Parallel, Placement, RangeBasis, RangeShare, Ranges, RangesRule,
@@ -158,14 +158,8 @@ fn precreated_paths(profile: &Profile) -> Vec<(String, u64)> {
 
 /// One interval series for each interval length of the time spans.
 fn bucket_grids(profile: &Profile) -> Vec<Grid> {
-    let mut lengths: Vec<u32> = profile
-        .time_spans
-        .iter()
-        .filter(|span| span.iops_deviation)
-        .map(|span| span.bucket_ms)
-        .collect();
-    lengths.sort_unstable();
-    lengths.dedup();
+    let spans = profile.time_spans.iter().filter(|span| span.iops_deviation);
+    let lengths: BTreeSet<u32> = spans.map(|span| span.bucket_ms).collect();
     let grid = |milliseconds: u32| Grid {
         length_ns: Nanos::millis(u64::from(milliseconds)),
         scope: GridScope::Stream,
@@ -492,11 +486,10 @@ fn access(target: &Target, relative: u32) -> Access {
             start,
             ..Sequential::default()
         }),
-        1..100 => Access::Mixed(Mixed {
-            placement: placement(target),
-            random_percent: PerDirection::all(target.random_percent),
-            continuation: Continuation::Stride,
-        }),
+        1..100 => {
+            let random_percent = PerDirection::all(target.random_percent);
+            Access::Mixed(Mixed::new(placement(target), random_percent, Continuation::Stride))
+        }
         100.. => Access::random(placement(target)),
     }
 }
@@ -508,14 +501,12 @@ fn placement(target: &Target) -> Placement {
         });
     };
     let share = |range: &super::profile::Range| RangeShare::new(f64::from(range.io_percent), range.length as f64);
-    Placement::Ranges(Ranges {
-        basis: match absolute {
-            true => RangeBasis::Bytes,
-            false => RangeBasis::Percent,
-        },
-        rule: RangesRule::Diskspd,
-        shares: PerDirection::all(ranges.iter().map(share).collect()),
-    })
+    let shares = PerDirection::all(ranges.iter().map(share).collect());
+    let basis = match absolute {
+        true => RangeBasis::Bytes,
+        false => RangeBasis::Percent,
+    };
+    Placement::Ranges(Ranges::new(basis, RangesRule::Diskspd, shares))
 }
 
 fn content(span: &TimeSpan, target: &Target) -> Content {
@@ -593,15 +584,15 @@ fn think(span: &TimeSpan, target: &Target) -> Option<Think> {
 }
 
 fn priority(target: &Target) -> Option<Priority> {
-    let target_use = |class, level| Priority {
+    let class = match target.priority {
+        1 => PriorityClass::Idle,
+        2 => PriorityClass::BestEffort,
+        _ => return None,
+    };
+    Some(Priority {
         class,
-        level,
+        level: 7,
         hint: 0,
         percent: 100,
-    };
-    match target.priority {
-        1 => Some(target_use(PriorityClass::Idle, 7)),
-        2 => Some(target_use(PriorityClass::BestEffort, 7)),
-        _ => None,
-    }
+    })
 }

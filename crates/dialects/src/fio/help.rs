@@ -11,6 +11,7 @@ use super::values::Unit;
 pub const VERSION: &str = "fio-3.42";
 
 /// Help lines and the exit code.
+#[derive(Default)]
 pub(super) struct HelpOutput {
     pub(super) exit_code: u8,
     pub(super) stdout: Vec<String>,
@@ -106,11 +107,7 @@ pub(super) fn help_line(name: &str, help: &str) -> String {
 
 /// `--cmdhelp`.
 pub(super) fn option_help(name: &str) -> HelpOutput {
-    let mut answer = HelpOutput {
-        exit_code: 0,
-        stdout: Vec::new(),
-        stderr: Vec::new(),
-    };
+    let mut answer = HelpOutput::default();
     if name.is_empty() || name == "all" {
         let shown = table::common_rows().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
         answer.stdout.extend(shown.map(format_list_line));
@@ -133,11 +130,7 @@ pub(super) fn option_help(name: &str) -> HelpOutput {
 
 /// `--enghelp`.
 pub(super) fn engine_help(name: &str) -> HelpOutput {
-    let mut answer = HelpOutput {
-        exit_code: 0,
-        stdout: Vec::new(),
-        stderr: Vec::new(),
-    };
+    let mut answer = HelpOutput::default();
     if name.is_empty() {
         answer.stdout.push("Available IO engines:".into());
         let loadable = ENGINES.iter().filter(|engine| engine.is_loadable());

@@ -120,11 +120,7 @@ impl ChosenProfile {
     /// The help of one option, or of all.
     pub(super) fn help(&self, name: &str) -> help::HelpOutput {
         let rows = self.options().iter();
-        let mut answer = help::HelpOutput {
-            exit_code: 0,
-            stdout: Vec::new(),
-            stderr: Vec::new(),
-        };
+        let mut answer = help::HelpOutput::default();
         match rows.clone().find(|option| option.name == name) {
             Some(option) => answer.stdout.extend([
                 help::format_labelled(option.name, option.help),

@@ -35,22 +35,19 @@ pub(super) struct Draft {
 impl Draft {
     /// A section that starts with the current defaults.
     pub(super) fn from(defaults: &Draft, section: &str, location: Location) -> Draft {
-        Draft {
-            section: section.to_string(),
-            location,
-            given: Vec::new(),
-            begins_file: false,
-            include_missing: false,
-            ..defaults.clone()
-        }
+        Draft::new(section, location, defaults.options.clone())
     }
 
     /// The global section with fio's defaults.
     pub(super) fn built_in() -> Draft {
+        Draft::new("global", command_line(""), JobOptions::new())
+    }
+
+    fn new(section: &str, location: Location, options: JobOptions) -> Draft {
         Draft {
-            section: "global".into(),
-            location: command_line(""),
-            options: JobOptions::new(),
+            section: section.to_string(),
+            location,
+            options,
             given: Vec::new(),
             begins_file: false,
             include_missing: false,

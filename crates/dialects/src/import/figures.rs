@@ -6,7 +6,7 @@ use model::observation::{Concurrency, IoStats, Latency, Load, Observation};
 use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 
-use super::numbers::parse_decimal;
+use super::numbers::{parse_decimal, parse_integer};
 use super::{Form, Imported, build_location, diskspd};
 use crate::{Diagnostic, nearest};
 
@@ -201,9 +201,9 @@ impl Reader<'_> {
             measured_ns: self.parse_value(table, "time", parse_time),
             total: self.parse_flow(table),
             directions: PerDirection::new(read, write, None),
-            errors: self.parse_value(table, "errors", super::numbers::parse_integer),
+            errors: self.parse_value(table, "errors", parse_integer),
             concurrency: self
-                .parse_value(table, "group", super::numbers::parse_integer)
+                .parse_value(table, "group", parse_integer)
                 .map(|group| Concurrency {
                     group: u32::try_from(group).unwrap_or(u32::MAX),
                     ..Concurrency::default()
@@ -230,51 +230,37 @@ impl Reader<'_> {
         }
     }
 
-    fn parse_load(&mut self, table: &Table, command_load: Load) -> Load {
+    /// The load of a table, which overrides that of its command.
+    fn parse_load(&mut self, table: &Table, mut load: Load) -> Load {
         let flag = |text: &str| text.parse::<bool>().ok();
-        let targets: Vec<String> = match table.get("targets") {
-            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            Some(Value::String(target)) => vec![target.clone()],
-            _ => command_load.targets,
-        };
-        let rate_iops = self
-            .parse_value(table, "rate", parse_decimal)
-            .or(command_load.rate_iops);
-        let depth = self
-            .parse_value(table, "depth", super::numbers::parse_integer)
-            .or(command_load.depth);
-        Load {
-            targets,
-            workers: self
-                .parse_value(table, "workers", |text| text.parse().ok())
-                .or(command_load.workers),
-            depth,
-            block: self
-                .parse_value(table, "block", |text| text.parse().ok())
-                .or(command_load.block),
-            read_percent: match table.get("read") {
-                Some(Value::Table(_)) => command_load.read_percent,
-                _ => self
-                    .parse_value(table, "read", |text| {
-                        parse_decimal(text).filter(|percent| *percent <= 100.0)
-                    })
-                    .or(command_load.read_percent),
-            },
-            random: self.parse_value(table, "random", flag).or(command_load.random),
-            closed_loop: match rate_iops {
-                Some(_) => Some(false),
-                None => command_load.closed_loop,
-            },
-            rate_iops,
-            direct: self.parse_value(table, "direct", flag).or(command_load.direct),
-            warm_up_ns: self
-                .parse_value(table, "warm_up", parse_time)
-                .or(command_load.warm_up_ns),
-            size: self
-                .parse_value(table, "size", |text| text.parse().ok())
-                .or(command_load.size),
-            ..Load::default()
+        match table.get("targets") {
+            Some(Value::Array(list)) => {
+                load.targets = list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            }
+            Some(Value::String(target)) => load.targets = vec![target.clone()],
+            _ => {}
         }
+        self.update(&mut load.rate_iops, table, "rate", parse_decimal);
+        self.update(&mut load.depth, table, "depth", parse_integer);
+        self.update(&mut load.workers, table, "workers", |text| text.parse().ok());
+        self.update(&mut load.block, table, "block", |text| text.parse().ok());
+        if !matches!(table.get("read"), Some(Value::Table(_))) {
+            let percent = |text: &str| parse_decimal(text).filter(|percent| *percent <= 100.0);
+            self.update(&mut load.read_percent, table, "read", percent);
+        }
+        self.update(&mut load.random, table, "random", flag);
+        if load.rate_iops.is_some() {
+            load.closed_loop = Some(false);
+        }
+        self.update(&mut load.direct, table, "direct", flag);
+        self.update(&mut load.warm_up_ns, table, "warm_up", parse_time);
+        self.update(&mut load.size, table, "size", |text| text.parse().ok());
+        load
+    }
+
+    /// Replaces a field by the value of a key, if the table has a readable one.
+    fn update<T>(&mut self, field: &mut Option<T>, table: &Table, key: &str, read: impl Fn(&str) -> Option<T>) {
+        *field = self.parse_value(table, key, read).or(field.take());
     }
 
     fn parse_flow(&mut self, table: &Table) -> IoStats {
@@ -284,7 +270,7 @@ impl Reader<'_> {
         let mb = self
             .parse_value(table, "mb_per_sec", parse_decimal)
             .map(|rate| rate * 1e6);
-        let operations = self.parse_value(table, "operations", super::numbers::parse_integer);
+        let operations = self.parse_value(table, "operations", parse_integer);
         let mut quantiles = Vec::new();
         for key in table.keys() {
             if let Some(share) = parse_quantile_key(key)
@@ -311,8 +297,7 @@ impl Reader<'_> {
             bytes_per_sec: mib.or(mb),
             iops_deviation: self.parse_value(table, "iops_deviation", parse_decimal),
             latency: has_latency.then_some(latency),
-            response: None,
-            schedule_delay: None,
+            ..IoStats::default()
         }
     }
 

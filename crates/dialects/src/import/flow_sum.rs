@@ -24,8 +24,7 @@ pub(super) fn sum(flows: &[&IoStats]) -> Option<IoStats> {
         // An upper bound: the deviations add up if all rates vary together.
         iops_deviation: sum_of(|flow| flow.iops_deviation),
         latency: pool_latency(flows),
-        response: None,
-        schedule_delay: None,
+        ..IoStats::default()
     })
 }
 

@@ -178,11 +178,8 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
         return None;
     }
     let number = system.read_value(&attribute_path("dev"))?;
-    let partition_of = if system.has(&attribute_path("partition")) {
-        find_parent_disk(system, &folder)
-    } else {
-        None
-    };
+    let is_partition = system.has(&attribute_path("partition"));
+    let partition_of = is_partition.then(|| find_parent_disk(system, &folder)).flatten();
     let partitions = if partition_of.is_some() {
         Vec::new()
     } else {

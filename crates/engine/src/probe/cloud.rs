@@ -27,7 +27,8 @@ impl Cloud {
     }
 }
 
-fn read_dmi(system: &System, file: &str) -> String {
+/// Reads a text of the firmware; empty if it has none.
+pub(super) fn read_dmi(system: &System, file: &str) -> String {
     system
         .read_trimmed(&format!("/sys/class/dmi/id/{file}"))
         .unwrap_or_default()

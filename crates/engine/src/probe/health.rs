@@ -35,12 +35,7 @@ pub(super) fn device_health(system: &System, device: &BlockDevice) -> Option<Hea
         source: sources.join(", "),
         problems: reports.into_iter().flat_map(|(_, problems)| problems).collect(),
         celsius: read_temperature(system, disk).or(log.celsius),
-        used_percent: log.used_percent,
-        spare_percent: log.spare_percent,
-        media_errors: log.media_errors,
-        reallocated_sectors: log.reallocated_sectors,
-        pending_sectors: log.pending_sectors,
-        link_errors: log.link_errors,
+        ..log
     })
 }
 

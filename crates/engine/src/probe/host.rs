@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use model::environment::{Cpu, Host, LogicalCpu};
 
 use super::System;
+use super::cloud::read_dmi;
 use super::environment::deepest_idle;
 use crate::sys;
 
@@ -84,12 +85,11 @@ fn detect_hypervisor(system: &System) -> Option<String> {
     if virtual_processor == Some(false) && xen.is_none() {
         return None;
     }
-    let word = |file: &str| {
-        system
-            .read_trimmed(&format!("/sys/class/dmi/id/{file}"))
-            .unwrap_or_default()
-    };
-    let firmware = format!("{} {}", word("sys_vendor"), word("product_name"));
+    let firmware = format!(
+        "{} {}",
+        read_dmi(system, "sys_vendor"),
+        read_dmi(system, "product_name")
+    );
     let hypervisor = HYPERVISORS.iter().find(|(word, _)| firmware.contains(word));
     // Without the flag (Arm), the vendor proves nothing if it also sells hardware.
     let sells_hardware = ["Microsoft Corporation", "Google", "Amazon EC2"].map(str::to_owned);

@@ -42,6 +42,14 @@ pub struct Use {
     pub kind: UseKind,
 }
 
+impl Use {
+    /// A doubt about a device; `None` for a doubt about any device.
+    pub(super) fn doubt(device: Option<DeviceNumber>, what: impl Into<String>) -> Use {
+        let kind = UseKind::MayBeInUse(what.into());
+        Use { device, kind }
+    }
+}
+
 /// The kind of use of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UseKind {

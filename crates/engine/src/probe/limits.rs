@@ -8,32 +8,23 @@ use model::environment::{DeviceLimit, Limits};
 use super::System;
 use super::mounts::{Mount, own_mounts_with};
 
+/// A limit of a device: its key in version 2, its file in version 1, and its field.
+type LimitField = (&'static str, &'static str, fn(&mut DeviceLimit) -> &mut Option<u64>);
+const DEVICE_LIMITS: [LimitField; 4] = [
+    ("riops", "read_iops_device", |device| &mut device.read_iops),
+    ("wiops", "write_iops_device", |device| &mut device.write_iops),
+    ("rbps", "read_bps_device", |device| &mut device.read_bytes),
+    ("wbps", "write_bps_device", |device| &mut device.write_bytes),
+];
+
 /// The limits of this process.
 pub fn read_limits(system: &System) -> Limits {
     let mut limits = Limits::default();
-    let mounts = own_mounts_with(system, " - cgroup");
-    let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(group)) = (parts.next(), parts.next(), parts.next()) else {
-            continue;
-        };
-        if controllers.is_empty() {
-            let Some(mount) = mounts.iter().find(|mount| mount.fs_type == "cgroup2") else {
-                continue;
-            };
-            for folder in group_directories(mount, group) {
-                read_version_2(system, &folder, &mut limits);
-            }
-            continue;
-        }
-        for controller in controllers.split(',') {
-            let has = |mount: &&Mount| {
-                mount.fs_type == "cgroup" && mount.super_options.split(',').any(|option| option == controller)
-            };
-            let Some(mount) = mounts.iter().find(has) else { continue };
-            for folder in group_directories(mount, group) {
-                read_version_1(system, controller, &folder, &mut limits);
+    for (controller, folders) in controller_groups(system) {
+        for folder in folders {
+            match controller.as_str() {
+                "" => read_version_2(system, &folder, &mut limits),
+                controller => read_version_1(system, controller, &folder, &mut limits),
             }
         }
     }
@@ -70,22 +61,32 @@ impl DeviceLimitReader {
 /// Directories of this process's control groups with a controller, innermost first: the version 2
 /// group, then the version 1 group of the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
+    let groups = controller_groups(system).into_iter();
+    let of_controller = groups.filter(|(name, _)| name.is_empty() || name == controller);
+    of_controller.flat_map(|(_, folders)| folders).collect()
+}
+
+/// Each controller with the directories of this process's control group, innermost first. The
+/// version 2 group has an empty name.
+fn controller_groups(system: &System) -> Vec<(String, Vec<String>)> {
     let mounts = own_mounts_with(system, " - cgroup");
     let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
-    let control_group = |line: &str| -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, group) = (parts.next()?, parts.next()?);
-        let has = |list: &str| list.split(',').any(|name| name == controller);
-        let mount = match controllers {
-            "" => mounts.iter().find(|mount| mount.fs_type == "cgroup2"),
-            list if has(list) => mounts
-                .iter()
-                .find(|mount| mount.fs_type == "cgroup" && has(&mount.super_options)),
-            _ => None,
+        let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else {
+            continue;
         };
-        mount.map(|mount| group_directories(mount, group))
-    };
-    groups.lines().filter_map(control_group).flatten().collect()
+        for controller in controllers.split(',') {
+            let has = |mount: &&Mount| match controller {
+                "" => mount.fs_type == "cgroup2",
+                _ => mount.fs_type == "cgroup" && mount.super_options.split(',').any(|option| option == controller),
+            };
+            let mount = mounts.iter().find(has);
+            found.extend(mount.map(|mount| (controller.to_owned(), group_directories(mount, group))));
+        }
+    }
+    found
 }
 
 /// The directories of a group and its ancestors, innermost first.
@@ -126,13 +127,9 @@ fn read_io_max(system: &System, folder: &str, limits: &mut Limits) {
         let Some(device) = words.next() else { continue };
         let device = device_limit(limits, device);
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
-            let Ok(value) = value.parse() else { continue };
-            match key {
-                "rbps" => set_min(&mut device.read_bytes, value),
-                "wbps" => set_min(&mut device.write_bytes, value),
-                "riops" => set_min(&mut device.read_iops, value),
-                "wiops" => set_min(&mut device.write_iops, value),
-                _ => {}
+            let field = DEVICE_LIMITS.iter().find(|(name, ..)| *name == key);
+            if let (Some((.., field)), Ok(value)) = (field, value.parse()) {
+                set_min(field(device), value);
             }
         }
     }
@@ -157,27 +154,13 @@ fn read_version_1(system: &System, controller: &str, folder: &str, limits: &mut 
             }
         }
         "blkio" => {
-            for (file, field) in [
-                ("read_iops_device", 0),
-                ("write_iops_device", 1),
-                ("read_bps_device", 2),
-                ("write_bps_device", 3),
-            ] {
+            for (_, file, field) in DEVICE_LIMITS {
                 let text = system
                     .read_text(&file_path(&format!("blkio.throttle.{file}")))
                     .unwrap_or_default();
                 for (number, value) in text.lines().filter_map(|line| line.split_once(' ')) {
                     let Ok(value) = value.trim().parse() else { continue };
-                    let device = device_limit(limits, number);
-                    set_min(
-                        match field {
-                            0 => &mut device.read_iops,
-                            1 => &mut device.write_iops,
-                            2 => &mut device.read_bytes,
-                            _ => &mut device.write_bytes,
-                        },
-                        value,
-                    );
+                    set_min(field(device_limit(limits, number)), value);
                 }
             }
         }

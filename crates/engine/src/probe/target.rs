@@ -368,17 +368,10 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn facts_about_a_file_on_this_machine() {
-        use model::plan::{CacheMode, OpenHint};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, vec![1u8; 8192]).unwrap();
-        let options = crate::OpenOptions {
-            access: crate::Access::Read,
-            cache: CacheMode::default(),
-            hint: OpenHint::default(),
-            exclusive: false,
-            overlapped: false,
-        };
+        let options = crate::OpenOptions::to_inspect(false);
         let file = File::open(&path, options).unwrap();
         let facts = read_target_facts(&System::live(), &file, "by the test");
         assert_eq!((facts.kind.as_str(), facts.size), ("file", Bytes(8192)));

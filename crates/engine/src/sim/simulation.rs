@@ -167,10 +167,8 @@ impl State {
     fn earliest(&self) -> Option<usize> {
         let running = self.workers.iter().zip(0..);
         let running = running.filter(|(worker, _)| worker.status == Status::Running);
-        running
-            .map(|(worker, number)| (worker.clock, number))
-            .min()
-            .map(|(_, number)| number)
+        // The first of several is the one with the lowest number.
+        running.min_by_key(|(worker, _)| worker.clock).map(|(_, number)| number)
     }
 
     /// Passes the turn to the worker with the earliest clock.

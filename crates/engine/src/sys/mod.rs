@@ -1,9 +1,11 @@
 //! System-dependent code, with the same names on each system: clock, memory, files, threads,
 //! signals, terminal.
 
+mod ata_query;
 pub(crate) mod hypervisor;
 #[cfg(target_os = "linux")]
 mod linux;
+mod mapping;
 #[cfg(windows)]
 mod windows;
 

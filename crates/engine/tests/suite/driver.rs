@@ -107,21 +107,11 @@ impl Job {
     }
 
     pub fn flush(action: Action) -> Job {
-        Job {
-            action,
-            offset: 0,
-            length: 0,
-            file: 0,
-        }
+        Job::read(0).with(|job| (job.action, job.length) = (action, 0))
     }
 
     pub fn trim(offset: u64, length: u32) -> Job {
-        Job {
-            action: Action::Trim,
-            offset,
-            length,
-            file: 0,
-        }
+        Job::read(offset).with(|job| (job.action, job.length) = (Action::Trim, length))
     }
 
     pub fn in_file(self, file: u16) -> Job {

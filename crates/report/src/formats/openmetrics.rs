@@ -12,6 +12,7 @@ use model::histogram::Histogram;
 use model::results::{DirectionResults, Results};
 use model::stats::{Support, support};
 
+use super::tables::numbered_jobs;
 use crate::summary::{RankSummary, Summary};
 
 /// Quantiles of the summary. Quantiles with fewer than ten slower operations are omitted.
@@ -264,21 +265,17 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let test = escape_label(&results.plan.name);
     let summary = Summary::from_results(results);
     let mut ranks: Vec<(String, &RankSummary)> = Vec::new();
-    let mut in_step = (0, 0);
-    for job in &summary.jobs {
-        in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };
+    for (number, job) in numbered_jobs(&summary) {
         for rank in &job.ranks {
             let labels = format!(
-                "test=\"{test}\",step=\"{}\",number=\"{}\",name=\"{}\",rank=\"{}\",host=\"{}\"",
+                "test=\"{test}\",step=\"{}\",number=\"{number}\",name=\"{}\",rank=\"{}\",host=\"{}\"",
                 job.step,
-                in_step.1,
                 escape_label(&job.name),
                 rank.rank,
                 escape_label(&rank.host)
             );
             ranks.push((labels, rank));
         }
-        in_step.1 += 1;
     }
     for (family, value) in &RANK_FAMILIES {
         let values = ranks.iter().filter_map(|(labels, rank)| Some((labels, value(rank)?)));

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use model::histogram::{Histogram, bucket_high, bucket_low};
 use model::results::Results;
 
-use crate::summary::{Figures, LatencyFigures, PercentileSupport, Summary};
+use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 
 /// A row for each percentile of each job, direction and kind of latency.
 pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<()> {
@@ -14,11 +14,8 @@ pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<
         "step", "job", "direction", "latency", "percent", "us", "low_us", "high_us", "support", "name",
     ])?;
     let summary = Summary::from_results(results);
-    let mut in_step = (0, 0);
-    for job in &summary.jobs {
-        in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };
-        let place = [job.step.to_string(), in_step.1.to_string()];
-        in_step.1 += 1;
+    for (number, job) in numbered_jobs(&summary) {
+        let place = [job.step.to_string(), number.to_string()];
         let kinds_and_total = job.kinds().into_iter().chain([("total", &job.total)]);
         for (direction, figures) in kinds_and_total.filter(|(_, figures)| figures.operations > 0) {
             for (kind, latency) in latencies_by_kind(figures) {
@@ -42,6 +39,12 @@ pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<
         }
     }
     table.flush()
+}
+
+/// The jobs with their numbers within their steps.
+pub(super) fn numbered_jobs(summary: &Summary) -> impl Iterator<Item = (usize, &JobSummary)> {
+    let steps = summary.jobs.chunk_by(|a, b| a.step == b.step);
+    steps.flat_map(|jobs| jobs.iter().enumerate())
 }
 
 /// Kinds of latency. A paced job has the response time first, then the service time.
@@ -75,9 +78,7 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         "clock_ahead_us", "clock_error_us", "ended_s", "straggler", "lost", "name",
     ])?;
     let summary = Summary::from_results(results);
-    let mut in_step = (0, 0);
-    for job in &summary.jobs {
-        in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };
+    for (number, job) in numbered_jobs(&summary) {
         for rank in &job.ranks {
             let total = &rank.total;
             let micros = |ns: f64| format!("{:.3}", ns / 1e3);
@@ -94,7 +95,7 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             };
             table.write_record([
                 job.step.to_string(),
-                in_step.1.to_string(),
+                number.to_string(),
                 rank.rank.to_string(),
                 rank.host.clone(),
                 total.operations.to_string(),
@@ -119,7 +120,6 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
                 job.name.clone(),
             ])?;
         }
-        in_step.1 += 1;
     }
     table.flush()
 }

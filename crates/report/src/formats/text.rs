@@ -429,24 +429,18 @@ fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
 
 fn transfers(transfers: &Transfers) -> String {
     let mut words = Vec::new();
-    if transfers.reads > 0 {
-        words.push(format!(
-            "{} ({})",
-            pluralize(transfers.reads, "read"),
-            Bytes(transfers.read_bytes)
-        ));
+    for (count, noun, bytes) in [
+        (transfers.reads, "read", transfers.read_bytes),
+        (transfers.writes, "write", transfers.written_bytes),
+    ] {
+        if count > 0 {
+            words.push(format!("{} ({})", pluralize(count, noun), Bytes(bytes)));
+        }
     }
-    if transfers.writes > 0 {
-        words.push(format!(
-            "{} ({})",
-            pluralize(transfers.writes, "write"),
-            Bytes(transfers.written_bytes)
-        ));
+    match words.is_empty() {
+        true => "nothing".into(),
+        false => words.join(" and "),
     }
-    if words.is_empty() {
-        return "nothing".into();
-    }
-    words.join(" and ")
 }
 
 /// Writes findings with reason and advice, the most severe first.

@@ -145,18 +145,19 @@ fn worker_results(
         ..WorkerResults::default()
     };
     let Some(ended) = outcome else { return results };
+    let features = &ended.features;
     results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
     // Verification between rounds does not count towards the measured time of the writes.
     results.measured_ns = ended
         .measured_end
-        .since(ended.measured_start + ended.verify_time_between_rounds);
-    (results.verified_ns, results.verified_usage) = (ended.verify_time, ended.verify_usage);
-    results.block_lifetimes = ended.lifetimes.clone();
-    results.not_kept = ended.not_kept.clone();
-    results.compared_blocks = ended.compared_blocks;
-    results.phantom_writes = ended.phantom_writes;
-    (results.mismatches, results.mismatch_count) = (ended.mismatches.clone(), ended.mismatch_count);
+        .since(ended.measured_start + features.verify_time_between_rounds);
+    (results.verified_ns, results.verified_usage) = (features.verify_time, features.verify_usage);
+    results.block_lifetimes = features.lifetimes.clone();
+    results.not_kept = features.unsaved_states.clone();
+    results.compared_blocks = features.compared_blocks;
+    results.phantom_writes = features.phantom_writes;
+    (results.mismatches, results.mismatch_count) = (features.mismatches.clone(), features.mismatch_count);
     results.active_ns = ended.active;
     results.slots = ended.slots;
     results.usage = ended.usage;
@@ -164,7 +165,7 @@ fn worker_results(
     results.failure = ended.failure.clone().or(results.failure);
     results.tolerated = ended.tolerated.clone();
     results.merged_rows = ended.joined_rows;
-    results.trace_waits = ended.trace_waits;
+    results.trace_waits = features.trace_waits;
     results.zone_resets = ended.zone_resets;
     for (stream, direction, count) in &ended.late {
         if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {

@@ -1,10 +1,8 @@
 //! The lifecycle of a worker: start, phases and intervals, commands, end.
 
 use engine::{EngineError, sys};
-use model::block_lifetimes::BlockLifetimes;
 use model::draws::Purpose;
 use model::event::{EndReason, Phase};
-use model::mismatch::Mismatch;
 use model::results::{EngineUsed, Failure, Usage};
 use model::{Direction, Nanos};
 
@@ -36,23 +34,9 @@ pub(crate) struct WorkerOutcome {
     /// Paced operations that were due but not issued in the measured window: stream, direction,
     /// count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
-    /// The time of verification.
-    pub(crate) verify_time: Nanos,
-    /// The part of that time in the measured window.
-    pub(crate) verify_time_between_rounds: Nanos,
-    /// The thread's usage for verification after the measured window.
-    pub(crate) verify_usage: Usage,
-    pub(crate) mismatches: Vec<Mismatch>,
-    pub(crate) mismatch_count: u64,
-    pub(crate) compared_blocks: u64,
-    pub(crate) phantom_writes: u64,
-    pub(crate) lifetimes: Option<BlockLifetimes>,
-    /// Messages about verification state that could not be saved.
-    pub(crate) not_kept: Vec<String>,
+    pub(crate) features: FeatureResults,
     pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
-    /// How often it waited for the reader of its trace.
-    pub(crate) trace_waits: u64,
     /// Zone resets of its patterns.
     pub(crate) zone_resets: u64,
 }
@@ -72,18 +56,9 @@ impl WorkerOutcome {
             slots: 0,
             map_bytes: 0,
             late: Vec::new(),
-            verify_time: never,
-            verify_time_between_rounds: never,
-            verify_usage: Usage::default(),
-            mismatches: Vec::new(),
-            mismatch_count: 0,
-            compared_blocks: 0,
-            phantom_writes: 0,
-            lifetimes: None,
-            not_kept: Vec::new(),
+            features: FeatureResults::default(),
             tolerated: Vec::new(),
             joined_rows: 0,
-            trace_waits: 0,
             zone_resets: 0,
         }
     }
@@ -619,18 +594,7 @@ impl Worker<'_> {
         let of_files = self.features.as_deref().map_or(0, Features::zone_resets);
         let zone_resets = of_streams.sum::<u64>() + of_files;
         let features = self.features.as_deref_mut();
-        let FeatureResults {
-            verify_time: verified,
-            verify_time_between_rounds: verified_between,
-            verify_usage: verified_usage,
-            mismatches,
-            mismatch_count,
-            compared_blocks,
-            phantom_writes,
-            unsaved_states: not_kept,
-            lifetimes,
-            trace_waits,
-        } = features.map_or(FeatureResults::default(), |features| features.at_end(&self.io));
+        let features = features.map_or(FeatureResults::default(), |features| features.at_end(&self.io));
         let Worker {
             mut io,
             mut lifecycle,
@@ -659,18 +623,9 @@ impl Worker<'_> {
             },
             map_bytes: context.map_bytes,
             late: lifecycle.measured.late,
-            verify_time: verified,
-            verify_time_between_rounds: verified_between,
-            verify_usage: verified_usage,
-            mismatches,
-            mismatch_count,
-            compared_blocks,
-            phantom_writes,
-            lifetimes,
-            not_kept,
+            features,
             tolerated: io.errors.tolerated,
             joined_rows: lifecycle.grids.joined_rows(),
-            trace_waits,
             zone_resets,
         }
     }

@@ -160,18 +160,11 @@ impl OperationRun {
     /// An empty run with the stamps of this operation.
     #[inline(always)]
     pub(crate) fn starting_with(record: &SlotRecord) -> OperationRun {
-        let SlotRecord {
-            key,
-            queued,
-            issued,
-            due,
-            ..
-        } = *record;
         OperationRun {
-            key,
-            queued,
-            issued,
-            due,
+            key: record.key,
+            queued: record.queued,
+            issued: record.issued,
+            due: record.due,
             operations: 0,
             bytes: 0,
         }

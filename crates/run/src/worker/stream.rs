@@ -114,13 +114,10 @@ impl Gate {
                 LivePacing::Together(schedule.with_rate_profile(start, stream.rate_profile.as_ref()))
             }
             Pacing::PerDirection { rates } => {
-                let mut schedules = PerDirection::default();
-                for (direction, rate) in rates.iter() {
-                    schedules[direction] = rate.map(|rate| Schedule::new(rate, start, gap_purpose(direction), draws));
-                }
-                let mut occurring = Direction::ALL
-                    .into_iter()
-                    .filter(|direction| stream.mix.includes(*direction));
+                let schedules = PerDirection::from_fn(|direction| {
+                    rates[direction].map(|rate| Schedule::new(rate, start, gap_purpose(direction), draws))
+                });
+                let mut occurring = stream.mix.directions();
                 LivePacing::PerDirection(schedules, occurring.find(|direction| rates[*direction].is_none()))
             }
         };

@@ -13,17 +13,9 @@ use crate::fio::options::pace::{Criterion, RateProcess, ThinkBlocks};
 pub(in crate::fio) fn lower_pacing(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let mix = pattern::mix(options);
-    let rates = PerDirection {
-        read: rate(options, Direction::Read),
-        write: rate(options, Direction::Write),
-        trim: rate(options, Direction::Trim),
-    };
-    let mut used = PerDirection::default();
-    for (direction, rate) in rates.iter() {
-        used[direction] = rate.filter(|_| mix.includes(direction));
-    }
-    if used != PerDirection::default() {
-        draft.parts.stream.pacing = Pacing::PerDirection { rates: used };
+    let rates = PerDirection::from_fn(|direction| rate(options, direction).filter(|_| mix.includes(direction)));
+    if rates != PerDirection::default() {
+        draft.parts.stream.pacing = Pacing::PerDirection { rates };
     }
 }
 
@@ -125,23 +117,20 @@ fn minimum_rates(options: &JobOptions) -> impl Iterator<Item = Control> {
     let mix = pattern::mix(options);
     let cycle_ns = Nanos::millis(pace.rate_cycle.max(1) as u64);
     let (bytes, operations) = (pace.rate_min, pace.rate_iops_min);
-    Direction::ALL
-        .into_iter()
-        .filter(move |direction| mix.includes(*direction))
-        .flat_map(move |direction| {
-            let rule = |tracked: TrackedMetric, rate_min: u64| {
-                let rule = MinimumRate {
-                    metric: tracked,
-                    direction: Some(direction),
-                    min_per_sec: rate_min as f64,
-                    cycle_ns,
-                };
-                (rate_min > 0).then_some(Control::MinimumRate(rule))
+    mix.directions().flat_map(move |direction| {
+        let rule = |tracked: TrackedMetric, rate_min: u64| {
+            let rule = MinimumRate {
+                metric: tracked,
+                direction: Some(direction),
+                min_per_sec: rate_min as f64,
+                cycle_ns,
             };
-            let rules = [
-                rule(TrackedMetric::Throughput, bytes[direction]),
-                rule(TrackedMetric::Iops, operations[direction]),
-            ];
-            rules.into_iter().flatten()
-        })
+            (rate_min > 0).then_some(Control::MinimumRate(rule))
+        };
+        let rules = [
+            rule(TrackedMetric::Throughput, bytes[direction]),
+            rule(TrackedMetric::Iops, operations[direction]),
+        ];
+        rules.into_iter().flatten()
+    })
 }

@@ -85,11 +85,7 @@ pub(in crate::fio) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
         };
         BlockSizes::Fixed { size: Bytes(size) }
     };
-    PerDirection {
-        read: sizes_of(Direction::Read),
-        write: sizes_of(Direction::Write),
-        trim: sizes_of(Direction::Trim),
-    }
+    PerDirection::from_fn(sizes_of)
 }
 
 /// Rejects unsupported zones.
@@ -205,11 +201,7 @@ fn access(options: &JobOptions) -> Access {
     }
     let percent = pattern.percentage_random.map(|percent| (*percent).min(100) as u8);
     if percent.iter().any(|(_, percent)| *percent < 100) {
-        return Access::Mixed(Mixed {
-            placement: placement(options),
-            random_percent: percent,
-            continuation: Continuation::Length,
-        });
+        return Access::Mixed(Mixed::new(placement(options), percent, Continuation::Length));
     }
     match u32::try_from(pattern.rw_step) {
         Ok(operations) if operations > 1 => Access::Every(Every {
@@ -307,15 +299,8 @@ fn uniform_placement(options: &JobOptions, reduction: Reduction) -> Placement {
 
 fn range_placement(basis: RangeBasis, zones: &PerDirection<Vec<Zone>>) -> Placement {
     let shares = zones.map(|zones| {
-        let share = |zone: &Zone| RangeShare {
-            operations_percent: zone.access as f64,
-            span: zone.size as f64,
-        };
+        let share = |zone: &Zone| RangeShare::new(zone.access as f64, zone.size as f64);
         zones.iter().map(share).collect()
     });
-    Placement::Ranges(Ranges {
-        basis,
-        rule: RangesRule::Native,
-        shares,
-    })
+    Placement::Ranges(Ranges::new(basis, RangesRule::Native, shares))
 }

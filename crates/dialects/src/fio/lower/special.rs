@@ -83,15 +83,7 @@ pub(super) fn think(options: &JobOptions) -> Option<Option<Think>> {
         ("cpuio", CpuMode::Noop, load) => Nanos(work_time(options).0 * (100 - load) / load),
         _ => return None,
     };
-    let think = Think {
-        pause_ns: pause,
-        spin_ns: Nanos(0),
-        operations: 1,
-        after_ns: None,
-        count: ThinkCount::Completed,
-        shifts_schedule: false,
-        cycles_each: 0,
-    };
+    let think = Think::new(pause, 1, ThinkCount::Completed);
     Some(Some(think).filter(|think| think.pause_ns.0 > 0))
 }
 

@@ -232,15 +232,9 @@ impl SurveyedTrace {
         };
         Pattern {
             access: vec![Access::Sequential(Sequential::default())],
-            access_index: PerDirection::default(),
-            sizes: PerDirection {
-                read: sizes_of(Direction::Read),
-                write: sizes_of(Direction::Write),
-                trim: sizes_of(Direction::Trim),
-            },
-            alignment: PerDirection::default(),
+            sizes: PerDirection::from_fn(sizes_of),
             whole_blocks: false,
-            sizes_by_seq_rand: false,
+            ..Pattern::default()
         }
     }
 

@@ -1,7 +1,7 @@
 //! Logs of operations and averages.
 
 use super::row::*;
-use super::special;
+use super::special::{self, set_log_name};
 use crate::fio::lower::report;
 use crate::fio::options::logs;
 use crate::fio::print;
@@ -10,15 +10,19 @@ use crate::fio::print;
 pub const ROWS: &[Row] = rows! {
     boolean(tier1(1840), field!(logs.per_job_logs)).default("1").example("0")
         .help("Write separate log files for each clone."),
-    special(tier1(1850), "write_bw_log", special::parse_bw_log).example("run").help("Name of the bandwidth log.")
+    special(tier1(1850), "write_bw_log", |reader, text| set_log_name(&mut reader.job.logs.write_bw_log, text))
+        .example("run").help("Name of the bandwidth log.")
         .effects(&[("--write_bw_log=a --log_avg_msec=100", "shown.bw_sample_ms.0=100")]),
-    special(tier1(1870), "write_lat_log", special::parse_lat_log).example("run").help("Name of the latency logs.")
+    special(tier1(1870), "write_lat_log", |reader, text| set_log_name(&mut reader.job.logs.write_lat_log, text))
+        .example("run").help("Name of the latency logs.")
         .lowers_with(report::lower_windows)
         .prints(|section| print::job::windows(section, false).map(|_| section.job().name.clone()))
         .effects(&[("--write_lat_log=a --log_avg_msec=100", "job.windows=[{histograms:false,length_ns:100000000}]")]),
-    special(tier1(1880), "write_iops_log", special::parse_iops_log).example("run").help("Name of the IOPS log.")
+    special(tier1(1880), "write_iops_log", |reader, text| set_log_name(&mut reader.job.logs.write_iops_log, text))
+        .example("run").help("Name of the IOPS log.")
         .effects(&[("--write_iops_log=a --log_avg_msec=100", "shown.iops_sample_ms.0=100")]),
-    special(tier1(1940), "write_hist_log", special::parse_hist_log).example("run").help("Name of the latency histogram log.")
+    special(tier1(1940), "write_hist_log", |reader, text| set_log_name(&mut reader.job.logs.write_hist_log, text))
+        .example("run").help("Name of the latency histogram log.")
         .prints(|section| print::job::windows(section, true).map(|_| section.job().name.clone()))
         .effects(&[
             ("--write_hist_log=a --log_hist_msec=200", "job.windows=[{histograms:true,length_ns:200000000}]"),

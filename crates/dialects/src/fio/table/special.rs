@@ -150,18 +150,20 @@ pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
     for list in values::split_at_separators(text, &[',']).into_iter().take(3) {
-        let mut entries = Vec::new();
+        let (mut sizes, mut shares) = (Vec::new(), Vec::new());
         for entry in values::split_at_separators(list, &[':']).into_iter().take(MAX_ENTRIES) {
             let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
             let Ok(size) = reader.number(size) else {
                 return Err(reader.fail("fio: split conversion failed"));
             };
-            entries.push((size.raw, parse_share(percent)));
+            sizes.push(size.raw);
+            shares.push(parse_share(percent));
         }
-        let Some(shares) = fill_shares(&entries) else {
+        let Some(shares) = fill_shares(&shares) else {
             return Err(reader.fail("fio: bssplit percentages add to more than 100%"));
         };
-        let splits = shares.into_iter().map(|(bytes, percent)| Split { bytes, percent });
+        let splits = sizes.into_iter().zip(shares);
+        let splits = splits.map(|(bytes, percent)| Split { bytes, percent });
         lists.push(Some(splits.collect()));
     }
     spread(&mut reader.job.pattern.bssplit, &lists, false);
@@ -247,19 +249,14 @@ fn parse_share(text: &str) -> Option<u64> {
 
 /// Divides the remaining percentage equally among blank shares. `None` if several are blank and
 /// nothing remains.
-fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
-    let total: u64 = entries.iter().filter_map(|(_, share)| *share).sum();
-    let blank = entries.iter().filter(|(_, share)| share.is_none()).count() as u64;
+fn fill_shares(shares: &[Option<u64>]) -> Option<Vec<u64>> {
+    let total: u64 = shares.iter().flatten().sum();
+    let blank = shares.iter().filter(|share| share.is_none()).count() as u64;
     if total > 100 && blank > 1 {
         return None;
     }
     let blank_share = 100u64.saturating_sub(total).checked_div(blank).unwrap_or(0);
-    Some(
-        entries
-            .iter()
-            .map(|(size, share)| (*size, share.unwrap_or(blank_share)))
-            .collect(),
-    )
+    Some(shares.iter().map(|share| share.unwrap_or(blank_share)).collect())
 }
 
 pub(super) fn parse_distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
@@ -313,23 +310,19 @@ pub(super) fn parse_distribution(reader: &mut Reader<'_>, tail: &str) -> ParseRe
 fn parse_zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirection<Vec<Zone>>, OptionError> {
     let mut lists = Vec::new();
     for list in text.split(',').take(3) {
-        let mut entries: Vec<(Option<u64>, Option<u64>)> = Vec::new();
+        let (mut accesses, mut sizes) = (Vec::new(), Vec::new());
         for entry in list.split(':').take(MAX_ENTRIES) {
             let (access, size) = entry.split_once('/').unwrap_or((entry, ""));
-            let size = match percent {
+            sizes.push(match percent {
                 true => parse_share(size),
                 false => Some(reader.number(size)?.raw),
-            };
-            entries.push((parse_share(access), size));
+            });
+            accesses.push(parse_share(access));
         }
-        let column = |values: Vec<Option<u64>>| {
-            let indexed: Vec<_> = values.into_iter().map(|value| (0, value)).collect();
-            fill_shares(&indexed).map(|filled| filled.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
-        };
-        let accesses = column(entries.iter().map(|entry| entry.0).collect()).ok_or(OptionError::Failed)?;
+        let accesses = fill_shares(&accesses).ok_or(OptionError::Failed)?;
         let sizes: Vec<u64> = match percent {
-            true => column(entries.iter().map(|entry| entry.1).collect()).ok_or(OptionError::Failed)?,
-            false => entries.iter().filter_map(|entry| entry.1).collect(),
+            true => fill_shares(&sizes).ok_or(OptionError::Failed)?,
+            false => sizes.into_iter().flatten().collect(),
         };
         let columns: &[(&str, &[u64])] = match percent {
             true => &[("access", &accesses), ("area", &sizes)],
@@ -413,31 +406,12 @@ pub(super) fn parse_errors(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) fn parse_bw_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.write_bw_log = parse_log_name(text);
-    Ok(())
-}
-
-pub(super) fn parse_lat_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.write_lat_log = parse_log_name(text);
-    Ok(())
-}
-
-pub(super) fn parse_iops_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.write_iops_log = parse_log_name(text);
-    Ok(())
-}
-
-pub(super) fn parse_hist_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.write_hist_log = parse_log_name(text);
-    Ok(())
-}
-
-fn parse_log_name(text: &str) -> Option<LogName> {
-    Some(match text {
+pub(super) fn set_log_name(log: &mut Option<LogName>, text: &str) -> ParseResult {
+    *log = Some(match text {
         "" => LogName::OfJob,
         name => LogName::Named(name.to_string()),
-    })
+    });
+    Ok(())
 }
 
 pub(super) fn parse_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {

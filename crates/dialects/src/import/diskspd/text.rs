@@ -4,7 +4,7 @@
 //! report begins at its command line; a time span has settings and, later, results.
 
 use model::finding::{Finding, Severity};
-use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observation, StatedFigures};
+use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observation};
 use model::{Bytes, Direction, PerDirection};
 
 use super::text_tables::{Chart, RowFigures, Table, Unreadable, parse_figure, split_cells, split_titles};
@@ -295,13 +295,7 @@ impl Reader {
             total: build_flow(&total, span.quantiles(0)),
             breakdown: span.parts(),
             cores: span.cores.clone(),
-            generator: None,
-            device: None,
-            series: Vec::new(),
-            seconds: Vec::new(),
-            errors: None,
-            stated: StatedFigures::default(),
-            concurrency: None,
+            ..Observation::default()
         }
     }
 
@@ -453,8 +447,7 @@ fn build_flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> IoStats {
         bytes_per_sec: cells.mib_per_sec.map(|rate| rate * f64::from(1 << 20)),
         iops_deviation: cells.iops_deviation,
         latency,
-        response: None,
-        schedule_delay: None,
+        ..IoStats::default()
     }
 }
 

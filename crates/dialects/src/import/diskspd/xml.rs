@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use model::finding::{Finding, Severity};
-use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observation, SeriesPoint, StatedFigures};
+use model::observation::{BreakdownEntry, CoreShare, IoStats, Latency, Observation, SeriesPoint};
 use model::{Bytes, Direction, Nanos, PerDirection};
 use roxmltree::{Document, Node};
 
@@ -231,7 +231,6 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
     };
     Some(Observation {
         tool: "DiskSpd".into(),
-        version: None,
         name,
         load,
         measured_ns: Some(time),
@@ -239,13 +238,8 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         total: flow_of(0, total, deviation("IopsStdDev")),
         breakdown: read_parts(&targets, time),
         cores: read_cores(span),
-        generator: None,
-        device: None,
         series: read_series(span, settings),
-        seconds: Vec::new(),
-        errors: None,
-        stated: StatedFigures::default(),
-        concurrency: None,
+        ..Observation::default()
     })
 }
 

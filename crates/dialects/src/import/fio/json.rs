@@ -1,7 +1,7 @@
 //! Reads fio's JSON of 3.x, with or without bins.
 
 use model::finding::{Finding, Severity};
-use model::observation::{BreakdownEntry, Concurrency, GeneratorCost, IoStats, Load, Observation, StatedFigures};
+use model::observation::{BreakdownEntry, Concurrency, GeneratorCost, IoStats, Load, Observation};
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
@@ -171,25 +171,21 @@ fn combine_clones(clones: &[Entry], version: Option<String>) -> Observation {
         } else {
             list_parts(clones)
         },
-        cores: Vec::new(),
         generator: single.then(|| GeneratorCost {
             busiest_worker: busy.iter().copied().fold(0.0, f64::max),
             processors: busy.iter().sum(),
             ceiling_iops: None,
         }),
-        device: None,
-        series: Vec::new(),
-        seconds: Vec::new(),
         errors: clones
             .iter()
             .map(|clone| clone.errors.or((clone.error == 0).then_some(0)))
             .sum(),
-        stated: StatedFigures::default(),
         concurrency: Some(Concurrency {
             group: group_number(first.group),
             start_ns: first.options.window_start(),
             is_sum: false,
         }),
+        ..Observation::default()
     }
 }
 

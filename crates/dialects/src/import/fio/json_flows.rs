@@ -64,8 +64,7 @@ pub(super) fn parse_direction(value: &Value, job_time: Nanos) -> Option<Directio
                 quantiles,
                 histogram: None,
             }),
-            response: None,
-            schedule_delay: None,
+            ..IoStats::default()
         },
     })
 }

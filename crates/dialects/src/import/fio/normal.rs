@@ -225,7 +225,6 @@ impl Entry {
         let main = part.total.or(part.completion);
         Some(IoStats {
             operations,
-            bytes: None,
             iops: counted.filter(matches_printed_rate).or(part.rates.iops),
             bytes_per_sec: part.rates.bytes_per_sec,
             iops_deviation: part
@@ -242,8 +241,7 @@ impl Entry {
                 quantiles: part.percentiles.clone(),
                 histogram: None,
             }),
-            response: None,
-            schedule_delay: None,
+            ..IoStats::default()
         })
     }
 

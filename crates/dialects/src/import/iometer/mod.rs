@@ -6,9 +6,9 @@
 mod access;
 mod table;
 
+use model::PerDirection;
 use model::finding::{Finding, Severity};
 use model::observation::{BreakdownEntry, CoreShare, Load, Observation, StatedFigures};
-use model::{Direction, PerDirection};
 
 use access::AccessSpec;
 use table::{Row, Table, split_cells};
@@ -340,11 +340,7 @@ impl Group {
             version: version.map(str::to_owned),
             name,
             load,
-            directions: PerDirection {
-                read: self.all.direction_flow(Direction::Read),
-                write: self.all.direction_flow(Direction::Write),
-                trim: None,
-            },
+            directions: PerDirection::from_fn(|direction| self.all.direction_flow(direction)),
             total: self.all.total.clone(),
             breakdown: named,
             cores: cores.filter(|_| one_manager).unwrap_or_default(),

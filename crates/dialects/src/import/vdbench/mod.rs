@@ -248,14 +248,8 @@ fn split_directions(figures: &Figures, total: &IoStats) -> PerDirection<Option<I
         })
     };
     match figures.get(Column::ReadPercent).filter(|_| total.iops > Some(0.0)) {
-        Some(100.0) => PerDirection {
-            read: Some(total.clone()),
-            ..PerDirection::default()
-        },
-        Some(0.0) => PerDirection {
-            write: Some(total.clone()),
-            ..PerDirection::default()
-        },
+        Some(100.0) => PerDirection::from_reads(Some(total.clone())),
+        Some(0.0) => PerDirection::new(None, Some(total.clone()), None),
         Some(percent) if percent < 100.0 => PerDirection {
             read: build_flow(percent / 100.0, Column::ReadMean, Column::ReadMax),
             write: build_flow(1.0 - percent / 100.0, Column::WriteMean, Column::WriteMax),

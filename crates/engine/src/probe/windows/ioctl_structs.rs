@@ -9,19 +9,24 @@ use super::storage::{Extent, Layout, PartitionEntry, PartitionId, PartitionType}
 
 /// The bytes of a structure, read by offset.
 #[derive(Clone, Copy, Debug)]
-struct Fields<'a>(&'a [u8]);
+pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {
     fn u8(&self, at: usize) -> Option<u8> {
         self.0.get(at).copied()
     }
 
-    fn u32(&self, at: usize) -> Option<u32> {
+    pub(super) fn u16(&self, at: usize) -> Option<u16> {
+        let bytes = self.0.get(at..at.checked_add(2)?)?;
+        bytes.try_into().ok().map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(&self, at: usize) -> Option<u32> {
         let bytes = self.0.get(at..at.checked_add(4)?)?;
         bytes.try_into().ok().map(u32::from_le_bytes)
     }
 
-    fn u64(&self, at: usize) -> Option<u64> {
+    pub(super) fn u64(&self, at: usize) -> Option<u64> {
         let bytes = self.0.get(at..at.checked_add(8)?)?;
         bytes.try_into().ok().map(u64::from_le_bytes)
     }
@@ -211,30 +216,13 @@ fn write_cache(bytes: Option<&[u8]>) -> Option<&'static str> {
     }
 }
 
-/// `STORAGE_BUS_TYPE`.
+/// `STORAGE_BUS_TYPE`, which begins with 1.
 fn bus(number: u32) -> Option<&'static str> {
-    Some(match number {
-        1 => "SCSI",
-        2 => "ATAPI",
-        3 => "ATA",
-        4 => "IEEE 1394",
-        5 => "SSA",
-        6 => "Fibre Channel",
-        7 => "USB",
-        8 => "RAID",
-        9 => "iSCSI",
-        10 => "SAS",
-        11 => "SATA",
-        12 => "SD",
-        13 => "MMC",
-        14 => "virtual",
-        15 => "virtual disk file",
-        16 => "Storage Spaces",
-        17 => "NVMe",
-        18 => "persistent memory",
-        19 => "UFS",
-        _ => return None,
-    })
+    const NAMES: [&str; 19] = [
+        "SCSI", "ATAPI", "ATA", "IEEE 1394", "SSA", "Fibre Channel", "USB", "RAID", "iSCSI", "SAS", "SATA", "SD",
+        "MMC", "virtual", "virtual disk file", "Storage Spaces", "NVMe", "persistent memory", "UFS",
+    ];
+    NAMES.get(number.checked_sub(1)? as usize).copied()
 }
 
 /// The counters of `DISK_PERFORMANCE`. Times are in 100 ns, numbers of requests wrap at 32 bits.

@@ -4,6 +4,8 @@
 use model::Nanos;
 use model::environment::{CoreUse, LogicalCpu};
 
+use super::ioctl_structs::Fields;
+
 /// Processors per group.
 const GROUP: u32 = 64;
 
@@ -11,7 +13,7 @@ const GROUP: u32 = 64;
 fn parse_records(bytes: &[u8]) -> Vec<(u32, &[u8])> {
     let mut records = Vec::new();
     let mut rest = bytes;
-    while let (Some(kind), Some(size)) = (u32_at(rest, 0), u32_at(rest, 4)) {
+    while let (Some(kind), Some(size)) = (Fields(rest).u32(0), Fields(rest).u32(4)) {
         let size = size as usize;
         let Some(record) = rest.get(8..size) else { break };
         records.push((kind, record));
@@ -20,24 +22,12 @@ fn parse_records(bytes: &[u8]) -> Vec<(u32, &[u8])> {
     records
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
-}
-
 /// Processors in a list of `GROUP_AFFINITY`.
 fn parse_cpus(bytes: &[u8], at: usize, count: u16) -> Vec<u32> {
     let mut cpus = Vec::new();
     for entry in 0..usize::from(count) {
         let at = at + entry * 16;
-        let (Some(mask), Some(group)) = (u64_at(bytes, at), u16_at(bytes, at + 8)) else {
+        let (Some(mask), Some(group)) = (Fields(bytes).u64(at), Fields(bytes).u16(at + 8)) else {
             break;
         };
         let indexes = (0..GROUP).filter(|index| mask & 1 << index != 0);
@@ -61,7 +51,7 @@ pub fn parse_topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     };
     let mut cpus: Vec<LogicalCpu> = Vec::new();
     for (core, record) in records_of_kind(CORE).enumerate() {
-        let count = u16_at(record, 22).unwrap_or(0);
+        let count = Fields(record).u16(22).unwrap_or(0);
         cpus.extend(parse_cpus(record, 24, count).into_iter().map(|cpu| LogicalCpu {
             cpu,
             core: core as u32,
@@ -70,15 +60,15 @@ pub fn parse_topology(bytes: &[u8]) -> Vec<LogicalCpu> {
         }));
     }
     for (socket, record) in records_of_kind(PACKAGE).enumerate() {
-        let members = parse_cpus(record, 24, u16_at(record, 22).unwrap_or(0));
+        let members = parse_cpus(record, 24, Fields(record).u16(22).unwrap_or(0));
         let member_cpus = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
         member_cpus.for_each(|cpu| cpu.socket = socket as u32);
     }
     for record in records_of_kind(NODE) {
         // Before Windows Server 2022 a node has one group and no group count.
-        let count = u16_at(record, 22).unwrap_or(0).max(1);
+        let count = Fields(record).u16(22).unwrap_or(0).max(1);
         let members = parse_cpus(record, 24, count);
-        let node = u32_at(record, 0).unwrap_or(0);
+        let node = Fields(record).u32(0).unwrap_or(0);
         let member_cpus = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
         member_cpus.for_each(|cpu| cpu.node = node);
     }
@@ -91,7 +81,7 @@ pub fn parse_topology(bytes: &[u8]) -> Vec<LogicalCpu> {
 pub fn parse_times(bytes: &[u8], group: u32) -> Vec<CoreUse> {
     const RECORD: usize = 48;
     let record = |(index, bytes): (usize, &[u8])| {
-        let time = |at: usize| Some(u64_at(bytes, at)?.saturating_mul(100));
+        let time = |at: usize| Some(Fields(bytes).u64(at)?.saturating_mul(100));
         let (idle, kernel, user) = (time(0)?, time(8)?, time(16)?);
         let interrupt = time(24)?.saturating_add(time(32)?);
         Some(CoreUse {

@@ -200,6 +200,11 @@ impl Volume {
         self.name.trim_start_matches(r"\\?\").trim_end_matches('\\').to_owned()
     }
 
+    /// The first place where it is mounted.
+    fn mount_point(&self) -> Option<&String> {
+        self.mounted_at.iter().flatten().next()
+    }
+
     /// False for an empty drive.
     fn has_medium(&self) -> bool {
         self.contents != VolumeContents::NoMedium
@@ -288,10 +293,7 @@ impl Storage {
         }
         self.add_page_files(&mut inventory);
         self.add_system_use(&mut inventory);
-        let doubts = self.doubts.iter().map(|doubt| Use {
-            device: None,
-            kind: UseKind::MayBeInUse(doubt.clone()),
-        });
+        let doubts = self.doubts.iter().map(|doubt| Use::doubt(None, doubt));
         inventory.uses.extend(doubts);
         inventory.devices.sort_by_key(|device| device.number);
         inventory
@@ -329,21 +331,18 @@ impl Storage {
                 ..BlockDevice::default()
             });
         }
-        let disk_use = |kind: UseKind| Use {
-            device: Some(disk.number()),
-            kind,
-        };
         let mut parts: Vec<&str> = entries
             .iter()
             .filter_map(|entry| group_of_partition_type(entry.kind))
             .collect();
         parts.extend((disk.clustered == Some(true)).then_some("a failover cluster"));
         parts.dedup();
-        let parts = parts
-            .into_iter()
-            .map(|holder| disk_use(UseKind::MemberOf(holder.to_owned())));
+        let parts = parts.into_iter().map(|holder| Use {
+            device: Some(disk.number()),
+            kind: UseKind::MemberOf(holder.to_owned()),
+        });
         inventory.uses.extend(parts);
-        let mut doubt = |what: &str| inventory.uses.push(disk_use(UseKind::MayBeInUse(what.to_owned())));
+        let mut doubt = |what: &str| inventory.uses.push(Use::doubt(Some(disk.number()), what));
         match disk.offline {
             Some(true) => doubt(
                 "it is offline: a virtual machine or another cluster node may be using it, and \
@@ -365,17 +364,12 @@ impl Storage {
         if number == Volume::number_without_partition(index) {
             self.add_composite_volume(index, volume, inventory);
         }
-        let mut doubt = |what: String| {
-            inventory.uses.push(Use {
-                device: Some(number),
-                kind: UseKind::MayBeInUse(what),
-            });
-        };
+        let mut doubt = |what: &str| inventory.uses.push(Use::doubt(Some(number), what));
         let mount_points = match (&volume.mounted_at, &volume.contents) {
             // A drive letter alone does not mean that a volume without a file system is in use.
             (_, VolumeContents::Raw | VolumeContents::NoMedium) => return,
             (None, _) => {
-                doubt("its mount points could not be read".into());
+                doubt("its mount points could not be read");
                 return;
             }
             (Some(mount_points), _) => mount_points,
@@ -393,8 +387,8 @@ impl Storage {
                     super_options: String::new(),
                 }));
             }
-            VolumeContents::Locked => doubt("BitLocker has locked it, so its contents are unknown".into()),
-            VolumeContents::Unknown => doubt("its contents could not be determined".into()),
+            VolumeContents::Locked => doubt("BitLocker has locked it, so its contents are unknown"),
+            VolumeContents::Unknown => doubt("its contents could not be determined"),
             VolumeContents::Raw | VolumeContents::NoMedium => {}
         }
     }
@@ -425,11 +419,9 @@ impl Storage {
         }
         // Without extents, the disks that it uses are unknown.
         if lower_devices.is_empty() {
-            let mount_point = volume.mounted_at.iter().flatten().next().unwrap_or(&volume.name);
-            inventory.uses.push(Use {
-                device: None,
-                kind: UseKind::MayBeInUse(format!("the disk of volume {mount_point} is unknown")),
-            });
+            let mount_point = volume.mount_point().unwrap_or(&volume.name);
+            let doubt = format!("the disk of volume {mount_point} is unknown");
+            inventory.uses.push(Use::doubt(None, doubt));
         }
         for device in &mut inventory.devices {
             if lower_devices.contains(&device.name) {
@@ -441,24 +433,18 @@ impl Storage {
             number: Volume::number_without_partition(index),
             size: volume.size,
             kind: BlockKind::Volume {
-                at: volume.mounted_at.iter().flatten().next().cloned(),
+                at: volume.mount_point().cloned(),
             },
-            partition_of: None,
-            partitions: Vec::new(),
             made_of: lower_devices,
-            part_of: Vec::new(),
             read_only: volume.read_only,
-            removable: false,
-            is_bcache_member: false,
+            ..BlockDevice::default()
         });
     }
 
     fn add_page_files(&self, inventory: &mut Inventory) {
         let Some(paths) = &self.page_files else {
-            inventory.uses.push(Use {
-                device: None,
-                kind: UseKind::MayBeInUse("Windows did not report where its page files are".into()),
-            });
+            let doubt = "Windows did not report where its page files are";
+            inventory.uses.push(Use::doubt(None, doubt));
             return;
         };
         for path in paths {
@@ -468,10 +454,8 @@ impl Storage {
                 identity: device.map(Identity::BlockDevice),
             });
             if device.is_none() {
-                inventory.uses.push(Use {
-                    device: None,
-                    kind: UseKind::MayBeInUse(format!("the disk of page file {path} is unknown")),
-                });
+                let doubt = format!("the disk of page file {path} is unknown");
+                inventory.uses.push(Use::doubt(None, doubt));
             }
         }
     }
@@ -485,10 +469,8 @@ impl Storage {
                 .position(|volume| Storage::contains_path(volume, folder))
         });
         let Some(index) = index else {
-            inventory.uses.push(Use {
-                device: None,
-                kind: UseKind::MayBeInUse("Windows did not report which disk it runs from".into()),
-            });
+            let doubt = "Windows did not report which disk it runs from";
+            inventory.uses.push(Use::doubt(None, doubt));
             return;
         };
         let volume = &self.volumes[index];
@@ -572,13 +554,7 @@ impl Storage {
         };
         Some(FileSystem {
             kind: kind.clone(),
-            mount_point: volume
-                .mounted_at
-                .iter()
-                .flatten()
-                .next()
-                .cloned()
-                .unwrap_or_else(|| volume.name.clone()),
+            mount_point: volume.mount_point().unwrap_or(&volume.name).clone(),
             options: if volume.read_only { "ro" } else { "rw" }.into(),
             ..FileSystem::default()
         })

@@ -1,10 +1,11 @@
 //! Anonymous memory for buffers.
 
-use std::ffi::c_void;
 use std::io;
 use std::ptr::null_mut;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+pub(crate) use crate::sys::mapping::Mapping;
 
 /// Makes the allocator map blocks of 32 KiB and more separately, so that only touched pages use
 /// memory. A worker has three to twelve histograms of 34 KiB with few buckets in use; glibc would
@@ -19,18 +20,6 @@ pub fn map_large_blocks() {
             libc::mallopt(libc::M_ARENA_MAX, 1);
         }
     }
-}
-
-/// A private mapping, populated and writable.
-#[derive(Debug)]
-pub(crate) struct Mapping {
-    /// The whole mapping.
-    base: *mut c_void,
-    base_length: usize,
-    /// The aligned part in use.
-    start: *mut u8,
-    length: usize,
-    leaked: bool,
 }
 
 impl Mapping {
@@ -92,41 +81,10 @@ impl Mapping {
         } else {
             (base as usize).wrapping_neg() & (alignment - 1)
         };
-        let start = base.cast::<u8>().wrapping_add(shift);
-        Ok(Mapping {
-            base,
-            base_length,
-            start,
-            length: length.max(1),
-            leaked: false,
-        })
-    }
-
-    /// The first byte, for the kernel.
-    #[inline(always)]
-    pub(crate) fn address(&mut self) -> *mut u8 {
-        self.start
-    }
-
-    /// Keeps the memory mapped for the life of the process.
-    pub(crate) fn leak(&mut self) {
-        self.leaked = true;
-    }
-
-    /// All bytes.
-    #[inline(always)]
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `start` and `length` are within the mapping, which lives as long as `self`, is
-        // readable and writable, and zeroed by the kernel. The exclusive borrow keeps the program
-        // from making a second reference; the caller (`Buffers`) keeps slices of slots that the
-        // kernel is using from being made.
-        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
+        // SAFETY: the mapping is new, zeroed, readable and writable, and has room for the shift.
+        Ok(unsafe { Mapping::within(base, base_length, shift, length.max(1)) })
     }
 }
-
-// SAFETY: the mapping is the process's, not a thread's, and only the owner of the value uses it:
-// all access goes through an exclusive borrow of it.
-unsafe impl Send for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {

@@ -181,6 +181,15 @@ impl Ring {
         })
     }
 
+    /// Registers or unregisters resources of the ring.
+    ///
+    /// # Safety
+    /// `argument` leads to `count` live values of the type that the operation reads and writes.
+    unsafe fn register(&self, operation: IoringRegisterOp, argument: *const c_void, count: u32) -> Result<u32, Errno> {
+        // SAFETY: the descriptor is that of the ring; the caller guarantees the argument.
+        unsafe { io_uring_register(self.descriptor.as_fd(), operation, argument, count) }
+    }
+
     /// Registers the ring with the thread, which saves the kernel a lookup at each call.
     pub(crate) fn register_itself(&mut self) -> bool {
         let mut update = Update {
@@ -190,8 +199,7 @@ impl Ring {
         };
         let pointer = (&raw mut update).cast::<c_void>();
         // SAFETY: the operation reads and writes one update structure, which is live.
-        let result =
-            unsafe { io_uring_register(self.descriptor.as_fd(), IoringRegisterOp::RegisterRingFds, pointer, 1) };
+        let result = unsafe { self.register(IoringRegisterOp::RegisterRingFds, pointer, 1) };
         if result != Ok(1) {
             return false;
         }
@@ -205,7 +213,7 @@ impl Ring {
         let pointer = descriptors.as_ptr().cast::<c_void>();
         let count = descriptors.len() as u32;
         // SAFETY: the operation reads `count` numbers behind the pointer, which are live.
-        unsafe { io_uring_register(self.descriptor.as_fd(), IoringRegisterOp::RegisterFiles, pointer, count)? };
+        unsafe { self.register(IoringRegisterOp::RegisterFiles, pointer, count)? };
         Ok(())
     }
 
@@ -224,14 +232,7 @@ impl Ring {
         let (pointer, count) = (vectors.as_ptr().cast::<c_void>(), vectors.len() as u32);
         // SAFETY: the operation reads `count` vectors behind the pointer, which are live; the
         // caller keeps the memory they name.
-        unsafe {
-            io_uring_register(
-                self.descriptor.as_fd(),
-                IoringRegisterOp::RegisterBuffers,
-                pointer,
-                count,
-            )?
-        };
+        unsafe { self.register(IoringRegisterOp::RegisterBuffers, pointer, count)? };
         Ok(())
     }
 
@@ -390,14 +391,7 @@ impl Ring {
         // SAFETY: the operation reads one structure behind the pointer, which is live. Failure (an
         // old kernel, nothing to cancel, operations that run to their end) leaves the operations to
         // complete as usual.
-        let _ = unsafe {
-            io_uring_register(
-                self.descriptor.as_fd(),
-                IoringRegisterOp::RegisterSyncCancel,
-                pointer,
-                1,
-            )
-        };
+        let _ = unsafe { self.register(IoringRegisterOp::RegisterSyncCancel, pointer, 1) };
     }
 }
 
@@ -413,8 +407,7 @@ impl Drop for Ring {
             };
             let pointer = (&raw mut update).cast::<c_void>();
             // SAFETY: the operation reads one update structure, which is live.
-            let _ =
-                unsafe { io_uring_register(self.descriptor.as_fd(), IoringRegisterOp::UnregisterRingFds, pointer, 1) };
+            let _ = unsafe { self.register(IoringRegisterOp::UnregisterRingFds, pointer, 1) };
         }
         let _ = &self.rings;
     }

@@ -39,20 +39,24 @@ pub fn catch_stop() -> &'static AtomicBool {
         if signal == libc::SIGHUP && is_ignored(signal) {
             continue;
         }
-        // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set
-        // below.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        action.sa_sigaction = on_stop as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        // Interrupted calls restart: only the flag changes.
-        action.sa_flags = libc::SA_RESTART;
-        // SAFETY: `action` is complete and outlives the call; the handler is async-signal-safe.
-        unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
+        install_handler(signal, on_stop);
     }
     // Without the thread, any other thread receives them.
     if start_signal_thread().is_ok() {
         set_stop_signals_mask(libc::SIG_BLOCK);
     }
     &STOP
+}
+
+/// Installs a handler that is async-signal-safe.
+fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set below.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as libc::sighandler_t;
+    // Interrupted calls restart: a handler only sets flags.
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: `action` is complete and outlives the call; both handlers are async-signal-safe.
+    unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
 }
 
 fn is_ignored(signal: libc::c_int) -> bool {
@@ -133,12 +137,7 @@ fn end_process(signal: libc::c_int, line: &str) -> ! {
 
 /// Makes SIGUSR1 set the returned flag instead of ending the program.
 pub fn catch_report() -> &'static AtomicBool {
-    // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set below.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = on_report as extern "C" fn(libc::c_int) as libc::sighandler_t;
-    action.sa_flags = libc::SA_RESTART;
-    // SAFETY: `action` is complete and outlives the call; the handler is async-signal-safe.
-    unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()) };
+    install_handler(libc::SIGUSR1, on_report);
     &REPORT
 }
 
@@ -154,10 +153,7 @@ pub fn request_stop() {
 
 /// The signal that requested the stop.
 pub fn stop_signal() -> Option<i32> {
-    match SIGNAL.load(Ordering::Relaxed) {
-        0 => None,
-        signal => Some(signal),
-    }
+    Some(SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
 extern "C" fn on_stop(signal: libc::c_int) {

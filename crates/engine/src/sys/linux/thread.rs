@@ -83,7 +83,11 @@ pub fn set_memory_nodes(nodes: &MemoryNodes) -> io::Result<()> {
         false => (mask.as_ptr(), 1024),
     };
     // SAFETY: the mask is a live array of 1024 bits or none at all, and the call only reads it.
-    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, start, bits) };
+    check(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, start, bits) })
+}
+
+/// Converts the result of a call that returns zero on success.
+fn check(result: libc::c_long) -> io::Result<()> {
     match result {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -104,11 +108,7 @@ pub fn set_name(name: &str) {
 pub fn set_nice(value: i8) -> io::Result<()> {
     // SAFETY: no memory is involved; on Linux a zero id means the calling thread.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, libc::c_int::from(value)) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    check(result.into())
 }
 
 /// Makes the calling thread run only while its processor is otherwise idle.
@@ -121,10 +121,7 @@ pub fn run_only_when_idle() -> io::Result<()> {
     let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is live and only read; a zero id means the calling thread.
     let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) };
-    match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    check(result.into())
 }
 
 /// Switches the calling thread to another user and group; its supplementary groups stay. The C
@@ -134,20 +131,16 @@ pub fn run_only_when_idle() -> io::Result<()> {
 /// The system's error, such as `EPERM` without root.
 pub fn switch_user(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
     const UNCHANGED: libc::c_long = -1;
-    let checked = |result: libc::c_long| match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    };
     // Group first: a process that has given up root cannot change it.
     if let Some(group) = group {
         let group = libc::c_long::from(group);
         // SAFETY: the call takes three numbers, no memory.
-        checked(unsafe { libc::syscall(libc::SYS_setresgid, UNCHANGED, group, UNCHANGED) })?;
+        check(unsafe { libc::syscall(libc::SYS_setresgid, UNCHANGED, group, UNCHANGED) })?;
     }
     if let Some(user) = user {
         let user = libc::c_long::from(user);
         // SAFETY: the call takes three numbers, no memory.
-        checked(unsafe { libc::syscall(libc::SYS_setresuid, UNCHANGED, user, UNCHANGED) })?;
+        check(unsafe { libc::syscall(libc::SYS_setresuid, UNCHANGED, user, UNCHANGED) })?;
     }
     Ok(())
 }
@@ -164,12 +157,7 @@ pub fn set_io_priority(class: u8, level: u8, hint: u16) -> io::Result<()> {
     const WHO_PROCESS: libc::c_long = 1;
     let value = libc::c_long::from(class) << 13 | libc::c_long::from(hint) << 3 | libc::c_long::from(level);
     // SAFETY: no memory is involved; a zero id means the calling thread.
-    let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, value) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    check(unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, value) })
 }
 
 /// Requests timers without the usual slack of 50 µs.

@@ -11,7 +11,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::disks;
-use super::ioctl::query_file_info;
+use super::ioctl::{check, query_file_info};
 use crate::file::FileKind;
 use crate::identity::{DeviceNumber, Identity};
 
@@ -62,10 +62,8 @@ fn file_information(file: &fs::File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     let mut facts: BY_HANDLE_FILE_INFORMATION = unsafe { std::mem::zeroed() };
     // SAFETY: the handle belongs to a live file, and the structure is of the type that the call
     // fills.
-    match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut facts) } {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok(facts),
-    }
+    check(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut facts) })?;
+    Ok(facts)
 }
 
 /// Identity of an open handle: disk and partition, or volume and file. `None` for a volume on

@@ -10,7 +10,7 @@ use windows_sys::Win32::System::Threading::{
     CreateEventW, EVENT_MODIFY_STATE, OpenEventW, SetEvent, WaitForSingleObject,
 };
 
-use super::ioctl::wide;
+use super::ioctl::{check, wide};
 
 /// An open event.
 #[derive(Debug)]
@@ -54,10 +54,7 @@ impl Event {
     /// The system's error.
     pub fn set(&self) -> io::Result<()> {
         // SAFETY: the handle is open as long as this lives.
-        match unsafe { SetEvent(self.0.as_raw_handle()) } {
-            0 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
+        check(unsafe { SetEvent(self.0.as_raw_handle()) })
     }
 
     /// Waits until the event is set or the timeout has passed. True if it is set. If waiting fails,

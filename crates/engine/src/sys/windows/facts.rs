@@ -6,10 +6,9 @@ use std::path::Path;
 
 use model::environment::Allocation;
 use windows_sys::Win32::Foundation::ERROR_HANDLE_EOF;
-use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 use windows_sys::Win32::System::Ioctl::{FSCTL_GET_RETRIEVAL_POINTERS, FSCTL_QUERY_ALLOCATED_RANGES};
 
-use super::ioctl::{device_io_control, open_for_query, wide};
+use super::ioctl::{device_io_control, open_for_query};
 use super::{device_types, prepare};
 use crate::file::FileKind;
 use crate::identity::Identity;
@@ -59,11 +58,7 @@ pub fn names_a_device(path: &Path) -> bool {
 
 /// Size of the volume of a path, and bytes available there.
 pub fn read_space(path: &Path) -> Option<(u64, u64)> {
-    let (mut available, mut size) = (0u64, 0u64);
-    // SAFETY: the path ends with a zero, and the call writes two live words; the third may be left
-    // out.
-    let result = unsafe { GetDiskFreeSpaceExW(wide(path).as_ptr(), &mut available, &mut size, std::ptr::null_mut()) };
-    (result != 0).then_some((size, available))
+    super::file::space(path).ok()
 }
 
 /// Allocation of a file: unallocated bytes, bytes beyond its valid data, and number of extents.

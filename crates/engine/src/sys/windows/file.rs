@@ -194,10 +194,7 @@ pub(crate) fn set_priority(file: &fs::File, priority: u16) -> io::Result<()> {
     let handle: HANDLE = file.as_raw_handle();
     // SAFETY: the handle belongs to a live file, and the structure is live and of the type that
     // belongs to the class.
-    match unsafe { SetFileInformationByHandle(handle, FileIoPriorityHintInfo, place.cast(), length) } {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    ioctl::check(unsafe { SetFileInformationByHandle(handle, FileIoPriorityHintInfo, place.cast(), length) })
 }
 
 /// Windows programs cannot drop the cached pages of a file.
@@ -477,15 +474,8 @@ pub fn open_shared(path: &Path) -> Option<fs::File> {
 /// # Errors
 /// The system's error.
 pub fn remove_abandoned(file: fs::File, _path: &Path) -> io::Result<()> {
-    let wanted = FILE_DISPOSITION_INFO { DeleteFile: true };
-    let (place, length) = (&raw const wanted, size_of::<FILE_DISPOSITION_INFO>() as u32);
-    // SAFETY: the handle belongs to a live file, and the structure is live and of the type that
-    // belongs to the class.
-    match unsafe { SetFileInformationByHandle(file.as_raw_handle(), FileDispositionInfo, place.cast(), length) } {
-        0 => Err(io::Error::last_os_error()),
-        // The file is deleted when it is closed, which is now.
-        _ => Ok(()),
-    }
+    // The file is deleted when it is closed, at the end of this function.
+    prepare::set(&file, FileDispositionInfo, &FILE_DISPOSITION_INFO { DeleteFile: true })
 }
 
 /// Size of the volume of a path, and bytes available there.
@@ -493,17 +483,12 @@ pub fn remove_abandoned(file: fs::File, _path: &Path) -> io::Result<()> {
 /// # Errors
 /// The system's error.
 pub fn space(path: &Path) -> io::Result<(u64, u64)> {
-    use std::os::windows::ffi::OsStrExt;
     use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
-    let wide: Vec<u16> = path.as_os_str().encode_wide().chain([0]).collect();
+    let path = ioctl::wide(path);
     let (mut available, mut total, mut free) = (0u64, 0u64, 0u64);
     // SAFETY: the path ends with a zero, and the call writes three live words.
-    let result = unsafe { GetDiskFreeSpaceExW(wide.as_ptr(), &mut available, &mut total, &mut free) };
-    if result != 0 {
-        Ok((total, available))
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    ioctl::check(unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &mut available, &mut total, &mut free) })?;
+    Ok((total, available))
 }
 
 /// Returns how the file system of a path allocates files: in clusters, without a limit of files.
@@ -533,7 +518,7 @@ pub fn allocated(meta: &fs::Metadata) -> u64 {
 mod tests {
     use super::*;
     use crate::file::Access;
-    use model::plan::{CacheMode, OpenHint};
+    use model::plan::CacheMode;
 
     /// Outputs as documented: the driver is at offset 28, the reason at offset 94.
     #[test]
@@ -569,13 +554,7 @@ mod tests {
 
     #[test]
     fn flags_follow_from_cache_and_hints() {
-        let plain = OpenOptions {
-            access: Access::ReadWrite,
-            cache: CacheMode::BUFFERED,
-            hint: OpenHint::default(),
-            exclusive: false,
-            overlapped: false,
-        };
+        let plain = OpenOptions::new(Access::ReadWrite, CacheMode::BUFFERED);
         let open_with = |change: &dyn Fn(&mut OpenOptions)| {
             let mut options = plain;
             change(&mut options);

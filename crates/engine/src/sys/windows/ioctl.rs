@@ -149,12 +149,16 @@ pub(crate) fn query_file_info<T: FileInfo>(file: &fs::File) -> io::Result<T> {
     let length = size_of::<T>() as u32;
     // SAFETY: the call writes at most `length` bytes behind the pointer, which is live and of that
     // size.
-    let done =
-        unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), T::CLASS, facts.as_mut_ptr().cast(), length) };
-    match done {
+    check(unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), T::CLASS, facts.as_mut_ptr().cast(), length) })?;
+    // SAFETY: zero is valid for every field, and the call has filled them (`FileInfo`).
+    Ok(unsafe { facts.assume_init() })
+}
+
+/// Converts the result of a call that returns zero on failure.
+pub(crate) fn check(result: i32) -> io::Result<()> {
+    match result {
         0 => Err(io::Error::last_os_error()),
-        // SAFETY: zero is valid for every field, and the call has filled them (`FileInfo`).
-        _ => Ok(unsafe { facts.assume_init() }),
+        _ => Ok(()),
     }
 }
 

@@ -8,6 +8,8 @@ use windows_sys::Win32::System::LibraryLoader::{
     GetModuleHandleW, GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW,
 };
 
+use super::ioctl::wide;
+
 /// The address of a function in a library that every process has loaded; `None` if it does not
 /// exist. The caller casts it to the documented type.
 pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
@@ -38,10 +40,6 @@ pub(crate) unsafe fn function<F: Copy>(library: &str, name: &CStr) -> Option<F> 
     // SAFETY: both are pointers of the same size, and this one leads to a function; the caller
     // guarantees its type.
     Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&address) })
-}
-
-fn wide(name: &str) -> Vec<u16> {
-    name.encode_utf16().chain([0]).collect()
 }
 
 fn address(module: HMODULE, function: &CStr) -> Option<*const c_void> {

@@ -10,21 +10,10 @@ use windows_sys::Win32::System::Memory::{
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessWorkingSetSize, SetProcessWorkingSetSize};
 
 use super::privilege;
+pub(crate) use crate::sys::mapping::Mapping;
 
 /// Does nothing: the Windows allocator needs no such setting.
 pub fn map_large_blocks() {}
-
-/// A private block of memory, zeroed, touched and writable.
-#[derive(Debug)]
-pub(crate) struct Mapping {
-    /// The whole allocation.
-    base: *mut u8,
-    base_length: usize,
-    /// The aligned part in use.
-    start: *mut u8,
-    length: usize,
-    leaked: bool,
-}
 
 impl Mapping {
     /// Page size, the same on x86-64 and ARM64.
@@ -55,7 +44,7 @@ impl Mapping {
             .and_then(|bytes| bytes.checked_next_multiple_of(step))
             .ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new allocation at an address of the system's choice touches no existing memory.
-        let base = unsafe { VirtualAlloc(null(), base_length, flags, PAGE_READWRITE) }.cast::<u8>();
+        let base = unsafe { VirtualAlloc(null(), base_length, flags, PAGE_READWRITE) };
         if base.is_null() {
             return Err(io::Error::last_os_error());
         }
@@ -64,13 +53,8 @@ impl Mapping {
         } else {
             (base as usize).wrapping_neg() & (alignment - 1)
         };
-        let mut mapping = Mapping {
-            base,
-            base_length,
-            start: base.wrapping_add(shift),
-            length,
-            leaked: false,
-        };
+        // SAFETY: the allocation is new, zeroed, readable and writable, and has room for the shift.
+        let mut mapping = unsafe { Mapping::within(base, base_length, shift, length) };
         // Touch every page before the measured window.
         for page in mapping.bytes_mut().chunks_mut(Self::PAGE) {
             page[0] = 1;
@@ -86,27 +70,6 @@ impl Mapping {
     pub(crate) fn sparse(count: usize, stride: usize, _used: usize, alignment: usize) -> io::Result<Mapping> {
         Mapping::new(count * stride, alignment, None)
     }
-
-    /// The first byte, for the kernel.
-    #[inline(always)]
-    pub(crate) fn address(&mut self) -> *mut u8 {
-        self.start
-    }
-
-    /// Keeps the memory for the life of the process.
-    pub(crate) fn leak(&mut self) {
-        self.leaked = true;
-    }
-
-    /// All bytes.
-    #[inline(always)]
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `start` and `length` are within the allocation, which lives as long as `self`, is
-        // readable and writable, and zeroed by the system. The exclusive borrow keeps the program
-        // from making a second reference; the caller (`Buffers`) keeps slices of slots that the
-        // system is using from being made.
-        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
-    }
 }
 
 /// Size of a large page, or the larger requested multiple. Enables the privilege that large pages
@@ -121,15 +84,11 @@ fn large_page(wanted: usize) -> io::Result<usize> {
     Ok(page.max(wanted))
 }
 
-// SAFETY: the memory is the process's, not a thread's, and only the owner of the value uses it: all
-// access goes through an exclusive borrow of it.
-unsafe impl Send for Mapping {}
-
 impl Drop for Mapping {
     fn drop(&mut self) {
         if !self.leaked {
             // SAFETY: allocated by `new` and released once and whole; no borrow can outlive `self`.
-            unsafe { VirtualFree(self.base.cast(), 0, MEM_RELEASE) };
+            unsafe { VirtualFree(self.base, 0, MEM_RELEASE) };
         }
     }
 }
@@ -166,7 +125,7 @@ impl PinnedMemory {
                 && SetProcessWorkingSetSize(process, min + mapping.base_length, max + mapping.base_length) != 0
         };
         // SAFETY: the range is the allocation just made, which stays until the value is dropped.
-        if !grown || unsafe { VirtualLock(mapping.base.cast(), mapping.base_length) } == 0 {
+        if !grown || unsafe { VirtualLock(mapping.base, mapping.base_length) } == 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(PinnedMemory(mapping))

@@ -12,7 +12,8 @@ use windows_sys::Win32::Storage::FileSystem::{
     SetFileValidData,
 };
 
-use super::{ioctl::device_io_control, privilege};
+use super::ioctl::{check, device_io_control};
+use super::privilege;
 use crate::probe::windows::ioctl_structs;
 
 /// `FSCTL_QUERY_FILE_REGIONS` (winioctl.h): which regions of a file hold valid data.
@@ -43,16 +44,12 @@ pub(crate) fn reserve(file: &fs::File, length: u64) -> io::Result<()> {
     set(file, FileAllocationInfo, &space)
 }
 
-fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
+/// Sets information about an open file. `class` is the class of the structure `facts`.
+pub(super) fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
     let pointer: *const T = facts;
     // SAFETY: the call reads that many bytes behind the pointer, which is live; the caller names
     // the class of the structure.
-    let done =
-        unsafe { SetFileInformationByHandle(file.as_raw_handle(), class, pointer.cast(), size_of::<T>() as u32) };
-    match done {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    check(unsafe { SetFileInformationByHandle(file.as_raw_handle(), class, pointer.cast(), size_of::<T>() as u32) })
 }
 
 /// Declares a file valid up to a length without writing it. Reads then return what the disk
@@ -65,10 +62,7 @@ pub(crate) fn declare_valid(file: &fs::File, length: u64) -> io::Result<()> {
     let length = i64::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
     privilege::enable(MANAGE_VOLUME)?;
     // SAFETY: the handle belongs to a live file, and the other argument is a number.
-    match unsafe { SetFileValidData(file.as_raw_handle(), length) } {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    check(unsafe { SetFileValidData(file.as_raw_handle(), length) })
 }
 
 /// The length of a file's valid data; `None` if the file system does not report it.

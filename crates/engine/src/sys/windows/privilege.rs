@@ -10,6 +10,8 @@ use windows_sys::Win32::Security::{
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
+use super::ioctl::{check, wide};
+
 /// The privilege to lock pages, which large pages need.
 pub(crate) const LOCK_MEMORY: &str = "SeLockMemoryPrivilege";
 
@@ -20,9 +22,7 @@ pub(crate) const LOCK_MEMORY: &str = "SeLockMemoryPrivilege";
 pub(crate) fn enable(name: &str) -> io::Result<()> {
     let mut token: HANDLE = null_mut();
     // SAFETY: the pseudo handle names this process, and the call writes one live handle.
-    if unsafe { OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &mut token) } == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    check(unsafe { OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &mut token) })?;
     let result = enable_in(token, name);
     // SAFETY: the handle was opened above and is closed once.
     unsafe { CloseHandle(token) };
@@ -30,16 +30,14 @@ pub(crate) fn enable(name: &str) -> io::Result<()> {
 }
 
 fn enable_in(token: HANDLE, name: &str) -> io::Result<()> {
-    let wide: Vec<u16> = name.encode_utf16().chain([0]).collect();
+    let name = wide(name);
     let mut luid = LUID {
         LowPart: 0,
         HighPart: 0,
     };
     // SAFETY: the name is live and ends with a zero, a missing machine name means this one, and the
     // call writes one live number.
-    if unsafe { LookupPrivilegeValueW(std::ptr::null(), wide.as_ptr(), &mut luid) } == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    check(unsafe { LookupPrivilegeValueW(std::ptr::null(), name.as_ptr(), &mut luid) })?;
     let wanted = TOKEN_PRIVILEGES {
         PrivilegeCount: 1,
         Privileges: [LUID_AND_ATTRIBUTES {

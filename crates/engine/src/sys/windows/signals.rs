@@ -44,10 +44,7 @@ pub fn request_stop() {
 
 /// Signal number of the stop request on other systems: 2 for Ctrl-C, 15 for all others.
 pub fn stop_signal() -> Option<i32> {
-    match SIGNAL.load(Ordering::Relaxed) {
-        0 => None,
-        signal => Some(signal),
-    }
+    Some(SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
 /// Records whether targets are being examined. During that time no measurement can be lost, so

@@ -23,6 +23,7 @@ use windows_sys::Win32::System::Threading::{
     THREAD_PRIORITY_NORMAL, TIMER_ALL_ACCESS, WaitForSingleObject,
 };
 
+use super::ioctl::{check, wide};
 use super::library;
 
 /// Maximum processors in a group.
@@ -128,14 +129,6 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as
     // its count says.
     check(unsafe { select(GetCurrentThread(), affinities.as_ptr(), affinities.len() as u16) })
-}
-
-/// Converts the result of a call that returns zero on failure.
-fn check(result: i32) -> io::Result<()> {
-    match result {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
 }
 
 /// CPUs of a NUMA node, ascending. For a node that spans several groups: all of them on Windows 11
@@ -254,7 +247,7 @@ pub fn set_name(name: &str) {
     let Some(function) = library::find("kernelbase.dll", c"SetThreadDescription") else {
         return;
     };
-    let wide: Vec<u16> = name.encode_utf16().chain([0]).collect();
+    let wide = wide(name);
     // SAFETY: this is the documented type of the function.
     let function: unsafe extern "system" fn(HANDLE, *const u16) -> i32 = unsafe { std::mem::transmute(function) };
     // SAFETY: the pseudo handle names the calling thread; the name is live and ends with a zero.

@@ -18,7 +18,7 @@ use windows_sys::Win32::System::ProcessStatus::{ENUM_PAGE_FILE_INFORMATION, K32E
 use windows_sys::Win32::System::SystemInformation::GetSystemDirectoryW;
 use windows_sys::core::{BOOL, PCWSTR};
 
-use super::ioctl::{device_io_control_all, open_for_query, text, texts, wide};
+use super::ioctl::{check, device_io_control_all, open_for_query, text, texts, wide};
 use super::{cluster, disks};
 use crate::probe::windows::{Storage, Volume, VolumeContents, ioctl_structs};
 
@@ -155,10 +155,8 @@ fn file_system(root: &str) -> io::Result<(String, u32, u32)> {
             length,
         )
     };
-    match done {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok((text(&kind), serial, flags)),
-    }
+    check(done)?;
+    Ok((text(&kind), serial, flags))
 }
 
 /// Letters and directories where a volume is mounted.

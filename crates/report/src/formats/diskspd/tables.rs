@@ -14,33 +14,27 @@ use super::sizes;
 /// An optional column of the CPU table.
 struct Column {
     header: &'static str,
-    dashes: usize,
     cell: fn(&CpuPlace, highest_class: u8) -> String,
 }
 
 const SOCKET: Column = Column {
     header: "Socket | ",
-    dashes: 9,
     cell: |place, _| format!("{:>7}| ", place.socket),
 };
 const NODE: Column = Column {
     header: "Node | ",
-    dashes: 7,
     cell: |place, _| format!("{:>5}| ", place.node),
 };
 const GROUP: Column = Column {
     header: "Group | ",
-    dashes: 8,
     cell: |place, _| format!("{:>6}| ", place.group),
 };
 const CORE: Column = Column {
     header: "Core | ",
-    dashes: 7,
     cell: |place, _| format!("{:>5}| ", place.core),
 };
 const CLASS: Column = Column {
     header: "Class | ",
-    dashes: 8,
     cell: |place, highest| {
         let mark = if place.efficiency_class == highest { 'P' } else { ' ' };
         format!("{:>5}{mark}| ", place.efficiency_class)
@@ -85,7 +79,7 @@ pub(super) fn write_cpu_table(
     };
     let columns = cpu_columns(machine, form);
     let headers: String = columns.iter().map(|column| column.header).collect();
-    let width: usize = columns.iter().map(|column| column.dashes).sum();
+    let width = headers.len();
     let rule = "-".repeat(width + dashes);
     writeln!(out, "\n{headers}{header}\n{rule}")?;
     let highest = machine.highest_class();

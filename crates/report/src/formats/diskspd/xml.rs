@@ -164,35 +164,19 @@ fn write_latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()>
         buckets(DirectionPart::Total)
     );
     xml.write_element_with_attributes("Latency", &attributes, |xml| {
-        let spread_of_part = |part: DirectionPart| Spread::from_histogram(&latency[part]);
-        spread(
-            xml,
-            ["AverageReadMilliseconds", "ReadLatencyStdev"],
-            spread_of_part(DirectionPart::Read),
-        )?;
-        spread(
-            xml,
-            ["AverageWriteMilliseconds", "WriteLatencyStdev"],
-            spread_of_part(DirectionPart::Write),
-        )?;
-        spread(
-            xml,
-            ["AverageTotalMilliseconds", "LatencyStdev"],
-            spread_of_part(DirectionPart::Total),
-        )?;
-        write_bucket(xml, latency, "0", &min_ms)?;
-        for percent in 1..=99 {
-            let fraction = f64::from(percent) / 100.0;
-            write_bucket(xml, latency, &percent.to_string(), &|spread_of_part| {
-                percentile_ms(spread_of_part, fraction)
-            })?;
+        for (part, names) in [
+            (DirectionPart::Read, ["AverageReadMilliseconds", "ReadLatencyStdev"]),
+            (DirectionPart::Write, ["AverageWriteMilliseconds", "WriteLatencyStdev"]),
+            (DirectionPart::Total, ["AverageTotalMilliseconds", "LatencyStdev"]),
+        ] {
+            spread(xml, names, Spread::from_histogram(&latency[part]))?;
         }
-        for percent in NINES {
-            // Divided like whole percentiles: a literal fraction may differ in the last bit.
-            let fraction = percent.parse::<f64>().expect("NINES holds numbers") / 100.0;
-            write_bucket(xml, latency, percent, &|spread_of_part| {
-                percentile_ms(spread_of_part, fraction)
-            })?;
+        write_bucket(xml, latency, "0", &min_ms)?;
+        let whole = (1..=99).map(|percent: u32| percent.to_string());
+        for percent in whole.chain(NINES.map(str::to_owned)) {
+            // A literal fraction may differ in the last bit.
+            let fraction = percent.parse::<f64>().expect("percentiles are numbers") / 100.0;
+            write_bucket(xml, latency, &percent, &|histogram| percentile_ms(histogram, fraction))?;
         }
         write_bucket(xml, latency, "100", &max_ms)
     })

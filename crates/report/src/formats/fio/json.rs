@@ -17,7 +17,7 @@ use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
 use super::lifetimes;
 use super::markup::{Object, Value};
-use super::normal::{idleness, mean_of_samples};
+use super::normal::{idleness, mean_of_samples, metric_name};
 use super::settings::{JobSettings, Settings, Unified};
 
 /// fio prints no ETA for runs shorter than this, even after they end.
@@ -284,11 +284,7 @@ fn shares_to_object<'a>(names: impl IntoIterator<Item = String>, shares: &[f64])
 
 fn steady_object<'a>(steady: &Steady) -> Object<'a> {
     let rule = &steady.rule;
-    let metric_name = match rule.metric {
-        TrackedMetric::Iops => "iops",
-        TrackedMetric::Throughput => "bw",
-        TrackedMetric::Latency => "lat",
-    };
+    let metric_name = metric_name(rule.metric);
     let slope = if rule.slope { "_slope" } else { "" };
     let percent = if rule.percent { "%" } else { "" };
     let list = |values: &[u64]| Value::Array(values.iter().copied().map(Value::Integer).collect());

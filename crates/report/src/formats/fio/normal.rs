@@ -374,11 +374,7 @@ fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Resul
         ..units.style(units.rate())
     };
     let binary = units.kilo == 1024;
-    let metric_name = match steady.rule.metric {
-        TrackedMetric::Iops => "iops",
-        TrackedMetric::Throughput => "bw",
-        TrackedMetric::Latency => "lat",
-    };
+    let metric_name = metric_name(steady.rule.metric);
     writeln!(
         out,
         "  steadystate  : attained={}, bw={} ({}), iops={}, {metric_name} {}={:.3}{}",
@@ -390,6 +386,15 @@ fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Resul
         steady.criterion,
         if steady.rule.percent { "%" } else { "" },
     )
+}
+
+/// fio's name of a tracked metric.
+pub(super) fn metric_name(metric: TrackedMetric) -> &'static str {
+    match metric {
+        TrackedMetric::Iops => "iops",
+        TrackedMetric::Throughput => "bw",
+        TrackedMetric::Latency => "lat",
+    }
 }
 
 /// The mean, rounded down; 0 for an empty slice.

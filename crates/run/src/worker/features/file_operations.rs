@@ -69,6 +69,17 @@ struct ClaimedFile {
     stage: Stage,
 }
 
+impl ClaimedFile {
+    fn operation(&self, kind: FileOperationKind, block: u64) -> FileOperation {
+        FileOperation {
+            kind,
+            file: self.file,
+            block: block as u32,
+            renamed: self.state == FileState::Renamed,
+        }
+    }
+}
+
 /// Progress of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -189,12 +200,7 @@ impl FileOperations {
             }
             _ => 0,
         };
-        let operation = FileOperation {
-            kind,
-            file: claimed.file,
-            block: block_index as u32,
-            renamed: claimed.state == FileState::Renamed,
-        };
+        let operation = claimed.operation(kind, block_index);
         let length = match kind {
             // A session leaves created files empty.
             FileOperationKind::Create if self.work.session.is_some() => 0,
@@ -230,19 +236,15 @@ impl FileOperations {
             true => io.draws.next_u64(Purpose::Offset) % (size / wanted).max(1) * wanted,
             false => position,
         };
-        let operation = FileOperation {
-            kind: if writes {
-                FileOperationKind::WriteBlock
-            } else {
-                FileOperationKind::ReadBlock
-            },
-            file: claimed.file,
-            block: (start / self.work.block.0.max(1)).min(FileOperation::MAX_BLOCKS) as u32,
-            renamed: claimed.state == FileState::Renamed,
+        let kind = match writes {
+            true => FileOperationKind::WriteBlock,
+            false => FileOperationKind::ReadBlock,
         };
+        let block_index = (start / self.work.block.0.max(1)).min(FileOperation::MAX_BLOCKS);
+        let operation = claimed.operation(kind, block_index);
         io.start_new_round();
         NextOperation::Issue(Operation {
-            direction: operation.kind.direction(),
+            direction: kind.direction(),
             offset: operation.pack(),
             length: wanted.min(size - start) as u32,
         })
@@ -270,12 +272,7 @@ impl FileOperations {
             Stage::CloseDue => FileOperationKind::Close,
             Stage::Closed | Stage::Open { .. } => return false,
         };
-        let operation = FileOperation {
-            kind,
-            file: claimed.file,
-            block: 0,
-            renamed: claimed.state == FileState::Renamed,
-        };
+        let operation = claimed.operation(kind, 0);
         if let Some(keys) = keys {
             keys.prepare_file(io, operation.pack());
         }
@@ -297,10 +294,11 @@ impl FileOperations {
         true
     }
 
-    /// Returns the progress of a session after one of its operations.
-    fn stage_after(&self, claimed: &ClaimedFile, kind: FileOperationKind, done: u64) -> Stage {
+    /// Advances the session of the claimed file, if any, after one of its operations.
+    fn advance(&mut self, kind: FileOperationKind, done: u64) {
+        let Some(claimed) = self.claimed else { return };
         let size = self.tree.file_size(claimed.file);
-        match (claimed.stage, self.transfers()) {
+        let stage = match (claimed.stage, self.transfers()) {
             (Stage::Closed, Some(transfers)) if size > 0 => Stage::Open {
                 position: 0,
                 transfers_left: transfers.count.unwrap_or(u64::MAX),
@@ -327,7 +325,8 @@ impl FileOperations {
                 if is_over { Stage::CloseDue } else { open }
             }
             _ => Stage::CloseDue,
-        }
+        };
+        self.claimed = Some(ClaimedFile { stage, ..claimed });
     }
 
     /// Claims a file for the next group that has a suitable one.
@@ -512,12 +511,7 @@ impl FileOperations {
 
     /// Advances a session past a transfer that is skipped.
     pub(super) fn skip_transfer(&mut self, length: u32) {
-        let next_stage = self
-            .claimed
-            .map(|claimed| self.stage_after(&claimed, FileOperationKind::ReadBlock, u64::from(length)));
-        if let (Some(claimed), Some(stage)) = (&mut self.claimed, next_stage) {
-            claimed.stage = stage;
-        }
+        self.advance(FileOperationKind::ReadBlock, u64::from(length));
     }
 
     /// True if the claimed file can be released.
@@ -561,13 +555,11 @@ impl FileOperations {
         }
         if self.work.session.is_some() && ended.result >= 0 && kind != FileOperationKind::Close {
             // Use the requested length: short reads of a truncated file would never end a session.
-            let length = u64::from(ended.record.length);
-            let next_stage = self.claimed.map(|claimed| self.stage_after(&claimed, kind, length));
-            if let (Some(claimed), Some(stage)) = (&mut self.claimed, next_stage) {
-                claimed.stage = stage;
-                if kind == FileOperationKind::Create {
-                    claimed.state = FileState::Present;
-                }
+            self.advance(kind, u64::from(ended.record.length));
+            if kind == FileOperationKind::Create
+                && let Some(claimed) = &mut self.claimed
+            {
+                claimed.state = FileState::Present;
             }
             return;
         }

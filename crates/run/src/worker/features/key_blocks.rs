@@ -100,13 +100,13 @@ impl KeyBlocks {
         let checker = Checker::new(verify, 0);
         let min = checker.min_length();
         if (plan.length as usize) < min {
-            return Err(SetupError::Unsupported {
-                what: format!(
+            return Err(SetupError::unsupported(
+                format!(
                     "key blocks of {} bytes have no room for the {min}-byte header of data validation",
                     plan.length
                 ),
-                help: "use transfer sizes with a larger common divisor".into(),
-            });
+                "use transfer sizes with a larger common divisor",
+            ));
         }
         let tree = TreeKeys::from_plan(assignment, plan, min as u64);
         let map = match &tree {
@@ -216,11 +216,6 @@ impl KeyBlocks {
                 Tag::Write
             }
         };
-    }
-
-    /// Takes the next follow-up.
-    fn take_follow_up(&mut self) -> Option<FollowUp> {
-        self.follow_ups.pop_front()
     }
 
     /// Prepares a follow-up before it is queued.
@@ -347,22 +342,17 @@ impl KeyBlocks {
     #[cold]
     fn fail(&self, io: &mut IoLoop, location: String, what: &str) {
         io.fail(Failure {
-            what: what.to_owned(),
-            location,
-            errno: None,
-            operation: None,
             help: Some("the data on the device is wrong, or another program has written there".into()),
+            ..Failure::new(what, location)
         });
     }
 
     #[cold]
     pub(super) fn report_map_error(&self, io: &mut IoLoop, error: &io::Error) {
+        let what = format!("cannot write the map of key blocks: {error}");
         io.fail(Failure {
-            what: format!("cannot write the map of key blocks: {error}"),
-            location: self.plan.map.clone(),
             errno: error.raw_os_error(),
-            operation: None,
-            help: None,
+            ..Failure::new(what, self.plan.map.clone())
         });
     }
 
@@ -402,7 +392,7 @@ impl super::Features {
             stream,
             file,
             operation,
-        }) = keys.take_follow_up()
+        }) = keys.follow_ups.pop_front()
         else {
             return false;
         };

@@ -131,24 +131,24 @@ impl EndedOperation {
 
 /// The results of features at the end of the worker.
 #[derive(Debug, Default)]
-pub(super) struct FeatureResults {
+pub(crate) struct FeatureResults {
     /// The time of verification.
-    pub(super) verify_time: Nanos,
+    pub(crate) verify_time: Nanos,
     /// The part of that time in the measured window.
-    pub(super) verify_time_between_rounds: Nanos,
+    pub(crate) verify_time_between_rounds: Nanos,
     /// The thread's usage for verification after the measured window.
-    pub(super) verify_usage: Usage,
-    pub(super) mismatches: Vec<Mismatch>,
-    pub(super) mismatch_count: u64,
+    pub(crate) verify_usage: Usage,
+    pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) mismatch_count: u64,
     /// Key blocks whose contents were compared.
-    pub(super) compared_blocks: u64,
+    pub(crate) compared_blocks: u64,
     /// Writes that were not issued, because the job only verifies.
-    pub(super) phantom_writes: u64,
+    pub(crate) phantom_writes: u64,
     /// Messages about verification state that could not be saved.
-    pub(super) unsaved_states: Vec<String>,
-    pub(super) lifetimes: Option<Lifetimes>,
+    pub(crate) unsaved_states: Vec<String>,
+    pub(crate) lifetimes: Option<Lifetimes>,
     /// How often the worker waited for the reader of its trace.
-    pub(super) trace_waits: u64,
+    pub(crate) trace_waits: u64,
 }
 
 /// Construction from a plan.

@@ -8,7 +8,7 @@ use model::plan::{EngineKind, FlushKind, Stream, SyncRule};
 use model::results::Failure;
 use model::sequence::Operation;
 use model::trace::{Entry, EntryAction};
-use model::{Direction, Nanos, PerDirection};
+use model::{Nanos, PerDirection};
 
 use super::{FileWatchers, flush};
 use crate::control::JobControl;
@@ -162,10 +162,7 @@ impl StreamReplay {
             in_flight: 0,
         });
         let mut longest = PerDirection::default();
-        for direction in Direction::ALL
-            .into_iter()
-            .filter(|direction| stream.mix.includes(*direction))
-        {
+        for direction in stream.mix.directions() {
             longest[direction] = stream.pattern.longest_in(direction).0.min(u64::from(u32::MAX)) as u32;
         }
         StreamReplay {

@@ -9,6 +9,7 @@ use model::{Direction, Nanos};
 
 use super::{IoLoop, SlotRecord, action_for};
 use crate::worker::features::{Features, NextOperation};
+use crate::worker::recorder::cell_for;
 use crate::worker::stream::Ready;
 
 impl IoLoop {
@@ -222,34 +223,25 @@ impl IoLoop {
 
     /// Queues an operation outside of sequences and schedules. Flushes have a length of 0.
     pub(crate) fn queue_unscheduled(&mut self, pool: usize, number: usize, request: Request) {
-        let Request {
-            offset,
-            length,
-            slot,
-            file,
-            action,
-        } = request;
         let stream = &mut self.streams[number];
-        let cell = match action {
-            Action::Read => stream.cells[Direction::Read],
-            Action::Write => stream.cells[Direction::Write],
-            Action::Trim => stream.cells[Direction::Trim],
+        let cell = match request.action {
             Action::Flush | Action::FlushData | Action::FlushRange(_) => stream.sync_cell,
+            action @ (Action::Read | Action::Write | Action::Trim) => cell_for(&stream.cells, action),
         };
         self.round = self.round.wrapping_add(1);
-        *self.slots.get_mut(slot) = SlotRecord {
+        *self.slots.get_mut(request.slot) = SlotRecord {
             key: u64::from(self.round) << 32 | u64::from(cell),
             queued: self.batch.reap_time,
             issued: Nanos(0),
             due: self.batch.reap_time,
-            offset,
-            length,
+            offset: request.offset,
+            length: request.length,
             pool: pool as u32,
             stream: number as u32,
-            file,
+            file: request.file,
             used: true,
         };
-        if length > 0
+        if request.length > 0
             && let Some(gate) = &mut stream.gate
         {
             gate.issued_unscheduled();

@@ -301,14 +301,12 @@ fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (En
         offload |= choice.offload;
         (choice.kind, choice.reason)
     };
-    (
-        EngineChoice {
-            kind,
-            offload,
-            ..requested.clone()
-        },
-        reason,
-    )
+    let choice = EngineChoice {
+        kind,
+        offload,
+        ..requested.clone()
+    };
+    (choice, reason)
 }
 
 /// The simulated devices that a worker uses, each once, in the order of its streams.

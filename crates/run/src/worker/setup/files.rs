@@ -78,16 +78,18 @@ fn open_files(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
         } else {
             0
         };
+        let mut opened = OpenedStream {
+            options,
+            priority,
+            uncached: Vec::new(),
+            files: Vec::new(),
+            rules: Vec::new(),
+        };
         if stream.replay.is_some() {
             // The trace decides when to open them.
             let file_slots = stream.target.ids().iter().map(|target| opening.reserve_slot(target.0));
-            streams.push(OpenedStream {
-                options,
-                priority,
-                files: file_slots.collect::<Result<_, _>>()?,
-                rules: Vec::new(),
-                uncached: Vec::new(),
-            });
+            opened.files = file_slots.collect::<Result<_, _>>()?;
+            streams.push(opened);
             continue;
         }
         // Slots for files that are opened and closed belong to one stream.
@@ -103,17 +105,11 @@ fn open_files(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
                 .map(|target| opening.add_file(target.0, options, priority, shared));
             target_ids.collect()
         };
-        let files = open(priority)?;
+        opened.files = open(priority)?;
         let rules = priorities::rules(stream).into_iter();
         let rules = rules.map(|rule| Ok((rule, open(priorities::number(rule.class, rule.level, rule.hint))?)));
-        let rules = rules.collect::<Result<_, SetupError>>()?;
-        streams.push(OpenedStream {
-            options,
-            priority,
-            files,
-            rules,
-            uncached: Vec::new(),
-        });
+        opened.rules = rules.collect::<Result<_, SetupError>>()?;
+        streams.push(opened);
     }
     let (targets, priorities) = opening.opened.iter().map(|opened| (opened.0, opened.2)).unzip();
     let files = opening.files;
@@ -245,7 +241,8 @@ fn prepare_caches(assignment: &Assignment<'_>, opened: &mut OpenedFiles) -> Resu
             let reopened = match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
                 Some(_) => None,
                 None if stream.cache.drop_before || stream.cache.fill_before => {
-                    Some(reopen(assignment, id.0, of_stream.options)?)
+                    let target = &assignment.targets[id.0 as usize];
+                    Some(open_target(target, of_stream.options, assignment.worker.engine.kind)?)
                 }
                 None => continue,
             };
@@ -260,14 +257,6 @@ fn prepare_caches(assignment: &Assignment<'_>, opened: &mut OpenedFiles) -> Resu
         }
     }
     Ok(())
-}
-
-fn reopen(assignment: &Assignment<'_>, target: u32, options: OpenOptions) -> Result<File, OpenError> {
-    open_target(
-        &assignment.targets[target as usize],
-        options,
-        assignment.worker.engine.kind,
-    )
 }
 
 fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
@@ -311,16 +300,13 @@ fn includes_writes(mix: &Mix) -> bool {
     mix.includes(Direction::Write) || mix.includes(Direction::Trim)
 }
 
-fn required_alignment(file: &File) -> Option<u64> {
-    file.options().cache.direct.then(|| file.direct_alignment())
-}
-
 /// Direct I/O needs multiples of a sector. This check fails before the test instead of at the first
 /// operation.
 fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
-    let Some(alignment) = required_alignment(file) else {
+    if !file.options().cache.direct {
         return Ok(());
-    };
+    }
+    let alignment = file.direct_alignment();
     let check = |what: &'static str, size: u64| {
         if size.is_multiple_of(alignment) {
             return Ok(());

@@ -230,8 +230,14 @@ impl Assignment<'_> {
         let completion_in_series = self.worker.latency == LatencyPoints::CompletionInSeries;
         let in_windows = !self.job.windows.is_empty();
         let mut keys = Vec::new();
-        for (number, stream) in self.worker.streams.iter().enumerate() {
-            let stream_number = number as u32;
+        for (stream, number) in self.worker.streams.iter().zip(0..) {
+            let key = |kind| CellKey {
+                stream: number,
+                kind,
+                paced: false,
+                completion_in_series,
+                in_windows: false,
+            };
             for direction in occurring_directions(stream) {
                 let paced = match &stream.pacing {
                     Pacing::Unpaced => false,
@@ -239,46 +245,31 @@ impl Assignment<'_> {
                     Pacing::PerDirection { rates } => rates[direction].is_some(),
                 };
                 keys.push(CellKey {
-                    stream: stream_number,
-                    kind: CellKind::Moves(direction),
                     paced,
-                    completion_in_series,
                     in_windows,
+                    ..key(CellKind::Moves(direction))
                 });
             }
             for direction in occurring_directions(stream) {
                 for priority in priorities::priority_numbers(stream, direction) {
-                    keys.push(CellKey {
-                        stream: stream_number,
-                        kind: CellKind::Priority(direction, priority),
-                        paced: false,
-                        completion_in_series,
-                        in_windows: false,
-                    });
+                    keys.push(key(CellKind::Priority(direction, priority)));
                 }
             }
             for kind in stream.files.iter().flat_map(FileWork::kinds) {
                 keys.push(CellKey {
-                    stream: stream_number,
-                    kind: CellKind::FileOperation(kind),
                     paced: stream.pacing != Pacing::Unpaced,
-                    completion_in_series,
-                    in_windows: false,
+                    ..key(CellKind::FileOperation(kind))
                 });
             }
             let has_flushes = flushes(&stream.sync) || stream.replay.as_ref().is_some_and(|replay| replay.flushes);
-            let other_cells = [
-                (CellKind::Sync, has_flushes, in_windows),
-                (CellKind::Connection, stream.reopen_every.is_some(), false),
-            ];
-            for (kind, _, in_windows) in other_cells.into_iter().filter(|(_, occurs, _)| *occurs) {
+            if has_flushes {
                 keys.push(CellKey {
-                    stream: stream_number,
-                    kind,
-                    paced: false,
-                    completion_in_series,
                     in_windows,
+                    ..key(CellKind::Sync)
                 });
+            }
+            if stream.reopen_every.is_some() {
+                keys.push(key(CellKind::Connection));
             }
         }
         keys
@@ -304,14 +295,6 @@ fn extra_bytes(streams: &[LiveStream], features: Option<&Features>) -> u64 {
 
 /// The budget of the worker.
 fn compute_budget(assignment: &Assignment<'_>) -> Budget {
-    Budget {
-        operations: assignment.job.stop.operations.unwrap_or(u64::MAX),
-        bytes: byte_budget(assignment),
-    }
-}
-
-/// The byte limit of the worker.
-fn byte_budget(assignment: &Assignment<'_>) -> u64 {
     let regions = assignment.worker.streams.iter().flat_map(|stream| {
         let targets = stream.target.ids().iter();
         targets.map(|id| stream.region.resolve(assignment.targets[id.0 as usize].size).1)
@@ -322,7 +305,10 @@ fn byte_budget(assignment: &Assignment<'_>) -> u64 {
         .region_percent
         .map(|percent| (region * u128::from(percent) / 100).try_into().unwrap_or(u64::MAX));
     let bytes = stop.bytes.map(|bytes| bytes.0);
-    bytes.into_iter().chain(percent_bytes).min().unwrap_or(u64::MAX)
+    Budget {
+        operations: stop.operations.unwrap_or(u64::MAX),
+        bytes: bytes.into_iter().chain(percent_bytes).min().unwrap_or(u64::MAX),
+    }
 }
 
 /// Rows of interval series that end between two exchanges of recorders.

@@ -51,11 +51,7 @@ pub(super) fn build(
         streams.push(LiveStream {
             sequence,
             file: opened.first(),
-            cells: PerDirection {
-                read: cell(CellKind::Moves(Direction::Read)),
-                write: cell(CellKind::Moves(Direction::Write)),
-                trim: cell(CellKind::Moves(Direction::Trim)),
-            },
+            cells: PerDirection::from_fn(|direction| cell(CellKind::Moves(direction))),
             sync_cell: cell(CellKind::Sync),
             filler: writes.then(|| filler_for(assignment, stream, number)),
             uncached: opened.uncached.clone(),

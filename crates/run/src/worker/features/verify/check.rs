@@ -13,7 +13,7 @@ use model::plan::Verify;
 use model::results::{Failure, MAX_MISMATCHES};
 
 use super::{EndedOperation, Progress, SlotRecord, StreamVerification, Verification};
-use crate::verify::pool::{CheckedBlock, ThreadsEnded};
+use crate::verify::pool::{CheckedBlock, CheckerPool, ThreadsEnded};
 use crate::verify::{Block, Fault, read_seed, report_mismatch};
 use crate::worker::io_loop::IoLoop;
 
@@ -40,10 +40,7 @@ impl Verification {
         if !self.take_checked(io, number, false) {
             return;
         }
-        let checkers = self.streams[number]
-            .as_mut()
-            .and_then(|stream| stream.checkers.as_mut());
-        let Some(checkers) = checkers else { return };
+        let Some(checkers) = self.checkers(number) else { return };
         let buffer = &io.engine.buffer(slot)[..record.length as usize];
         if checkers.submit((slot, record), block, buffer).is_err() {
             self.fail_without_checkers(io);
@@ -57,14 +54,18 @@ impl Verification {
         }
     }
 
+    /// The checker threads of a stream.
+    fn checkers(&mut self, number: usize) -> Option<&mut CheckerPool<(Slot, SlotRecord)>> {
+        self.streams[number].as_mut()?.checkers.as_mut()
+    }
+
     /// Processes finished checks, and waits for all of them or for a free buffer. Returns false if
     /// there are no checker threads.
     fn take_checked(&mut self, io: &mut IoLoop, number: usize, all: bool) -> bool {
         loop {
-            let checkers = self.streams[number]
-                .as_mut()
-                .and_then(|stream| stream.checkers.as_mut());
-            let Some(checkers) = checkers else { return false };
+            let Some(checkers) = self.checkers(number) else {
+                return false;
+            };
             let wait = all || !checkers.has_room();
             let checked = if wait { checkers.wait() } else { checkers.try_take() };
             let CheckedBlock {
@@ -83,10 +84,7 @@ impl Verification {
             if !faults.is_empty() {
                 self.record_mismatches(io, (slot, &record), &block, faults, &data);
             }
-            let checkers = self.streams[number]
-                .as_mut()
-                .and_then(|stream| stream.checkers.as_mut());
-            if let Some(checkers) = checkers {
+            if let Some(checkers) = self.checkers(number) {
                 checkers.return_buffer(data);
             }
         }

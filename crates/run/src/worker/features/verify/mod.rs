@@ -37,7 +37,7 @@ fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
 const MAX_RECOMPUTED_IN_A_ROW: u64 = 1024;
 
 /// The verification of a worker's streams.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Verification {
     streams: Vec<Option<StreamVerification>>,
     /// Name of the job, for messages and state files.
@@ -75,14 +75,7 @@ impl Verification {
         streams.iter().any(Option::is_some).then(|| Verification {
             streams,
             job: job.to_owned(),
-            reading_back: false,
-            issues_final_trims: false,
-            verify_phase: (None, Nanos(0)),
-            phase_usage: Usage::default(),
-            between_rounds: (None, Nanos(0)),
-            mismatches: Vec::new(),
-            mismatch_count: 0,
-            phantom_writes: 0,
+            ..Verification::default()
         })
     }
 
@@ -107,7 +100,7 @@ impl Verification {
             while io.pools[pool].has_room() && (io.requests.is_empty() || !io.batching.inline.is_detected) {
                 let slot = io.pools[pool].next_slot();
                 let mut streams = io.pools[pool].streams.clone();
-                if !streams.any(|stream_index| self.read_back(io, files, pool, stream_index, slot)) {
+                if !streams.any(|stream_index| self.read_back(io, files, pool, stream_index, slot).is_some()) {
                     break;
                 }
             }
@@ -123,7 +116,7 @@ impl Verification {
             while io.pools[pool].has_room() {
                 let slot = io.pools[pool].next_slot();
                 let mut streams = io.pools[pool].streams.clone();
-                if !streams.any(|stream_index| self.trim_written(io, files, pool, stream_index, slot)) {
+                if !streams.any(|stream_index| self.trim_written(io, files, pool, stream_index, slot).is_some()) {
                     has_room = true;
                     break;
                 }
@@ -144,36 +137,35 @@ impl Verification {
         let Some(stream) = &mut self.streams[stream_index] else {
             return false;
         };
-        stream.start_backlog_if_due() && self.read_back(io, files, pool, stream_index, slot)
-            || self.trim_written(io, files, pool, stream_index, slot)
+        stream.start_backlog_if_due() && self.read_back(io, files, pool, stream_index, slot).is_some()
+            || self.trim_written(io, files, pool, stream_index, slot).is_some()
     }
 
-    /// Queues a read of the oldest written block. False if there is none now.
-    fn read_back(&mut self, io: &mut IoLoop, files: &mut Files, pool: usize, stream_index: usize, slot: Slot) -> bool {
+    /// Queues a read of the oldest written block. `None` if there is none now.
+    fn read_back(
+        &mut self,
+        io: &mut IoLoop,
+        files: &mut Files,
+        pool: usize,
+        stream_index: usize,
+        slot: Slot,
+    ) -> Option<()> {
         if self.reading_back {
             self.recompute(io, stream_index);
         }
-        let Some(stream) = &mut self.streams[stream_index] else {
-            return false;
-        };
-        let Some(file) = stream.history.next_file() else {
-            return false;
-        };
-        let Some(file) = files.open(io, stream_index, file) else {
-            return false;
-        };
-        let Some(written) = stream.history.take_next() else {
-            return false;
-        };
+        let stream = self.streams[stream_index].as_mut()?;
+        let file = stream.history.next_file()?;
+        let file = files.open(io, stream_index, file)?;
+        let written = stream.history.take_next()?;
         let block = stream.expected_block(written.block);
         stream.tags[slot.0 as usize] = SlotTag::Check(block);
         stream.count_backlog_read();
         let request = request_for(block, slot, file, Action::Read);
         files.queue_unscheduled(io, pool, stream_index, request);
-        true
+        Some(())
     }
 
-    /// Discards a written block, if due.
+    /// Discards a written block. `None` if none is due.
     fn trim_written(
         &mut self,
         io: &mut IoLoop,
@@ -181,27 +173,17 @@ impl Verification {
         pool: usize,
         stream_index: usize,
         slot: Slot,
-    ) -> bool {
-        let Some(stream) = &mut self.streams[stream_index] else {
-            return false;
-        };
-        if !stream.take_due_trim() {
-            return false;
-        }
-        let Some(file) = stream.history.next_file_to_trim() else {
-            return false;
-        };
-        let Some(file) = files.open(io, stream_index, file) else {
-            return false;
-        };
-        let Some((note, block)) = stream.history.take_to_trim() else {
-            return false;
-        };
+    ) -> Option<()> {
+        let stream = self.streams[stream_index].as_mut()?;
+        stream.take_due_trim().then_some(())?;
+        let file = stream.history.next_file_to_trim()?;
+        let file = files.open(io, stream_index, file)?;
+        let (note, block) = stream.history.take_to_trim()?;
         stream.tags[slot.0 as usize] = SlotTag::Trim(note);
         stream.has_just_read = false;
         let request = request_for(block, slot, file, Action::Trim);
         files.queue_unscheduled(io, pool, stream_index, request);
-        true
+        Some(())
     }
 
     /// Recomputes written data. If blocks may have been rewritten, recomputes everything; otherwise
