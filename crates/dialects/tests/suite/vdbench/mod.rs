@@ -360,11 +360,10 @@ fn a_group_that_replays_a_trace_is_refused_and_simulated() {
 }
 
 /// The first plan of a file with one FSD, one FWD and one RD.
-fn plan_on_files(fsd: &str, fwd: &str, rd: &str) -> model::plan::Plan {
+fn plan_on_files(fsd: &str, fwd: &str, rd: &str) -> Plan {
     let text =
         format!("fsd=f,anchor=/d/t{fsd}\nfsd=g,anchor=/d/g\nfwd=w,fsd=f{fwd}\nrd=rd1,fwd=w,fwdrate=10,elapsed=4{rd}\n");
-    let plan = plan_of(&text);
-    plan
+    plan_of(&text)
 }
 
 #[test]
