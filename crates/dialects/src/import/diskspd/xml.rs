@@ -234,6 +234,7 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         version: None,
         name,
         load,
+        started_unix_ns: None,
         measured_ns: Some(time),
         directions: PerDirection::new(direction(1, "ReadIopsStdDev"), direction(2, "WriteIopsStdDev"), None),
         total: flow_of(0, total, deviation("IopsStdDev")),
