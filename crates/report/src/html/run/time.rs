@@ -237,8 +237,11 @@ pub(super) fn latency_charts(
     job: &JobResults,
     (paced, with_mean): (bool, bool),
     marks: &[Mark],
-) -> Chart {
+) -> Option<Chart> {
     let columns = merge_into_columns(&job.histograms, MAX_POINTS);
+    if columns.len() < 2 {
+        return None;
+    }
     let (unit, ns) = time_unit(job.total().latency().quantile(0.99) as f64);
     let line = |(fraction, name): (f64, &str)| {
         let value = |histogram: &Histogram| match support(fraction, histogram.n()) {
@@ -261,7 +264,7 @@ pub(super) fn latency_charts(
     series.push(Series::new("maximum", Form::Dots, maxima).tone(Tone::Other));
     // Omits percentiles for which no interval has enough operations.
     series.retain(|series| series.y.iter().any(Option::is_some));
-    Chart {
+    Some(Chart {
         id: scope.id("latency-over-time"),
         title: scope.title("Latency over time"),
         about: format!(
@@ -277,7 +280,7 @@ pub(super) fn latency_charts(
         series,
         marks: marks.to_vec(),
         ..Chart::default()
-    }
+    })
 }
 
 /// Creates the heat map: the number of operations by latency and interval.
