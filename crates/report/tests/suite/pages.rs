@@ -569,7 +569,7 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
 fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
     let context = verdict_context().with(|context| context.verdict.headline = "misses iops >= 4000 by 51 %".into());
     let text = html::file(&run::create_page(&results("mixed"), &context));
-    assert!(text.contains("mixed: misses iops &gt;= 4,000 by 51 %</title>"));
+    assert!(text.contains("QD 16 — simulated: misses iops &gt;= 4,000 by 51 %</title>"));
     let terms = text.split("<section id=\"terms\">").nth(1).unwrap();
     assert!(text.contains("<a href=\"#terms\">"));
     assert!(terms.contains("<dt>IOPS</dt>") && terms.contains("<dt>in flight, depth, QD</dt>"));

@@ -22,6 +22,8 @@ use crate::words;
 
 /// Begins the note on what a verdict applies to, which is never folded.
 pub(crate) const SCOPE: &str = "Scope of this verdict";
+/// Begins the line with the user's name for a test.
+pub const NAME: &str = "Test ";
 /// A rate with a wider confidence interval does not predict the next run.
 pub(super) const UNSTEADY_PERCENT: f64 = 10.0;
 
@@ -430,8 +432,8 @@ pub(super) fn complete_findings(results: &Results, summary: &Summary, verdict: &
     findings
 }
 
-/// The user's name for the test, else load and target.
-pub(super) fn run_title(results: &Results, summary: &Summary) -> String {
+/// Load and target of a single job, else the name of the test.
+pub(super) fn run_title(summary: &Summary) -> String {
     let target = match &summary.targets[..] {
         [] => String::new(),
         [target] => format!(
@@ -445,7 +447,7 @@ pub(super) fn run_title(results: &Results, summary: &Summary) -> String {
         several => format!(" — {} targets", several.len()),
     };
     match &summary.jobs[..] {
-        [job] if words::DEFAULT_NAMES.contains(&results.plan.name.as_str()) => {
+        [job] => {
             let load = job.operations.trim_end_matches(", direct");
             format!("{load}, QD {}{target}", job.depth)
         }
@@ -489,6 +491,9 @@ pub(super) fn describe_run(results: &Results, summary: &Summary) -> Vec<String> 
     if targets.len() > 4 {
         lines.push(format!("and {} more targets", targets.len() - 4));
     }
+    // The title of several jobs is the name.
+    let is_named = summary.jobs.len() == 1 && !words::DEFAULT_NAMES.contains(&summary.name.as_str());
+    lines.extend(is_named.then(|| format!("{NAME}“{}”", summary.name)));
     let machine = summary.hosts.first().filter(|host| !host.name.is_empty());
     let machine = machine.map(|host| format!(" on {} ({}, {} CPUs)", host.name, host.system, host.cpus));
     lines.push(format!(

@@ -27,7 +27,7 @@ use crate::{diagnosis, words};
 
 pub(crate) use first_screen::SCOPE;
 pub use first_screen::{
-    advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
+    NAME, advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
 };
 pub use latency::{nines, percentile_axis, percentile_curve};
 use next_step::describe_place;
@@ -131,7 +131,7 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
     let mut page = Page {
         title: mark_title(
             words::describe_simulation(&results.plan),
-            &first_screen::run_title(results, &main),
+            &first_screen::run_title(&main),
         ),
         charts: Vec::new(),
         table: None,
@@ -199,7 +199,7 @@ impl Head {
     pub fn from_results(results: &Results) -> Head {
         let summary = Summary::from_results(results);
         Head {
-            title: first_screen::run_title(results, &summary),
+            title: first_screen::run_title(&summary),
             about: first_screen::describe_run(results, &summary),
             targets: first_screen::list_targets(&summary),
             started: local_time(&summary.started),
