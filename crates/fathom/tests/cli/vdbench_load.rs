@@ -37,7 +37,12 @@ fn the_native_result_of_a_run_on_files_adds_up() {
     );
     fs::write(folder.path().join("parmfile"), parameters).unwrap();
     let mut run = command(&["vdbench", "-f", "parmfile"]);
-    finish(run.current_dir(folder.path()).env("FATHOM_RESULT", "r.json")).expect(0, &[]);
+    let run = run.current_dir(folder.path()).env("FATHOM_RESULT", "r.json");
+    finish(run.env("FATHOM_REPORT", "r.html")).expect(0, &[]);
+    // The page is that of the run, not of its lay-out.
+    let page = fs::read_to_string(folder.path().join("r.html")).unwrap();
+    assert!(page.contains("Test “rd1”"));
+    assert!(!folder.path().join("r.2.html").exists());
     for (file, load) in [("r.json", "format"), ("r.2.json", "fwd1")] {
         let ran = finish(command(&["explain", file]).current_dir(folder.path()));
         assert!(
