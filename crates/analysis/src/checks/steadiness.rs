@@ -390,6 +390,25 @@ mod tests {
         assert_contains(&describe_stalls(&results), "no operation succeeded");
     }
 
+    /// The diagnosis finds the same stall.
+    #[test]
+    fn a_stall_is_one_finding_with_its_time_of_day() {
+        let stall: Vec<u64> = (0..300)
+            .map(|n| if (100..120).contains(&n) { 0 } else { 100 })
+            .collect();
+        let mut results = results(&stall);
+        results.hosts[0].started_unix_ns = 1_795_964_034_000_000_000;
+        let found = samples::rules(&results);
+        assert!(
+            found.contains(&"STALLS".to_owned()) && !found.contains(&"D-STALL".to_owned()),
+            "{found:?}"
+        );
+        assert_eq!(
+            samples::finding(&results, "STALLS").what,
+            "no operation completed for 2.0 s, at 14:54:04 UTC (10.0 s)"
+        );
+    }
+
     #[test]
     fn a_falling_rate_is_reported() {
         let falling: Vec<u64> = (0..300).map(|n| 1000 - n / 2).collect();

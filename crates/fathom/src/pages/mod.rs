@@ -193,7 +193,7 @@ fn interruption_marks(step: usize, job: usize, observation: &Observation) -> imp
             step,
             job,
             at_secs,
-            words: format!("{name} {} s", format_rough(length)),
+            words: format!("{name} {length:.1} s"),
         })
     };
     longest(analysis::find_stalls(observation), "stall").chain(longest(analysis::find_dips(observation), "dip"))

@@ -3,6 +3,7 @@
 use crate::pages::results;
 use crate::prelude::*;
 use model::diagnosis::{Answer, Diagnosis, JobDiagnosis};
+use model::histogram::Histogram;
 use report::html;
 use report::html::page::{Block, Lead, Tone, Verdict};
 use report::html::run::{self, PageContext};
@@ -154,5 +155,23 @@ fn stalls_and_a_falling_rate_are_stated_in_the_box() {
         next.advice[1].starts_with("then judge it by your own limits, for example: `"),
         "{:?}",
         next.advice
+    );
+}
+
+/// One operation of 3 ns stretched the axis over seven decades.
+#[test]
+fn a_few_fast_operations_do_not_stretch_the_axis() {
+    let mut latency = Histogram::new();
+    latency.record_times(3, 1);
+    latency.record_times(1_000_000, 999);
+    let histograms = [("reads".to_owned(), html::chart::Tone::Read, &latency)];
+    let chart = run::percentile_curve("p".into(), "P".into(), &histograms).unwrap();
+    let drawn = &chart.series[0].y;
+    assert_eq!(drawn[0], None);
+    assert!(drawn[1..].iter().all(Option::is_some), "{drawn:?}");
+    assert!(
+        chart
+            .about
+            .ends_with("faster than a hundredth of the median are not drawn.")
     );
 }

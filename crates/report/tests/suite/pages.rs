@@ -50,7 +50,10 @@ fn markup(page: &Page) -> String {
     text.replace_range(policy..end, "script-src …");
     // The page shows the time in the reader's time zone.
     let started = "2026-01-01T00:00:00Z";
-    text.replace(&report::numbers::local_time(started), started)
+    let local = report::numbers::local_time(started);
+    let (date, time) = local.split_once(' ').expect("a date and a time");
+    let whole_date = format!("<span class=\"option\">{date}</span> {time}");
+    text.replace(&whole_date, started).replace(&local, started)
 }
 
 /// Every chart in a few lines.

@@ -10,6 +10,7 @@ use model::stats::{Support, support};
 use model::{Bytes, Direction, Nanos};
 
 use super::ChartScope;
+use super::latency::MIN_DRAWN_SHARE;
 use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X, time_unit};
 use crate::html::run::direction_tone;
 
@@ -292,7 +293,9 @@ pub(super) fn heat_chart(scope: &ChartScope, job: &JobResults) -> Option<Chart> 
         return None;
     }
     let row_of = |ns: f64| (ns.max(1.0).log10() * ROWS_PER_DECADE).floor() as i64;
-    let (first, last) = (row_of(latency.min() as f64), row_of(latency.max() as f64));
+    // The lowest row includes faster operations.
+    let lowest = MIN_DRAWN_SHARE * latency.quantile(0.5) as f64;
+    let (first, last) = (row_of(lowest.max(latency.min() as f64)), row_of(latency.max() as f64));
     let (unit, ns) = time_unit(latency.quantile(0.99) as f64);
     let edge = |row: i64| 10f64.powf(row as f64 / ROWS_PER_DECADE);
     let counted = |histogram: &Histogram| {
