@@ -36,8 +36,8 @@ pub(crate) fn format_time(ns: f64) -> String {
     model::Nanos(ns.round().max(0.0) as u64).to_string()
 }
 
-/// Formats a moment of the measured window with its time of day, if the window's start is known:
-/// `14:54:21 UTC (25.0 s)`, else `25.0 s`.
+/// Formats a moment of the measured window: `14:54:21 UTC (25.0 s)`. Without a known start, it has
+/// no time of day: `25.0 s`.
 pub(crate) fn format_moment(start_unix_ns: Option<u64>, at_secs: f64, decimals: usize) -> String {
     let position = format!("{at_secs:.decimals$} s");
     match start_unix_ns {
@@ -61,8 +61,8 @@ pub(crate) fn list_moments(start_unix_ns: Option<u64>, moments: &[f64]) -> Strin
     format!("{}{suffix}", named.join(", "))
 }
 
-/// Describes when and for how long nothing completed, from starts and lengths in seconds: `for 0.4
-/// to 0.8 s, 5 times (5 % of the time), at 7.0 s, 15.0 s, …`.
+/// Describes stalls, from their starts and lengths in seconds. The form is `for 0.4 to 0.8 s, 5
+/// times (5 % of the time), at 7.0 s, 15.0 s`.
 pub(crate) fn describe_stalls(start_unix_ns: Option<u64>, stalls: &[(f64, f64)], window_secs: f64) -> String {
     let moments: Vec<f64> = stalls.iter().map(|(at, _)| *at).collect();
     let moments = list_moments(start_unix_ns, &moments);

@@ -28,8 +28,8 @@ pub struct Observation {
     pub name: String,
     /// Block size, mix, depth and duration of the load.
     pub load: Load,
-    /// Wall-clock start of the measured window, in nanoseconds since 1970-01-01 UTC; absent if
-    /// unknown or simulated.
+    /// Wall-clock start of the measured window, in nanoseconds since 1970-01-01 UTC. Absent if it
+    /// is unknown, or the time is simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_unix_ns: Option<u64>,
     /// Length of the measured window.

@@ -7,7 +7,7 @@ use super::file_runs::{FileRun, operation};
 use super::files::{FormatWords, Fsd, Fwd, TreeFormat};
 use super::runs::{Run, RunRate};
 
-/// True for a run that Vdbench adds before those of the parameter file, to lay out their files.
+/// True for a run that Vdbench adds to lay out the files of others.
 pub fn is_layout(run: &str) -> bool {
     run.starts_with("SD_format") || run.starts_with("format_for_")
 }

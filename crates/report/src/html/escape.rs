@@ -91,7 +91,7 @@ fn is_date(word: &str) -> bool {
     word.len() == 10 && word.bytes().enumerate().all(is_digit_or_hyphen)
 }
 
-/// Keeps browsers from breaking lines at the hyphens of options, dates and warm-ups in escaped text.
+/// Keeps browsers from breaking lines at hyphens in escaped text: of options, dates and `warm-up`.
 fn keep_options_whole(escaped: &str) -> String {
     let word = |word: &str| {
         let (bracket, option) = word.split_at(usize::from(word.starts_with('(')));

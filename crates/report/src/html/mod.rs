@@ -243,7 +243,8 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
     // The first note is the gravest. More between it and the scope would move the charts off the
     // first screen.
     let notes = &verdict.notes;
-    let scope = notes.iter().position(|note| note.starts_with(run::SCOPE));
+    let is_scope = |note: &String| note.starts_with(run::SCOPE) || note.starts_with("Tested: ");
+    let scope = notes.iter().position(is_scope);
     let folded = match notes.len() > OPEN_NOTES {
         true => 1..scope.unwrap_or(notes.len() - 1).max(1),
         false => 0..0,

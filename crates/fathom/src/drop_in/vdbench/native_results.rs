@@ -65,8 +65,8 @@ impl Drive<'_> {
     }
 }
 
-/// Returns the numbered files of a run: of the result and the page with these numbers, counted
-/// from 1. The first of each has the name that the user gave.
+/// Returns the files of a run that have a number in their name. Results and pages are counted from
+/// 1, and the first of each has the name that the user gave.
 fn numbered_outputs(result: u32, page: u32) -> Vec<(&'static str, PathBuf)> {
     let outputs = own_outputs().into_iter();
     let with_number = outputs.map(|(name, path)| (name, path, if name == RESULT { result } else { page }));

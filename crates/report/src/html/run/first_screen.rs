@@ -33,7 +33,7 @@ pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     if summary.jobs.is_empty() || verdict.word.is_empty() {
         return verdict;
     }
-    // A PASS must not hide that everything stood still for a time.
+    // A PASS must not hide a stall.
     let stalls = quality::describe_stalls(&summary.findings).filter(|_| verdict.tone.is_pass());
     verdict
         .word

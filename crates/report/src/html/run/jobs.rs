@@ -72,8 +72,8 @@ pub(super) fn describe_loads(jobs: &[JobSummary]) -> Vec<String> {
         .collect()
 }
 
-/// The identifiers of the charts for the first screen: rate and percentiles of a single job, the
-/// rates of the first of several. `has_scopes` if identifiers name the job.
+/// The identifiers of the charts for the first screen. A single job has its rate and percentiles
+/// there, several have the rates of the first. `has_scopes` if identifiers name the job.
 pub(super) fn promoted_charts(summary: &Summary, has_scopes: bool) -> Vec<String> {
     let jobs = summary.jobs.iter().enumerate().map(|(number, job)| {
         let earlier = &summary.jobs[..number];

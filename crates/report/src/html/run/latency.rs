@@ -11,7 +11,7 @@ use super::{ChartScope, direction_tone};
 use crate::html::chart::{Axis, Chart, Form, Series, Tick, Tone, X, time_unit};
 use crate::numbers::count;
 
-/// Operations faster than this share of the median are not drawn: a few of them would leave little
+/// Operations faster than this share of the median are not drawn. A few of them would leave little
 /// of a logarithmic axis to all others.
 pub(super) const MIN_DRAWN_SHARE: f64 = 0.01;
 /// Points of the percentile curve per nine, such as between p90 and p99.

@@ -148,7 +148,7 @@ fn findings_of_job(summary: &Summary, job: &JobSummary) -> Vec<Finding> {
     summary.findings.iter().filter(concerns_job).cloned().collect()
 }
 
-/// States that the rate fell or rose, if it did, together with why the figures are not reliable.
+/// Adds a change of the rate to why the figures are not reliable.
 fn add_drift(why: &str, findings: &[Finding]) -> String {
     let drift = find_finding(findings, "NOT-STEADY")
         .and_then(|finding| finding.what.strip_prefix("operations per second ")?.split_once(" ("));
