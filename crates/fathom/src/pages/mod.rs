@@ -50,7 +50,10 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
     let context = PageContext {
         verdict,
         comparison: observation.as_ref().and_then(compare_with_typical).unwrap_or_default(),
-        other_programs: observation.and_then(|observation| name_other_programs(&observation, &results.findings)),
+        // In several jobs, the first that names programs.
+        other_programs: Observation::all(results)
+            .iter()
+            .find_map(|observation| name_other_programs(observation, &results.findings)),
         diagnoses: diagnoses(results),
         changes: changes(results),
         calm_iops,
