@@ -23,7 +23,7 @@ use crate::words;
 /// Begins the note on what a verdict applies to, which is never folded.
 pub(crate) const SCOPE: &str = "Scope of this verdict";
 /// Begins the line with the user's name for a test.
-pub const NAME: &str = "Test ";
+pub const NAME_LABEL: &str = "Test ";
 /// A rate with a wider confidence interval does not predict the next run.
 pub(super) const UNSTEADY_PERCENT: f64 = 10.0;
 
@@ -493,7 +493,7 @@ pub(super) fn describe_run(results: &Results, summary: &Summary) -> Vec<String> 
     }
     // The title of several jobs is the name.
     let is_named = summary.jobs.len() == 1 && !words::DEFAULT_NAMES.contains(&summary.name.as_str());
-    lines.extend(is_named.then(|| format!("{NAME}“{}”", summary.name)));
+    lines.extend(is_named.then(|| format!("{NAME_LABEL}“{}”", summary.name)));
     let machine = summary.hosts.first().filter(|host| !host.name.is_empty());
     let machine = machine.map(|host| format!(" on {} ({}, {} CPUs)", host.name, host.system, host.cpus));
     lines.push(format!(

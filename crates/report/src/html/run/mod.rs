@@ -27,7 +27,7 @@ use crate::{diagnosis, words};
 
 pub(crate) use first_screen::SCOPE;
 pub use first_screen::{
-    NAME, advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
+    NAME_LABEL, advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
 };
 pub use latency::{nines, percentile_axis, percentile_curve};
 use next_step::describe_place;
@@ -301,6 +301,14 @@ fn percentile_cell(latency: &LatencyFigures, percent: f64) -> String {
         .map_or("-".into(), |value| format_percentile(&value))
 }
 
+/// A throughput; `-` for operations that transfer nothing.
+fn throughput_cell(figures: &Figures, value: f64) -> String {
+    match figures.bytes {
+        0 => "-".to_owned(),
+        _ => format_rough(value),
+    }
+}
+
 /// Creates a table with a row for each job, if there are several.
 fn overview_section(summary: &Summary) -> Option<Section> {
     if summary.jobs.len() < 2 {
@@ -316,8 +324,8 @@ fn overview_section(summary: &Summary) -> Option<Section> {
             },
             job.operations.clone(),
             format_rough(total.iops),
-            format_rough(total.mb_per_sec),
-            format_rough(total.mib_per_sec),
+            throughput_cell(total, total.mb_per_sec),
+            throughput_cell(total, total.mib_per_sec),
             format_time(total.latency.mean_ns),
             format_percentile(50.0),
             format_percentile(99.0),
@@ -476,14 +484,8 @@ fn figures_table(job: &JobSummary) -> Table {
     };
     row("operations", &|figures| count(figures.operations));
     row("IOPS", &|figures| format_rough(figures.iops));
-    let throughput = |value: fn(&Figures) -> f64| {
-        move |figures: &Figures| match figures.bytes {
-            0 => "-".to_owned(),
-            _ => format_rough(value(figures)),
-        }
-    };
-    row("MB/s (10^6)", &throughput(|figures| figures.mb_per_sec));
-    row("MiB/s (2^20)", &throughput(|figures| figures.mib_per_sec));
+    row("MB/s (10^6)", &|figures| throughput_cell(figures, figures.mb_per_sec));
+    row("MiB/s (2^20)", &|figures| throughput_cell(figures, figures.mib_per_sec));
     if columns.iter().any(|(_, figures)| figures.errors > 0) {
         row("failed", &|figures| count(figures.errors));
     }
