@@ -1,5 +1,7 @@
 //! How far the figures of a result without requirements can be trusted.
 
+use std::collections::BTreeSet;
+
 use model::finding::{Finding, Severity};
 use model::plan::FileOperationKind;
 
@@ -60,10 +62,11 @@ fn assess_job(context: &PageContext, summary: &Summary, job: &JobSummary) -> Ver
 
 /// Assesses several jobs: the worst word, and a line for each.
 fn assess_jobs(context: &PageContext, summary: &Summary) -> Option<Verdict> {
+    let names: BTreeSet<&str> = summary.jobs.iter().map(|job| job.name.as_str()).collect();
     let measured = summary.jobs.iter().filter(|job| job.total.operations > 0);
     let rated: Vec<(&JobSummary, Vec<Finding>, &'static str)> = measured
         .map(|job| {
-            let findings = findings_of_job(summary, job);
+            let findings = findings_of_job(&summary.findings, &job.name, &names);
             let word = choose_word(&findings, job);
             (job, findings, word)
         })
@@ -137,15 +140,13 @@ fn find_finding<'a>(findings: &'a [Finding], rule: &str) -> Option<&'a Finding> 
     findings.iter().find(|finding| finding.rule == rule)
 }
 
-/// The findings of a job, and those that name no job.
-fn findings_of_job(summary: &Summary, job: &JobSummary) -> Vec<Finding> {
-    let names = |finding: &Finding, job: &JobSummary| {
+/// The findings of a job, and those that name no job. `jobs` are the names of all.
+fn findings_of_job(findings: &[Finding], job: &str, jobs: &BTreeSet<&str>) -> Vec<Finding> {
+    let concerns_job = |finding: &&Finding| {
         let mut places = finding.at.as_deref().unwrap_or_default().split(", ");
-        places.any(|place| place == job.name)
+        places.clone().any(|place| place == job) || !places.any(|place| jobs.contains(place))
     };
-    let concerns_job =
-        |finding: &&Finding| names(finding, job) || !summary.jobs.iter().any(|other| names(finding, other));
-    summary.findings.iter().filter(concerns_job).cloned().collect()
+    findings.iter().filter(concerns_job).cloned().collect()
 }
 
 /// Adds a change of the rate to why the figures are not reliable.
