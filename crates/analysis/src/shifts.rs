@@ -68,6 +68,8 @@ pub enum Shift {
         at: f64,
         /// Length of the longest stall, in seconds.
         longest: f64,
+        /// Wall-clock start of the measured window, if known.
+        start_unix_ns: Option<u64>,
     },
 }
 
@@ -211,6 +213,7 @@ fn stall_shift(observation: &Observation) -> Option<Shift> {
         count: stalls.len(),
         at,
         longest,
+        start_unix_ns: observation.started_unix_ns,
     })
 }
 
@@ -334,7 +337,7 @@ mod tests {
     fn stalls_are_counted() {
         let observation = observed(30, |n| if (100..103).contains(&n) { (0, 0.0) } else { (100, 1e6) });
         assert!(
-            matches!(shift(&observation), Some(Shift::Stalls { count: 1, at, longest }) if at == 10.0 && (longest - 0.3).abs() < 1e-9)
+            matches!(shift(&observation), Some(Shift::Stalls { count: 1, at, longest, .. }) if at == 10.0 && (longest - 0.3).abs() < 1e-9)
         );
         assert_eq!(shift(&observed(300, |_| (100, 1e6))), None);
     }

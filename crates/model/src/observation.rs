@@ -28,6 +28,10 @@ pub struct Observation {
     pub name: String,
     /// Block size, mix, depth and duration of the load.
     pub load: Load,
+    /// Wall-clock start of the measured window, in nanoseconds since 1970-01-01 UTC. Absent if it
+    /// is unknown, or the time is simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_unix_ns: Option<u64>,
     /// Length of the measured window.
     pub measured_ns: Option<Nanos>,
     /// The figures of each direction; absent if it did not occur.
@@ -300,6 +304,16 @@ impl SeriesPoint {
     }
 }
 
+/// The wall-clock start of the measured window. Simulated time has none.
+fn window_start(results: &Results, job: &JobResults) -> Option<u64> {
+    let starts = job.workers.iter().filter_map(|worker| {
+        let host = results.hosts.get(worker.host as usize)?;
+        let is_known = host.started_unix_ns > 0 && !worker.engine.kind.simulates_io();
+        is_known.then(|| host.started_unix_ns.saturating_add(worker.started_ns.0))
+    });
+    starts.min()
+}
+
 impl Observation {
     /// The measurements of job `job` in step `step`; `None` if there are none. The series has the
     /// finest grid of at least 100 ms that the plan records for whole jobs.
@@ -331,6 +345,7 @@ impl Observation {
                     .any(|worker| worker.engine.kind == EngineKind::Null),
                 ..Load::from_job(&results.plan, planned_job)
             },
+            started_unix_ns: window_start(results, job_results),
             measured_ns: Some(measured),
             directions: stats,
             total: summarize_direction(&total, measured)?,

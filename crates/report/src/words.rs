@@ -44,7 +44,12 @@ pub fn describe_operations(job: &Job) -> String {
 fn describe_kind(stream: &Stream) -> String {
     if let Some(work) = &stream.files {
         let order = if work.in_sequence { "in sequence " } else { "" };
-        return format!("on files, {order}{work}{}", describe_transfers(work));
+        let operations = work.to_string();
+        let transfers = describe_transfers(work);
+        return match operations.chars().all(char::is_alphabetic) {
+            true => format!("{operations} files{transfers}"),
+            false => format!("on files, {order}{operations}{transfers}"),
+        };
     }
     let present = |direction: &Direction| stream.mix.includes(*direction);
     let first = Direction::ALL.into_iter().find(present).unwrap_or(Direction::Read);
@@ -247,7 +252,7 @@ pub fn describe_target(target: &TargetFacts) -> String {
         "simulated" => "simulated disk",
         kind => kind,
     };
-    let mut text = format!("{}: {kind} of {}", target.path, target.size);
+    let mut text = format!("{}: {kind} of {}", target.path, describe_size(target));
     if let Some(file_system) = &target.file_system {
         text += &format!(" on {}", file_system.kind);
     }
@@ -263,6 +268,16 @@ pub fn describe_target(target: &TargetFacts) -> String {
         text += &format!(", {}", target.prepared);
     }
     text
+}
+
+/// The size of a target. That of a tree is a sum, whose decimals mean nothing.
+fn describe_size(target: &TargetFacts) -> String {
+    let exact = target.size.to_string();
+    let rounded = exact
+        .split_once(' ')
+        .filter(|_| target.kind == "tree")
+        .and_then(|(number, unit)| Some(format!("{:.0} {unit}", number.parse::<f64>().ok()?)));
+    rounded.unwrap_or(exact)
 }
 
 /// A preset with its changes: `oltp@1`, `oltp@1, changed: depth, time`.

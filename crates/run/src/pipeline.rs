@@ -80,7 +80,11 @@ impl CheckedPlan {
             Objection::Refused(refusals) => RunError::Refused(refusals),
         })?;
         let note = |(path, note): &(String, targets::guard::Note)| {
-            Finding::new("GUARD", note.severity(), note.to_string()).at(path.as_str())
+            let finding = Finding::new("GUARD", note.severity(), note.to_string()).at(path.as_str());
+            match note.consequence() {
+                Some((why, help)) => finding.why(why).help(help),
+                None => finding,
+            }
         };
         let findings: Vec<Finding> = permitted.notes.iter().map(note).collect();
         for finding in findings.clone() {

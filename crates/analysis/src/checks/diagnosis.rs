@@ -1,5 +1,7 @@
 //! Reports a clear limit of a load: see [`crate::diagnosis`].
 
+use model::finding::Finding;
+
 use super::Check;
 
 pub(super) const DIAGNOSIS: Check = Check {
@@ -9,11 +11,14 @@ pub(super) const DIAGNOSIS: Check = Check {
     about: "What limited a job, if the system's limits or the series show it clearly.",
     detect: |input, findings| {
         for (step, job, observation) in input.observations() {
-            findings.extend(crate::diagnosis::diagnosis_finding(
-                input.results,
-                (step, job),
-                &observation,
-            ));
+            let found = crate::diagnosis::diagnosis_finding(input.results, (step, job), &observation);
+            // STALLS reports the same times.
+            let is_stated = |finding: &Finding| {
+                let mut stalls = findings.iter().filter(|stated| stated.rule == "STALLS");
+                finding.rule == "D-STALL" && stalls.any(|stated| stated.at == finding.at)
+            };
+            let found = found.filter(|finding| !is_stated(finding));
+            findings.extend(found);
         }
     },
 };

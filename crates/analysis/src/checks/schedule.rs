@@ -210,13 +210,19 @@ pub(super) const MIX: Check = Check {
                 let message = format!("{share:.1} % of the operations were writes, {wanted:.1} % were requested");
                 let finding = Finding::new("MIX-DRIFT", Severity::Warning, message).at(&*job.plan.name);
                 let has_file_operations = job.streams().any(|stream| stream.files.is_some());
-                findings.push(finding.why(match has_file_operations {
-                    true => {
+                let (why, help) = match has_file_operations {
+                    true => (
                         "operations without a suitable file, such as `create` when all files exist, were replaced by \
-                         others"
-                    }
-                    false => "one direction is slower and fills the queue",
-                }));
+                         others",
+                        "give the tree more files (`files`), some of them absent at the start (`prefill`), so that \
+                         every operation finds one",
+                    ),
+                    false => (
+                        "one direction is slower and fills the queue",
+                        "compare the directions separately, or give each a rate of its own",
+                    ),
+                };
+                findings.push(finding.why(why).help(help));
             }
         }
     },
@@ -315,7 +321,7 @@ mod tests {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::drawn(30.0, MixRule::Independent);
         // The mix has writes, but none completed.
-        assert!(rules(&results).contains(&"MIX-DRIFT".to_owned()));
+        assert!(samples::finding(&results, "MIX-DRIFT").help.is_some());
         // The rates request 0.1 % writes.
         let rates = PerDirection::new(Some(Rate::iops(9_990)), Some(Rate::iops(10)), None);
         results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::PerDirection { rates };

@@ -6,6 +6,7 @@ use model::observation::{Observation, SeriesPoint};
 use model::stats::{Segment, fit_line, mean, segments};
 
 use super::Check;
+use crate::attribution::is_simulated;
 use crate::figures;
 
 /// A shorter window is not judged.
@@ -229,9 +230,8 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
     let (stopped, stalled): (Vec<Gap>, Vec<Gap>) = find_gaps(observation)
         .into_iter()
         .partition(|gap| was_stopped(observation, *gap));
-    let longest = |gaps: &[Gap]| gaps.iter().map(|gap| gap.length_ns).max();
     let mut findings = Vec::new();
-    if let Some(longest) = longest(&stopped) {
+    if let Some(longest) = stopped.iter().map(|gap| gap.length_ns).max() {
         let times = if stopped.len() == 1 {
             "once".to_owned()
         } else {
@@ -245,8 +245,8 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
         let finding = finding.why("no operation was issued or counted during that time, regardless of the storage");
         findings.push(finding.help("repeat the test while nothing stops it (SIGSTOP, a freezer, a paused machine)"));
     }
-    if let Some(longest) = longest(&stalled) {
-        findings.push(stalls_finding(observation, &stalled, longest));
+    if !stalled.is_empty() {
+        findings.push(stalls_finding(observation, &stalled));
     }
     findings
 }
@@ -290,24 +290,24 @@ fn find_gaps(observation: &Observation) -> Vec<Gap> {
     gaps
 }
 
-fn stalls_finding(observation: &Observation, stalls: &[Gap], longest: Nanos) -> Finding {
+fn stalls_finding(observation: &Observation, stalls: &[Gap]) -> Finding {
     let ended = match observation.errors {
         None | Some(0) => "completed",
         Some(_) => "succeeded",
     };
-    let message = match stalls {
-        [only] => format!(
-            "no operation {ended} for at least {longest}, once, at {:.1} s",
-            only.start_ns.as_secs()
-        ),
-        several => format!(
-            "no operation {ended} during {} gaps; the longest lasted at least {longest}",
-            several.len()
-        ),
-    };
+    let gaps: Vec<(f64, f64)> = stalls
+        .iter()
+        .map(|gap| (gap.start_ns.as_secs(), gap.length_ns.as_secs()))
+        .collect();
+    let window: f64 = observation.series.iter().map(|point| point.length_ns.as_secs()).sum();
+    let gaps = figures::describe_stalls(observation.started_unix_ns, &gaps, window);
+    let message = format!("no operation {ended} {gaps}");
     let finding = Finding::new("STALLS", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
-    finding.help("check the system log and the device's health at that time; `--out csv` lists the intervals")
+    finding.help(match is_simulated(observation) {
+        true => "`--out csv` lists the intervals",
+        false => "check the system log and the device's health at that time; `--out csv` lists the intervals",
+    })
 }
 
 #[cfg(test)]
@@ -377,16 +377,35 @@ mod tests {
         let describe_stalls = |results: &Results| samples::finding(results, "STALLS").what;
         assert_eq!(
             describe_stalls(&results),
-            "no operation completed during 3 gaps; the longest lasted at least 800 ms"
+            "no operation completed for 0.8 s, 3 times (8 % of the time), at 0.0 s, 10.0 s, 20.0 s"
         );
         results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::Together { rate: Rate::iops(970) };
         assert!(
-            describe_stalls(&results).starts_with("no operation completed during 3 gaps"),
+            describe_stalls(&results).starts_with("no operation completed for 0.8 s, 3 times"),
             "paced"
         );
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 1;
         assert_contains(&describe_stalls(&results), "no operation succeeded");
+    }
+
+    /// The diagnosis finds the same stall.
+    #[test]
+    fn a_stall_is_one_finding_with_its_time_of_day() {
+        let stall: Vec<u64> = (0..300)
+            .map(|n| if (100..120).contains(&n) { 0 } else { 100 })
+            .collect();
+        let mut results = results(&stall);
+        results.hosts[0].started_unix_ns = 1_795_964_034_000_000_000;
+        let found = samples::rules(&results);
+        assert!(
+            found.contains(&"STALLS".to_owned()) && !found.contains(&"D-STALL".to_owned()),
+            "{found:?}"
+        );
+        assert_eq!(
+            samples::finding(&results, "STALLS").what,
+            "no operation completed for 2.0 s, at 14:54:04 UTC (10.0 s)"
+        );
     }
 
     #[test]

@@ -8,7 +8,8 @@ use super::Signature;
 use super::context::Context;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
-use crate::figures::three_digits;
+use crate::attribution::is_simulated;
+use crate::figures::{list_moments, three_digits};
 
 /// Minimum length of the measured window, in seconds.
 const MIN_SECONDS: usize = 20;
@@ -39,23 +40,26 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         return None;
     }
     let length: f64 = dips.iter().map(|(_, length)| length).sum();
+    let moments: Vec<f64> = dips.iter().map(|(at, _)| *at).collect();
     let sentence = format!(
-        "others used the same storage: {} dips below {} IOPS at irregular intervals",
+        "others used the same storage: {} dips below {} IOPS at irregular intervals, at {}",
         dips.len(),
-        three_digits(floor)
+        three_digits(floor),
+        list_moments(input.observation.started_unix_ns, &moments)
     );
-    Some(
-        Symptom::new(sentence)
-            .with_evidence(figure("usual rate", level, "IOPS"))
-            .with_evidence(figure_vs("dips", dips.len() as f64, "", MIN_DIPS as f64, "chance"))
-            .with_evidence(figure(
-                "time in dips",
-                100.0 * length / input.rates_by_second.len() as f64,
-                "%",
-            ))
-            .with_advice("repeat at another time of day: dips at different moments confirm it")
-            .with_advice("judge percentiles over several runs instead of one mean"),
-    )
+    let symptom = Symptom::new(sentence)
+        .with_evidence(figure("usual rate", level, "IOPS"))
+        .with_evidence(figure_vs("dips", dips.len() as f64, "", MIN_DIPS as f64, "chance"))
+        .with_evidence(figure(
+            "time in dips",
+            100.0 * length / input.rates_by_second.len() as f64,
+            "%",
+        ));
+    let symptom = match is_simulated(input.observation) {
+        true => symptom,
+        false => symptom.with_advice("repeat at another time of day: dips at different moments confirm it"),
+    };
+    Some(symptom.with_advice("judge percentiles over several runs instead of one mean"))
 }
 
 /// Finds the start and length, in seconds, of each dip at irregular intervals, as another user of

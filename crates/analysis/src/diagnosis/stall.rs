@@ -5,7 +5,8 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
-use crate::attribution::{Attribution, Fault, MissedSecond};
+use crate::attribution::{Attribution, Fault, MissedSecond, is_simulated};
+use crate::figures::describe_stalls;
 
 /// Minimum number of operations that are usual in an interval. With fewer, an interval may be empty
 /// by chance.
@@ -30,26 +31,22 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     }
     let longest = stalls.iter().map(|stall| stall.1).max_by(f64::total_cmp)?;
     let all: f64 = stalls.iter().map(|stall| stall.1).sum();
-    let times: Vec<String> = stalls.iter().take(5).map(|stall| format!("{:.1} s", stall.0)).collect();
-    let suffix = if stalls.len() > 5 { " and later" } else { "" };
-    let sentence = format!(
-        "nothing completed for {all:.1} s in total, at {}{suffix}; the longest stall was {longest:.1} s",
-        times.join(", ")
-    );
     let span = input.interval_rates.len() as f64 * input.interval_secs;
-    Some(
-        Symptom::new(sentence)
-            .with_evidence(figure("longest stall", longest, "s"))
-            .with_evidence(figure("stalls", stalls.len() as f64, ""))
-            .with_evidence(figure_vs(
-                "time in stalls",
-                100.0 * all / span,
-                "%",
-                0.0,
-                "a healthy device",
-            ))
-            .with_advice("check the system log at these times for resets, path changes and snapshots"),
-    )
+    let stalled = describe_stalls(input.observation.started_unix_ns, &stalls, span);
+    let symptom = Symptom::new(format!("nothing completed {stalled}"))
+        .with_evidence(figure("longest stall", longest, "s"))
+        .with_evidence(figure("stalls", stalls.len() as f64, ""))
+        .with_evidence(figure_vs(
+            "time in stalls",
+            100.0 * all / span,
+            "%",
+            0.0,
+            "a healthy device",
+        ));
+    Some(match is_simulated(input.observation) {
+        true => symptom,
+        false => symptom.with_advice("check the system log at these times for resets, path changes and snapshots"),
+    })
 }
 
 /// Start and length of each stall in seconds, whether the storage or the host caused it.

@@ -12,7 +12,7 @@ use super::{Case, Cause, Reason};
 use crate::attribution::{
     self, Attribution, Backlog, Fault, MissedSecond, describe_fault, others_keep_processors_busy,
 };
-use crate::figures::three_digits;
+use crate::figures::{format_moment, three_digits};
 use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
@@ -414,8 +414,9 @@ impl Case<'_> {
 
     fn stall_doubt(&self, at: f64, length: f64) -> Doubt {
         let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
+        let moment = format_moment(self.observation.started_unix_ns, at, 0);
         let why = format!(
-            "one stall of {length:.1} s at {at:.0} s makes the difference; {measured:.0} s do not show whether stalls recur"
+            "one stall of {length:.1} s at {moment} makes the difference; {measured:.0} s do not show whether stalls recur"
         );
         Doubt::new(Cause::Stall, why)
     }

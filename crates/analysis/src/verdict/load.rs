@@ -399,10 +399,8 @@ impl Case<'_> {
         let is_paced_load = self.observation.total.response.is_some();
         (max < promised * MIN_HEADROOM && !is_paced_load).then(|| {
             format!(
-                "a queue depth of {depth} at {} each allows {max:.0} per second, {} than the promised {promised:.0}: \
-                 such a closed loop hides part of every stall",
-                Metric::Mean.show(service),
-                if max < promised { "fewer" } else { "hardly more" }
+                "with at most {depth} in flight, operations that would have come during a stall were never issued: \
+                 real users would have seen more slow ones"
             )
         })
     }

@@ -3,7 +3,7 @@
 use super::estimate::Estimate;
 use super::judgement::clause_limit;
 use super::{ClauseVerdict, Verdict};
-use crate::figures::three_digits;
+use crate::figures::{format_moment, three_digits};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
@@ -170,7 +170,15 @@ pub(super) fn describe_shift(shift: &Shift) -> String {
             latency(from),
             latency(to)
         ),
-        Shift::Stalls { count: 1, at, longest } => format!("; one stall of {longest:.1} s at {at:.0} s"),
+        Shift::Stalls {
+            count: 1,
+            at,
+            longest,
+            start_unix_ns,
+        } => format!(
+            "; one stall of {longest:.1} s at {}",
+            format_moment(start_unix_ns, at, 0)
+        ),
         Shift::Stalls { count, longest, .. } => format!("; {count} stalls of up to {longest:.1} s"),
     }
 }

@@ -43,7 +43,7 @@ pub use rows::ROWS;
 pub use runs::{MaxData, Run, RunRate, expand, rate_of_point};
 pub use scan::CopiedLines;
 pub use table::{Kind, Row, RunKind, Section, Status};
-pub use tree_formats::with_tree_formats;
+pub use tree_formats::{is_layout, with_tree_formats};
 pub use validation::{Journal, Validation};
 pub use whole_sds::{Format, format_plan, needs_format, recovery_plan};
 

@@ -7,6 +7,11 @@ use super::file_runs::{FileRun, operation};
 use super::files::{FormatWords, Fsd, Fwd, TreeFormat};
 use super::runs::{Run, RunRate};
 
+/// True for a run that Vdbench adds to lay out the files of others.
+pub fn is_layout(run: &str) -> bool {
+    run.starts_with("SD_format") || run.starts_with("format_for_")
+}
+
 /// All runs, each preceded by the runs that create or remove its trees.
 pub fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Run> {
     let mut expanded = Vec::new();

@@ -46,14 +46,30 @@ fn figures_download<T: Serialize>(name: &str, document: &T) -> Download {
 /// Builds the page of a run. `verdict` is the default if nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {
     let observation = Observation::from_results(results, 0, 0);
+    let calm_iops = observation.as_ref().and_then(rate_outside_stalls);
     let context = PageContext {
         verdict,
         comparison: observation.as_ref().and_then(compare_with_typical).unwrap_or_default(),
-        other_programs: observation.and_then(|observation| name_other_programs(&observation, &results.findings)),
+        // In several jobs, the first that names programs.
+        other_programs: Observation::all(results)
+            .iter()
+            .find_map(|observation| name_other_programs(observation, &results.findings)),
         diagnoses: diagnoses(results),
         changes: changes(results),
+        calm_iops,
     };
     run::create_page(results, &context)
+}
+
+/// The rate of the time without stalls; `None` if there are none.
+fn rate_outside_stalls(observation: &Observation) -> Option<f64> {
+    let stalled: f64 = analysis::find_stalls(observation)
+        .iter()
+        .map(|(_, length)| length)
+        .sum();
+    let measured = observation.measured_ns?.as_secs();
+    let is_known = stalled > 0.0 && stalled < measured;
+    is_known.then_some(observation.total.iops? * measured / (measured - stalled))
 }
 
 /// More marked changes of the rate would hide the curve.
@@ -185,7 +201,7 @@ fn interruption_marks(step: usize, job: usize, observation: &Observation) -> imp
             step,
             job,
             at_secs,
-            words: format!("{name} {} s", format_rough(length)),
+            words: format!("{name} {length:.1} s"),
         })
     };
     longest(analysis::find_stalls(observation), "stall").chain(longest(analysis::find_dips(observation), "dip"))
@@ -222,16 +238,7 @@ fn group_warnings<'a, T: Clone>(runs: impl IntoIterator<Item = (T, &'a [Finding]
 pub fn merge_warnings<'a>(runs: impl IntoIterator<Item = (&'a str, &'a [Finding])>) -> Vec<Finding> {
     let groups = group_warnings(runs).into_iter();
     groups
-        .map(|(mut warning, names)| {
-            match &names[..] {
-                [only] => warning.at = Some((*only).to_owned()),
-                names => {
-                    warning.what = format!("{} ({}; likewise in {})", warning.what, names[0], names[1..].join(", "));
-                    warning.at = None;
-                }
-            }
-            warning
-        })
+        .map(|(warning, names)| page::name_places(warning, &names))
         .collect()
 }
 
@@ -310,15 +317,18 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
         notes: {
             let shared = verdict.describe().shared;
             let shared = shared.iter().map(|shared| report::diagnosis::format_sentence(shared));
-            let mut notes: Vec<String> = shared.chain(reasons).chain(notes).collect();
-            if let Some(short) = short.filter(|_| !notes.iter().any(|note| note.starts_with("Measured for"))) {
-                notes.push(format!(
+            let mut grave: Vec<String> = shared.chain(reasons).collect();
+            let notes: Vec<String> = notes.collect();
+            let is_length = |note: &String| note.starts_with("Measured for");
+            if let Some(short) = short.filter(|_| !grave.iter().chain(&notes).any(is_length)) {
+                grave.push(format!(
                     "Measured for {} instead of the {} s that a verdict needs.",
                     duration_with_unit(short.measured_ns),
                     short.full_secs
                 ));
             }
-            notes
+            grave.extend(notes);
+            grave
         },
         options: {
             let mut options = collect_advised_options(&verdict.clauses);

@@ -13,7 +13,7 @@ use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
 use report::html::run::{
-    Head, KEEP_AND_REPEAT, complete_advice, describe_region, locate_commands, provenance, repeat_command,
+    Head, KEEP_AND_REPEAT, NAME_LABEL, complete_advice, describe_region, locate_commands, provenance, repeat_command,
     repeat_section, run_command, settings_section,
 };
 use report::numbers::{format_rough, format_time, group_thousands};
@@ -149,7 +149,8 @@ fn describe_suite(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<String
     let head = study.runs.first().map(|run| Head::from_results(&run.results));
     // The load is that of the first workload only.
     let loads: Vec<String> = workloads.iter().filter_map(JudgedWorkload::load).collect();
-    let is_load = |line: &String| loads.iter().any(|load| line.starts_with(load.as_str()));
+    let is_load =
+        |line: &String| line.starts_with(NAME_LABEL) || loads.iter().any(|load| line.starts_with(load.as_str()));
     let mut lines = vec![format!(
         "A suite of {}, run in sequence",
         report::numbers::pluralize(workloads.len() as u64, "workload")

@@ -169,7 +169,8 @@ fn the_history_is_listed_shown_and_compared() {
     report.expect(
         200,
         &[
-            "<title>SIMULATION: no real storage — tried</title>",
+            "<title>SIMULATION: no real storage — ",
+            "Test “tried”",
             "<svg class=\"plot\"",
             "href=\"/\"",
             "script-src 'sha256-",

@@ -34,7 +34,11 @@ fn the_native_result_of_a_run_on_files_adds_up() {
          fwd=fwd1,fsd=fsd1,operation=read,xfersize=4k\n\
          rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=2,interval=1\n";
     let mut run = prepare_vdbench(folder.path(), parameters, &[]);
-    finish(run.env("FATHOM_RESULT", "r.json")).expect(0, &[]);
+    finish(run.env("FATHOM_RESULT", "r.json").env("FATHOM_REPORT", "r.html")).expect(0, &[]);
+    // The page is that of the run, not of its lay-out.
+    let page = fs::read_to_string(folder.path().join("r.html")).unwrap();
+    page.assert_contains(&["Test “rd1”"]);
+    assert!(!folder.path().join("r.2.html").exists());
     for (file, load) in [("r.json", "format"), ("r.2.json", "fwd1")] {
         let ran = finish(command(&["explain", file]).current_dir(folder.path()));
         ran.out.assert_contains(&[load]);

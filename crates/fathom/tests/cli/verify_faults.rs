@@ -77,7 +77,7 @@ fn stalls_that_a_kept_rate_hides_are_warned_about() {
         "PASS          iops >= 1000",
         "PASS (in 60 s instead of 300 s), but nothing was served for 1.8 s (3 % of the time)",
         "STALLS",
-        "2 gaps",
+        "2 times (",
     ];
     ran.expect(0, &hidden);
 }

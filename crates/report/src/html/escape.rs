@@ -82,12 +82,22 @@ pub(super) fn phrase(plain: &str) -> String {
     keep_options_whole(&text_with_nbsp(plain))
 }
 
-/// Keeps browsers from breaking lines at the hyphens of options in escaped text.
+/// True for `2026-11-29`.
+fn is_date(word: &str) -> bool {
+    let is_digit_or_hyphen = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    word.len() == 10 && word.bytes().enumerate().all(is_digit_or_hyphen)
+}
+
+/// Keeps browsers from breaking lines at hyphens in escaped text: of options, dates and `warm-up`.
 fn keep_options_whole(escaped: &str) -> String {
     let word = |word: &str| {
         let (bracket, option) = word.split_at(usize::from(word.starts_with('(')));
         let name = option.strip_prefix('-').unwrap_or_default();
-        match name.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphabetic()) {
+        let is_option = name.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphabetic());
+        match is_option || option.starts_with("warm-up") || is_date(option) {
             true => format!("{bracket}<span class=\"option\">{option}</span>"),
             false => word.to_owned(),
         }
@@ -226,6 +236,10 @@ mod tests {
             prose("NOT-STEADY: measure for longer (--time 300s, or -Sh), a mixed-case word at -3 on 2026-11-29."),
             "NOT-STEADY: measure for longer (<span class=\"option\">--time</span> 300s, or \
              <span class=\"option\">-Sh),</span> a mixed-case word at -3 on 2026-11-29."
+        );
+        assert_eq!(
+            phrase("2026-11-29 14:53 UTC, after warm-up"),
+            "<span class=\"option\">2026-11-29</span> 14:53 UTC, after <span class=\"option\">warm-up</span>"
         );
         let of_command = "fathom <span class=\"option\">--path</span> a-b -";
         assert_eq!(command("fathom --path a-b -"), of_command);

@@ -36,7 +36,7 @@ const SCRIPT: &str = include_str!("page.js");
 const MAX_ROWS: usize = 100;
 /// Number of findings that are not folded.
 const OPEN_FINDINGS: usize = 5;
-/// A verdict with more notes folds those between the first and the last.
+/// A verdict with more notes folds those between the first and the scope.
 const OPEN_NOTES: usize = 3;
 
 /// Converts a name to letters, digits and `-`, for identifiers and file names.
@@ -240,15 +240,19 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
         }
         out.push_str("</ul>\n");
     }
-    // The first note is the gravest, the last one the scope. Between them, more would move the
-    // charts off the first screen.
-    let folded = match verdict.notes.len() > OPEN_NOTES {
-        true => 1..verdict.notes.len() - 1,
+    // The first note is the gravest. More between it and the scope would move the charts off the
+    // first screen.
+    let notes = &verdict.notes;
+    let is_scope = |note: &String| note.starts_with(run::SCOPE) || note.starts_with("Tested: ");
+    let scope = notes.iter().position(is_scope);
+    let folded = match notes.len() > OPEN_NOTES {
+        true => 1..scope.unwrap_or(notes.len() - 1).max(1),
         false => 0..0,
     };
     for (number, note) in verdict.notes.iter().enumerate() {
         if number == folded.start && !folded.is_empty() {
-            let _ = writeln!(out, "<details><summary>{} more notes</summary>", folded.len());
+            let more = crate::numbers::pluralize(folded.len() as u64, "more note");
+            let _ = writeln!(out, "<details><summary>{more}</summary>");
         }
         let _ = writeln!(out, "<p>{}</p>", prose(note));
         if number + 1 == folded.end && !folded.is_empty() {

@@ -271,6 +271,27 @@ pub struct Download {
     pub text: String,
 }
 
+/// Adds to a statement the runs or jobs that it is about, if there are several.
+pub fn likewise(statement: &str, names: &[&str]) -> String {
+    match names {
+        [] | [_] => statement.to_owned(),
+        [first, others @ ..] => format!("{statement} ({first}; likewise in {})", others.join(", ")),
+    }
+}
+
+/// Names the runs or jobs that a finding is about.
+pub fn name_places(mut finding: Finding, names: &[&str]) -> Finding {
+    match names {
+        [] => {}
+        [only] => finding.at = Some((*only).to_owned()),
+        names => {
+            finding.what = likewise(&finding.what, names);
+            finding.at = None;
+        }
+    }
+    finding
+}
+
 /// Sorts findings, the most severe first.
 pub(crate) fn sort_by_severity(findings: &[Finding]) -> Vec<&Finding> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();

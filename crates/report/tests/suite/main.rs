@@ -7,6 +7,7 @@ mod diskspd;
 mod fio;
 mod golden;
 mod live;
+mod openings;
 mod openmetrics;
 mod page_markup;
 mod pages;

@@ -290,6 +290,7 @@ impl Reader {
             version: Some(self.form.version().into()),
             name,
             load,
+            started_unix_ns: None,
             measured_ns: span.time_s.map(from_seconds),
             directions: PerDirection::new(flow_from_table(1), flow_from_table(2), None),
             total: build_flow(&total, span.quantiles(0)),

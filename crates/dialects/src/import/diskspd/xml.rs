@@ -233,6 +233,7 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         tool: "DiskSpd".into(),
         name,
         load,
+        started_unix_ns: None,
         measured_ns: Some(time),
         directions: PerDirection::new(direction(1, "ReadIopsStdDev"), direction(2, "WriteIopsStdDev"), None),
         total: flow_of(0, total, deviation("IopsStdDev")),

@@ -163,6 +163,7 @@ fn combine_clones(clones: &[Entry], version: Option<String>) -> Observation {
             true => Load::default(),
             false => first.options.load(&first.name, workers),
         },
+        started_unix_ns: None,
         measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.flows.measured)),
         directions: PerDirection::from_fn(|direction| sum_clone_flows(direction).map(with_all_clones)),
         total: flow_sum::sum(&totals).map(with_all_clones).unwrap_or_default(),

@@ -14,6 +14,7 @@ use columns::{Column, Figures};
 
 use super::Imported;
 use super::numbers::{parse_decimal, parse_integer};
+use crate::vdbench::is_layout;
 
 const MIB: f64 = 1_048_576.0;
 
@@ -77,11 +78,6 @@ impl Run {
     /// interval, even if the run was shorter.
     fn ended_in_warm_up(&self) -> bool {
         self.averages().is_some_and(|(first, last, _)| first > last)
-    }
-
-    /// True if Vdbench added it before the runs, to lay out their files.
-    fn is_layout(&self) -> bool {
-        self.name.starts_with("SD_format") || self.name.starts_with("format_for_")
     }
 
     fn averages(&self) -> Option<(u32, u32, &Figures)> {
@@ -268,7 +264,7 @@ fn add_runs(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
         }
         let (rule, message, help) = match run.intervals().last() {
             // A truncated layout does not affect the runs that follow it.
-            _ if run.is_layout() => continue,
+            _ if is_layout(&run.name) => continue,
             _ if run.ended_in_warm_up() => (
                 "RUN-INTERRUPTED",
                 "the run ended within its warm-up, so it has no averages".to_owned(),

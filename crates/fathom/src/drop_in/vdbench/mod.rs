@@ -176,6 +176,8 @@ struct Drive<'a> {
     seed: u64,
     /// Number of saved results.
     saved_results: u32,
+    /// Number of pages of runs of the parameter file.
+    written_pages: u32,
     /// Number of printed runs.
     printed_runs: u32,
     /// Rate of the last run in operations per second.
@@ -242,6 +244,7 @@ impl<'a> Drive<'a> {
             output,
             seed: seed().unwrap_or(clock),
             saved_results: 0,
+            written_pages: 0,
             printed_runs: 0,
             last_rate: 0.0,
             compared: 0,

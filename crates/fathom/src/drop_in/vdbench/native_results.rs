@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Recording, Subject};
+use dialects::vdbench::is_layout;
 use model::plan::Plan;
 use model::results::Results;
 use report::html;
@@ -22,7 +23,7 @@ impl Drive<'_> {
     pub(super) fn check_results(&self, runs: usize) -> Result<(), Failure> {
         check_own_outputs()?;
         let count = runs.min(MAX_CHECKED) as u32;
-        let mut numbered = (2..=count).flat_map(numbered_outputs);
+        let mut numbered = (2..=count).flat_map(|number| numbered_outputs(number, number));
         Ok(numbered.try_for_each(|(name, path)| check_numbered(name, &path))?)
     }
 
@@ -30,8 +31,7 @@ impl Drive<'_> {
     /// they repeat until a time.
     pub(super) fn check_next_result(&self, plan: &Plan) -> Result<(), Failure> {
         check_own_outputs()?;
-        let number = self.saved_results + 1;
-        for (name, path) in numbered_outputs(number).into_iter().filter(|_| number > 1) {
+        for (name, path) in numbered_outputs(self.saved_results + 1, self.written_pages + 1) {
             check_outputs(&[(name, &path)], &self.env.inputs(), plan)?;
             check_numbered(name, &path)?;
         }
@@ -46,7 +46,9 @@ impl Drive<'_> {
             archive::save(results, path).map_err(|error| format!("FATHOM_RESULT: {error}"))?;
         }
         if let Some((_, page)) = report_page::requested() {
-            report_page::write(results, &add_number(&page, self.saved_results))?;
+            report_page::write(results, &add_number(&page, self.written_pages + 1))?;
+            // The first run of the user replaces the page of its lay-out.
+            self.written_pages += u32::from(!is_layout(&results.plan.name));
         }
         let file = path.and_then(|path| fs::canonicalize(path).ok());
         let recording = Recording {
@@ -63,10 +65,15 @@ impl Drive<'_> {
     }
 }
 
-/// Returns the files for the result and the page of a run, counted from 1.
-fn numbered_outputs(number: u32) -> Vec<(&'static str, PathBuf)> {
+/// Returns the files of a run that have a number in their name. Results and pages are counted from
+/// 1, and the first of each has the name that the user gave.
+fn numbered_outputs(result: u32, page: u32) -> Vec<(&'static str, PathBuf)> {
     let outputs = own_outputs().into_iter();
-    outputs.map(|(name, path)| (name, add_number(&path, number))).collect()
+    let with_number = outputs.map(|(name, path)| (name, path, if name == RESULT { result } else { page }));
+    with_number
+        .filter(|(_, _, number)| *number > 1)
+        .map(|(name, path, number)| (name, add_number(&path, number)))
+        .collect()
 }
 
 /// Refuses to replace a file that fathom did not write: the user did not name it.

@@ -11,6 +11,9 @@ use super::{ChartScope, direction_tone};
 use crate::html::chart::{Axis, Chart, Form, Series, Tick, Tone, X, time_unit};
 use crate::numbers::count;
 
+/// Operations faster than this share of the median are not drawn. A few of them would leave little
+/// of a logarithmic axis to all others.
+pub(super) const MIN_DRAWN_SHARE: f64 = 0.01;
 /// Points of the percentile curve per nine, such as between p90 and p99.
 const POINTS_PER_NINE: usize = 20;
 
@@ -60,16 +63,21 @@ pub fn percentile_curve(id: String, title: String, histograms: &[(String, Tone, 
         .iter()
         .map(|(_, _, latency)| nines(latency))
         .fold(2.0, f64::max);
-    let series = histograms
+    let series: Vec<Series> = histograms
         .iter()
         .flat_map(|(name, tone, latency)| percentile_lines(name, *tone, latency, ns))
         .collect();
+    let omitted = match series.iter().any(|series| series.y.contains(&None)) {
+        true => " Operations faster than a hundredth of the median are not drawn.",
+        false => "",
+    };
     Some(Chart {
         id,
         title,
-        about: "Latency from the fastest operation (left) to the slowest (right): at p99, 99 % took no longer. The band is the 95 % confidence interval. In the dotted \
-                part fewer than ten operations were slower: it is little more reliable than the maximum, a single operation."
-            .into(),
+        about: format!(
+            "Latency from the fastest operation (left) to the slowest (right): at p99, 99 % took no longer. The band is the 95 % confidence interval. In the dotted \
+                part fewer than ten operations were slower: it is little more reliable than the maximum, a single operation.{omitted}"
+        ),
         x: percentile_axis(max_nines),
         y: Axis::log("latency", unit),
         series,
@@ -83,6 +91,7 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
     let end = (n as f64).log10();
     let steps = (end * POINTS_PER_NINE as f64).floor() as usize;
     let (mut good, mut weak) = (Series::default(), Series::default());
+    let drawn_min = MIN_DRAWN_SHARE * latency.quantile(0.5) as f64;
     for step in 0..=steps {
         let at = step as f64 / POINTS_PER_NINE as f64;
         let fraction = 1.0 - 10f64.powf(-at);
@@ -104,12 +113,19 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
             _ => format!("fewer than ten of {} operations took longer", count(n)),
         };
         let into = if supported { &mut good } else { &mut weak };
-        let in_unit = |bound: u64| bound as f64 / ns;
-        push_point(into, at, in_unit(value), low.map(in_unit), high.map(in_unit), words);
+        let in_unit = |bound: u64| (bound as f64 >= drawn_min).then_some(bound as f64 / ns);
+        push_point(
+            into,
+            at,
+            in_unit(value),
+            low.and_then(in_unit),
+            high.and_then(in_unit),
+            words,
+        );
         debug_assert!(quantile_rank(fraction, n) <= n);
     }
     let slowest = "the slowest operation: one sample".to_owned();
-    push_point(&mut weak, end, latency.max() as f64 / ns, None, None, slowest);
+    push_point(&mut weak, end, Some(latency.max() as f64 / ns), None, None, slowest);
     // The weak part starts where the other one ends.
     if let (Some(x), Some(y)) = (good.x.last().cloned(), good.y.last().copied()) {
         weak.x.insert(0, x);
@@ -135,9 +151,9 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
     ]
 }
 
-fn push_point(into: &mut Series, x: f64, y: f64, low: Option<f64>, high: Option<f64>, words: String) {
+fn push_point(into: &mut Series, x: f64, y: Option<f64>, low: Option<f64>, high: Option<f64>, words: String) {
     into.x.push(X::Number(x));
-    into.y.push(Some(y));
+    into.y.push(y);
     into.low.push(low);
     into.high.push(high);
     into.words.push(words);

@@ -2,15 +2,15 @@
 
 mod first_screen;
 mod fleet;
+mod jobs;
 mod latency;
 mod next_step;
+mod quality;
 mod repetition;
 mod required;
 mod resources;
 mod settings;
 mod time;
-
-use std::collections::BTreeMap;
 
 use model::diagnosis::{JobDiagnosis, LimitTable};
 use model::finding::{Finding, Severity};
@@ -25,8 +25,9 @@ use crate::numbers::{count, duration, format_rough, format_time, local_time, rat
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
+pub(crate) use first_screen::SCOPE;
 pub use first_screen::{
-    advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
+    NAME_LABEL, advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
 };
 pub use latency::{nines, percentile_axis, percentile_curve};
 use next_step::describe_place;
@@ -60,6 +61,8 @@ pub struct PageContext {
     pub diagnoses: Vec<JobDiagnosis>,
     /// Level shifts of the jobs' rates.
     pub changes: Vec<Change>,
+    /// Operations per second of the first job outside of its stalls, if it had some.
+    pub calm_iops: Option<f64>,
 }
 
 /// A level shift of a job's rate.
@@ -122,13 +125,13 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
     sections.extend(settings_section(&[("plan".to_owned(), results)]));
     sections.extend(settings::equivalents_section(results));
     let main = without_repetitions(&summary, results, context);
-    let quality = first_screen::assess_quality(context, &main);
+    let quality = quality::assess_quality(context, &main);
     let judge = |quality: &Verdict| first_screen::advise_judgement(quality, context, results, &main);
     let next = quality.as_ref().and_then(judge);
     let mut page = Page {
         title: mark_title(
             words::describe_simulation(&results.plan),
-            &first_screen::run_title(results, &main),
+            &first_screen::run_title(&main),
         ),
         charts: Vec::new(),
         table: None,
@@ -151,14 +154,8 @@ pub fn create_page(results: &Results, context: &PageContext) -> Page {
     };
     locate_commands(&mut page, results);
     required::mark(&mut page);
-    if let [job] = &main.jobs[..] {
-        let prefix = match summary.jobs.len() {
-            1 => String::new(),
-            _ => format!("s{}j0-", job.step),
-        };
-        let ids = ["iops", "percentiles"].map(|chart| format!("{prefix}{chart}"));
-        page.promote_charts(&ids.each_ref().map(String::as_str));
-    }
+    let promoted = jobs::promoted_charts(&main, summary.jobs.len() > 1);
+    page.promote_charts(&promoted.iter().map(String::as_str).collect::<Vec<_>>());
     page
 }
 
@@ -202,7 +199,7 @@ impl Head {
     pub fn from_results(results: &Results) -> Head {
         let summary = Summary::from_results(results);
         Head {
-            title: first_screen::run_title(results, &summary),
+            title: first_screen::run_title(&summary),
             about: first_screen::describe_run(results, &summary),
             targets: first_screen::list_targets(&summary),
             started: local_time(&summary.started),
@@ -296,10 +293,20 @@ fn format_percentile(value: &Percentile) -> String {
     }
 }
 
+/// A cell of a table: a narrow one, because a job on files has many columns.
 fn percentile_cell(latency: &LatencyFigures, percent: f64) -> String {
-    latency
-        .percentile(percent)
+    let known = latency.percentile(percent);
+    known
+        .filter(|value| value.support != PercentileSupport::None)
         .map_or("-".into(), |value| format_percentile(&value))
+}
+
+/// A throughput; `-` for operations that transfer nothing.
+fn throughput_cell(figures: &Figures, value: f64) -> String {
+    match figures.bytes {
+        0 => "-".to_owned(),
+        _ => format_rough(value),
+    }
 }
 
 /// Creates a table with a row for each job, if there are several.
@@ -317,8 +324,8 @@ fn overview_section(summary: &Summary) -> Option<Section> {
             },
             job.operations.clone(),
             format_rough(total.iops),
-            format_rough(total.mb_per_sec),
-            format_rough(total.mib_per_sec),
+            throughput_cell(total, total.mb_per_sec),
+            throughput_cell(total, total.mib_per_sec),
             format_time(total.latency.mean_ns),
             format_percentile(50.0),
             format_percentile(99.0),
@@ -441,51 +448,19 @@ fn job_charts(
     let paced = directions
         .iter()
         .any(|(_, direction)| direction.as_ref().is_some_and(|direction| direction.response.is_some()));
-    let [iops, bytes] = time::rate_charts(scope, job_results, observation, marks);
+    // A single interval shows no course, and its axis would be empty.
+    let [iops, bytes] = match observation.series.len() {
+        0 | 1 => [None, None],
+        _ => time::rate_charts(scope, job_results, observation, marks),
+    };
     vec![
         iops,
         bytes,
-        Some(time::latency_charts(scope, job_results, (paced, with_mean), marks)),
+        time::latency_charts(scope, job_results, (paced, with_mean), marks),
         time::heat_chart(scope, job_results),
         latency::percentile_charts(scope, &directions),
-        resources::target_chart(scope, &rates_by_target(results, job_results)),
+        resources::target_chart(scope, &resources::rates_by_target(results, job_results)),
     ]
-}
-
-/// Name, operations per second and MB/s of each target; empty if a stream has several targets.
-fn rates_by_target(results: &Results, job_results: &JobResults) -> Vec<(String, f64, f64)> {
-    let mut sums: BTreeMap<u32, (u32, f64, f64)> = BTreeMap::new();
-    for worker in &job_results.workers {
-        let seconds = worker.measured_ns.as_secs();
-        for stream in &worker.streams {
-            let [target] = stream.targets[..] else {
-                return Vec::new();
-            };
-            let (mut operations, mut bytes) = (0.0, 0.0);
-            for (_, direction) in stream.directions.iter() {
-                if let Some(direction) = direction.as_ref().filter(|_| seconds > 0.0) {
-                    operations += direction.operations as f64 / seconds;
-                    bytes += direction.bytes.0 as f64 / seconds / 1e6;
-                }
-            }
-            let sum = sums.entry(target).or_insert((worker.rank, 0.0, 0.0));
-            *sum = (sum.0, sum.1 + operations, sum.2 + bytes);
-        }
-    }
-    let name = |target: u32, rank: u32| {
-        let target = results.plan.targets.get(target as usize);
-        let path = target.map_or("", |target| &target.path);
-        // Each host may have a different target of the same name.
-        let rank_of = |fleet: &'_ model::fleet::Fleet| {
-            let facts = fleet.ranks.get(rank as usize)?;
-            Some(format!("{rank} {}: {path}", facts.host))
-        };
-        let of_rank = results.fleet.as_ref().and_then(rank_of);
-        of_rank.unwrap_or_else(|| path.to_owned())
-    };
-    sums.into_iter()
-        .map(|(target, (rank, operations, bytes))| (name(target, rank), operations, bytes))
-        .collect()
 }
 
 fn figures_table(job: &JobSummary) -> Table {
@@ -509,8 +484,8 @@ fn figures_table(job: &JobSummary) -> Table {
     };
     row("operations", &|figures| count(figures.operations));
     row("IOPS", &|figures| format_rough(figures.iops));
-    row("MB/s (10^6)", &|figures| format_rough(figures.mb_per_sec));
-    row("MiB/s (2^20)", &|figures| format_rough(figures.mib_per_sec));
+    row("MB/s (10^6)", &|figures| throughput_cell(figures, figures.mb_per_sec));
+    row("MiB/s (2^20)", &|figures| throughput_cell(figures, figures.mib_per_sec));
     if columns.iter().any(|(_, figures)| figures.errors > 0) {
         row("failed", &|figures| count(figures.errors));
     }
@@ -518,8 +493,14 @@ fn figures_table(job: &JobSummary) -> Table {
         row("issued late", &|figures| count(figures.late));
     }
     latency_rows(&mut row, job.total.service.is_some());
+    rows.retain(|row| row[1..].iter().any(|cell| cell != "-"));
+    let is_percentile = |row: &&Vec<String>| row[0].contains(", p");
+    let has_gaps = rows.iter().filter(is_percentile).flatten().any(|cell| cell == "-");
     Table {
-        caption: "Figures".into(),
+        caption: match has_gaps {
+            true => "Figures (percentiles with - : too few operations)".into(),
+            false => "Figures".into(),
+        },
         head: std::iter::once("")
             .chain(columns.iter().map(|(name, _)| *name))
             .map(str::to_owned)

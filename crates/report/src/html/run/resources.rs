@@ -1,7 +1,9 @@
 //! Charts of the use of resources: processors, devices, operations in flight.
 
+use std::collections::BTreeMap;
+
 use model::observation::Observation;
-use model::results::{HostResults, StepResults};
+use model::results::{HostResults, JobResults, Results, StepResults};
 
 use super::ChartScope;
 use crate::html::chart::{Axis, Chart, Form, Series, Tone, X};
@@ -162,6 +164,42 @@ fn trim_zeros(value: f64) -> String {
         value if value >= 1.0 => format!("{value:.1}"),
         value => format!("{value:.2}"),
     }
+}
+
+/// Name, operations per second and MB/s of each target; empty if a stream has several targets.
+pub(super) fn rates_by_target(results: &Results, job_results: &JobResults) -> Vec<(String, f64, f64)> {
+    let mut sums: BTreeMap<u32, (u32, f64, f64)> = BTreeMap::new();
+    for worker in &job_results.workers {
+        let seconds = worker.measured_ns.as_secs();
+        for stream in &worker.streams {
+            let [target] = stream.targets[..] else {
+                return Vec::new();
+            };
+            let (mut operations, mut bytes) = (0.0, 0.0);
+            for (_, direction) in stream.directions.iter() {
+                if let Some(direction) = direction.as_ref().filter(|_| seconds > 0.0) {
+                    operations += direction.operations as f64 / seconds;
+                    bytes += direction.bytes.0 as f64 / seconds / 1e6;
+                }
+            }
+            let sum = sums.entry(target).or_insert((worker.rank, 0.0, 0.0));
+            *sum = (sum.0, sum.1 + operations, sum.2 + bytes);
+        }
+    }
+    let name = |target: u32, rank: u32| {
+        let target = results.plan.targets.get(target as usize);
+        let path = target.map_or("", |target| &target.path);
+        // Each host may have a different target of the same name.
+        let rank_of = |fleet: &'_ model::fleet::Fleet| {
+            let facts = fleet.ranks.get(rank as usize)?;
+            Some(format!("{rank} {}: {path}", facts.host))
+        };
+        let of_rank = results.fleet.as_ref().and_then(rank_of);
+        of_rank.unwrap_or_else(|| path.to_owned())
+    };
+    sums.into_iter()
+        .map(|(target, (rank, operations, bytes))| (name(target, rank), operations, bytes))
+        .collect()
 }
 
 /// Creates the chart of the rates of each target, if a job has several.

@@ -10,6 +10,7 @@ use model::stats::{Support, support};
 use model::{Bytes, Direction, Nanos};
 
 use super::ChartScope;
+use super::latency::MIN_DRAWN_SHARE;
 use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X, time_unit};
 use crate::html::run::direction_tone;
 
@@ -237,8 +238,11 @@ pub(super) fn latency_charts(
     job: &JobResults,
     (paced, with_mean): (bool, bool),
     marks: &[Mark],
-) -> Chart {
+) -> Option<Chart> {
     let columns = merge_into_columns(&job.histograms, MAX_POINTS);
+    if columns.len() < 2 {
+        return None;
+    }
     let (unit, ns) = time_unit(job.total().latency().quantile(0.99) as f64);
     let line = |(fraction, name): (f64, &str)| {
         let value = |histogram: &Histogram| match support(fraction, histogram.n()) {
@@ -261,7 +265,7 @@ pub(super) fn latency_charts(
     series.push(Series::new("maximum", Form::Dots, maxima).tone(Tone::Other));
     // Omits percentiles for which no interval has enough operations.
     series.retain(|series| series.y.iter().any(Option::is_some));
-    Chart {
+    Some(Chart {
         id: scope.id("latency-over-time"),
         title: scope.title("Latency over time"),
         about: format!(
@@ -277,7 +281,7 @@ pub(super) fn latency_charts(
         series,
         marks: marks.to_vec(),
         ..Chart::default()
-    }
+    })
 }
 
 /// Creates the heat map: the number of operations by latency and interval.
@@ -289,7 +293,9 @@ pub(super) fn heat_chart(scope: &ChartScope, job: &JobResults) -> Option<Chart> 
         return None;
     }
     let row_of = |ns: f64| (ns.max(1.0).log10() * ROWS_PER_DECADE).floor() as i64;
-    let (first, last) = (row_of(latency.min() as f64), row_of(latency.max() as f64));
+    // The lowest row includes faster operations.
+    let lowest = MIN_DRAWN_SHARE * latency.quantile(0.5) as f64;
+    let (first, last) = (row_of(lowest.max(latency.min() as f64)), row_of(latency.max() as f64));
     let (unit, ns) = time_unit(latency.quantile(0.99) as f64);
     let edge = |row: i64| 10f64.powf(row as f64 / ROWS_PER_DECADE);
     let counted = |histogram: &Histogram| {

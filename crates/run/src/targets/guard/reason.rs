@@ -446,6 +446,18 @@ impl Note {
             _ => Severity::Note,
         }
     }
+
+    /// Why it matters and what to do, if the run changes what was on the target.
+    pub(crate) fn consequence(&self) -> Option<(&'static str, &'static str)> {
+        let is_lost = matches!(
+            self,
+            Note::WillDestroy(_) | Note::WillOverwrite { .. } | Note::BlankDevice
+        );
+        is_lost.then_some((
+            "the test overwrites what was there",
+            "no action needed if it may be lost; else test a file of its own (`--target FILE --size`)",
+        ))
+    }
 }
 
 impl fmt::Display for Note {

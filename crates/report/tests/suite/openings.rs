@@ -1,0 +1,177 @@
+//! The first screens of pages: several jobs, stalls, and figures that are not reliable.
+
+use crate::pages::results;
+use crate::prelude::*;
+use model::diagnosis::{Answer, Diagnosis, JobDiagnosis};
+use model::histogram::Histogram;
+use report::html;
+use report::html::page::{Block, Lead, Tone, Verdict};
+use report::html::run::{self, PageContext};
+
+#[test]
+fn several_jobs_have_one_opening() {
+    let mut results = results("steps");
+    let at = |rule: &str, job: &str| {
+        let what = format!("{rule} of {job}");
+        Finding::new(rule, Severity::Warning, what).at(job)
+    };
+    results.findings = vec![
+        at("D-CPU", "fill"),
+        at("D-CPU", "check"),
+        at("PCT-UNSUPPORTED", "check"),
+        Finding::new("GUARD", Severity::Note, "a file").at("/t/f"),
+    ];
+    let limit = |name: &str, step: u32| JobDiagnosis {
+        name: name.into(),
+        step,
+        diagnosis: Diagnosis {
+            answer: Answer::Processor,
+            sentence: format!("the processors limit {name}"),
+            ..Diagnosis::default()
+        },
+        ..JobDiagnosis::default()
+    };
+    let context = PageContext {
+        diagnoses: vec![limit("fill", 0), limit("check", 1)],
+        ..PageContext::default()
+    };
+    let page = run::create_page(&results, &context);
+    assert_eq!(
+        (&*page.verdict.word, &*page.verdict.sentence),
+        (
+            "NOT RELIABLE",
+            "Other programs kept the processors busy in 2 of 2 jobs. Warning: PCT-UNSUPPORTED of check."
+        )
+    );
+    let clauses: Vec<&str> = page.verdict.clauses.iter().map(|clause| &*clause.promised).collect();
+    assert_eq!(clauses, ["fill", "check"]);
+    assert!(
+        page.verdict.clauses[0]
+            .sentence
+            .contains(" MB/s, flush (commit) 100 us")
+    );
+    assert!(
+        page.verdict.notes[0].starts_with("Tested: 13 ms to 100 ms on "),
+        "{:?}",
+        page.verdict.notes
+    );
+    assert!(
+        page.about.iter().any(|line| line.starts_with("check: ")),
+        "{:?}",
+        page.about
+    );
+    let tiles: Vec<&str> = page.tiles.iter().map(|tile| &*tile.name).collect();
+    assert_eq!(tiles, ["fill", "check"]);
+    // Equal findings and limits are stated once.
+    let findings: Vec<&str> = page.findings.iter().map(|finding| &*finding.what).collect();
+    let merged = "D-CPU of fill (fill; likewise in check)";
+    assert_eq!(findings, [merged, "PCT-UNSUPPORTED of check", "a file"]);
+    assert_eq!(page.findings[1].at.as_deref(), Some("check"));
+    let limits: Vec<&Lead> = page
+        .lead
+        .iter()
+        .filter(|lead| lead.topic.starts_with("What limits"))
+        .collect();
+    assert_eq!(limits.len(), 1, "{limits:?}");
+    assert_eq!(limits[0].topic, "What limits them");
+    assert_eq!(
+        limits[0].sentence,
+        "The processors limit fill (fill; likewise in check)."
+    );
+}
+
+#[test]
+fn percentiles_without_enough_operations_take_little_room() {
+    let page = run::create_page(&results("steps"), &PageContext::default());
+    let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+    let figures = blocks.filter_map(|block| match block {
+        Block::Table(table) if table.caption.starts_with("Figures") => Some(table),
+        _ => None,
+    });
+    for row in figures.flat_map(|table| &table.rows) {
+        assert!(row.iter().all(|cell| cell != "too few operations"), "{row:?}");
+        assert!(row[1..].iter().any(|cell| cell != "-"), "{row:?}");
+    }
+}
+
+#[test]
+fn stalls_and_a_falling_rate_are_stated_in_the_box() {
+    let mut results = results("mixed");
+    results.plan.origin.arguments = ["fathom", "run", "--target", "x", "--save", "a.fathom"]
+        .map(str::to_owned)
+        .to_vec();
+    let stalls = "no operation completed for 2.0 s, at 14:54:19 UTC (25.0 s)";
+    results.findings = vec![Finding::new("STALLS", Severity::Warning, stalls)];
+    let context = PageContext::default().with(|context| context.calm_iops = Some(17_600.0));
+    let page = run::create_page(&results, &context);
+    assert_eq!(
+        page.verdict.sentence,
+        "No operation completed for 2.0 s, at 14:54:19 UTC (25.0 s). Outside of that time: 17,600 IOPS."
+    );
+    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    assert_eq!(
+        next.sentence,
+        "Repeat the test for longer, to see whether stalls recur."
+    );
+    assert_eq!(
+        next.advice[0],
+        "`fathom run --target x --save a-again.fathom --time 300s`"
+    );
+    assert!(
+        next.advice[1].starts_with("then judge it; put in your own limits"),
+        "{:?}",
+        next.advice
+    );
+    let verdict = Verdict {
+        word: "PASS".into(),
+        tone: Tone::Good,
+        notes: ["first", "second", "third"].map(str::to_owned).to_vec(),
+        ..Verdict::default()
+    };
+    let judged = PageContext::default().with(|context| context.verdict = verdict);
+    let page = run::create_page(&results, &judged);
+    assert_eq!(page.verdict.word, "PASS, one stall of 2.0 s");
+    // What was tested is never folded.
+    let text = html::file(&page);
+    let folded = text.split("<details><summary>2 more notes</summary>").nth(1).unwrap();
+    let folded = folded.split("</details>").next().unwrap();
+    assert!(
+        folded.contains("third") && !folded.contains("Scope of this verdict"),
+        "{folded}"
+    );
+
+    let fell = "operations per second fell from 44,500 to 18,400 (-59 %) between the first and the last 6 s of 60 s";
+    results.findings = vec![
+        Finding::new("NOT-STEADY", Severity::Warning, fell),
+        Finding::new("D-CPU", Severity::Warning, "1.9 of 2 processors"),
+    ];
+    let page = run::create_page(&results, &PageContext::default());
+    assert_eq!(
+        page.verdict.sentence,
+        "The rate fell from 44,500 to 18,400 IOPS, and other programs kept the processors busy."
+    );
+    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    assert!(
+        next.advice[1].starts_with("then judge it by your own limits, for example: `"),
+        "{:?}",
+        next.advice
+    );
+}
+
+/// One operation of 3 ns stretched the axis over seven decades.
+#[test]
+fn a_few_fast_operations_do_not_stretch_the_axis() {
+    let mut latency = Histogram::new();
+    latency.record_times(3, 1);
+    latency.record_times(1_000_000, 999);
+    let histograms = [("reads".to_owned(), html::chart::Tone::Read, &latency)];
+    let chart = run::percentile_curve("p".into(), "P".into(), &histograms).unwrap();
+    let drawn = &chart.series[0].y;
+    assert_eq!(drawn[0], None);
+    assert!(drawn[1..].iter().all(Option::is_some), "{drawn:?}");
+    assert!(
+        chart
+            .about
+            .ends_with("faster than a hundredth of the median are not drawn.")
+    );
+}
