@@ -2,7 +2,7 @@
 
 use analysis::verdict::{Cause, Context, Outcome, Verdict, judge};
 use model::histogram::Histogram;
-use model::observation::Second;
+use model::observation::{Observation, Second};
 use model::results::IntervalHistogram;
 use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
 use model::{Bytes, Nanos, PerDirection};
@@ -97,4 +97,48 @@ fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
         Cause::Others,
         "all operations beyond the limit occurred while",
     );
+}
+
+/// The figures of paced seconds, each with its operations. In those with fewer than `due`, other
+/// programs keep the processors busy.
+fn observe_paced(due: u64, operations: &[u64]) -> Observation {
+    let length = operations.len() as u64;
+    let mut observed = SeriesGenerator::new(3).observation(due as f64, 2.0 * due as f64, 1.0, length);
+    (observed.load.workers, observed.load.depth) = (Some(1), Some(128));
+    for (point, operations) in observed.series.iter_mut().zip(operations) {
+        point.operations = [*operations, 0, 0];
+    }
+    let seconds = (0..length).zip(operations).map(|(number, operations)| {
+        full_second(number, *operations < due).with(|second| {
+            (second.facts.operations, second.facts.queue.issued) = (*operations, *operations);
+            second.bytes_transferred = Bytes(operations * 4096);
+        })
+    });
+    observed.seconds = seconds.collect();
+    observed
+}
+
+#[test]
+fn availability_names_the_missed_clauses_and_counts_their_seconds() {
+    let operations: Vec<u64> = (0..60)
+        .map(|second| if second % 3 == 0 { 4000 } else { 3000 })
+        .collect();
+    let observed = observe_paced(4000, &operations);
+    let verdict = judge(&clauses("iops>=4000,availability>=99%"), &observed, &Context::default());
+    let reason = &verdict.clauses[1].reason;
+    let part = "20 of 60 seconds met the other clauses; in 40 the rate missed its limit while other programs used";
+    assert!(reason.contains(part), "{verdict:#?}");
+    assert!(!reason.contains("seconds missed the rate"), "{reason}");
+}
+
+/// The row of the rate once counted one of these two seconds, and availability both.
+#[test]
+fn a_rate_counts_its_missed_seconds_as_availability_does() {
+    let mut operations = [2300; 30];
+    operations[20..24].copy_from_slice(&[2220, 2380, 2040, 2560]);
+    let observed = observe_paced(2300, &operations);
+    let verdict = judge(&clauses("iops>=2300"), &observed, &Context::default());
+    assert_outcome(&verdict, Outcome::Pass);
+    let reason = &verdict.clauses[0].reason;
+    assert!(reason.ends_with("below it in 2 of 30 seconds"), "{verdict:#?}");
 }

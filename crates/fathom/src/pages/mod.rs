@@ -300,6 +300,7 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
             .filter_map(|(_, action)| action)
             .collect(),
         untested: untested.map(|untested| (untested.name.to_owned(), untested.option.clone())),
+        alternatives: Vec::new(),
         judged_by: None,
         clauses: describe_clauses(verdict),
         notes: {

@@ -427,13 +427,28 @@ fn an_undecided_promise_suggests_a_repetition_that_is_long_enough() {
             word: "INCONCLUSIVE".into(),
             tone: Tone::Unsure,
             options: vec![option("--time", "2000s"), option("--rate", "900")],
+            actions: vec!["stop make, then repeat".into(), "stop make, or repeat later".into()],
             ..Verdict::default()
         },
         ..PageContext::default()
     };
-    let page = run::create_page(&results, &context);
-    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
-    assert_eq!(next.advice, ["`fathom verify /data --rate=900 --time 2000s`"]);
+    let next = |context: &PageContext| {
+        let page = run::create_page(&results, context);
+        page.lead.into_iter().find(|lead| lead.topic == "What next").unwrap()
+    };
+    let once = next(&context);
+    assert_eq!(once.advice, ["`fathom verify /data --rate=900 --time 2000s`"]);
+    assert!(
+        once.sentence.starts_with("Stop make, then repeat."),
+        "{}",
+        once.sentence
+    );
+    assert!(!once.sentence.contains("later"), "{}", once.sentence);
+    let tier = ("if it is P15".to_owned(), option("--tier", "P15"));
+    let cases = context.with(|context| context.verdict.alternatives = vec![tier]);
+    next(&cases)
+        .advice
+        .assert_is(&["if it is P15: `fathom verify /data --rate=900 --time 2000s --tier P15`"]);
 }
 
 #[test]

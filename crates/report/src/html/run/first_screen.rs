@@ -359,12 +359,26 @@ pub fn complete_advice(advice: &str, results: &Results) -> String {
 
 /// Completes the commands in advice with target and load, ready to paste.
 fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> String {
-    let advice = complete_sweep(advice, describe_load(results, summary).as_deref());
+    let advice = vary_rate_of_file(advice, results);
+    let advice = complete_sweep(&advice, describe_load(results, summary).as_deref());
     let original_command = format_command_line(results).filter(|line| line.contains(" run "));
     match original_command.or_else(|| run_command(results, summary)) {
         Some(run) => advice.replace("`fathom run --confirm`", &format!("`{run} --confirm`")),
         None => advice,
     }
+}
+
+/// Varies the rate instead of the depth if a sweep takes its load from a paced job file. The sweep
+/// keeps the rate of the file, so every depth would reach the same rate.
+fn vary_rate_of_file(advice: &str, results: &Results) -> String {
+    let observation = job_file(results).and_then(|_| Observation::from_results(results, 0, 0));
+    let Some(rate) = observation.and_then(|observation| observation.load.rate_iops) else {
+        return advice.to_owned();
+    };
+    let range = format!("--over rate={:.0}..{:.0}", (rate / 4.0).max(1.0), 16.0 * rate);
+    advice
+        .replace("remove the target rate", "raise the rate")
+        .replace("--over depth=1..64", &range)
 }
 
 /// A `fathom run` command for the target and the load of a result.
