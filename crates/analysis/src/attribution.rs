@@ -265,16 +265,18 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
     programs.sort_by(|a, b| b.1.total_cmp(&a.1));
     programs.truncate(3);
     let share = |time: f64| if cpus > 0.0 { time / cpus } else { 0.0 };
+    // The samples of a short window cover less than a second.
+    let sampled = if sampled > 0.0 { sampled } else { 1.0 };
     OtherActivity {
         cpu_share: share(cpu),
-        processors: cpus / sampled.max(1.0),
+        processors: cpus / sampled,
         own_share: share(own_cpu),
         stolen_share: share(stolen),
         paused_secs,
         bytes_per_sec: if length > 0.0 { bytes / length } else { 0.0 },
         busiest: programs
             .into_iter()
-            .map(|(name, used)| (name, used / sampled.max(1.0)))
+            .map(|(name, used)| (name, used / sampled))
             .collect(),
     }
 }
@@ -616,6 +618,22 @@ pub(crate) mod tests {
         let mut growing = second(0, 980, 0.3, 0.0);
         growing.facts.queue.issued = 1000;
         assert_eq!(faults(vec![growing], None), [Fault::Storage]);
+    }
+
+    /// A window of 0.3 s once had "0.3 of 1 processors".
+    #[test]
+    fn a_short_window_has_all_processors_of_the_machine() {
+        let mut short = second(0, 300, 0.5, 0.0);
+        (short.facts.length_ns, short.hosts[0].length_ns) = (Nanos::millis(300), Nanos::millis(300));
+        (short.hosts[0].cpus_ns, short.hosts[0].busy_ns) = (Nanos::millis(600), Nanos::millis(300));
+        let observation = Observation {
+            seconds: vec![short],
+            ..Observation::default()
+        };
+        assert_eq!(
+            describe_fault(Fault::OtherCpu, &other_activity(&observation, |_| true)),
+            "other programs used 1.0 of 2 processors"
+        );
     }
 
     #[test]

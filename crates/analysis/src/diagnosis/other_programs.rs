@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::context::Question;
 use super::input::Input;
-use super::processor::describe_served_rate;
+use super::processor::{describe_served_rate, is_too_short};
 use super::symptom::{Symptom, figure};
 use crate::attribution::{Attribution, Fault, describe_fault, disturbance, other_activity};
 
@@ -31,6 +31,9 @@ pub(super) const OTHER_IO: Signature = Signature {
 };
 
 fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
+    if is_too_short(input) {
+        return None;
+    }
     let (seconds, total_text, share) = match input.context.question {
         Question::MissedLatency => disturbed_seconds(input, fault)?,
         Question::Limit | Question::MissedRate => missed_seconds(input, fault)?,
@@ -128,6 +131,25 @@ mod tests {
         assert_eq!(answer([500, 1000, 1000, 1000], Question::Limit), Answer::Processor);
         // Caught up.
         assert_eq!(answer([800, 1070, 1070, 1060], Question::Limit), Answer::Cap);
+    }
+
+    #[test]
+    fn a_window_below_a_second_does_not_show_other_programs() {
+        // Half of the due operations complete, and the thread waits for most of the time.
+        let answer = |length_ms: u64| {
+            let mut observation = closed_loop(32, 500.0);
+            (observation.load.rate_iops, observation.load.closed_loop) = (Some(1000.0), Some(false));
+            let mut only = second(0, length_ms / 2, 0.99, 0.99);
+            only.facts.length_ns = Nanos::millis(length_ms);
+            only.facts.threads.run_delay_ns = Nanos::millis(length_ms * 6 / 10);
+            let host = &mut only.hosts[0];
+            (host.length_ns, host.cpus_ns) = (Nanos::millis(length_ms), Nanos::millis(2 * length_ms));
+            (host.busy_ns, host.own_ns) = (Nanos::millis(2 * length_ms), Nanos::millis(length_ms / 10));
+            observation.seconds = vec![only];
+            diagnose(&observation, &[], &Context::default()).answer
+        };
+        assert_eq!(answer(1000), Answer::Processor);
+        assert_ne!(answer(300), Answer::Processor);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::path::io_path_of_report;
 use report::html::run::{
-    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane_chart,
+    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, permit_overwrite, plane_chart,
     requirement_from_result, shared_limits_section,
 };
 use report::numbers::{duration, duration_with_unit, format_rough, format_time, local_time, rate, throughput};
@@ -32,6 +32,8 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         Some((verdict, length)) => super::verdict(promised, verdict, length),
         None => assess(explanation),
     };
+    let busy = describe_busy_processors(explanation, &verdict);
+    verdict.notes.extend(busy);
     verdict.notes.extend(describe_scope(explanation));
     let about = describe_source(explanation);
     let mut findings: Vec<Finding> = explanation.findings().cloned().collect();
@@ -161,6 +163,19 @@ fn is_buffered(observation: &Observation) -> bool {
     observation.load.direct == Some(false)
 }
 
+/// States what it means that every processor was busy. Such load slows a test, so a PASS holds.
+fn describe_busy_processors(explanation: &Explanation, verdict: &Verdict) -> Option<String> {
+    let mut findings = explanation.findings();
+    let busy = findings.find(|finding| finding.rule == "CPU-BUSY" && !finding.what.contains(": "))?;
+    Some(match verdict.tone.is_pass() {
+        true => format!(
+            "{}, which slows a test: the PASS holds, but the storage may be faster.",
+            format_sentence(&busy.what).trim_end_matches('.')
+        ),
+        false => format!("Do not rely on these figures: {} (see Findings).", busy.what),
+    })
+}
+
 /// States what was measured: `Tested: 3 s, without a warm-up, on 32 MiB of data05.`
 fn describe_scope(explanation: &Explanation) -> Option<String> {
     let [only] = &explanation.loads[..] else { return None };
@@ -271,14 +286,8 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     let require = join_requirement(explanation);
     let measure = match &explanation.loads[..] {
         [only] => format_load_arguments(&only.observation).map(|load| {
-            let command = format!("fathom verify {load} --require {require} --report page.html");
-            match (&only.observation.load.targets[..], only.observation.load.read_percent) {
-                ([target], Some(reads)) if reads < 100.0 => {
-                    let target = shell_word(target);
-                    format!("this overwrites {target}, whose data are lost: `{command} --allow-overwrite {target}`")
-                }
-                _ => format!("`{command}`"),
-            }
+            let command = format!("`fathom verify {load} --require {require} --report page.html`");
+            permit_writes(&command, &only.observation)
         }),
         _ => None,
     };
@@ -289,11 +298,15 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
             .filter_map(|load| Some(load.verdict.as_ref()?.outcome)),
     );
     let repetition = advise_repetition(explanation);
-    let actions = verdict.actions.iter().map(|action| format_sentence(action));
+    // The options are those of fathom.
+    let actions = verdict.actions.iter();
+    let actions = actions.map(|action| format_sentence(action.split(": --").next().unwrap_or(action)));
     // The options of the repetition include this.
-    let mut sentences: Vec<String> = actions
-        .filter(|action| repetition.is_none() || !action.starts_with("Repeat without the operating system's cache"))
-        .collect();
+    let includes = |action: &String| {
+        let included = ["Repeat without the operating system's cache", "Repeat for the full"];
+        repetition.is_some() && included.into_iter().any(|start| action.starts_with(start))
+    };
+    let mut sentences: Vec<String> = actions.filter(|action| !includes(action)).collect();
     sentences.extend(match (worst, &repetition) {
         (Outcome::Pass, None) => Some(KEEP_AND_REPEAT.to_owned()),
         (Outcome::Fail, _) => Some("Remove the limit and repeat.".to_owned()),
@@ -322,14 +335,11 @@ fn format_load_arguments(observation: &Observation) -> Option<String> {
     ))
 }
 
-/// Names the permission that a command needs to write to a target of another tool.
-fn describe_overwrite_permission(observation: &Observation) -> String {
+/// Permits the command in advice to write to a target of another tool, and states what is lost.
+fn permit_writes(advice: &str, observation: &Observation) -> String {
     match (&observation.load.targets[..], observation.load.read_percent) {
-        ([target], Some(reads)) if reads < 100.0 => format!(
-            ", with `--allow-overwrite {0}` if {0} is a file whose data may be lost",
-            shell_word(target)
-        ),
-        _ => String::new(),
+        ([target], Some(reads)) if reads < 100.0 => permit_overwrite(advice, target),
+        _ => advice.to_owned(),
     }
 }
 
@@ -364,17 +374,17 @@ fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
             let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
             let depth = load.observation.load.depth;
             let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
-            let note = describe_overwrite_permission(&load.observation);
             let advice = load.diagnosis.advice.iter();
             let run = words
                 .as_ref()
-                .map(|words| format!("`fathom run --target {words}{depth} --confirm`{note}"));
+                .map(|words| format!("`fathom run --target {words}{depth} --confirm`"));
             let with_run = |advice: String| match &run {
                 Some(run) => advice.replace("`fathom run --confirm`", run),
                 None => advice,
             };
             advice
                 .map(|advice| with_run(complete_sweep(advice, words.as_deref())))
+                .map(|advice| permit_writes(&advice, &load.observation))
                 .collect()
         },
     }

@@ -15,7 +15,7 @@ use analysis::verdict::{self, ClauseVerdict, Outcome, Shortfall, Verdict, name_o
 use model::Bytes;
 use model::diagnosis::JobDiagnosis;
 use model::finding::{Finding, Severity};
-use model::observation::Observation;
+use model::observation::{IoStats, Observation};
 use model::results::Results;
 use model::study::{Question, Study};
 use report::html::page::{self, Download, Line, Page, Tone};
@@ -101,12 +101,7 @@ fn compare_with_typical(observation: &Observation) -> Option<String> {
     if load.random != Some(true) || load.direct != Some(true) || !is_small {
         return None;
     }
-    let latency = observation.total.user_latency()?;
-    // A few stalls dominate a mean.
-    let (name, typical) = match latency.quantile(0.5) {
-        Some(median) => ("median", median),
-        None => ("mean", latency.mean_ns?),
-    };
+    let (typical, measured) = describe_typical(observation)?;
     let rotating = Catalogue::built_in()
         .find("generic/hdd")
         .ok()?
@@ -121,12 +116,29 @@ fn compare_with_typical(observation: &Observation) -> Option<String> {
         _ => "slow",
     };
     Some(format!(
-        "The typical operation took {} ({name}), which is {word}: cloud disks take about {:.0} ms, hard disks about \
-         {:.0} ms.",
-        report::numbers::format_time(typical),
+        "{measured}, which is {word}: cloud disks take about {:.0} ms, hard disks about {:.0} ms.",
         cloud / 1e6,
         rotating / 1e6
     ))
+}
+
+/// The typical latency in nanoseconds, with a sentence. A few stalls dominate a mean, so without a
+/// median of all operations, that of the more frequent direction is used.
+fn describe_typical(observation: &Observation) -> Option<(f64, String)> {
+    let time = report::numbers::format_time;
+    let median = |flow: &IoStats| flow.user_latency()?.quantile(0.5);
+    if let Some(median) = median(&observation.total) {
+        return Some((median, format!("The typical operation took {} (median)", time(median))));
+    }
+    let flows = observation.directions.iter();
+    let flows = flows.filter_map(|(direction, flow)| Some((direction, flow.as_ref()?)));
+    let frequent = flows.max_by_key(|(_, flow)| flow.operations);
+    if let Some((direction, median)) = frequent.and_then(|(direction, flow)| Some((direction, median(flow)?))) {
+        let sentence = format!("Half of the {}s took at most {}", direction.word(), time(median));
+        return Some((median, sentence));
+    }
+    let mean = observation.total.user_latency()?.mean_ns?;
+    Some((mean, format!("The typical operation took {} (mean)", time(mean))))
 }
 
 /// Finds the worst verdict of a run, for the first screen of its page.

@@ -574,6 +574,11 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
     let (_, unsaved) = judge(&results);
     assert!(unsaved[0].contains("`fathom verify "), "{unsaved:?}");
     assert!(unsaved[0].contains(" --block 8KiB --read "), "{unsaved:?}");
+    // It writes to a file that exists.
+    assert!(
+        unsaved[0].contains("whose data are lost: `fathom verify "),
+        "{unsaved:?}"
+    );
     results.hosts[0].environment.targets[0].path = "/data/fathom-1-0.dat".into();
     let (_, created) = judge(&results);
     assert!(created[0].contains("`fathom verify /data --file-size "), "{created:?}");

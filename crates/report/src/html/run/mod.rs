@@ -1,5 +1,6 @@
 //! The page of one run.
 
+mod commands;
 mod first_screen;
 mod fleet;
 mod latency;
@@ -25,9 +26,8 @@ use crate::numbers::{count, duration, format_rough, format_time, local_time, rat
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-pub use first_screen::{
-    advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
-};
+pub use commands::{complete_advice, complete_sweep, permit_overwrite, run_command};
+pub use first_screen::{advise_judging, describe_region, requirement_from_result};
 pub use latency::{nines, percentile_axis, percentile_curve};
 use next_step::describe_place;
 pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_place, name_program};
