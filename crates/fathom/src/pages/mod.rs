@@ -12,12 +12,12 @@ mod trend;
 use analysis::policies::{self, Catalogue, Inputs};
 use analysis::requirement::{Clause, Metric};
 use analysis::verdict::{self, ClauseVerdict, Outcome, Shortfall, Verdict, name_other_programs};
-use model::Bytes;
 use model::diagnosis::JobDiagnosis;
 use model::finding::{Finding, Severity};
 use model::observation::{IoStats, Observation};
 use model::results::Results;
 use model::study::{Question, Study};
+use model::{Bytes, Nanos};
 use report::html::page::{self, Download, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
 use report::numbers::{duration_with_unit, format_rough};
@@ -396,6 +396,22 @@ fn describe_miss(verdict: &ClauseVerdict) -> String {
 /// it.
 const MIN_REPEATED_SECS: f64 = 60.0;
 const MIN_REPEATED_TIME: &str = "60s";
+
+/// The warm-up of a repetition that measures for [`MIN_REPEATED_TIME`].
+const MIN_REPEATED_WARM_UP: &str = "5s";
+
+/// The option that lengthens a warm-up on the command line that is too short for a longer test.
+fn lengthen_warm_up(arguments: &[String]) -> Option<(String, String)> {
+    let value = arguments
+        .iter()
+        .enumerate()
+        .find_map(|(at, word)| match word.as_str() {
+            "--warm-up" => arguments.get(at + 1).map(String::as_str),
+            word => word.strip_prefix("--warm-up="),
+        })?;
+    let is_short = value.parse::<Nanos>().ok()? < MIN_REPEATED_WARM_UP.parse::<Nanos>().ok()?;
+    is_short.then(|| ("--warm-up".to_owned(), MIN_REPEATED_WARM_UP.to_owned()))
+}
 
 /// Collects the options that the clauses advise, with their values; of several times the longest.
 fn collect_advised_options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {

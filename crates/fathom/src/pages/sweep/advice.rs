@@ -11,7 +11,7 @@ use report::numbers::{format_rough, format_time};
 use study::sweep::{Curve, Report, format_settings};
 
 use super::{find_curve_rows, format_setting};
-use crate::pages::{format_other_programs, list_other_programs};
+use crate::pages::{format_other_programs, lengthen_warm_up, list_other_programs};
 
 /// Share of the highest rate that counts as the highest: repetitions differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
@@ -71,7 +71,7 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
     let (sentence, command) = match curve.knee.advice.kind {
         _ if is_sweep && report.describe_disturbance().is_some() => (
             format!("Stop {}, then repeat the sweep:", format_other_programs(&others)),
-            repeat_command(arguments, &options_against_short_points(report)),
+            repeat_command(arguments, &options_against_short_points(report, arguments)),
         ),
         AdviceKind::MixedRates if is_sweep => (
             "Measure the sustained rate: this warm-up uses up the burst at every point.".to_owned(),
@@ -123,11 +123,12 @@ pub(super) fn has_short_point(report: &Report) -> bool {
 }
 
 /// Options that lengthen points that were too short.
-fn options_against_short_points(report: &Report) -> Vec<(String, String)> {
-    match has_short_point(report) {
-        true => vec![("--time".to_owned(), "60s".to_owned())],
-        false => Vec::new(),
+fn options_against_short_points(report: &Report, arguments: &[String]) -> Vec<(String, String)> {
+    if !has_short_point(report) {
+        return Vec::new();
     }
+    let time = ("--time".to_owned(), "60s".to_owned());
+    std::iter::once(time).chain(lengthen_warm_up(arguments)).collect()
 }
 
 /// Advises a longer test of the recommended load, judged by the figures of its point.
