@@ -225,11 +225,18 @@ fn group_warnings<'a, T: Clone>(runs: impl IntoIterator<Item = (T, &'a [Finding]
     groups
 }
 
+/// What to do about a tail on a page of several runs, which has no latencies over time.
+const TAIL_HELP: &str = "run this load alone with --report, and look for stalls, throttling and bursts under \
+    “Latency over time” of its page";
+
 /// Merges the warnings of several named runs: each rule once, with the names.
 pub fn merge_warnings<'a>(runs: impl IntoIterator<Item = (&'a str, &'a [Finding])>) -> Vec<Finding> {
     let groups = group_warnings(runs).into_iter();
     groups
         .map(|(mut warning, names)| {
+            if warning.rule == "TAIL" {
+                warning.help = Some(TAIL_HELP.to_owned());
+            }
             match &names[..] {
                 [only] => warning.at = Some((*only).to_owned()),
                 names => {

@@ -602,9 +602,17 @@ fn paths_section(results: &Results, context: &PageContext) -> Option<Section> {
             }
         }
     }
+    let has_bottleneck = |block: &Block| match block {
+        Block::Path(path) => path.layers.iter().any(|layer| layer.binds),
+        _ => false,
+    };
+    let border = match blocks.iter().any(has_bottleneck) {
+        true => " The bottleneck has a thick border.",
+        false => "",
+    };
     (!blocks.is_empty()).then(|| Section {
         title: "I/O path".into(),
-        about: "The layers between this program and the medium. The bottleneck has a thick border.".into(),
+        about: format!("The layers between this program and the medium.{border}"),
         blocks,
         ..Section::default()
     })
