@@ -668,6 +668,12 @@ fn the_page_of_a_sweep_shows_the_test_and_its_command_line() {
         "Command line",
         "<span class=\"option\">--over</span> depth=1..8",
     ]);
+    page.assert_contains(&[
+        "8\u{a0}KiB random operations, 70\u{a0}% reads and 30\u{a0}% writes over depth",
+        "depths: a sweep over depth",
+        "<strong class=\"word\">AT MOST ",
+        "Reached at depth 4; beyond it, operations only wait longer.",
+    ]);
     // Eight in flight give no more operations than four, so there is nothing to choose.
     assert!(!page.contains("for the highest rate"), "{page}");
 }
