@@ -556,6 +556,10 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
                 .as_ref()
                 .map_or("-".into(), |service| format_time(service.mean_ns))
         });
+        row("from issue to completion, p99", &|figures| {
+            let service = figures.service.as_ref();
+            service.map_or("-".into(), |service| percentile_cell(service, 99.0))
+        });
     }
 }
 
