@@ -14,6 +14,9 @@ use crate::numbers::count;
 /// Points of the percentile curve per nine, such as between p90 and p99.
 const POINTS_PER_NINE: usize = 20;
 
+/// The fastest operation is drawn unless the median is more than this many times as long.
+const MAX_MIN_DISTANCE: u64 = 100;
+
 fn direction_histograms<'a>(
     directions: &'a PerDirection<Option<Cow<DirectionResults>>>,
 ) -> Vec<(String, Tone, &'a Histogram)> {
@@ -83,7 +86,9 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
     let end = (n as f64).log10();
     let steps = (end * POINTS_PER_NINE as f64).floor() as usize;
     let (mut good, mut weak) = (Series::default(), Series::default());
-    for step in 0..=steps {
+    // A single operation far below all others would take most of a logarithmic axis.
+    let first = usize::from(latency.min() < latency.quantile(0.5) / MAX_MIN_DISTANCE);
+    for step in first..=steps {
         let at = step as f64 / POINTS_PER_NINE as f64;
         let fraction = 1.0 - 10f64.powf(-at);
         let (low, high) = quantile_interval(latency, fraction, 0.95);
@@ -174,4 +179,22 @@ fn percentile_ticks(max_nines: f64) -> Vec<Tick> {
     });
     ticks.extend(shown.filter(|tick| tick.at <= max_nines + 0.01));
     ticks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_far_below_all_others_is_not_drawn() {
+        let lowest = |min_ns: u64| {
+            let mut latency = Histogram::new();
+            latency.record_times(73_000, 1000);
+            latency.record_times(min_ns, 1);
+            let [line, _] = percentile_lines("reads", Tone::Read, &latency, 1e3);
+            line.y.into_iter().flatten().fold(f64::INFINITY, f64::min)
+        };
+        assert!(lowest(3) > 70.0, "3 ns are left out");
+        assert!(lowest(10_000) < 11.0);
+    }
 }
