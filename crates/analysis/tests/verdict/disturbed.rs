@@ -2,7 +2,7 @@
 
 use analysis::verdict::{Cause, Context, Outcome, Verdict, judge};
 use model::histogram::Histogram;
-use model::observation::{Observation, Second};
+use model::observation::{Latency, Observation, Second, SeriesPoint};
 use model::results::IntervalHistogram;
 use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
 use model::{Bytes, Nanos, PerDirection};
@@ -141,4 +141,36 @@ fn a_rate_counts_its_missed_seconds_as_availability_does() {
     assert_outcome(&verdict, Outcome::Pass);
     let reason = &verdict.clauses[0].reason;
     assert!(reason.ends_with("below it in 2 of 30 seconds"), "{verdict:#?}");
+}
+
+/// Two tenths of a second without completions, during which the thread waited for a processor.
+#[test]
+fn a_gap_without_a_free_processor_is_no_stall_of_the_storage() {
+    let reason = |is_disturbed: bool| {
+        let mut observed = observe_paced(200, &[200; 20]);
+        observed.total.latency = observed.total.latency.map(|latency| Latency {
+            mean_ns: Some(1e6),
+            ..latency
+        });
+        let first = observed.series[0];
+        let point = |tenth: u64| SeriesPoint {
+            start_ns: Nanos::millis(100 * tenth),
+            length_ns: Nanos::millis(100),
+            operations: [if [100, 101].contains(&tenth) { 0 } else { 20 }, 0, 0],
+            ..first
+        };
+        observed.series = (0..200).map(point).collect();
+        if is_disturbed {
+            observed.seconds[10].facts.threads.run_delay_ns = Nanos::millis(600);
+        }
+        let verdict = judge(&clauses("iops>=200"), &observed, &Context::default());
+        assert_outcome(&verdict, Outcome::Pass);
+        verdict.clauses[0].reason.clone()
+    };
+    let (stalled, waited) = (reason(false), reason(true));
+    assert!(stalled.contains("one stall of 0.2 s at 10 s"), "{stalled}");
+    assert!(
+        waited.contains("one gap of 0.2 s at 10 s, when no processor was free"),
+        "{waited}"
+    );
 }

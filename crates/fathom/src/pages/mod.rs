@@ -477,7 +477,7 @@ fn describe_clauses(verdict: &Verdict) -> Vec<page::Clause> {
         promised: judged_clause.clause.to_string(),
         word: judged_clause.outcome.word().into(),
         tone: tone(judged_clause.outcome),
-        sentence: report::diagnosis::format_sentence(&reason),
+        sentence: report::diagnosis::format_sentence(&without_rule_names(&reason)),
         line: match judged_clause.clause.metric {
             Metric::Iops => Some(Line::Iops(judged_clause.clause.target)),
             Metric::Throughput => Some(Line::Throughput(judged_clause.clause.target)),
@@ -496,6 +496,16 @@ fn describe_clauses(verdict: &Verdict) -> Vec<page::Clause> {
     judged.chain(untested).collect()
 }
 
+/// Removes the names of rules in front of what they found: the findings of the page have them.
+fn without_rule_names(reason: &str) -> String {
+    let is_name = |word: &&str| {
+        let name = word.strip_suffix(':').unwrap_or_default();
+        name.len() > 3 && name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '-')
+    };
+    let words: Vec<&str> = reason.split(' ').filter(|word| !is_name(word)).collect();
+    words.join(" ")
+}
+
 /// Formats a reason as a sentence, with advice.
 fn format_reason(reason: &str, action: Option<&str>) -> String {
     let action = action.map(|action| format!(" What to do: {action}."));
@@ -506,4 +516,27 @@ fn format_reason(reason: &str, action: Option<&str>) -> String {
 pub fn describe_promise(clauses: &[Clause]) -> String {
     let words: Vec<String> = clauses.iter().map(ToString::to_string).collect();
     format!("the requirement: {}.", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_has_no_names_of_rules() {
+        assert_eq!(
+            without_rule_names("27.3 times the required rate; BUFFERED: the operating system's cache was in use"),
+            "27.3 times the required rate; the operating system's cache was in use"
+        );
+        assert_eq!(without_rule_names("IO: 3 of 4 p99: 2 ms"), "IO: 3 of 4 p99: 2 ms");
+    }
+
+    #[test]
+    fn a_warm_up_grows_with_the_test() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let longer = Some(("--warm-up".to_owned(), "5s".to_owned()));
+        assert_eq!(lengthen_warm_up(&words("fathom ab a b --warm-up 1s")), longer);
+        assert_eq!(lengthen_warm_up(&words("fathom ab a b --warm-up=10s")), None);
+        assert_eq!(lengthen_warm_up(&words("fathom ab a b")), None);
+    }
 }
