@@ -88,6 +88,8 @@ pub struct Imported {
     pub host: Option<String>,
     /// The start time, as the report writes it.
     pub started: Option<String>,
+    /// The start time in seconds since 1970 (UTC), if the report has it.
+    pub started_unix_secs: Option<u64>,
     /// The number of processors in the report.
     pub processors: Option<u32>,
     /// The source of figures written down by hand.
@@ -108,6 +110,7 @@ impl Imported {
             commands: Vec::new(),
             host: None,
             started: None,
+            started_unix_secs: None,
             processors: None,
             source: None,
             loads: Vec::new(),

@@ -205,13 +205,16 @@ fn from_import(file: String, imported: Imported) -> LoadedFile {
             None => finding,
         }
     });
+    let started_unix_ns = imported
+        .started_unix_secs
+        .map(|secs| secs.saturating_mul(1_000_000_000));
     let reason = "figures of CrystalDiskMark cannot prove an SLA: it cannot issue the promised load";
     LoadedFile {
         source: Source {
             file,
             form: imported.form.name().into(),
             host: imported.host,
-            started: imported.started,
+            started: started_unix_ns.map(format_timestamp).or(imported.started),
             processors: imported.processors,
             commands: imported.commands,
             origin: imported.source,
