@@ -160,7 +160,8 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     for (number, line) in about.iter().enumerate() {
         let is_last = has_terms && number + 1 == about.len();
         let link = if is_last {
-            " · <a href=\"#terms\">Glossary</a>"
+            // Never alone on a line.
+            "\u{a0}·\u{a0}<a href=\"#terms\">Glossary</a>"
         } else {
             ""
         };
