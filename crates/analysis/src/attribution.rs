@@ -620,22 +620,6 @@ pub(crate) mod tests {
         assert_eq!(faults(vec![growing], None), [Fault::Storage]);
     }
 
-    /// A window of 0.3 s once had "0.3 of 1 processors".
-    #[test]
-    fn a_short_window_has_all_processors_of_the_machine() {
-        let mut short = second(0, 300, 0.5, 0.0);
-        (short.facts.length_ns, short.hosts[0].length_ns) = (Nanos::millis(300), Nanos::millis(300));
-        (short.hosts[0].cpus_ns, short.hosts[0].busy_ns) = (Nanos::millis(600), Nanos::millis(300));
-        let observation = Observation {
-            seconds: vec![short],
-            ..Observation::default()
-        };
-        assert_eq!(
-            describe_fault(Fault::OtherCpu, &other_activity(&observation, |_| true)),
-            "other programs used 1.0 of 2 processors"
-        );
-    }
-
     #[test]
     fn waiting_for_a_processor_is_not_the_storages_fault() {
         let mut waiting = second(0, 500, 0.99, 0.99);

@@ -103,9 +103,11 @@ pub(super) fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<
 #[cfg(test)]
 mod tests {
     use model::Nanos;
+    use model::observation::Observation;
 
     use super::super::samples::closed_loop;
     use super::super::{Answer, Context, Question, diagnose};
+    use super::*;
     use crate::attribution::tests::second;
 
     /// Other programs use the processors in the first of four seconds.
@@ -131,6 +133,22 @@ mod tests {
         assert_eq!(answer([500, 1000, 1000, 1000], Question::Limit), Answer::Processor);
         // Caught up.
         assert_eq!(answer([800, 1070, 1070, 1060], Question::Limit), Answer::Cap);
+    }
+
+    /// A window of 0.3 s once had "0.7 of 1 processors".
+    #[test]
+    fn a_short_window_has_all_processors_of_the_machine() {
+        let mut short = second(0, 300, 0.5, 0.0);
+        (short.facts.length_ns, short.hosts[0].length_ns) = (Nanos::millis(300), Nanos::millis(300));
+        (short.hosts[0].cpus_ns, short.hosts[0].busy_ns) = (Nanos::millis(600), Nanos::millis(300));
+        let observation = Observation {
+            seconds: vec![short],
+            ..Observation::default()
+        };
+        assert_eq!(
+            describe_fault(Fault::OtherCpu, &other_activity(&observation, |_| true)),
+            "other programs used 1.0 of 2 processors"
+        );
     }
 
     #[test]
