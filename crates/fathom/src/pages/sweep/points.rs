@@ -192,11 +192,12 @@ pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
     // The page shows warnings among the findings.
     let warnings = list_warnings(&report.rows, &study.runs);
     // The verdict states that a rate hides the effect of the load.
-    let paced = find_paced_note(report).filter(|_| report.limit.is_none());
+    let is_disturbed = report.describe_disturbance().is_some();
+    let paced = find_paced_note(report).filter(|_| report.limit.is_none() && !is_disturbed);
     let notes = report.notes.iter();
     let notes = notes.filter(|note| !warnings.contains(note) && paced != Some(*note));
     let sentences: Vec<String> = describe_variation(report, study)
-        .or_else(|| describe_precision(report))
+        .or_else(|| describe_precision(report).filter(|_| !is_disturbed))
         .into_iter()
         .chain(notes.map(|note| format_sentence(note)))
         .collect();
