@@ -276,21 +276,25 @@ fn describe_highest_rate(report: &Report) -> Option<(String, String)> {
     let points = &curve.knee.points;
     let highest = points.iter().map(|point| point.iops).fold(0.0, f64::max);
     let rate = format_rough(highest);
-    if matches!(
-        curve.knee.advice.kind,
-        AdviceKind::StillRising | AdviceKind::AllDelivered
-    ) {
-        let sentence = "The storage may serve more at a higher load.".to_owned();
-        return Some((format!("AT LEAST {rate} IOPS"), sentence));
+    if curve.mixed_rates.is_some() {
+        let sentence = format!("The storage served at most {rate} IOPS, at some points with burst credits.");
+        return Some((String::new(), sentence));
     }
     let at = points
         .iter()
         .position(|point| point.iops >= FULL_RATE_SHARE * highest)?;
-    let beyond = match at + 1 == points.len() {
-        true => "",
-        false if curve.knee.retrograde => "; beyond it, the rate falls again",
-        false if curve.parameter == Parameter::Rate => "",
-        false => "; beyond it, operations only wait longer",
+    let still_rises = matches!(
+        curve.knee.advice.kind,
+        AdviceKind::StillRising | AdviceKind::AllDelivered
+    );
+    if still_rises || at + 1 == points.len() {
+        let sentence = "The storage may serve more at a higher load.".to_owned();
+        return Some((format!("AT LEAST {rate} IOPS"), sentence));
+    }
+    let beyond = match curve.parameter {
+        _ if curve.knee.retrograde => "; beyond it, the rate falls again",
+        Parameter::Rate => "",
+        _ => "; beyond it, operations only wait longer",
     };
     let sentence = format!(
         "Reached at {} {}{beyond}.",
