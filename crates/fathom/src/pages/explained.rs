@@ -223,6 +223,44 @@ fn advise_repetition(explanation: &Explanation) -> Option<String> {
     })
 }
 
+/// Options of fio against a finding, with their values.
+const FIO_OPTIONS_AGAINST: [(&str, &[(&str, &str)]); 3] = [
+    ("BUFFERED", &[("direct", "1")]),
+    ("SHORT-RUN", &[("runtime", "300"), ("time_based", "")]),
+    ("NO-WARM-UP", &[("ramp_time", "30")]),
+];
+
+/// The command that repeats the only job of a report of fio with other options.
+fn repeat_with_fio(explanation: &Explanation) -> Option<String> {
+    let [only] = &explanation.loads[..] else { return None };
+    let source = &explanation.source;
+    let mut options = source.job_options.clone();
+    if options.is_empty() || only.observation.tool != "fio" {
+        return None;
+    }
+    let rules: Vec<&str> = explanation.findings().map(|finding| finding.rule.as_str()).collect();
+    let changes = FIO_OPTIONS_AGAINST.iter().filter(|(rule, _)| rules.contains(rule));
+    for (name, value) in changes.flat_map(|(_, changes)| changes.iter()) {
+        options.retain(|(option, _)| option != name);
+        options.push(((*name).to_owned(), (*value).to_owned()));
+    }
+    options.retain(|(name, _)| name != "name");
+    let words = options.iter().map(|(name, value)| match value.as_str() {
+        "" => format!(" --{name}"),
+        value => format!(" {}", shell_word(&format!("--{name}={value}"))),
+    });
+    let words: String = words.collect();
+    let name = format!("--name={}", only.observation.name);
+    let larger = match rules.contains(&"SMALL-FILE") {
+        true => ", with a larger size=",
+        false => "",
+    };
+    Some(format!(
+        "to repeat it{larger}: `fio {}{words} --output-format=json --output=again.json`",
+        shell_word(&name)
+    ))
+}
+
 /// Advises the next step after a result without a promise: the command that judges by one.
 fn advise_judgement(explanation: &Explanation) -> Lead {
     let only = match &explanation.loads[..] {
@@ -246,10 +284,12 @@ fn advise_judgement(explanation: &Explanation) -> Lead {
             judge("'iops>=4000,p99<=3ms'")
         )),
     };
+    let repetition = advise_repetition(explanation);
+    let command = repetition.as_ref().and_then(|_| repeat_with_fio(explanation));
     Lead {
         topic: "What next".into(),
-        sentence: advise_repetition(explanation).unwrap_or_default(),
-        advice: advice.into_iter().collect(),
+        sentence: repetition.unwrap_or_default(),
+        advice: command.into_iter().chain(advice).collect(),
     }
 }
 
@@ -318,7 +358,10 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     Lead {
         topic: "What next".into(),
         sentence: sentences.join(" "),
-        advice: measure.into_iter().collect(),
+        advice: {
+            let command = repetition.and_then(|_| repeat_with_fio(explanation));
+            measure.into_iter().chain(command).collect()
+        },
     }
 }
 

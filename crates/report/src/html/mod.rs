@@ -279,11 +279,11 @@ fn write_lead(lead: &Lead, out: &mut String) {
     out.push_str("</div>\n");
 }
 
-/// Formats advice, with a command of this program in a box that has a button to copy it.
+/// Formats advice, with a command of this program or of fio in a box that has a button to copy it.
 fn format_advice(advice: &str) -> String {
     let parts: Vec<&str> = advice.split('`').collect();
     match parts[..] {
-        [before, command, after] if command.contains("fathom ") => {
+        [before, command, after] if command.contains("fathom ") || command.starts_with("fio ") => {
             format!("{}{}{}", prose(before), escape::command_box(command), prose(after))
         }
         _ => prose(advice),

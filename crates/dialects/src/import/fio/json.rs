@@ -62,6 +62,9 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
         imported.findings.extend(check_clones(run));
         imported.loads.push(load);
     }
+    if let [only] = &runs[..] {
+        imported.job_options.clone_from(&only[0].options.0);
+    }
     let at_once = at_once(&imported.loads, &runs, version);
     imported.loads.extend(at_once);
     for entry in &entries {
