@@ -330,13 +330,15 @@ impl Case<'_> {
     }
 
     /// Describes a change within the window. Gaps during which this program waited for a processor
-    /// are not stalls of the storage.
+    /// are not stalls of the storage, except those of a simulated device.
     fn describe_change(&self, shift: &Shift) -> String {
         let waits_for_processor =
             |(at, _): &(f64, f64)| attribution::disturbance(self.observation, *at, None) == Some(Fault::OtherCpu);
         let is_without_processor = || shifts::find_stalls(self.observation).iter().all(waits_for_processor);
         match *shift {
-            Shift::Stalls { count, at, longest } if is_without_processor() => {
+            Shift::Stalls { count, at, longest }
+                if !attribution::is_simulated(self.observation) && is_without_processor() =>
+            {
                 let gaps = match count {
                     1 => format!("one gap of {longest:.1} s at {at:.0} s"),
                     count => format!("{count} gaps of up to {longest:.1} s"),
