@@ -265,16 +265,18 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
     programs.sort_by(|a, b| b.1.total_cmp(&a.1));
     programs.truncate(3);
     let share = |time: f64| if cpus > 0.0 { time / cpus } else { 0.0 };
+    // The samples of a short window cover less than a second.
+    let sampled = if sampled > 0.0 { sampled } else { 1.0 };
     OtherActivity {
         cpu_share: share(cpu),
-        processors: cpus / sampled.max(1.0),
+        processors: cpus / sampled,
         own_share: share(own_cpu),
         stolen_share: share(stolen),
         paused_secs,
         bytes_per_sec: if length > 0.0 { bytes / length } else { 0.0 },
         busiest: programs
             .into_iter()
-            .map(|(name, used)| (name, used / sampled.max(1.0)))
+            .map(|(name, used)| (name, used / sampled))
             .collect(),
     }
 }

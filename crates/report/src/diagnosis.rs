@@ -206,6 +206,18 @@ pub(crate) fn format_use(layer: &LayerUse) -> String {
     text
 }
 
+/// Formats the use of a limit for a drawing: a limit that is met in few words.
+pub(crate) fn format_short_use(layer: &LayerUse) -> String {
+    match layer.met && layer.unit == "IOPS" && layer.jobs.is_empty() {
+        true => format!(
+            "{} of {}: reached",
+            format_rough(layer.used),
+            format_amount(layer.limit, &layer.unit)
+        ),
+        false => format_use(layer),
+    }
+}
+
 /// Lists the sources of limits, each once; empty without any.
 pub(crate) fn list_sources(layers: &[LayerUse]) -> String {
     let mut sources: Vec<String> = Vec::new();

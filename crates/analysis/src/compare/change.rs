@@ -6,7 +6,7 @@ use model::stats::{
 };
 use serde::Serialize;
 
-use crate::figures::{format_change, format_rate, format_time};
+use crate::figures::{format_change, format_rate, format_time, three_digits};
 
 /// A change whose whole interval is within this share counts as none.
 pub const MARGIN: f64 = 0.02;
@@ -285,28 +285,45 @@ impl Change {
         format_change(self.ratio)
     }
 
-    /// The change with its interval: `+10 % (+9.1 to +11 %)`.
+    /// The change with its interval: `+10 % (+9.1 to +11 %)`, `3.99 times (1.29 to 12.4)`.
     pub fn describe(&self) -> String {
-        match (self.low, self.high) {
-            (Some(low), Some(high)) => {
-                let [low, high] = match [low, high].map(format_change) {
-                    // Both ends have the same unit.
-                    [end, times] if end.ends_with('%') && times.ends_with("times") => [format!("{low:.2}"), times],
-                    ends => ends,
-                };
-                // After rounding, an interval of equal ends says nothing.
-                if low == high {
-                    return format_change(self.ratio);
-                }
-                let unit = if high.ends_with(" %") { " %" } else { " times" };
-                format!(
-                    "{} ({} to {high})",
-                    format_change(self.ratio),
-                    low.trim_end_matches(unit)
-                )
-            }
-            _ => format_change(self.ratio),
+        let (Some(low), Some(high)) = (self.low, self.high) else {
+            return format_change(self.ratio);
+        };
+        let ends = [low, high].map(format_change);
+        // After rounding, an interval of equal ends says nothing.
+        if ends[0] == ends[1] {
+            return format_change(self.ratio);
         }
+        // The change and both ends have the same unit.
+        if ends[1].ends_with("times") {
+            let [ratio, low, high] = [self.ratio, low, high].map(format_factor);
+            return format!("{ratio} times ({low} to {high})");
+        }
+        let [low, high] = ends;
+        format!(
+            "{} ({} to {high})",
+            format_change(self.ratio),
+            low.trim_end_matches(" %")
+        )
+    }
+
+    /// The judgement for tables. An interval without "no change" may still be chance, because
+    /// several figures are compared.
+    pub fn describe_judgement(&self) -> &'static str {
+        let is_apart = self.low.is_some_and(|low| low > 1.0) || self.high.is_some_and(|high| high < 1.0);
+        match self.word {
+            Judgement::Undecided if is_apart => "may be chance",
+            word => word.word(),
+        }
+    }
+}
+
+/// Formats a factor with three digits.
+fn format_factor(factor: f64) -> String {
+    match factor {
+        small if small < 10.0 => format!("{small:.2}"),
+        large => three_digits(large),
     }
 }
 

@@ -108,7 +108,15 @@ fn changes_in_both_directions_are_described() {
         high: Some(4.7),
         ..change(Figure::Quantile(0.95), Judgement::Undecided, 1.96)
     };
-    assert_eq!(wide.describe(), "+96 % (0.81 to 4.7 times)");
+    assert_eq!(wide.describe(), "1.96 times (0.81 to 4.70)");
+    assert_eq!(wide.describe_judgement(), "not known");
+    let apart = Change {
+        low: Some(1.29),
+        high: Some(12.4),
+        ..change(Figure::Quantile(0.99), Judgement::Undecided, 3.99)
+    };
+    assert_eq!(apart.describe(), "3.99 times (1.29 to 12.4)");
+    assert_eq!(apart.describe_judgement(), "may be chance");
 }
 
 #[test]

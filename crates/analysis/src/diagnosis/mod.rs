@@ -54,7 +54,7 @@ pub use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, Evidence, JobDiagno
 pub use noisy::find_dips;
 
 use crate::caps::LimitLayer;
-use crate::figures::{format_time, three_digits};
+use crate::figures::{count, format_time, three_digits};
 use input::Input;
 use symptom::Symptom;
 
@@ -178,14 +178,25 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             "find the load that this storage serves with a shorter latency: `fathom sweep --over depth=1..64`",
         );
     }
-    let symptom = Symptom::new("these figures do not show what limited this load".into());
+    let is_queue_full = input.is_queue_full();
+    let symptom = Symptom::new(match input.observation.load.depth {
+        Some(depth) if is_queue_full == Some(true) && input.is_closed_loop() => format!(
+            "no known limit was reached, and the queue was always full ({}): more operations in flight may reach more",
+            count(depth, "slot")
+        ),
+        _ => "these figures do not show what limited this load".into(),
+    });
     if !input.may_repeat_deeper() {
         return symptom.with_advice("see whether a deeper queue raises the rate: `fathom sweep --over depth=1..64`");
     }
-    match input.is_queue_full() {
+    match is_queue_full {
         Some(true) => symptom.with_advice(
             "repeat the test at twice the depth too; if that does not raise the rate, the load is at a limit: \
              `fathom run --confirm`",
+        ),
+        Some(false) | None if input.is_closed_loop() => symptom.with_advice(
+            "repeat the test with a full queue, and at twice the depth too; if that does not raise the rate, the load \
+             is at a limit: `fathom run --confirm`",
         ),
         Some(false) | None => symptom.with_advice(
             "repeat the test unpaced, with a full queue, and at twice the depth too; if that does not raise the rate, \

@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::context::Question;
 use super::input::Input;
-use super::processor::describe_served_rate;
+use super::processor::{describe_served_rate, is_too_short};
 use super::symptom::{Symptom, figure};
 use crate::attribution::{Attribution, Fault, describe_fault, disturbance, other_activity};
 
@@ -31,6 +31,9 @@ pub(super) const OTHER_IO: Signature = Signature {
 };
 
 fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
+    if is_too_short(input) {
+        return None;
+    }
     let (seconds, total_text, share) = match input.context.question {
         Question::MissedLatency => disturbed_seconds(input, fault)?,
         Question::Limit | Question::MissedRate => missed_seconds(input, fault)?,
@@ -100,9 +103,11 @@ pub(super) fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<
 #[cfg(test)]
 mod tests {
     use model::Nanos;
+    use model::observation::Observation;
 
     use super::super::samples::closed_loop;
     use super::super::{Answer, Context, Question, diagnose};
+    use super::*;
     use crate::attribution::tests::second;
 
     /// Other programs use the processors in the first of four seconds.
@@ -128,6 +133,41 @@ mod tests {
         assert_eq!(answer([500, 1000, 1000, 1000], Question::Limit), Answer::Processor);
         // Caught up.
         assert_eq!(answer([800, 1070, 1070, 1060], Question::Limit), Answer::Cap);
+    }
+
+    /// A window of 0.3 s once had "0.7 of 1 processors".
+    #[test]
+    fn a_short_window_has_all_processors_of_the_machine() {
+        let mut short = second(0, 300, 0.5, 0.0);
+        (short.facts.length_ns, short.hosts[0].length_ns) = (Nanos::millis(300), Nanos::millis(300));
+        (short.hosts[0].cpus_ns, short.hosts[0].busy_ns) = (Nanos::millis(600), Nanos::millis(300));
+        let observation = Observation {
+            seconds: vec![short],
+            ..Observation::default()
+        };
+        assert_eq!(
+            describe_fault(Fault::OtherCpu, &other_activity(&observation, |_| true)),
+            "other programs used 1.0 of 2 processors"
+        );
+    }
+
+    #[test]
+    fn a_window_below_a_second_does_not_show_other_programs() {
+        // Half of the due operations complete, and the thread waits for most of the time.
+        let answer = |length_ms: u64| {
+            let mut observation = closed_loop(32, 500.0);
+            (observation.load.rate_iops, observation.load.closed_loop) = (Some(1000.0), Some(false));
+            let mut only = second(0, length_ms / 2, 0.99, 0.99);
+            only.facts.length_ns = Nanos::millis(length_ms);
+            only.facts.threads.run_delay_ns = Nanos::millis(length_ms * 6 / 10);
+            let host = &mut only.hosts[0];
+            (host.length_ns, host.cpus_ns) = (Nanos::millis(length_ms), Nanos::millis(2 * length_ms));
+            (host.busy_ns, host.own_ns) = (Nanos::millis(2 * length_ms), Nanos::millis(length_ms / 10));
+            observation.seconds = vec![only];
+            diagnose(&observation, &[], &Context::default()).answer
+        };
+        assert_eq!(answer(1000), Answer::Processor);
+        assert_ne!(answer(300), Answer::Processor);
     }
 
     #[test]

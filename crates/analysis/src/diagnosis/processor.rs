@@ -27,6 +27,9 @@ const MIN_WAITED_SHARE: f64 = 0.1;
 /// A worker that uses at least this share of a processor is busy.
 const BUSY_WORKER_SHARE: f64 = 0.9;
 
+/// A shorter window does not show what used the processors during it.
+const MIN_WINDOW_SECS: f64 = 0.999;
+
 /// The storage is at fault if it caused more than this share of the operations that were due but
 /// did not complete.
 const MIN_STORAGE_SHARE: f64 = 0.5;
@@ -107,7 +110,7 @@ fn detect_busy_processors(input: &Input<'_>) -> Option<Symptom> {
     };
     let is_short = theirs > min_share && theirs > others.own_share;
     // A simulated device is not faster on an idle machine.
-    if !is_short || is_simulated(input.observation) || !may_be_limit(input) {
+    if !is_short || is_too_short(input) || is_simulated(input.observation) || !may_be_limit(input) {
         return None;
     }
     // A load that reached its rate waited less, but each wait counts in its latencies.
@@ -137,6 +140,13 @@ fn detect_busy_processors(input: &Input<'_>) -> Option<Symptom> {
         symptom = symptom.with_evidence(waited);
     }
     Some(symptom)
+}
+
+/// True if the window is too short to show what used the processors during it: their samples begin
+/// and end a little earlier or later.
+pub(super) fn is_too_short(input: &Input<'_>) -> bool {
+    let seconds = input.observation.seconds.iter();
+    seconds.map(|second| second.facts.length_ns.as_secs()).sum::<f64>() < MIN_WINDOW_SECS
 }
 
 /// States that the load reached its rate, before the cause of its latencies; else empty.

@@ -128,9 +128,13 @@ fn describe_tail(name: &str, latency: &Latency) -> Option<String> {
         return None;
     }
     let ratio = p999 / p99.max(1.0);
+    let of_direction = match name {
+        "all" => String::new(),
+        direction => format!("{direction}: "),
+    };
     (ratio >= MIN_TAIL_RATIO).then(|| {
         format!(
-            "{name}: p99.9 ({}) is {ratio:.1} times p99 ({})",
+            "{of_direction}p99.9 ({}) is {ratio:.1} times p99 ({})",
             to_nanos(p999),
             to_nanos(p99)
         )

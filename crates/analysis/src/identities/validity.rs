@@ -124,7 +124,11 @@ pub(super) const PROCESSORS: Rule = Rule {
             .map(|core| core.cpu.to_string())
             .collect();
         if !full.is_empty() {
-            let message = format!("processors were busy all the time: {}", full.join(", "));
+            let message = match load.cores.len() {
+                2 if full.len() == 2 => "both processors were busy all the time".to_owned(),
+                all if all > 2 && all == full.len() => format!("all {all} processors were busy all the time"),
+                _ => format!("processors were busy all the time: {}", full.join(", ")),
+            };
             findings.push(busy_finding(message, load));
         }
     },
@@ -210,6 +214,14 @@ mod tests {
         );
         check(|load| load.cores = vec![core(0, 0.99)], "CPU-BUSY");
         check(|load| load.stated.processors_busy = Some(0.96), "CPU-BUSY");
+        let mut load = sound();
+        load.cores = vec![core(0, 0.99), core(1, 0.99)];
+        let findings = examine(&load, Purpose::default());
+        let busy = findings.iter().find(|finding| finding.rule == "CPU-BUSY");
+        assert_eq!(
+            busy.map(|busy| &*busy.what),
+            Some("both processors were busy all the time")
+        );
     }
 
     #[test]

@@ -409,14 +409,14 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
         let (latency, load_at_one) = (format_time(here.mean_ns), format_load(axis, bounds.alone_at));
         sentence += &format!(" The latency is {latency}, {times} at {load_at_one}.");
     }
-    if let (Some(below), Some(above)) = (below, above) {
+    if let (Some(_), Some(above)) = (below, above) {
         sentence += &format!(
-            " At {} the rate changes by {} and the latency by {}; the knee is between {} and {}.",
+            " From {} to {} the rate changes by {} and the latency by {}: the knee is near {}.",
+            format_number(at),
             format_load(axis, above.load),
             format_change(above.iops / here.iops),
             format_change(above.mean_ns / here.mean_ns),
-            format_number(below),
-            format_number(above.load),
+            format_number(at),
         );
     }
     let steps = |to: f64| {

@@ -79,8 +79,8 @@ fn the_knee_of_equal_servers_is_their_number() {
     assert_eq!(
         eight,
         "Use 8 in flight: 80,000 operations per second, 100 % of the measured maximum. The latency \
-        is 100 us, as at 1 in flight. At 16 in flight the rate changes by 0 % and the latency by \
-        +100 %; the knee is between 4 and 16."
+        is 100 us, as at 1 in flight. From 8 to 16 in flight the rate changes by 0 % and the \
+        latency by +100 %: the knee is near 8."
     );
 }
 

@@ -8,7 +8,9 @@ use model::stats::{lag_one_correlation, wilson_interval};
 
 use super::doubt::Doubt;
 use super::judgement::is_rate;
+use super::wording::WHILE;
 use super::{Case, Cause, ClauseVerdict, Outcome, Reason, Shortfall};
+use crate::attribution::PROGRAMS;
 use crate::figures::count;
 use crate::requirement::{Clause, Metric};
 
@@ -82,7 +84,7 @@ impl Case<'_> {
         match high < clause.target {
             true => {
                 if let Some(doubt) = self.doubt_storage_fault(&others, &seconds, reasons) {
-                    let why = format!("{counts_text}; {}", doubt.why);
+                    let why = format!("{counts_text}; {}", describe_misses(&others, &seconds, &doubt));
                     return verdict(Outcome::Inconclusive, Some(met_count / n), interval, Some(doubt), why);
                 }
                 let reason = format!(
@@ -125,6 +127,58 @@ impl Case<'_> {
         let missed_clause_doubt = || others.iter().filter(missed).find_map(|other| self.doubt_fail(other));
         test_doubt.or_else(missed_clause_doubt)
     }
+}
+
+/// Describes the missed seconds, with the missed clauses and the circumstance of a doubt: `in 7 the
+/// rate (3) or the mean (6) missed its limit while other programs used 1.9 of 2 processors`.
+/// A doubt of the whole test has no circumstance, and states itself.
+fn describe_misses(others: &[&Clause], seconds: &[Second], doubt: &Doubt) -> String {
+    let circumstance = doubt.shared.as_deref().filter(|shared| {
+        let before = doubt.why.strip_suffix(*shared);
+        before.is_some_and(|before| before.ends_with(WHILE))
+    });
+    let Some(circumstance) = circumstance else {
+        return doubt.why.clone();
+    };
+    // The bottleneck lists the programs of the whole test, which may differ.
+    let circumstance = match circumstance.split_once(PROGRAMS) {
+        Some((circumstance, _)) => circumstance,
+        None => circumstance.split(" (").next().unwrap_or(circumstance),
+    };
+    let missed_by = |clause: &Clause| seconds.iter().filter(|second| !meets_clause(clause, second)).count();
+    let missed: Vec<(String, usize)> = others
+        .iter()
+        .map(|clause| (name_figure(clause), missed_by(clause)))
+        .filter(|(_, missed)| *missed > 0)
+        .collect();
+    let is_missed = |second: &&Second| !others.iter().all(|clause| meets_clause(clause, second));
+    let missed_seconds = seconds.iter().filter(is_missed).count();
+    let names: Vec<String> = match &missed[..] {
+        [(name, _)] => vec![name.clone()],
+        several => several
+            .iter()
+            .map(|(name, missed)| format!("{name} ({missed})"))
+            .collect(),
+    };
+    format!(
+        "in {missed_seconds} {} missed its limit{WHILE}{circumstance}",
+        names.join(" or ")
+    )
+}
+
+/// The figure of a clause in a sentence: `the rate`, `the write rate`.
+fn name_figure(clause: &Clause) -> String {
+    let direction = clause
+        .direction
+        .map_or(String::new(), |direction| format!("{} ", direction.word()));
+    let figure = match clause.metric {
+        Metric::Iops => "rate",
+        Metric::Throughput => "throughput",
+        Metric::Mean => "mean",
+        Metric::Quantile { .. } => "percentile",
+        Metric::Availability => "availability",
+    };
+    format!("the {direction}{figure}")
 }
 
 /// True if the figures of a second meet a clause.

@@ -156,10 +156,8 @@ impl Case<'_> {
             && self.excess_share_in_stalls(clause) < MIN_STORAGE_SHARE;
         is_others.then(|| {
             let why = format!(
-                "operations started late, because other programs kept the processors busy; the storage itself took \
-                 {}, within {}",
-                clause.show(service),
-                clause.metric.show(clause.target)
+                "operations started late, because other programs kept the processors busy; {}",
+                describe_service(clause, service)
             );
             Doubt::new(Cause::Others, why)
         })
@@ -224,12 +222,7 @@ impl Case<'_> {
 
     /// Doubts a latency if the storage met the limit but operations waited in fathom.
     fn doubt_program_wait(&self, clause: &Clause, service: f64, attribution: Option<&Attribution>) -> Doubt {
-        let show = |value: f64| clause.show(value);
-        let within_limit = format!(
-            "the storage itself took {}, within {}",
-            show(service),
-            clause.metric.show(clause.target)
-        );
+        let within_limit = describe_service(clause, service);
         let slots = self.observation.load.depth.unwrap_or(0);
         match attribution {
             Some(attribution) if attribution.blocked_share() > MAX_BLOCKED_OPS => {
@@ -479,6 +472,19 @@ impl Case<'_> {
         let programs = programs.map(|(_, programs)| format!("{}{programs}", attribution::PROGRAMS));
         describe_fault(fault, &others) + &programs.unwrap_or_default()
     }
+}
+
+/// States that the storage itself met a latency limit.
+fn describe_service(clause: &Clause, service: f64) -> String {
+    let operations = match clause.metric {
+        Metric::Quantile { share } => format!("{} % of the operations took at most", (share * 1e8).round() / 1e6),
+        _ => "operations took on average".to_owned(),
+    };
+    format!(
+        "{operations} {} from issue to completion, within {}",
+        clause.show(service),
+        clause.metric.show(clause.target)
+    )
 }
 
 fn fault_cause(fault: Fault) -> Cause {

@@ -10,9 +10,10 @@ use super::estimate::{self, Estimate, NoEstimate};
 use super::shortfall::name_other_programs;
 use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Shortfall, Verdict};
+use crate::attribution::{self, Fault};
 use crate::figures::{count, three_digits};
 use crate::requirement::{Clause, Metric, Side};
-use crate::shifts::Shift;
+use crate::shifts::{self, Shift};
 
 /// Probability of a wrong PASS over all clauses together.
 pub const ALPHA: f64 = 0.01;
@@ -298,7 +299,7 @@ impl Case<'_> {
         // reported.
         let shift = self.shift(clause).filter(|_| slump.is_none());
         let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
-        text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();
+        text += &shift.map(|shift| self.describe_change(&shift)).unwrap_or_default();
         if outcome == Outcome::Pass
             && let Some((missed, all)) = self.missed_seconds(clause).filter(|(missed, _)| *missed > 0)
         {
@@ -326,6 +327,26 @@ impl Case<'_> {
             text += &format!("; credits were not exhausted: {credits}");
         }
         text
+    }
+
+    /// Describes a change within the window. Gaps during which this program waited for a processor
+    /// are not stalls of the storage, except those of a simulated device.
+    fn describe_change(&self, shift: &Shift) -> String {
+        let waits_for_processor =
+            |(at, _): &(f64, f64)| attribution::disturbance(self.observation, *at, None) == Some(Fault::OtherCpu);
+        let is_without_processor = || shifts::find_stalls(self.observation).iter().all(waits_for_processor);
+        match *shift {
+            Shift::Stalls { count, at, longest, .. }
+                if !attribution::is_simulated(self.observation) && is_without_processor() =>
+            {
+                let gaps = match count {
+                    1 => format!("one gap of {longest:.1} s at {at:.0} s"),
+                    count => format!("{count} gaps of up to {longest:.1} s"),
+                };
+                format!("; {gaps}, when no processor was free")
+            }
+            _ => describe_shift(shift),
+        }
     }
 
     /// Describes the time in which the storage completed nothing. `None` if the time is within the

@@ -2,7 +2,7 @@
 
 use analysis::verdict::{Cause, Context, Outcome, Verdict, judge};
 use model::histogram::Histogram;
-use model::observation::Second;
+use model::observation::{Latency, Observation, Second, SeriesPoint};
 use model::results::IntervalHistogram;
 use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
 use model::{Bytes, Nanos, PerDirection};
@@ -96,5 +96,81 @@ fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
         &verdict(60),
         Cause::Others,
         "all operations beyond the limit occurred while",
+    );
+}
+
+/// The figures of paced seconds, each with its operations. In those with fewer than `due`, other
+/// programs keep the processors busy.
+fn observe_paced(due: u64, operations: &[u64]) -> Observation {
+    let length = operations.len() as u64;
+    let mut observed = SeriesGenerator::new(3).observation(due as f64, 2.0 * due as f64, 1.0, length);
+    (observed.load.workers, observed.load.depth) = (Some(1), Some(128));
+    for (point, operations) in observed.series.iter_mut().zip(operations) {
+        point.operations = [*operations, 0, 0];
+    }
+    let seconds = (0..length).zip(operations).map(|(number, operations)| {
+        full_second(number, *operations < due).with(|second| {
+            (second.facts.operations, second.facts.queue.issued) = (*operations, *operations);
+            second.bytes_transferred = Bytes(operations * 4096);
+        })
+    });
+    observed.seconds = seconds.collect();
+    observed
+}
+
+#[test]
+fn availability_names_the_missed_clauses_and_counts_their_seconds() {
+    let operations: Vec<u64> = (0..60)
+        .map(|second| if second % 3 == 0 { 4000 } else { 3000 })
+        .collect();
+    let observed = observe_paced(4000, &operations);
+    let verdict = judge(&clauses("iops>=4000,availability>=99%"), &observed, &Context::default());
+    let reason = &verdict.clauses[1].reason;
+    let part = "20 of 60 seconds met the other clauses; in 40 the rate missed its limit while other programs used";
+    assert!(reason.contains(part), "{verdict:#?}");
+    assert!(!reason.contains("seconds missed the rate"), "{reason}");
+}
+
+/// The row of the rate once counted one of these two seconds, and availability both.
+#[test]
+fn a_rate_counts_its_missed_seconds_as_availability_does() {
+    let mut operations = [2300; 30];
+    operations[20..24].copy_from_slice(&[2220, 2380, 2040, 2560]);
+    let observed = observe_paced(2300, &operations);
+    let verdict = judge(&clauses("iops>=2300"), &observed, &Context::default());
+    assert_outcome(&verdict, Outcome::Pass);
+    let reason = &verdict.clauses[0].reason;
+    assert!(reason.ends_with("below it in 2 of 30 seconds"), "{verdict:#?}");
+}
+
+/// Two tenths of a second without completions, during which the thread waited for a processor.
+#[test]
+fn a_gap_without_a_free_processor_is_no_stall_of_the_storage() {
+    let reason = |is_disturbed: bool| {
+        let mut observed = observe_paced(200, &[200; 20]);
+        observed.total.latency = observed.total.latency.map(|latency| Latency {
+            mean_ns: Some(1e6),
+            ..latency
+        });
+        let first = observed.series[0];
+        let point = |tenth: u64| SeriesPoint {
+            start_ns: Nanos::millis(100 * tenth),
+            length_ns: Nanos::millis(100),
+            operations: [if [100, 101].contains(&tenth) { 0 } else { 20 }, 0, 0],
+            ..first
+        };
+        observed.series = (0..200).map(point).collect();
+        if is_disturbed {
+            observed.seconds[10].facts.threads.run_delay_ns = Nanos::millis(600);
+        }
+        let verdict = judge(&clauses("iops>=200"), &observed, &Context::default());
+        assert_outcome(&verdict, Outcome::Pass);
+        verdict.clauses[0].reason.clone()
+    };
+    let (stalled, waited) = (reason(false), reason(true));
+    assert!(stalled.contains("one stall of 0.2 s at 10 s"), "{stalled}");
+    assert!(
+        waited.contains("one gap of 0.2 s at 10 s, when no processor was free"),
+        "{waited}"
     );
 }

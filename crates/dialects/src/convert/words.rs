@@ -76,7 +76,8 @@ pub(super) fn mix(mix: &Mix) -> String {
         (_, 0.0) => "reads".into(),
         (_, 100.0) => "writes".into(),
         (Mix::Exact { .. }, share) => format!("exactly {share} % writes"),
-        (_, share) => format!("{share} % writes"),
+        // Drawn for each operation.
+        (_, share) => format!("{share} % writes on average"),
     }
 }
 

@@ -88,6 +88,11 @@ pub struct Imported {
     pub host: Option<String>,
     /// The start time, as the report writes it.
     pub started: Option<String>,
+    /// The start time in seconds since 1970 (UTC), if the report has it.
+    pub started_unix_secs: Option<u64>,
+    /// The options of the only job, in the words of the tool; empty for several jobs or if the
+    /// report has none.
+    pub job_options: Vec<(String, String)>,
     /// The number of processors in the report.
     pub processors: Option<u32>,
     /// The source of figures written down by hand.
@@ -108,6 +113,8 @@ impl Imported {
             commands: Vec::new(),
             host: None,
             started: None,
+            started_unix_secs: None,
+            job_options: Vec::new(),
             processors: None,
             source: None,
             loads: Vec::new(),

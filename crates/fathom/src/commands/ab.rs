@@ -429,7 +429,7 @@ pub(super) fn format_changes(changes: &[Change]) -> String {
             change.figure.format_value(change.from),
             change.figure.format_value(change.to),
             change.describe(),
-            change.word.word()
+            change.describe_judgement()
         );
     }
     text

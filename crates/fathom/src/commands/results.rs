@@ -155,6 +155,7 @@ fn from_results(file: &str, results: &Results) -> LoadedFile {
             processors: host.map(|host| host.cpu.logical),
             commands: vec![results.plan.origin.arguments.join(" ")],
             origin: None,
+            job_options: Vec::new(),
         },
         findings: results.findings.clone(),
         loads: Observation::all(results),
@@ -205,16 +206,20 @@ fn from_import(file: String, imported: Imported) -> LoadedFile {
             None => finding,
         }
     });
+    let started_unix_ns = imported
+        .started_unix_secs
+        .map(|secs| secs.saturating_mul(1_000_000_000));
     let reason = "figures of CrystalDiskMark cannot prove an SLA: it cannot issue the promised load";
     LoadedFile {
         source: Source {
             file,
             form: imported.form.name().into(),
             host: imported.host,
-            started: imported.started,
+            started: started_unix_ns.map(format_timestamp).or(imported.started),
             processors: imported.processors,
             commands: imported.commands,
             origin: imported.source,
+            job_options: imported.job_options,
         },
         findings: unread.chain(imported.findings).collect(),
         loads: imported.loads,

@@ -11,7 +11,7 @@ use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::path::io_path_of_report;
 use report::html::run::{
-    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane_chart,
+    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, permit_overwrite, plane_chart,
     requirement_from_result, shared_limits_section,
 };
 use report::numbers::{duration, duration_with_unit, format_rough, format_time, local_time, rate, throughput};
@@ -32,6 +32,8 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         Some((verdict, length)) => super::verdict(promised, verdict, length),
         None => assess(explanation),
     };
+    let busy = describe_busy_processors(explanation, &verdict);
+    verdict.notes.extend(busy);
     verdict.notes.extend(describe_scope(explanation));
     let about = describe_source(explanation);
     let mut findings: Vec<Finding> = explanation.findings().cloned().collect();
@@ -161,6 +163,19 @@ fn is_buffered(observation: &Observation) -> bool {
     observation.load.direct == Some(false)
 }
 
+/// States what it means that every processor was busy. Such load slows a test, so a PASS holds.
+fn describe_busy_processors(explanation: &Explanation, verdict: &Verdict) -> Option<String> {
+    let mut findings = explanation.findings();
+    let busy = findings.find(|finding| finding.rule == "CPU-BUSY" && !finding.what.contains(": "))?;
+    Some(match verdict.tone.is_pass() {
+        true => format!(
+            "{}, which slows a test: the PASS holds, but the storage may be faster.",
+            format_sentence(&busy.what).trim_end_matches('.')
+        ),
+        false => format!("Do not rely on these figures: {} (see Findings).", busy.what),
+    })
+}
+
 /// States what was measured: `Tested: 3 s, without a warm-up, on 32 MiB of data05.`
 fn describe_scope(explanation: &Explanation) -> Option<String> {
     let [only] = &explanation.loads[..] else { return None };
@@ -208,6 +223,44 @@ fn advise_repetition(explanation: &Explanation) -> Option<String> {
     })
 }
 
+/// Options of fio against a finding, with their values.
+const FIO_OPTIONS_AGAINST: [(&str, &[(&str, &str)]); 3] = [
+    ("BUFFERED", &[("direct", "1")]),
+    ("SHORT-RUN", &[("runtime", "300"), ("time_based", "")]),
+    ("NO-WARM-UP", &[("ramp_time", "30")]),
+];
+
+/// The command that repeats the only job of a report of fio with other options.
+fn repeat_with_fio(explanation: &Explanation) -> Option<String> {
+    let [only] = &explanation.loads[..] else { return None };
+    let source = &explanation.source;
+    let mut options = source.job_options.clone();
+    if options.is_empty() || only.observation.tool != "fio" {
+        return None;
+    }
+    let rules: Vec<&str> = explanation.findings().map(|finding| finding.rule.as_str()).collect();
+    let changes = FIO_OPTIONS_AGAINST.iter().filter(|(rule, _)| rules.contains(rule));
+    for (name, value) in changes.flat_map(|(_, changes)| changes.iter()) {
+        options.retain(|(option, _)| option != name);
+        options.push(((*name).to_owned(), (*value).to_owned()));
+    }
+    options.retain(|(name, _)| name != "name");
+    let words = options.iter().map(|(name, value)| match value.as_str() {
+        "" => format!(" --{name}"),
+        value => format!(" {}", shell_word(&format!("--{name}={value}"))),
+    });
+    let words: String = words.collect();
+    let name = format!("--name={}", only.observation.name);
+    let larger = match rules.contains(&"SMALL-FILE") {
+        true => ", with a larger size=",
+        false => "",
+    };
+    Some(format!(
+        "to repeat it{larger}: `fio {}{words} --output-format=json --output=again.json`",
+        shell_word(&name)
+    ))
+}
+
 /// Advises the next step after a result without a promise: the command that judges by one.
 fn advise_judgement(explanation: &Explanation) -> Lead {
     let only = match &explanation.loads[..] {
@@ -231,10 +284,12 @@ fn advise_judgement(explanation: &Explanation) -> Lead {
             judge("'iops>=4000,p99<=3ms'")
         )),
     };
+    let repetition = advise_repetition(explanation);
+    let command = repetition.as_ref().and_then(|_| repeat_with_fio(explanation));
     Lead {
         topic: "What next".into(),
-        sentence: advise_repetition(explanation).unwrap_or_default(),
-        advice: advice.into_iter().collect(),
+        sentence: repetition.unwrap_or_default(),
+        advice: command.into_iter().chain(advice).collect(),
     }
 }
 
@@ -271,14 +326,8 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     let require = join_requirement(explanation);
     let measure = match &explanation.loads[..] {
         [only] => format_load_arguments(&only.observation).map(|load| {
-            let command = format!("fathom verify {load} --require {require} --report page.html");
-            match (&only.observation.load.targets[..], only.observation.load.read_percent) {
-                ([target], Some(reads)) if reads < 100.0 => {
-                    let target = shell_word(target);
-                    format!("this overwrites {target}, whose data are lost: `{command} --allow-overwrite {target}`")
-                }
-                _ => format!("`{command}`"),
-            }
+            let command = format!("`fathom verify {load} --require {require} --report page.html`");
+            permit_writes(&command, &only.observation)
         }),
         _ => None,
     };
@@ -289,11 +338,15 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
             .filter_map(|load| Some(load.verdict.as_ref()?.outcome)),
     );
     let repetition = advise_repetition(explanation);
-    let actions = verdict.actions.iter().map(|action| format_sentence(action));
+    // The options are those of fathom.
+    let actions = verdict.actions.iter();
+    let actions = actions.map(|action| format_sentence(action.split(": --").next().unwrap_or(action)));
     // The options of the repetition include this.
-    let mut sentences: Vec<String> = actions
-        .filter(|action| repetition.is_none() || !action.starts_with("Repeat without the operating system's cache"))
-        .collect();
+    let includes = |action: &String| {
+        let included = ["Repeat without the operating system's cache", "Repeat for the full"];
+        repetition.is_some() && included.into_iter().any(|start| action.starts_with(start))
+    };
+    let mut sentences: Vec<String> = actions.filter(|action| !includes(action)).collect();
     sentences.extend(match (worst, &repetition) {
         (Outcome::Pass, None) => Some(KEEP_AND_REPEAT.to_owned()),
         (Outcome::Fail, _) => Some("Remove the limit and repeat.".to_owned()),
@@ -305,7 +358,10 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     Lead {
         topic: "What next".into(),
         sentence: sentences.join(" "),
-        advice: measure.into_iter().collect(),
+        advice: {
+            let command = repetition.and_then(|_| repeat_with_fio(explanation));
+            measure.into_iter().chain(command).collect()
+        },
     }
 }
 
@@ -322,14 +378,11 @@ fn format_load_arguments(observation: &Observation) -> Option<String> {
     ))
 }
 
-/// Names the permission that a command needs to write to a target of another tool.
-fn describe_overwrite_permission(observation: &Observation) -> String {
+/// Permits the command in advice to write to a target of another tool, and states what is lost.
+fn permit_writes(advice: &str, observation: &Observation) -> String {
     match (&observation.load.targets[..], observation.load.read_percent) {
-        ([target], Some(reads)) if reads < 100.0 => format!(
-            ", with `--allow-overwrite {0}` if {0} is a file whose data may be lost",
-            shell_word(target)
-        ),
-        _ => String::new(),
+        ([target], Some(reads)) if reads < 100.0 => permit_overwrite(advice, target),
+        _ => advice.to_owned(),
     }
 }
 
@@ -364,17 +417,17 @@ fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
             let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
             let depth = load.observation.load.depth;
             let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
-            let note = describe_overwrite_permission(&load.observation);
             let advice = load.diagnosis.advice.iter();
             let run = words
                 .as_ref()
-                .map(|words| format!("`fathom run --target {words}{depth} --confirm`{note}"));
+                .map(|words| format!("`fathom run --target {words}{depth} --confirm`"));
             let with_run = |advice: String| match &run {
                 Some(run) => advice.replace("`fathom run --confirm`", run),
                 None => advice,
             };
             advice
                 .map(|advice| with_run(complete_sweep(advice, words.as_deref())))
+                .map(|advice| permit_writes(&advice, &load.observation))
                 .collect()
         },
     }

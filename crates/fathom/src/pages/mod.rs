@@ -12,12 +12,12 @@ mod trend;
 use analysis::policies::{self, Catalogue, Inputs};
 use analysis::requirement::{Clause, Metric};
 use analysis::verdict::{self, ClauseVerdict, Outcome, Shortfall, Verdict, name_other_programs};
-use model::Bytes;
 use model::diagnosis::JobDiagnosis;
 use model::finding::{Finding, Severity};
-use model::observation::Observation;
+use model::observation::{IoStats, Observation};
 use model::results::Results;
 use model::study::{Question, Study};
+use model::{Bytes, Nanos};
 use report::html::page::{self, Download, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
 use report::numbers::{duration_with_unit, format_rough};
@@ -120,12 +120,7 @@ fn compare_with_typical(observation: &Observation) -> Option<String> {
     if load.random != Some(true) || load.direct != Some(true) || !is_small {
         return None;
     }
-    let latency = observation.total.user_latency()?;
-    // A few stalls dominate a mean.
-    let (name, typical) = match latency.quantile(0.5) {
-        Some(median) => ("median", median),
-        None => ("mean", latency.mean_ns?),
-    };
+    let (typical, measured) = describe_typical(observation)?;
     let rotating = Catalogue::built_in()
         .find("generic/hdd")
         .ok()?
@@ -140,12 +135,29 @@ fn compare_with_typical(observation: &Observation) -> Option<String> {
         _ => "slow",
     };
     Some(format!(
-        "The typical operation took {} ({name}), which is {word}: cloud disks take about {:.0} ms, hard disks about \
-         {:.0} ms.",
-        report::numbers::format_time(typical),
+        "{measured}, which is {word}: cloud disks take about {:.0} ms, hard disks about {:.0} ms.",
         cloud / 1e6,
         rotating / 1e6
     ))
+}
+
+/// The typical latency in nanoseconds, with a sentence. A few stalls dominate a mean, so without a
+/// median of all operations, that of the more frequent direction is used.
+fn describe_typical(observation: &Observation) -> Option<(f64, String)> {
+    let time = report::numbers::format_time;
+    let median = |flow: &IoStats| flow.user_latency()?.quantile(0.5);
+    if let Some(median) = median(&observation.total) {
+        return Some((median, format!("The typical operation took {} (median)", time(median))));
+    }
+    let flows = observation.directions.iter();
+    let flows = flows.filter_map(|(direction, flow)| Some((direction, flow.as_ref()?)));
+    let frequent = flows.max_by_key(|(_, flow)| flow.operations);
+    if let Some((direction, median)) = frequent.and_then(|(direction, flow)| Some((direction, median(flow)?))) {
+        let sentence = format!("Half of the {}s took at most {}", direction.word(), time(median));
+        return Some((median, sentence));
+    }
+    let mean = observation.total.user_latency()?.mean_ns?;
+    Some((mean, format!("The typical operation took {} (mean)", time(mean))))
 }
 
 /// Finds the worst verdict of a run, for the first screen of its page.
@@ -234,11 +246,20 @@ fn group_warnings<'a, T: Clone>(runs: impl IntoIterator<Item = (T, &'a [Finding]
     groups
 }
 
+/// What to do about a tail on a page of several runs, which has no latencies over time.
+const TAIL_HELP: &str = "run this load alone with --report, and look for stalls, throttling and bursts under \
+    “Latency over time” of its page";
+
 /// Merges the warnings of several named runs: each rule once, with the names.
 pub fn merge_warnings<'a>(runs: impl IntoIterator<Item = (&'a str, &'a [Finding])>) -> Vec<Finding> {
     let groups = group_warnings(runs).into_iter();
     groups
-        .map(|(warning, names)| page::name_places(warning, &names))
+        .map(|(mut warning, names)| {
+            if warning.rule == "TAIL" {
+                warning.help = Some(TAIL_HELP.to_owned());
+            }
+            page::name_places(warning, &names)
+        })
         .collect()
 }
 
@@ -312,6 +333,7 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
             .filter_map(|(_, action)| action)
             .collect(),
         untested: untested.map(|untested| (untested.name.to_owned(), untested.option.clone())),
+        alternatives: Vec::new(),
         judged_by: None,
         clauses: describe_clauses(verdict),
         notes: {
@@ -399,6 +421,22 @@ fn describe_miss(verdict: &ClauseVerdict) -> String {
 const MIN_REPEATED_SECS: f64 = 60.0;
 const MIN_REPEATED_TIME: &str = "60s";
 
+/// The warm-up of a repetition that measures for [`MIN_REPEATED_TIME`].
+const MIN_REPEATED_WARM_UP: &str = "5s";
+
+/// The option that lengthens a warm-up on the command line that is too short for a longer test.
+fn lengthen_warm_up(arguments: &[String]) -> Option<(String, String)> {
+    let value = arguments
+        .iter()
+        .enumerate()
+        .find_map(|(at, word)| match word.as_str() {
+            "--warm-up" => arguments.get(at + 1).map(String::as_str),
+            word => word.strip_prefix("--warm-up="),
+        })?;
+    let is_short = value.parse::<Nanos>().ok()? < MIN_REPEATED_WARM_UP.parse::<Nanos>().ok()?;
+    is_short.then(|| ("--warm-up".to_owned(), MIN_REPEATED_WARM_UP.to_owned()))
+}
+
 /// Collects the options that the clauses advise, with their values; of several times the longest.
 fn collect_advised_options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     let number = |value: &str| {
@@ -456,7 +494,7 @@ fn describe_clauses(verdict: &Verdict) -> Vec<page::Clause> {
         promised: judged_clause.clause.to_string(),
         word: judged_clause.outcome.word().into(),
         tone: tone(judged_clause.outcome),
-        sentence: report::diagnosis::format_sentence(&reason),
+        sentence: report::diagnosis::format_sentence(&without_rule_names(&reason)),
         line: match judged_clause.clause.metric {
             Metric::Iops => Some(Line::Iops(judged_clause.clause.target)),
             Metric::Throughput => Some(Line::Throughput(judged_clause.clause.target)),
@@ -475,6 +513,16 @@ fn describe_clauses(verdict: &Verdict) -> Vec<page::Clause> {
     judged.chain(untested).collect()
 }
 
+/// Removes the names of rules in front of what they found: the findings of the page have them.
+fn without_rule_names(reason: &str) -> String {
+    let is_name = |word: &&str| {
+        let name = word.strip_suffix(':').unwrap_or_default();
+        name.len() > 3 && name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '-')
+    };
+    let words: Vec<&str> = reason.split(' ').filter(|word| !is_name(word)).collect();
+    words.join(" ")
+}
+
 /// Formats a reason as a sentence, with advice.
 fn format_reason(reason: &str, action: Option<&str>) -> String {
     let action = action.map(|action| format!(" What to do: {action}."));
@@ -485,4 +533,27 @@ fn format_reason(reason: &str, action: Option<&str>) -> String {
 pub fn describe_promise(clauses: &[Clause]) -> String {
     let words: Vec<String> = clauses.iter().map(ToString::to_string).collect();
     format!("the requirement: {}.", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_has_no_names_of_rules() {
+        assert_eq!(
+            without_rule_names("27.3 times the required rate; BUFFERED: the operating system's cache was in use"),
+            "27.3 times the required rate; the operating system's cache was in use"
+        );
+        assert_eq!(without_rule_names("IO: 3 of 4 p99: 2 ms"), "IO: 3 of 4 p99: 2 ms");
+    }
+
+    #[test]
+    fn a_warm_up_grows_with_the_test() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let longer = Some(("--warm-up".to_owned(), "5s".to_owned()));
+        assert_eq!(lengthen_warm_up(&words("fathom ab a b --warm-up 1s")), longer);
+        assert_eq!(lengthen_warm_up(&words("fathom ab a b --warm-up=10s")), None);
+        assert_eq!(lengthen_warm_up(&words("fathom ab a b")), None);
+    }
 }

@@ -22,23 +22,24 @@ pub use advice::{next, warnings};
 /// Caveat about the intervals of a comparison of single runs.
 const INTERVALS_CAVEAT: &str =
     "The intervals cover variation within each run, not from run to run, which `fathom ab` measures.";
-/// Caveat about a difference between single runs that exceeds their intervals.
-const ORDER_CAVEAT: &str = "With one run each, the order may be chance although the intervals are apart.";
+/// The same caveat, if a difference between single runs exceeds their intervals.
+const ORDER_CAVEAT: &str = "With one run each, the order may be chance although the intervals are apart: they cover \
+    variation within each run, not from run to run, which `fathom ab` measures.";
+
+/// A chart of changes has a logarithmic axis if one of them, or an end of its interval, exceeds
+/// this ratio.
+const MAX_LINEAR_RATIO: f64 = 3.0;
 
 /// How the interval of a change decides.
 const INTERVAL_RULE: &str = "If the whole interval is within the shaded margin, the figure is the same; if the \
-    interval contains zero, or may exclude it by chance because several figures are compared, the difference is not \
-    known; otherwise the figure is better or worse.";
+    interval includes no change, the difference is not known; if it nearly includes it, it may be chance, because \
+    several figures are compared; otherwise the figure is better or worse.";
 
 /// Returns the caveats of a comparison of single runs.
 pub fn caveats(ranking: &[RankedResult]) -> Vec<String> {
     let mut to_best = ranking.iter().filter_map(|result| result.to_best.as_ref());
     let is_apart = to_best.any(|change| matches!(change.word, Judgement::Better | Judgement::Worse));
-    let order = is_apart.then_some(ORDER_CAVEAT);
-    std::iter::once(INTERVALS_CAVEAT)
-        .chain(order)
-        .map(str::to_owned)
-        .collect()
+    vec![if is_apart { ORDER_CAVEAT } else { INTERVALS_CAVEAT }.to_owned()]
 }
 
 /// Lists the lines that the heads of all results share.
@@ -112,30 +113,42 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usi
 
 /// Builds a chart of the change of each figure, with its interval.
 fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Chart {
-    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    // A change by a factor would leave no room for the others on an axis of percent.
+    let is_far = |ratio: f64| ratio > MAX_LINEAR_RATIO || ratio < 1.0 / MAX_LINEAR_RATIO;
+    let is_wide = to.iter().any(|change| {
+        let ends = [Some(change.ratio), change.low, change.high];
+        ends.into_iter().flatten().any(is_far)
+    });
+    let place = |ratio: f64| match is_wide {
+        true => ratio,
+        false => 100.0 * (ratio - 1.0),
+    };
     let mut series = Series::over_names(
         format!("{name} against {from}"),
         Form::Rows,
         to.iter()
-            .map(|change| (change.figure.name(), Some(percent(change.ratio)))),
+            .map(|change| (change.figure.name(), Some(place(change.ratio)))),
     );
-    series.low = to.iter().map(|change| change.low.map(percent)).collect();
-    series.high = to.iter().map(|change| change.high.map(percent)).collect();
+    series.low = to.iter().map(|change| change.low.map(place)).collect();
+    series.high = to.iter().map(|change| change.high.map(place)).collect();
     series.words = to
         .iter()
-        .map(|change| format!("{}: {}", change.describe(), change.word.word()))
+        .map(|change| format!("{}: {}", change.describe(), change.describe_judgement()))
         .collect();
     Chart {
         id,
         title: format!("Change of each figure: {name} against {from}"),
         about: format!("The difference of each figure, with its 95 % interval. {INTERVAL_RULE}"),
         x: Axis::names("figure"),
-        y: Axis::linear("change", "%"),
+        y: match is_wide {
+            true => Axis::log("ratio", "times"),
+            false => Axis::linear("change", "%"),
+        },
         series: vec![series],
         marks: vec![Mark {
             across: Across::Y,
-            at: -100.0 * margin,
-            to: Some(100.0 * margin),
+            at: place(1.0 - margin),
+            to: Some(place(1.0 + margin)),
             words: "counts as the same".into(),
             tone: Tone::Other,
         }],
@@ -151,7 +164,7 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
             change.figure.format_value(change.from),
             change.figure.format_value(change.to),
             change.describe(),
-            change.word.word().to_owned(),
+            change.describe_judgement().to_owned(),
         ]
     };
     Table {
@@ -182,8 +195,8 @@ fn baseline_file<'a>(files: &'a [String], ranking: &[RankedResult]) -> &'a str {
 }
 
 /// Builds a table of results from best to worst, each compared with the best. With heads it is the
-/// table of a page: the verdict is in the first columns, which a phone shows. Times and targets
-/// that differ are in the last.
+/// table of a page: a mark at each figure replaces the verdict, so that a phone shows the figures.
+/// Times and targets that differ are in the last columns.
 pub fn ranking_table(
     files: &[String],
     heads: Option<&[Head]>,
@@ -209,20 +222,19 @@ pub fn ranking_table(
     }
     let last_columns = list_differing(heads.unwrap_or_default());
     let arrange = |name: String, verdict: String, mut cells: Vec<String>, last: Vec<String>| {
-        let place = if heads.is_some() { 0 } else { cells.len() };
-        cells.insert(place, verdict);
+        cells.extend(heads.is_none().then_some(verdict));
         std::iter::once(name).chain(cells).chain(last).collect::<Vec<_>>()
     };
     let row = |(place, result): (usize, &RankedResult)| {
+        let changes = place.checked_sub(1).and_then(|place| from_best.get(place));
+        let mark = |figure: Figure| mark_change(changes.filter(|_| heads.is_some()), figure);
         let others = figures.iter().skip(1).map(|figure| {
             let ranked_figure = result.figures.iter().find(|shown| shown.figure == *figure);
-            ranked_figure.map_or("-".to_owned(), |shown| figure.format_value(shown.value))
+            ranked_figure.map_or("-".to_owned(), |shown| figure.format_value(shown.value) + mark(*figure))
         });
-        let (change, word) = match (
-            &result.to_best,
-            place.checked_sub(1).and_then(|place| from_best.get(place)),
-        ) {
+        let (change, word) = match (&result.to_best, changes) {
             (Some(change), Some(changes)) => (change.describe(), Changes::from_ranked(result, changes).describe(false)),
+            _ if heads.is_some() => ("baseline".to_owned(), String::new()),
             _ => ("-".to_owned(), "baseline".to_owned()),
         };
         let cells = std::iter::once(with_interval(result))
@@ -244,6 +256,18 @@ pub fn ranking_table(
         caption: ranking_title(ranking).into(),
         head: arrange(String::new(), "verdict".into(), titles.collect(), last),
         rows: ranking.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// The mark of a figure that is better or worse than in the best result.
+fn mark_change(changes: Option<&Vec<Change>>, figure: Figure) -> &'static str {
+    let change = changes.and_then(|changes| changes.iter().find(|change| change.figure == figure));
+    match (change.map(|change| change.word), figure.higher_is_better()) {
+        (Some(Judgement::Better), true) => " ▲ better",
+        (Some(Judgement::Better), false) => " ▼ better",
+        (Some(Judgement::Worse), true) => " ▼ worse",
+        (Some(Judgement::Worse), false) => " ▲ worse",
+        _ => "",
     }
 }
 

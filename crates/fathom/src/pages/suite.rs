@@ -333,9 +333,22 @@ fn describe_unexplained(workload: &JudgedWorkload<'_>) -> Option<String> {
         })
         .collect();
     (!slow.is_empty()).then(|| {
+        let cause = describe_free_slots(workload).unwrap_or_else(|| "The figures do not show the cause.".to_owned());
+        format!("The requested rate was served; {}. {cause}", slow.join(", and "))
+    })
+}
+
+/// With a larger share of slots in use, operations may have waited for a free one at times.
+const MAX_FREE_SLOTS_SHARE: f64 = 0.5;
+
+/// States that no operation waited for a free slot, so that the storage itself is slow.
+fn describe_free_slots(workload: &JudgedWorkload<'_>) -> Option<String> {
+    let observation = Observation::from_results(&workload.run?.results, 0, 0)?;
+    let (in_flight, depth) = (observation.in_flight()?, observation.load.depth?);
+    (in_flight <= MAX_FREE_SLOTS_SHARE * depth as f64).then(|| {
         format!(
-            "The requested rate was served; {}. The figures do not show the cause.",
-            slow.join(", and ")
+            "The storage itself takes that long: {in_flight:.1} of {depth} operations were in flight on average, so \
+             none waited for a free slot."
         )
     })
 }
@@ -364,7 +377,15 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
                 false => " If it is the storage, send this page to its provider.",
             };
             let full = if is_short { " for 5 minutes" } else { "" };
-            format!("Find the cause.{send} After a change, repeat{full}:")
+            let change = match workloads.iter().find_map(find_missed_latency) {
+                Some((metric, value)) => format!(
+                    "Use faster storage, or a limit that this storage can meet: {} of {} or more.",
+                    metric.name(),
+                    format_time(value)
+                ),
+                None => "Change what limits it.".to_owned(),
+            };
+            format!("{change}{send} After a change, repeat{full}:")
         }
         Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.".to_owned(),
     };
@@ -374,6 +395,14 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
         sentence,
         advice,
     })
+}
+
+/// The first latency that a workload misses, with its value in nanoseconds.
+fn find_missed_latency(workload: &JudgedWorkload<'_>) -> Option<(Metric, f64)> {
+    let missed = workload.clauses().iter().find(|judged| {
+        judged.outcome == Outcome::Fail && matches!(judged.clause.metric, Metric::Mean | Metric::Quantile { .. })
+    })?;
+    Some((missed.clause.metric, missed.value?))
 }
 
 /// Builds the command that finds the highest load of a workload within the latency that it misses.

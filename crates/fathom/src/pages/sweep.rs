@@ -82,12 +82,12 @@ pub fn build_page(report: &Report, study: &Study) -> Page {
     page
 }
 
-/// Returns the name from the user, or else load, varied parameters and target.
+/// Returns load, varied parameters and target, or else the name from the user.
 fn build_title(report: &Report, summary: Option<&Summary>) -> String {
     let job = summary.and_then(|summary| summary.jobs.first());
     let target = summary.and_then(|summary| summary.targets.first());
     match (job, target, report.name.as_str()) {
-        (Some(job), Some(target), "sweep") => {
+        (Some(job), Some(target), _) => {
             let varied: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
             let load = job.operations.trim_end_matches(", direct");
             format!("{load} over {} — {}", varied.join(" and "), target.path)
@@ -98,8 +98,12 @@ fn build_title(report: &Report, summary: Option<&Summary>) -> String {
 
 fn describe_sweep(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {
     let names: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
+    let sweep = match report.name.as_str() {
+        "sweep" => "A sweep".to_owned(),
+        name => format!("{name}: a sweep"),
+    };
     let mut lines = vec![format!(
-        "A sweep over {}: the same load {} times, in random order",
+        "{sweep} over {}: the same load {} times, in random order",
         names.join(" and "),
         report.rows.len()
     )];

@@ -232,7 +232,10 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
         &[
             "<strong class=\"word\">MEASURED</strong>",
             "--require &#39;iops&gt;=3500,read.p99&lt;=610us,write.p99&lt;=730us&#39;",
-            "fathom sweep data05 --block 32KiB --read 70 --report sweep.html --over depth=1..64",
+            "; this overwrites data05, whose data are lost: ",
+            // fio reports no median of all operations.
+            "Half of the reads took at most ",
+            "fathom sweep data05 --block 32KiB --read 70 --report sweep.html --over depth=1..64 --allow-overwrite data05",
             "<strong>602 us</strong><span>writes, the slower ones",
         ],
     );
@@ -252,6 +255,11 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
             "fathom verify data05 --block 32KiB --read 70 --require &#39;iops&gt;=5000,mean&lt;=3ms&#39;",
             "<li>this overwrites data05, whose data are lost: ",
             "--report page.html --allow-overwrite data05",
+            "to repeat it, with a larger size=: ",
+            "fio --name=",
+            "--filename=data05 --runtime=300 --time_based --ramp_time=30 --output-format=json",
+            // One sentence, with options of fio instead of fathom.
+            "Repeat the test with runtime=300, time_based",
         ],
     );
 }

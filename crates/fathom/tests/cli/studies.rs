@@ -363,10 +363,10 @@ fn assert_page_ranks_three(page: &Path) {
         "SIMULATION: no real storage",
         "Compared with c.fathom, which has the best IOPS: ",
         " is worse in IOPS (",
-        "), p50 (",
-        "), p95 (",
+        ") and p",
+        " against ",
         ">p95</th>",
-        ">verdict</th>",
+        "us ▲ worse</td>",
         ">baseline</td>",
         tested,
         "<th scope=\"row\">block size</th><td>4\u{a0}KiB</td>",
@@ -574,6 +574,12 @@ fn the_page_of_a_sweep_shows_the_test_and_its_command_line() {
         "8\u{a0}KiB random operations, 70\u{a0}% reads and 30\u{a0}% writes, direct; each point measured for 200\u{a0}ms",
         "Command line",
         "<span class=\"option\">--over</span> depth=1..8",
+    ]);
+    page.assert_contains(&[
+        "8\u{a0}KiB random operations, 70\u{a0}% reads and 30\u{a0}% writes over depth",
+        "depths: a sweep over depth",
+        "<strong class=\"word\">AT MOST ",
+        "Reached at depth 4; beyond it, operations only wait longer.",
     ]);
     // Eight in flight give no more operations than four, so there is nothing to choose.
     assert!(!page.contains("for the highest rate"), "{page}");

@@ -110,7 +110,9 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
     page.assert_contains(&[
         "<title>SIMULATION: no real storage — trial: workload “broken” misses p90 &lt;= 3 ms by ",
         "Scope of this verdict: each workload was measured for",
-        "<p>Find the cause. After a change, repeat for 5 minutes.",
+        "<p>Use faster storage, or a limit that this storage can meet: p90 of ",
+        " or more. After a change, repeat for 5 minutes.",
+        "The storage itself takes that long: ",
         "1 of 2 workloads fails: “broken”.",
         "id=\"chart-limits\"",
         "<th scope=\"col\">p90</th><th scope=\"col\">p99</th>",

@@ -160,7 +160,8 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     for (number, line) in about.iter().enumerate() {
         let is_last = has_terms && number + 1 == about.len();
         let link = if is_last {
-            " · <a href=\"#terms\">Glossary</a>"
+            // Never alone on a line.
+            "\u{a0}·\u{a0}<a href=\"#terms\">Glossary</a>"
         } else {
             ""
         };
@@ -282,11 +283,11 @@ fn write_lead(lead: &Lead, out: &mut String) {
     out.push_str("</div>\n");
 }
 
-/// Formats advice, with a command of this program in a box that has a button to copy it.
+/// Formats advice, with a command of this program or of fio in a box that has a button to copy it.
 fn format_advice(advice: &str) -> String {
     let parts: Vec<&str> = advice.split('`').collect();
     match parts[..] {
-        [before, command, after] if command.contains("fathom ") => {
+        [before, command, after] if command.contains("fathom ") || command.starts_with("fio ") => {
             format!("{}{}{}", prose(before), escape::command_box(command), prose(after))
         }
         _ => prose(advice),

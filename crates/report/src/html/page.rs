@@ -75,6 +75,8 @@ pub struct Verdict {
     pub options: Vec<(String, String)>,
     /// What to do next, an imperative clause each.
     pub actions: Vec<String>,
+    /// Cases that the reader has to tell apart, each with the option that tests it.
+    pub alternatives: Vec<(String, (String, String))>,
     /// A promised figure that was not tested, and the option that tests it.
     pub untested: Option<(String, (String, String))>,
     /// The command that judged a saved result; absent if the test itself did.

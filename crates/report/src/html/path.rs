@@ -9,7 +9,7 @@ use model::observation::Observation;
 use model::plan::{CachePath, Job, StoragePath};
 use model::results::{JobResults, Results};
 
-use crate::diagnosis::{format_use, list_sources};
+use crate::diagnosis::{format_short_use, list_sources};
 use crate::numbers::pluralize;
 
 /// The label of the layer that limits the rate.
@@ -333,7 +333,7 @@ fn cap_layers(diagnosis: &Diagnosis) -> (Vec<Layer>, Vec<Layer>) {
     let is_cap = diagnosis.answer == Answer::Cap;
     let limit_layer = |layer: &model::diagnosis::LayerUse| Layer {
         name: format!("Limit: {}", layer.layer),
-        facts: vec![format_use(layer)],
+        facts: vec![format_short_use(layer)],
         used_percent: Some(100.0 * layer.share),
         binds: is_cap
             && diagnosis.layer.as_deref() == Some(layer.layer.as_str())

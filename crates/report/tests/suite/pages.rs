@@ -427,15 +427,25 @@ fn an_undecided_promise_suggests_a_repetition_that_is_long_enough() {
             word: "INCONCLUSIVE".into(),
             tone: Tone::Unsure,
             options: vec![option("--time", "2000s"), option("--rate", "900")],
+            actions: vec!["stop make, then repeat".into(), "stop make, or repeat later".into()],
             ..Verdict::default()
         },
         ..PageContext::default()
     };
-    let page = run::create_page(&results, &context);
-    assert_eq!(
-        next_steps(&page).advice,
-        ["`fathom verify /data --rate=900 --time 2000s`"]
+    let next = |context: &PageContext| next_steps(&run::create_page(&results, context)).clone();
+    let once = next(&context);
+    assert_eq!(once.advice, ["`fathom verify /data --rate=900 --time 2000s`"]);
+    assert!(
+        once.sentence.starts_with("Stop make, then repeat."),
+        "{}",
+        once.sentence
     );
+    assert!(!once.sentence.contains("later"), "{}", once.sentence);
+    let tier = ("if it is P15".to_owned(), option("--tier", "P15"));
+    let cases = context.with(|context| context.verdict.alternatives = vec![tier]);
+    next(&cases)
+        .advice
+        .assert_is(&["if it is P15: `fathom verify /data --rate=900 --time 2000s --tier P15`"]);
 }
 
 #[test]
@@ -558,6 +568,11 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
     let (_, unsaved) = judge(&results);
     assert!(unsaved[0].contains("`fathom verify "), "{unsaved:?}");
     assert!(unsaved[0].contains(" --block 8KiB --read "), "{unsaved:?}");
+    // It writes to a file that exists.
+    assert!(
+        unsaved[0].contains("whose data are lost: `fathom verify "),
+        "{unsaved:?}"
+    );
     results.hosts[0].environment.targets[0].path = "/data/fathom-1-0.dat".into();
     let (_, created) = judge(&results);
     assert!(created[0].contains("`fathom verify /data --file-size "), "{created:?}");

@@ -46,6 +46,9 @@ pub struct Source {
     pub commands: Vec<String>,
     /// The source of manually recorded figures.
     pub origin: Option<String>,
+    /// The options of the only job, in the words of its tool.
+    #[serde(skip)]
+    pub job_options: Vec<(String, String)>,
 }
 
 /// The limits and the promise to compare the result with.

@@ -10,7 +10,7 @@ mod rules;
 mod varied;
 
 pub use burst::MixedRates;
-pub use report::{Curve, Report, Row, format_settings, list_warnings};
+pub use report::{Curve, PACED_JOB, Report, Row, format_settings, list_warnings};
 pub(crate) use rules::is_complete;
 pub use varied::parse_varied;
 

@@ -239,8 +239,8 @@ impl Report {
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
         notes.extend(axis.map(|(_, parameter)| {
             format!(
-                "The job has a rate, and every point reached it, so the {} has no effect. Remove the rate, or vary \
-                 it: --over rate=1000..64000.",
+                "{PACED_JOB}, and every point reached it, so the {} has no effect. Remove the rate, or vary it: \
+                 --over rate=1000..64000.",
                 parameter.name()
             )
         }));
@@ -257,6 +257,9 @@ impl Report {
         })
     }
 }
+
+/// Begins the note about a job whose rate hides the effect of the load.
+pub const PACED_JOB: &str = "The job has a rate";
 
 /// What to expect of more workers with one operation each.
 const ONE_OPERATION_EACH: &str = "Each worker has one operation in flight, so more workers raise the rate until the \

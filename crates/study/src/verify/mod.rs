@@ -473,11 +473,14 @@ impl Verification {
     }
 }
 
-/// Formats bytes per second in both units in which clouds sell throughput.
+/// Formats bytes per second, also in MiB/s if the throughput was sold in whole MiB/s.
 fn format_bought(bytes_per_sec: f64) -> String {
     let mib = bytes_per_sec / Bytes::mib(1).0 as f64;
     let mb = Metric::Throughput.show(bytes_per_sec);
-    format!("{mb} ({} MiB/s)", (10.0 * mib).round() / 10.0)
+    match (mib - mib.round()).abs() < 1e-6 {
+        true => format!("{mb} ({mib:.0} MiB/s)"),
+        false => mb,
+    }
 }
 
 fn is_rate(clause: &Clause) -> bool {

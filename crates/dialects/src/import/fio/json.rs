@@ -42,6 +42,8 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     })?;
     let mut imported = Imported::new(Form::FioJson);
     imported.started = document.get("time").and_then(Value::as_str).map(str::to_owned);
+    // The text has no time zone.
+    imported.started_unix_secs = document.get("timestamp").and_then(Value::as_u64);
     let version = document.get("fio version").and_then(Value::as_str).map(str::to_owned);
     let global = read_options(document.get("global options"));
     let listed = document.get("jobs").or_else(|| document.get("client_stats"));
@@ -59,6 +61,9 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
         }
         imported.findings.extend(check_clones(run));
         imported.loads.push(load);
+    }
+    if let [only] = &runs[..] {
+        imported.job_options.clone_from(&only[0].options.0);
     }
     let at_once = at_once(&imported.loads, &runs, version);
     imported.loads.extend(at_once);

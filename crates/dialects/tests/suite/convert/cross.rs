@@ -293,7 +293,7 @@ fn native_flags_convert_to_diskspd() {
         &[
             "native start-delay: 1s; DiskSpd has no equivalent",
             "native time: 1500ms; DiskSpd: 2s",
-            "native read, write, trim: exactly 66.7 % writes; DiskSpd: 67 % writes",
+            "native read, write, trim: exactly 66.7 % writes; DiskSpd: 67 % writes on average",
             "native access: zipf 1.1; DiskSpd: random",
             "native block: 4k-64k; DiskSpd: 4k",
         ],

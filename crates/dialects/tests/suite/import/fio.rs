@@ -38,6 +38,8 @@ fn every_recorded_report_is_read() {
 #[test]
 fn grouped_clones_are_one_load_with_their_total_depth() {
     let imported = read("fio/golden/05-sla-70-30/out.json");
+    // Sat Nov 21 19:36:43 2026 in UTC, which its text does not state.
+    assert_eq!(imported.started_unix_secs, Some(1_795_289_803));
     let load = only(&imported.loads);
     assert_eq!(
         (load.load.workers, load.load.depth),

@@ -157,30 +157,76 @@ pub(super) struct VerifyRequest {
 impl VerifyRequest {
     /// Describes the source of the machine type, and a disk whose size is not that of the tier.
     pub(super) fn describe_environment(&self, results: &Results) -> impl Iterator<Item = String> {
-        self.detected.iter().cloned().chain(self.describe_other_disk(results))
+        let other_size = self.find_other_size(results);
+        let other_size = other_size.map(|other_size| other_size.describe());
+        self.detected.iter().cloned().chain(other_size)
     }
 
-    /// Describes a disk whose size is not that of the tier.
-    pub(super) fn describe_other_disk(&self, results: &Results) -> Option<String> {
+    /// Finds a disk whose size is not that of the tier.
+    pub(super) fn find_other_size(&self, results: &Results) -> Option<OtherSize> {
         let tier = self.policy.as_ref()?.tier.as_ref()?;
         let (policy, inputs) = self.tier_policy.as_ref()?;
-        describe_other_size(policy, inputs, tier, results)
+        find_other_size(policy, inputs, tier, results)
     }
 }
 
-fn describe_other_size(policy: &Policy, inputs: &Inputs, named: &str, results: &Results) -> Option<String> {
+/// A disk whose size is that of another tier than the named one.
+pub(super) struct OtherSize {
+    disk: String,
+    size: Bytes,
+    fitting: String,
+    named: String,
+}
+
+impl OtherSize {
+    /// States the size without advice.
+    pub(super) fn state_size(&self) -> String {
+        let OtherSize {
+            disk,
+            size,
+            fitting,
+            named,
+        } = self;
+        format!("the disk {disk} has {size}, the size of {fitting}, not of {named}")
+    }
+
+    /// States the size and advises how to test either tier.
+    pub(super) fn describe(&self) -> String {
+        format!(
+            "{}: repeat with --tier {}, or confirm the promise of {} with --size {}",
+            self.state_size(),
+            self.fitting,
+            self.named,
+            self.size_text()
+        )
+    }
+
+    /// Both tiers with the option that tests them.
+    pub(super) fn alternatives(&self) -> Vec<(String, (String, String))> {
+        let case =
+            |tier: &str, option: &str, value: &str| (format!("if it is {tier}"), (option.to_owned(), value.to_owned()));
+        vec![
+            case(&self.fitting, "--tier", &self.fitting),
+            case(&self.named, "--size", &self.size_text()),
+        ]
+    }
+
+    fn size_text(&self) -> String {
+        self.size.to_string().replace(' ', "")
+    }
+}
+
+fn find_other_size(policy: &Policy, inputs: &Inputs, named: &str, results: &Results) -> Option<OtherSize> {
     let targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
     let mut devices: Vec<&Device> = targets.flat_map(|target| &target.devices).collect();
     devices.dedup_by_key(|device| &device.name);
     let [disk] = devices[..] else { return None };
     let fitting = policy.tier_of_size(inputs, disk.size)?;
-    (fitting != named).then(|| {
-        let (name, size) = (&disk.name, disk.size);
-        let size_text = size.to_string().replace(' ', "");
-        format!(
-            "the disk {name} has {size}, the size of {fitting}, not of {named}: repeat with --tier {fitting}, or \
-             confirm the promise of {named} with --size {size_text}"
-        )
+    (fitting != named).then(|| OtherSize {
+        disk: disk.name.clone(),
+        size: disk.size,
+        fitting,
+        named: named.to_owned(),
     })
 }
 
@@ -503,14 +549,23 @@ mod tests {
             let catalogue = Catalogue::built_in();
             let policy = catalogue.find("azure/premium").ok()?;
             let inputs = Inputs::from([("tier".to_owned(), "P20".to_owned())]);
-            describe_other_size(policy, &inputs, "P20", &results)
+            find_other_size(policy, &inputs, "P20", &results)
         };
         let found = note(252).expect("252 GiB is a P15");
+        let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            found.alternatives(),
+            [
+                ("if it is P15".to_owned(), option("--tier", "P15")),
+                ("if it is P20".to_owned(), option("--size", "252GiB"))
+            ]
+        );
+        let found = found.describe();
         assert!(
             found.starts_with("the disk vda has 252 GiB, the size of P15, not of P20: repeat with --tier P15, or")
                 && found.ends_with("--size 252GiB"),
             "{found}"
         );
-        assert_eq!(note(300), None);
+        assert!(note(300).is_none());
     }
 }

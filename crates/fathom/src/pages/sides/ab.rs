@@ -7,14 +7,14 @@ use model::study::{RunRole, Study};
 use report::Summary;
 use report::html::chart::{Axis, Chart, Form, Series};
 use report::html::page::{Block, Lead, Page, Section, Verdict};
-use report::html::run::{Head, locate_commands, provenance, repeat_command};
+use report::html::run::{Head, locate_commands, provenance, repeat_command, repeat_section, settings_section};
 use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
 use super::advice::{describe_disturbed, has_short_run, with_time};
 use super::judgement::{Changes, judge_pair, weaken_if_disturbed};
 use super::{build_change_charts, common_lines, figures_download, latencies};
-use crate::pages::{format_other_programs, list_other_programs, merge_warnings};
+use crate::pages::{format_other_programs, lengthen_warm_up, list_other_programs, merge_warnings};
 
 /// The length of each run of a repetition whose runs were too short.
 const LONGER_TIME: &str = "60s";
@@ -35,39 +35,14 @@ pub fn warnings(report: &Report) -> Vec<Finding> {
 /// Builds the page of a comparison of A and B in alternating runs.
 pub fn ab(report: &Report, study: &Study) -> Page {
     let summary = study.runs.first().map(|run| Summary::from_results(&run.results));
-    let changes = report
-        .found
-        .as_ref()
-        .map(|comparison| comparison.changes.as_slice())
-        .unwrap_or_default();
-    let names = ["A".to_owned(), "B".to_owned()];
-    let mut sections = vec![Section {
-        title: "A against B".into(),
-        blocks: Block::chart_block(latencies("", &names, &[changes], &[0, 1]))
-            .into_iter()
-            .chain(build_change_charts("", &names, &[changes], &[0, 1], report.margin))
-            .collect(),
-        ..Section::default()
-    }];
-    let texts = |topic: Topic| {
-        let topic_sentences = report.sentences.iter().filter(move |sentence| sentence.topic == topic);
-        topic_sentences.map(|sentence| sentence.text.clone())
-    };
-    let means: Vec<String> = texts(Topic::Meaning).collect();
-    sections.push(Section {
-        title: "Pair by pair".into(),
-        about: "Drift affects both sides equally, because each pair was measured in succession.".into(),
-        blocks: Block::chart_block(Some(build_pair_chart(study)))
-            .into_iter()
-            .chain(texts(Topic::Tests).map(Block::Text))
-            .collect(),
-        ..Section::default()
-    });
     let heads: Vec<Head> = study.runs.iter().map(|run| Head::from_results(&run.results)).collect();
     let specs = own_words(&report.a, &report.b);
     let when = summary.as_ref().map(|summary| local_time(&summary.started));
     let is_when = |line: &str| when.as_ref().is_some_and(|when| line.starts_with(&when[..10]));
     let common = common_lines(&heads);
+    // With the machine.
+    let mut first_lines = heads.iter().take(1).flat_map(|head| &head.about);
+    let when_line = first_lines.find(|line| is_when(line)).or(when.as_ref());
     // The first run is one of A, the second one of B.
     let side = |number: usize, name: &str| {
         let is_hidden = |line: &String| common.contains(line) || is_when(line);
@@ -85,7 +60,8 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         ]
         .into_iter()
         .chain(common.iter().filter(|line| !is_when(line)).cloned())
-        .chain(when.clone())
+        .chain(find_shared_target(&heads, &common))
+        .chain(when_line.cloned())
         .collect(),
         verdict: report.found.as_ref().map_or_else(Verdict::default, |comparison| {
             let changes = Changes::new(comparison.primary, &comparison.changes);
@@ -93,14 +69,14 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         }),
         lead: [Lead {
             topic: "What this means".into(),
-            sentence: means.join(" "),
+            sentence: sentences(report, Topic::Meaning).collect::<Vec<_>>().join(" "),
             advice: Vec::new(),
         }]
         .into_iter()
         .chain(advise_next_step(report, study, &heads))
         .collect(),
         findings: warnings(report),
-        sections,
+        sections: build_sections(report, study),
         downloads: vec![figures_download("ab", report)],
         provenance: summary.as_ref().map_or_else(String::new, provenance),
         ..Page::default()
@@ -110,6 +86,55 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         locate_commands(&mut page, &first.results);
     }
     page
+}
+
+/// The line about the target of all runs, unless it is already common to them: the first run may
+/// prepare the file, so the last one describes it.
+fn find_shared_target(heads: &[Head], common: &[String]) -> Option<String> {
+    let last = heads.last()?;
+    let is_shared = !last.targets.is_empty() && heads.iter().all(|head| head.targets == last.targets);
+    let mut lines = last.about.iter();
+    let line = lines.find(|line| is_shared && line.starts_with(&last.targets))?;
+    (!common.contains(line)).then(|| line.clone())
+}
+
+/// The sentences of a report about a topic.
+fn sentences(report: &Report, topic: Topic) -> impl Iterator<Item = String> {
+    let of_topic = report.sentences.iter().filter(move |sentence| sentence.topic == topic);
+    of_topic.map(|sentence| sentence.text.clone())
+}
+
+/// Builds the sections below the first screen.
+fn build_sections(report: &Report, study: &Study) -> Vec<Section> {
+    let changes = report
+        .found
+        .as_ref()
+        .map(|comparison| comparison.changes.as_slice())
+        .unwrap_or_default();
+    let names = ["A".to_owned(), "B".to_owned()];
+    let mut sections = vec![Section {
+        title: "B against A".into(),
+        blocks: Block::chart_block(latencies("", &names, &[changes], &[0, 1]))
+            .into_iter()
+            .chain(build_change_charts("", &names, &[changes], &[0, 1], report.margin))
+            .collect(),
+        ..Section::default()
+    }];
+    sections.push(Section {
+        title: "Pair by pair".into(),
+        about: "Drift affects both sides equally, because each pair was measured in succession.".into(),
+        blocks: Block::chart_block(Some(build_pair_chart(study)))
+            .into_iter()
+            .chain(sentences(report, Topic::Tests).map(Block::Text))
+            .collect(),
+        ..Section::default()
+    });
+    let results = |number: usize| study.runs.get(number).map(|run| &run.results);
+    sections.extend(results(0).and_then(repeat_section));
+    let plans = ["plan of A", "plan of B"].into_iter().enumerate();
+    let plans = plans.filter_map(|(number, name)| Some((name.to_owned(), results(number)?)));
+    sections.extend(settings_section(&plans.collect::<Vec<_>>()));
+    sections
 }
 
 /// A side: its name, its own words, and the first line of its head that is not hidden.
@@ -216,6 +241,7 @@ fn advise_next_step(report: &Report, study: &Study, heads: &[Head]) -> Option<Le
             if longer {
                 arguments = lengthen_sides(&arguments);
                 options.push(("--time".to_owned(), LONGER_TIME.to_owned()));
+                options.extend(lengthen_warm_up(&arguments));
             }
             let how = if longer { " with longer runs" } else { "" };
             format!("Stop {others}, then repeat{how}.")
@@ -318,6 +344,24 @@ mod tests {
             "4 KiB reads: /b (B) against /a (A)"
         );
         assert_eq!(title("", "", ["a.toml", "b.toml"]), "b.toml (B) against a.toml (A)");
+    }
+
+    #[test]
+    fn the_target_of_all_runs_is_described_as_both_sides_use_it() {
+        let head = |line: &str| Head {
+            targets: "/o".into(),
+            about: vec!["4 KiB reads".into(), line.to_owned()],
+            ..Head::default()
+        };
+        let heads = [
+            head("/o: file of 1 GiB, 1 GiB written for this run"),
+            head("/o: file of 1 GiB on vda"),
+        ];
+        assert_eq!(
+            find_shared_target(&heads, &[]).as_deref(),
+            Some("/o: file of 1 GiB on vda")
+        );
+        assert_eq!(find_shared_target(&heads, &heads[1].about), None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     let alternate = ab_command(heads, jobs);
     let purpose = match &alternate {
         Some((Variants::Two, _)) => {
-            "Alternate the two: that also shows the variation from run to run, which the intervals do not include."
+            "Alternate the two loads: that also shows the variation from run to run, which the intervals do not include."
         }
         Some((Variants::One, _)) => "Then see how much the figures vary from run to run, and measure again.",
         None => "Repeat the test: the intervals do not include the variation from run to run.",
@@ -292,7 +292,7 @@ mod tests {
         let (word, _, sentence) = judged(Judgement::Better, &[]);
         assert_eq!(word, "NO SINGLE BEST");
         assert!(
-            sentence.contains("b is better in p99 (0 %); c may differ by chance only."),
+            sentence.contains("b is better in p99 (1 ns against 1 ns); c may differ by chance only."),
             "{sentence}"
         );
         assert!(

@@ -83,6 +83,36 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// Describes the deciding figure, and of the others the one that changed most: `worse in IOPS
+    /// (-20 %) and p99 (137 us against 70.4 us)`. The table has the rest.
+    fn describe_main(self) -> String {
+        let is_clear = |change: &&Change| matches!(change.word, Judgement::Better | Judgement::Worse);
+        let is_other = |change: &&Change| self.decisive.is_none_or(|decisive| decisive.figure != change.figure);
+        let distance = |change: &&Change| change.ratio.max(f64::MIN_POSITIVE).ln().abs();
+        let others = self.counted().filter(is_clear).filter(is_other);
+        let largest = others.max_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let decisive = self.decisive.filter(is_clear);
+        let main: Vec<&Change> = decisive.into_iter().chain(largest).collect();
+        let size = |change: &Change| match change.figure {
+            Figure::Iops => format!("IOPS ({})", change.format_ratio()),
+            figure => {
+                let [to, from] = [change.to, change.from].map(|value| figure.format_value(value));
+                format!("{} ({to} against {from})", figure.name())
+            }
+        };
+        match main[..] {
+            [] => self.describe(false),
+            [one] => format!("{} in {}", one.word.word(), size(one)),
+            [one, other, ..] if one.word == other.word => {
+                format!("{} in {} and {}", one.word.word(), size(one), size(other))
+            }
+            [one, other, ..] => {
+                let [one, other] = [one, other].map(|change| format!("{} in {}", change.word.word(), size(change)));
+                format!("{one}, {other}")
+            }
+        }
+    }
+
     /// Describes a deciding figure that may have changed by chance only, next to others that
     /// differ.
     fn describe_undecided(self) -> String {
@@ -247,7 +277,7 @@ fn describe_others(best: &RankedResult, best_name: &str, results: &[(&str, Chang
     let described = results.iter().map(|(name, changes)| match changes.judge() {
         Some(Judgement::Undecided) => format!("{name} may differ by chance only"),
         Some(Judgement::Same) => format!("{name} is the same"),
-        _ => format!("{name} is {}", changes.describe(true)),
+        _ => format!("{name} is {}", changes.describe_main()),
     });
     let described: Vec<String> = described.collect();
     let is_open = |(_, changes): &(&str, Changes<'_>)| {

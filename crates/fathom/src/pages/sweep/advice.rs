@@ -8,10 +8,10 @@ use report::Summary;
 use report::html::page::{Lead, Tone, Verdict};
 use report::html::run::{repeat_command, requirement_from_result, run_command};
 use report::numbers::{format_rough, format_time};
-use study::sweep::{Curve, Report, format_settings};
+use study::sweep::{Curve, PACED_JOB, Report, format_settings};
 
 use super::{find_curve_rows, format_setting};
-use crate::pages::{format_other_programs, list_other_programs};
+use crate::pages::{format_other_programs, lengthen_warm_up, list_other_programs};
 
 /// Share of the highest rate that counts as the highest: repetitions differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
@@ -59,10 +59,13 @@ fn show_again(arguments: &[String]) -> Vec<String> {
 /// Advises the next command: higher loads if the last point was not the limit, else a longer test
 /// of the recommended load.
 pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lead> {
+    let arguments = &study.runs.first()?.results.plan.origin.arguments;
+    if find_paced_note(report).is_some() {
+        return vary_rate(report, arguments);
+    }
     let ([curve], [_]) = (&report.curves[..], &report.varied[..]) else {
         return None;
     };
-    let arguments = &study.runs.first()?.results.plan.origin.arguments;
     let is_sweep = arguments.get(1).is_some_and(|word| word == "sweep");
     let last = curve.settings.iter().copied().fold(0.0, f64::max);
     let advised = curve.knee.advice.load.and_then(|load| curve.setting_at(load));
@@ -71,7 +74,7 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
     let (sentence, command) = match curve.knee.advice.kind {
         _ if is_sweep && report.describe_disturbance().is_some() => (
             format!("Stop {}, then repeat the sweep:", format_other_programs(&others)),
-            repeat_command(arguments, &options_against_short_points(report)),
+            repeat_command(arguments, &options_against_short_points(report, arguments)),
         ),
         AdviceKind::MixedRates if is_sweep => (
             "Measure the sustained rate: this warm-up uses up the burst at every point.".to_owned(),
@@ -116,6 +119,20 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
     })
 }
 
+/// Advises to vary the rate of a job file, which hides the effect of any other load.
+fn vary_rate(report: &Report, arguments: &[String]) -> Option<Lead> {
+    let rate = report.rows.iter().map(|row| row.iops).fold(0.0, f64::max);
+    let range = format!("rate={:.0}..{:.0}", (rate / 4.0).max(1.0), 16.0 * rate);
+    arguments.get(1).is_some_and(|word| word == "sweep").then(|| Lead {
+        topic: "What next".into(),
+        sentence: "Vary the rate, or remove it from the job.".into(),
+        advice: vec![format!(
+            "`{}`",
+            repeat_command(arguments, &[("--over".to_owned(), range)])
+        )],
+    })
+}
+
 /// True if the checks found a point too short.
 pub(super) fn has_short_point(report: &Report) -> bool {
     let mut warnings = report.rows.iter().flat_map(|row| &row.warnings);
@@ -123,11 +140,12 @@ pub(super) fn has_short_point(report: &Report) -> bool {
 }
 
 /// Options that lengthen points that were too short.
-fn options_against_short_points(report: &Report) -> Vec<(String, String)> {
-    match has_short_point(report) {
-        true => vec![("--time".to_owned(), "60s".to_owned())],
-        false => Vec::new(),
+fn options_against_short_points(report: &Report, arguments: &[String]) -> Vec<(String, String)> {
+    if !has_short_point(report) {
+        return Vec::new();
     }
+    let time = ("--time".to_owned(), "60s".to_owned());
+    std::iter::once(time).chain(lengthen_warm_up(arguments)).collect()
 }
 
 /// Advises a longer test of the recommended load, judged by the figures of its point.
@@ -187,10 +205,14 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
                 sentence,
                 ..Verdict::default()
             },
-            None => Verdict {
-                sentence: describe_highest_rate(report).unwrap_or_default(),
-                ..Verdict::default()
-            },
+            None => {
+                let (word, sentence) = describe_highest_rate(report).unwrap_or_default();
+                Verdict {
+                    word,
+                    sentence,
+                    ..Verdict::default()
+                }
+            }
         };
     };
     let outcomes: Vec<(&str, Tone)> = report.curves.iter().map(limit_outcome).collect();
@@ -234,20 +256,52 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
     }
 }
 
-/// Describes the highest rate of the only curve, for readers who know no queue depth.
-fn describe_highest_rate(report: &Report) -> Option<String> {
+/// The note about a job whose rate hides the effect of the load.
+pub(super) fn find_paced_note(report: &Report) -> Option<&String> {
+    report.notes.iter().find(|note| note.starts_with(PACED_JOB))
+}
+
+/// The highest rate of the only curve in a word and a sentence, for readers who know no queue
+/// depth.
+fn describe_highest_rate(report: &Report) -> Option<(String, String)> {
+    if let Some(note) = find_paced_note(report) {
+        // "What next" has the command.
+        let fact = note.split(" Remove the rate").next().unwrap_or(note);
+        return Some(("NO CURVE".to_owned(), fact.to_owned()));
+    }
     let [curve] = &report.curves[..] else { return None };
     if curve.shows_no_load() {
         return None;
     }
-    let rates = curve.knee.points.iter().map(|point| point.iops);
-    let highest = format_rough(rates.fold(0.0, f64::max));
-    Some(match curve.knee.advice.kind {
-        AdviceKind::StillRising | AdviceKind::AllDelivered => {
-            format!("The storage served {highest} operations per second, and may serve more at a higher load.")
-        }
-        _ => format!("The storage served at most {highest} operations per second in this test."),
-    })
+    let points = &curve.knee.points;
+    let highest = points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    let rate = format_rough(highest);
+    if curve.mixed_rates.is_some() {
+        let sentence = format!("The storage served at most {rate} IOPS, at some points with burst credits.");
+        return Some((String::new(), sentence));
+    }
+    let at = points
+        .iter()
+        .position(|point| point.iops >= FULL_RATE_SHARE * highest)?;
+    let still_rises = matches!(
+        curve.knee.advice.kind,
+        AdviceKind::StillRising | AdviceKind::AllDelivered
+    );
+    if still_rises || at + 1 == points.len() {
+        let sentence = "The storage may serve more at a higher load.".to_owned();
+        return Some((format!("AT LEAST {rate} IOPS"), sentence));
+    }
+    let beyond = match curve.parameter {
+        _ if curve.knee.retrograde => "; beyond it, the rate falls again",
+        Parameter::Rate => "",
+        _ => "; beyond it, operations only wait longer",
+    };
+    let sentence = format!(
+        "Reached at {} {}{beyond}.",
+        curve.parameter.name(),
+        format_setting(*curve.settings.get(at)?)
+    );
+    Some((format!("AT MOST {rate} IOPS"), sentence))
 }
 
 /// Judges the limit on a curve, in a word.

@@ -7,7 +7,7 @@ use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{format_rough, format_time};
 use study::sweep::{Curve, Report, Row, format_settings, list_warnings};
 
-use super::advice::has_short_point;
+use super::advice::{find_paced_note, has_short_point};
 use super::format_setting;
 
 use crate::pages::{figures_download, group_warnings};
@@ -173,12 +173,31 @@ fn describe_near_limit(curve: &Curve, report: &Report) -> Option<String> {
     })
 }
 
+/// States how exactly the rates are known; `None` if any is not.
+fn describe_precision(report: &Report) -> Option<String> {
+    let widths = report
+        .rows
+        .iter()
+        .map(|row| Some(100.0 * row.iops_half_width? / row.iops));
+    let widths: Vec<f64> = widths.collect::<Option<_>>()?;
+    let (min, max) = (
+        widths.iter().copied().reduce(f64::min)?,
+        widths.iter().copied().reduce(f64::max)?,
+    );
+    Some(format!("Sure: the rates are known within ± {min:.1} to {max:.1} %."))
+}
+
 /// Describes the weaknesses of the figures, for the first screen.
 pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
     // The page shows warnings among the findings.
     let warnings = list_warnings(&report.rows, &study.runs);
-    let notes = report.notes.iter().filter(|note| !warnings.contains(note));
+    // The verdict states that a rate hides the effect of the load.
+    let is_disturbed = report.describe_disturbance().is_some();
+    let paced = find_paced_note(report).filter(|_| report.limit.is_none() && !is_disturbed);
+    let notes = report.notes.iter();
+    let notes = notes.filter(|note| !warnings.contains(note) && paced != Some(*note));
     let sentences: Vec<String> = describe_variation(report, study)
+        .or_else(|| describe_precision(report).filter(|_| !is_disturbed))
         .into_iter()
         .chain(notes.map(|note| format_sentence(note)))
         .collect();

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 
 use model::environment::TargetFacts;
 use model::finding::{Finding, OTHER_PROGRAMS, Severity};
-use model::observation::Observation;
 use model::plan::{FileOperationKind, Phases};
 use model::results::Results;
-use model::{Bytes, Nanos, shell_word};
+use model::{Nanos, shell_word};
 
+use super::commands::{complete_commands, job_file, load, load_options, permit_overwrite};
 use super::repetition::{name_of_repetition, repeat_command};
-use super::settings::format_command_line;
 use super::{PageContext, fleet, format_percentile, jobs, quality};
 use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
 use crate::html::path;
@@ -182,10 +181,17 @@ pub(super) fn advise_judgement(
     }
     let judge = judge_command(results, summary, file.as_deref());
     let then = if advice.is_empty() { "" } else { "then " };
-    advice.extend(judge.map(|command| match quality.tone {
+    let judge = judge.map(|command| match quality.tone {
         // Limits from figures that are not reliable are only examples.
         Tone::Unsure => format!("{then}judge it by your own limits, for example: `{command}`"),
         _ => format!("{then}{}", advise_judging(&command)),
+    });
+    advice.extend(judge.map(|judging| match (&summary.targets[..], &summary.jobs[..]) {
+        // Without a saved result, the load is repeated.
+        ([target], [job]) if file.is_none() && writes_existing_file(job, target) => {
+            permit_overwrite(&judging, &target.path)
+        }
+        _ => judging,
     }));
     if advice.is_empty() {
         return None;
@@ -204,6 +210,13 @@ pub(super) fn advise_judgement(
         sentence,
         advice,
     })
+}
+
+/// True if a load writes to a file or a device that the user named.
+fn writes_existing_file(job: &JobSummary, target: &TargetFacts) -> bool {
+    (job.write.is_some() || job.trim.is_some())
+        && target.kind != "simulated"
+        && path::temporary_file_directory(&target.path).is_none()
 }
 
 /// The saved result of a repetition, if the test itself saved none.
@@ -296,7 +309,7 @@ fn judge_command(results: &Results, summary: &Summary, saved: Option<&str>) -> O
 }
 
 /// The path of a target, or the directory of a temporary file that the run created.
-fn target_location(target: &TargetFacts) -> Cow<'_, str> {
+pub(super) fn target_location(target: &TargetFacts) -> Cow<'_, str> {
     Cow::Borrowed(path::temporary_file_directory(&target.path).unwrap_or(&target.path))
 }
 
@@ -323,100 +336,6 @@ fn share_of_disk(target: &TargetFacts) -> String {
             device.size
         ),
     }
-}
-
-/// Completes the commands in advice with the target and load of the results, ready to paste.
-pub fn complete_advice(advice: &str, results: &Results) -> String {
-    complete_commands(advice, results, &Summary::from_results(results))
-}
-
-/// Completes the commands in advice with target and load, ready to paste.
-fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> String {
-    let advice = complete_sweep(advice, describe_load(results, summary).as_deref());
-    let original_command = format_command_line(results).filter(|line| line.contains(" run "));
-    match original_command.or_else(|| run_command(results, summary)) {
-        Some(run) => advice.replace("`fathom run --confirm`", &format!("`{run} --confirm`")),
-        None => advice,
-    }
-}
-
-/// A `fathom run` command for the target and the load of a result.
-pub fn run_command(results: &Results, summary: &Summary) -> Option<String> {
-    let load = describe_load(results, summary)?;
-    let target = load.split(" --").next().unwrap_or(&load);
-    Some(match target.trim_end_matches('\'').ends_with(".toml") {
-        true => format!("fathom run {load}"),
-        false => format!("fathom run --target {load}"),
-    })
-}
-
-/// Adds the load to a `fathom sweep` command in advice, or removes the command without a load.
-pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
-    const SWEEP: &str = "`fathom sweep --over";
-    match load {
-        Some(load) => advice.replace(SWEEP, &format!("`fathom sweep {load} --report sweep.html --over")),
-        None => advice.split(&format!(": {SWEEP}")).next().unwrap_or(advice).to_owned(),
-    }
-}
-
-/// The target and the load of a test as arguments of `fathom sweep` and `fathom run`.
-fn describe_load(results: &Results, summary: &Summary) -> Option<String> {
-    // `verify` has another name for the order.
-    Some(target_and_load(results, summary)?.replace(" --sequential", " --access sequential"))
-}
-
-fn target_and_load(results: &Results, summary: &Summary) -> Option<String> {
-    let arguments = &results.plan.origin.arguments;
-    if let Some(file) = job_file(results) {
-        // `verify` takes only the device from a job file, and the load from its options.
-        let is_verify = arguments.get(1).is_some_and(|word| word == "verify");
-        return match (is_verify, &summary.jobs[..]) {
-            (true, [job]) => Some(format!("{file}{}", load_options(results, job)?)),
-            _ => Some(file),
-        };
-    }
-    load(results, summary)
-}
-
-/// The job file of a command line, quoted for a shell.
-fn job_file(results: &Results) -> Option<String> {
-    let arguments = &results.plan.origin.arguments;
-    let is_suite = arguments.get(1).is_some_and(|word| word == "suite");
-    let mut files = arguments.iter().filter(|word| word.ends_with(".toml") && !is_suite);
-    Some(shell_word(files.next()?).into_owned())
-}
-
-/// Target, block size and mix as command-line arguments, for a test of one job and one target.
-fn load(results: &Results, summary: &Summary) -> Option<String> {
-    let ([target], [job]) = (&summary.targets[..], &summary.jobs[..]) else {
-        return None;
-    };
-    // A simulated device exists only in a job file.
-    if target.kind == "simulated" {
-        return None;
-    }
-    let location = target_location(target);
-    let size = match *location == target.path {
-        true => String::new(),
-        false => format!(" --size {}", size_word(target.size)),
-    };
-    let location = shell_word(&location);
-    Some(format!("{location}{size}{}", load_options(results, job)?))
-}
-
-/// Block size and mix as command-line options.
-fn load_options(results: &Results, job: &JobSummary) -> Option<String> {
-    let total = &job.total;
-    let block = Bytes(total.bytes.checked_div(total.operations)?);
-    let reads = job.read.as_ref().map_or(0, |reads| reads.operations);
-    let read = (100.0 * reads as f64 / total.operations as f64).round();
-    let random = Observation::from_results(results, 0, 0).and_then(|observation| observation.load.random);
-    let order = if random == Some(false) { " --sequential" } else { "" };
-    Some(format!(" --block {} --read {read}{order}", size_word(block)))
-}
-
-fn size_word(size: Bytes) -> String {
-    size.to_string().replace(' ', "")
 }
 
 /// Findings of the checks, with commands ready to paste.

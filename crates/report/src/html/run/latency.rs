@@ -191,3 +191,21 @@ fn percentile_ticks(max_nines: f64) -> Vec<Tick> {
     ticks.extend(shown.filter(|tick| tick.at <= max_nines + 0.01));
     ticks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_far_below_all_others_is_not_drawn() {
+        let lowest = |min_ns: u64| {
+            let mut latency = Histogram::new();
+            latency.record_times(73_000, 1000);
+            latency.record_times(min_ns, 1);
+            let [line, _] = percentile_lines("reads", Tone::Read, &latency, 1e3);
+            line.y.into_iter().flatten().fold(f64::INFINITY, f64::min)
+        };
+        assert!(lowest(3) > 70.0, "3 ns are left out");
+        assert!(lowest(10_000) < 11.0);
+    }
+}

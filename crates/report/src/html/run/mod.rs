@@ -1,5 +1,6 @@
 //! The page of one run.
 
+mod commands;
 mod first_screen;
 mod fleet;
 mod jobs;
@@ -25,10 +26,9 @@ use crate::numbers::{count, duration, format_rough, format_time, local_time, rat
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
+pub use commands::{complete_advice, complete_sweep, permit_overwrite, run_command};
 pub(crate) use first_screen::SCOPE;
-pub use first_screen::{
-    NAME_LABEL, advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
-};
+pub use first_screen::{NAME_LABEL, advise_judging, describe_region, requirement_from_result};
 pub use latency::{nines, percentile_axis, percentile_curve};
 use next_step::describe_place;
 pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_place, name_program};
@@ -537,6 +537,10 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
                 .as_ref()
                 .map_or("-".into(), |service| format_time(service.mean_ns))
         });
+        row("from issue to completion, p99", &|figures| {
+            let service = figures.service.as_ref();
+            service.map_or("-".into(), |service| percentile_cell(service, 99.0))
+        });
     }
 }
 
@@ -583,9 +587,17 @@ fn paths_section(results: &Results, context: &PageContext) -> Option<Section> {
             }
         }
     }
+    let has_bottleneck = |block: &Block| match block {
+        Block::Path(path) => path.layers.iter().any(|layer| layer.binds),
+        _ => false,
+    };
+    let border = match blocks.iter().any(has_bottleneck) {
+        true => " The bottleneck has a thick border.",
+        false => "",
+    };
     (!blocks.is_empty()).then(|| Section {
         title: "I/O path".into(),
-        about: "The layers between this program and the medium. The bottleneck has a thick border.".into(),
+        about: format!("The layers between this program and the medium.{border}"),
         blocks,
         ..Section::default()
     })

@@ -1,12 +1,14 @@
 //! What to do after a verdict: sentences, and commands ready to paste.
 
+use model::diagnosis::Answer;
 use model::results::Results;
 use model::{Nanos, shell_word};
 
 use super::PageContext;
 use super::repetition::{Name, name_of_repetition, repeat_command, repeat_command_as};
 use crate::diagnosis::format_sentence;
-use crate::html::page::{JudgeCommand, Lead, Page, Tone};
+use crate::html::page::{JudgeCommand, Lead, Line, Page, Tone, Verdict};
+use crate::numbers::format_rough;
 use crate::words;
 
 /// Advice after a PASS.
@@ -22,27 +24,7 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
     if verdict.word.is_empty() || arguments.is_empty() && verdict.actions.is_empty() {
         return None;
     }
-    let takes_options = matches!(arguments.get(1).map(String::as_str), Some("run" | "verify"));
-    let mut options = if takes_options {
-        verdict.options.clone()
-    } else {
-        Vec::new()
-    };
-    let has_options = !options.is_empty();
-    let judge = verdict.judged_by.as_ref().filter(|_| takes_options);
-    options.extend(judge.map(|judge| ("--save".to_owned(), name_of_repetition(&judge.file))));
-    let mut advice = Vec::new();
-    if !arguments.is_empty() {
-        advice.push(format!("`{}`", repeat_command(arguments, &options)));
-    }
-    advice.extend(judge.map(|judge| format!("`{}`", judge_again(judge))));
-    let untested = verdict.untested.as_ref();
-    if let Some((name, option)) = untested.filter(|_| takes_options && verdict.tone.is_pass()) {
-        let time = verdict.options.iter().filter(|(name, _)| name == "--time");
-        let options: Vec<_> = time.chain([option]).cloned().collect();
-        let command = repeat_command_as(arguments, &options, Name::Part(name));
-        advice.push(format!("to test the {name} as well: `{command}`"));
-    }
+    let has_options = takes_options(arguments) && !verdict.options.is_empty();
     let time = verdict.options.iter().find(|(name, _)| name == "--time");
     let time = time.map(|(_, value)| {
         value
@@ -63,9 +45,10 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
                 format!(" for {time}, which a reliable verdict needs")
             });
             let cap = match arguments.iter().any(|word| word.starts_with("--cap")) {
-                true => " Adjust or drop `--cap` if you change the disk.",
+                true => " A limit is the one that you gave with `--cap`: adjust or drop it if you change the disk.",
                 false => "",
             };
+            let cap = format!("{}{cap}", describe_gap(context).unwrap_or_default());
             match words::describe_simulation(&results.plan) {
                 Some(_) => format!("Change what limits it, and repeat{time}.{cap}"),
                 None => format!(
@@ -84,7 +67,9 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
     let mut actions: Vec<String> = verdict.actions.iter().map(shorten).collect();
     actions.extend(best_time(context).filter(|_| !verdict.tone.is_pass()));
     // The default of a PASS advises that already.
-    actions.retain(|action| !(default.starts_with("Stop ") && action.starts_with("Stop ")));
+    let mut is_stated = default.starts_with("Stop ");
+    // Several clauses may advise to stop the same programs.
+    actions.retain(|action| !(action.starts_with("Stop ") && std::mem::replace(&mut is_stated, true)));
     let sentence = match (verdict.tone, actions.is_empty()) {
         (tone, false) if tone.is_pass() => format!("{default} {}", actions.join(" ")),
         (_, true) => default.to_owned(),
@@ -93,7 +78,62 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
     Some(Lead {
         topic: TOPIC.into(),
         sentence,
-        advice,
+        advice: list_commands(verdict, arguments),
+    })
+}
+
+/// True if a command line of this program takes the options that a verdict advises.
+fn takes_options(arguments: &[String]) -> bool {
+    matches!(arguments.get(1).map(String::as_str), Some("run" | "verify"))
+}
+
+/// The commands that repeat and judge a test: one for each case that the reader has to tell apart.
+fn list_commands(verdict: &Verdict, arguments: &[String]) -> Vec<String> {
+    if !takes_options(arguments) {
+        let repetition = (!arguments.is_empty()).then(|| format!("`{}`", repeat_command(arguments, &[])));
+        return repetition.into_iter().collect();
+    }
+    let mut options = verdict.options.clone();
+    let judge = verdict.judged_by.as_ref();
+    options.extend(judge.map(|judge| ("--save".to_owned(), name_of_repetition(&judge.file))));
+    let alternatives = verdict.alternatives.iter().map(|(case, option)| {
+        let options: Vec<_> = options.iter().chain([option]).cloned().collect();
+        format!("{case}: `{}`", repeat_command(arguments, &options))
+    });
+    let mut commands: Vec<String> = alternatives.collect();
+    if commands.is_empty() {
+        commands.push(format!("`{}`", repeat_command(arguments, &options)));
+    }
+    commands.extend(judge.map(|judge| format!("`{}`", judge_again(judge))));
+    if let Some((name, option)) = &verdict.untested {
+        let time = verdict.options.iter().filter(|(name, _)| name == "--time");
+        let options: Vec<_> = time.chain([option]).cloned().collect();
+        let command = repeat_command_as(arguments, &options, Name::Part(name));
+        commands.push(format!("to test the {name} as well: `{command}`"));
+    }
+    commands
+}
+
+/// How much more than the reached limit the missed rate needs: ` 100,000 IOPS need 25 % more than
+/// disk allows.`
+fn describe_gap(context: &PageContext) -> Option<String> {
+    let caps = context.diagnoses.iter().map(|diagnosis| &diagnosis.diagnosis);
+    let mut reached = caps
+        .filter(|diagnosis| diagnosis.answer == Answer::Cap)
+        .flat_map(|diagnosis| &diagnosis.layers);
+    let layer = reached.find(|layer| layer.binds && layer.met && layer.unit == "IOPS")?;
+    let mut clauses = context.verdict.clauses.iter();
+    let target = clauses.find_map(|clause| match clause.line {
+        Some(Line::Iops(target)) if clause.promised.starts_with("iops") => Some(target),
+        _ => None,
+    })?;
+    (target > layer.limit).then(|| {
+        format!(
+            " {} IOPS need {:.0} % more than {} allows.",
+            format_rough(target),
+            100.0 * (target / layer.limit - 1.0),
+            layer.layer
+        )
     })
 }
 
