@@ -22,6 +22,7 @@ mod metadata;
 mod named_files;
 mod options;
 mod outputs;
+mod own_files;
 mod pages;
 mod permissions;
 mod preflight;

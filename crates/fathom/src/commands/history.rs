@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
 use crate::session::Session;
-use crate::{history, outputs, screen, terminal};
+use crate::{history, outputs, own_files, screen, terminal};
 
 /// List, show, label, export or remove past results
 #[derive(clap::Args)]
@@ -294,7 +294,7 @@ fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
     let bytes = history.document(entry.number(&history)?)?;
     outputs::check_not_target([path].into_iter(), &[])?;
-    archive::write_whole(path, &bytes)
+    own_files::write(path, &bytes)
         .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     Ok(Exit::Done)
 }

@@ -29,6 +29,7 @@ use model::results::Results;
 
 use crate::history;
 use crate::named_files::is_same_file;
+use crate::{history, own_files};
 use crate::outputs::find_protected;
 
 /// A tool that has a drop-in mode.
@@ -199,7 +200,7 @@ fn check_output_path(name: &str, path: &Path) -> Result<(), String> {
         .unwrap_or(Path::new("."));
     let why = match tempfile::tempfile_in(folder) {
         Ok(_) if path.is_dir() => "the path is a directory".to_owned(),
-        Ok(_) => return Ok(()),
+        Ok(_) => return check_replaceable(name, path),
         Err(error) => error.raw_os_error().map_or(error.to_string(), engine::os_error_name),
     };
     Err(format!("{name}: cannot write {}: {why}", path.display()))
@@ -218,6 +219,15 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     let all = all.chain(own.iter().map(|(name, path)| (*name, &**path)));
     let all = all.chain(
         job_files
+/// Refuses to replace a file that fathom did not write.
+fn check_replaceable(name: &str, path: &Path) -> Result<(), String> {
+    let refuse = |error| {
+        let path = path.display();
+        format!("{name}: cannot write {path}: {error}; choose another name, or remove it")
+    };
+    own_files::check(path).map_err(refuse)
+}
+
             .flatten()
             .map(|path| ("the log of operations", Path::new(path))),
     );
@@ -275,9 +285,12 @@ fn record_results(results: &Results, kind: EntryKind) -> bool {
 }
 
 fn save_result(results: &Results) -> bool {
-    let saved = result_path().map_or(Ok(()), |path| archive::save(results, &path));
-    if let Err(error) = &saved {
-        print_stderr(&[format!("ERROR: {RESULT}: {error}")]);
+    let save = |path: PathBuf| {
+        own_files::save(results, &path).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    };
+    let saved = result_path().map_or(Ok(()), save);
+    if let Err(why) = &saved {
+        print_stderr(&[format!("ERROR: {RESULT}: {why}")]);
     }
     saved.is_ok()
 }

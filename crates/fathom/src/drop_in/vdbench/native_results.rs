@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use archive::history::{EntryKind, Recording, Subject};
 use model::plan::Plan;
 use model::results::Results;
-use report::html;
 
 use super::{Drive, Failure};
-use crate::drop_in::{RESULT, check_outputs, check_own_outputs, own_outputs, print_stderr, report_page, result_path};
-use crate::user_file;
+use crate::drop_in::{
+    RESULT, check_outputs, check_own_outputs, check_replaceable, own_outputs, print_stderr, report_page, result_path,
+};
+use crate::own_files;
 
 /// Maximum number of files that are checked before the first run. Each later one is checked before
 /// its run.
@@ -23,7 +24,7 @@ impl Drive<'_> {
         check_own_outputs()?;
         let count = runs.min(MAX_CHECKED) as u32;
         let mut numbered = (2..=count).flat_map(numbered_outputs);
-        Ok(numbered.try_for_each(|(name, path)| check_numbered(name, &path))?)
+        Ok(numbered.try_for_each(|(name, path)| check_replaceable(name, &path))?)
     }
 
     /// Checks whether the result of the next run can be saved. The number of runs is unknown if
@@ -33,7 +34,7 @@ impl Drive<'_> {
         let number = self.saved_results + 1;
         for (name, path) in numbered_outputs(number).into_iter().filter(|_| number > 1) {
             check_outputs(&[(name, &path)], &self.env.inputs(), plan)?;
-            check_numbered(name, &path)?;
+            check_replaceable(name, &path)?;
         }
         Ok(())
     }
@@ -43,7 +44,8 @@ impl Drive<'_> {
         self.saved_results += 1;
         let path = result_path().map(|path| add_number(&path, self.saved_results));
         if let Some(path) = &path {
-            archive::save(results, path).map_err(|error| format!("FATHOM_RESULT: {error}"))?;
+            let refuse = |error| format!("{RESULT}: cannot write {}: {error}", path.display());
+            own_files::save(results, path).map_err(refuse)?;
         }
         if let Some((_, page)) = report_page::requested() {
             report_page::write(results, &add_number(&page, self.saved_results))?;
@@ -67,25 +69,6 @@ impl Drive<'_> {
 fn numbered_outputs(number: u32) -> Vec<(&'static str, PathBuf)> {
     let outputs = own_outputs().into_iter();
     outputs.map(|(name, path)| (name, add_number(&path, number))).collect()
-}
-
-/// Refuses to replace a file that fathom did not write: the user did not name it.
-fn check_numbered(name: &str, path: &Path) -> Result<(), String> {
-    if !path.exists() {
-        return Ok(());
-    }
-    let head = user_file::read_head(path).unwrap_or_default();
-    let (is_own, kind) = match name == RESULT {
-        true => (archive::is_saved(&head), "saved result"),
-        false => (html::is_page(&head), "page"),
-    };
-    match is_own {
-        true => Ok(()),
-        false => Err(format!(
-            "{name}: cannot replace {}: it exists and is not a {kind} of fathom; move it, or set another name",
-            path.display()
-        )),
-    }
 }
 
 /// Adds the number of a run to a file name: `result.json` becomes `result.2.json` for the second.
