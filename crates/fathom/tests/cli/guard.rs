@@ -111,6 +111,27 @@ fn a_foreign_file_is_read_but_not_written() {
         .expect(0, &["without a mark of fathom's will be changed"]);
 }
 
+/// A file that is killed while it is filled once counted as a file of the user.
+#[test]
+fn the_file_of_a_killed_preparation_is_named_as_one() {
+    let folder = need!(Directory::fast());
+    let path = folder.path().join("f");
+    let file = text(&path);
+    let arguments = write_arguments(file, &["--size", "256m"]);
+    let mut child = spawn(&mut command(&arguments));
+    // The size is set after the mark.
+    wait_until(20, || fs::metadata(&path).is_ok_and(|meta| meta.len() > 0), "no file");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = "or that a killed run left unfinished";
+    fathom(&arguments).expect(
+        3,
+        &[left, "help: if no other run uses it, remove it", "--allow-overwrite"],
+    );
+    fs::remove_file(&path).unwrap();
+    fathom(&write_arguments(file, &["--size", "8m"])).expect(0, &["IOPS"]);
+}
+
 #[test]
 fn a_link_to_a_missing_file_is_named_as_one() {
     let folder = need!(Directory::fast());

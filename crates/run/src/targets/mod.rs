@@ -154,6 +154,10 @@ impl TargetError {
                 Some("name another file, or omit the size to use the file unchanged".into())
             }
             TargetError::WouldFillFileSystem { available, total, .. } => {
+            TargetError::TooSmall {
+                mark: MarkState::Unfinished,
+                ..
+            } => Some("if no other run uses it, remove it, so that fathom creates it again".into()),
                 let size_max = examine::fillable_bytes(total.0, available.0) >> 20 << 20;
                 Some(match size_max {
                     0 => "free some space, or test on another file system".into(),
