@@ -537,4 +537,10 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
     workspace
         .fathom(&["trend"])
         .expect(4, &["the entry 9 is a study of 12 runs, which has no trend"]);
+    workspace
+        .fathom(&["run", "--target", "null", "--time", "50ms", "--warm-up", "0", "-q"])
+        .expect(0, &[]);
+    let alone = workspace.fathom(&["trend"]);
+    alone.expect(0, &["This test ran once", "run on null (", "Tests with enough runs"]);
+    alone.prints(&["fathom trend 8      ", ", 3 runs", "fathom trend 5      ", ", 5 runs"]);
 }
