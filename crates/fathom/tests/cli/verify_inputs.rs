@@ -144,8 +144,13 @@ fn missing_arguments_are_requested() {
         4,
         &["no promise to verify", "--require 'iops>=4000,p99<=3ms'", "--policy"],
     );
-    verify(&[text(&device)], &["--require", "iops>=1", "--quick", "--time", "9s"])
-        .expect(4, &["--quick measures for 30 s, but --time sets another length"]);
+    verify(&[text(&device)], &["--require", "iops>=1", "--quick", "--time", "9s"]).expect(
+        4,
+        &[
+            "--quick measures for 30 s, but --time sets another length",
+            "--time 5s --warm-up 0s --preflight 0s",
+        ],
+    );
     verify(&["simulated:disk"], &["--require", "iops>=1"]).expect(4, &["[simulated.disk]", "verify device.toml"]);
     let missing = folder.path().join("nosuch.dat");
     let short = ["--require", "iops>=10", "--time", "1s"];
