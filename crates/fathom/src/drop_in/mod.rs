@@ -27,10 +27,9 @@ use model::finding::{Finding, Severity};
 use model::plan::{Plan, TargetKind, Verify};
 use model::results::Results;
 
-use crate::history;
 use crate::named_files::is_same_file;
-use crate::{history, own_files};
 use crate::outputs::find_protected;
+use crate::{history, own_files};
 
 /// A tool that has a drop-in mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +84,20 @@ pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
         return Some((tool, 1));
     }
     Some((Tool::from_name(words.get(1)?)?, 2))
+}
+
+/// The help topic that `fathom TOOL -h` asks for, if the tool itself has no such option. A copy or
+/// link with the name of the tool prints the tool's own error.
+pub fn requested_help(tool: Tool, arguments: &[String]) -> Option<&'static str> {
+    let topic = match tool {
+        Tool::Diskspd => "diskspd",
+        Tool::Vdbench => "vdbench",
+        Tool::Fio | Tool::Iometer => return None,
+    };
+    match arguments {
+        [_, name, option] if name == topic && ["-h", "-help", "--help"].contains(&&**option) => Some(topic),
+        _ => None,
+    }
 }
 
 /// Prints a note for the user.
@@ -206,6 +219,15 @@ fn check_output_path(name: &str, path: &Path) -> Result<(), String> {
     Err(format!("{name}: cannot write {}: {why}", path.display()))
 }
 
+/// Refuses to replace a file that fathom did not write.
+fn check_replaceable(name: &str, path: &Path) -> Result<(), String> {
+    let refuse = |error| {
+        let path = path.display();
+        format!("{name}: cannot write {path}: {error}; choose another name, or remove it")
+    };
+    own_files::check(path).map_err(refuse)
+}
+
 /// Refuses outputs that would replace an input or target of the run, each other, a block device or
 /// the history. Checks `outputs`, those of the plan, the native result and the page. Links are
 /// followed. The other tools overwrite such files.
@@ -219,15 +241,6 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     let all = all.chain(own.iter().map(|(name, path)| (*name, &**path)));
     let all = all.chain(
         job_files
-/// Refuses to replace a file that fathom did not write.
-fn check_replaceable(name: &str, path: &Path) -> Result<(), String> {
-    let refuse = |error| {
-        let path = path.display();
-        format!("{name}: cannot write {path}: {error}; choose another name, or remove it")
-    };
-    own_files::check(path).map_err(refuse)
-}
-
             .flatten()
             .map(|path| ("the log of operations", Path::new(path))),
     );

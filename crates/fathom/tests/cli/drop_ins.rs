@@ -229,3 +229,24 @@ fn every_tool_writes_a_page() {
     assert!(folder.path().join("variable.html").exists());
     fathom(&["vdbench", "-f", "parm", "--report"]).expect(1, &["missing file name"]);
 }
+
+/// The real tools have no such option. Under their names, fathom prints their errors.
+#[test]
+fn help_is_printed_for_the_modes_of_fathom() {
+    let folder = tempfile::tempdir().unwrap();
+    for (tool, page, code, error) in [
+        ("diskspd", "docs/diskspd.md", 3, "need to provide at least one filename"),
+        ("vdbench", "docs/vdbench.md", 157, "Invalid execution parameter: '-h'"),
+    ] {
+        for option in ["-h", "--help"] {
+            let help = fathom(&[tool, option]);
+            help.expect(0, &["Usage:", page, "--report FILE"]);
+            assert_eq!(help.err, "");
+        }
+        let link = folder.path().join(tool);
+        std::os::unix::fs::symlink(PROGRAM, &link).unwrap();
+        let mut by_name = Command::new(&link);
+        finish(by_name.arg("-h").current_dir(folder.path())).expect(code, &[error]);
+        finish(command(&[tool, "-h", "-h"]).current_dir(folder.path())).exits(code);
+    }
+}
