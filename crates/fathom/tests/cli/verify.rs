@@ -511,6 +511,10 @@ fn advice_names_the_disk_to_order() {
         "Test everything that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
         "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
     ]);
+    let advice = fathom_line(arguments).out;
+    for repeated in ["the limits of a machine do not include latency", "--json"] {
+        assert_eq!(advice.matches(repeated).count(), 1, "{advice}");
+    }
     // The disk promises another rate than the requested one.
     fathom_line("advise --iops 6100 --size 100GiB --block 8k").expect(
         0,
