@@ -102,7 +102,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let text = format_comments(&device, &load, &source, &started) + "\n" + &build_job_file(&device, &load)?;
     match out {
-        None => screen::put(&text).map(drop)?,
+        None => screen::put_document(&text).map(drop)?,
         Some(path) => {
             let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
             own_files::write(path, text.as_bytes()).map_err(failed)?;

@@ -163,7 +163,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         Some(Action::Label { entry, label }) => set_label(entry, label),
         Some(Action::Export { entry, file }) => export(entry, file),
         Some(Action::Prune(args)) => prune(args),
-        Some(Action::Path) => screen::put(&format!("{}\n", history::path()?.display())),
+        Some(Action::Path) => screen::put_document(&format!("{}\n", history::path()?.display())),
     }
 }
 

@@ -79,7 +79,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let text = html::file(&page);
     match &target {
         None => {
-            screen::put(&text)?;
+            screen::put_document(&text)?;
         }
         Some(path) => {
             let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);

@@ -112,7 +112,7 @@ impl Args {
 /// Runs a suite, or prints one.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if args.example {
-        return screen::put(EXAMPLE);
+        return screen::put_document(EXAMPLE);
     }
     let file = args.file.as_ref().expect("clap asks for a file");
     let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
