@@ -294,6 +294,7 @@ fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
     let bytes = history.document(entry.number(&history)?)?;
     outputs::check_not_target([path].into_iter(), &[])?;
+    own_files::check_before_run(path)?;
     own_files::write(path, &bytes)
         .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     Ok(Exit::Done)

@@ -213,7 +213,7 @@ fn check_output_path(name: &str, path: &Path) -> Result<(), String> {
         .unwrap_or(Path::new("."));
     let why = match tempfile::tempfile_in(folder) {
         Ok(_) if path.is_dir() => "the path is a directory".to_owned(),
-        Ok(_) => return check_replaceable(name, path),
+        Ok(_) => return Ok(()),
         Err(error) => error.raw_os_error().map_or(error.to_string(), engine::os_error_name),
     };
     Err(format!("{name}: cannot write {}: {why}", path.display()))
@@ -229,7 +229,7 @@ fn check_replaceable(name: &str, path: &Path) -> Result<(), String> {
 }
 
 /// Refuses outputs that would replace an input or target of the run, each other, a block device or
-/// the history. Checks `outputs`, those of the plan, the native result and the page. Links are
+/// the history, and a native result or page that would replace a file of another program. Checks `outputs`, those of the plan, the native result and the page. Links are
 /// followed. The other tools overwrite such files.
 ///
 /// # Errors
@@ -269,7 +269,10 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
         };
         return Err(format!("cannot write {role} to {}: it is {conflict}", path.display()));
     }
-    Ok(())
+    // Only a plan with jobs writes a native result and a page.
+    let is_run = plan.jobs().next().is_some();
+    let mut written = own.iter().filter(|_| is_run);
+    written.try_for_each(|(name, path)| check_replaceable(name, path))
 }
 
 /// True if something stores or shows the native result: a file, a page or the history.

@@ -559,9 +559,9 @@ const WRITERS: [&str; 19] = [
     "show r.fathom --out iometer={}",
     "report r.fathom -o {}",
     "history export last {}",
-    "lint --target null --out sarif={}",
+    "lint --out sarif={} --target null",
     "compare r.fathom r.fathom --out csv={}",
-    "lint --target null --out junit={}",
+    "lint --out junit={} --target null",
 ];
 
 #[test]

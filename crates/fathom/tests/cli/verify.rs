@@ -534,7 +534,7 @@ fn advice_names_the_disk_to_order() {
         0,
         &[
             "provider-sla/ssd-ultra             size 373 GiB",
-            "Machines that allow enough\n  aws/vm",
+            "Machines that allow enough (the limits of a machine do not include latency)\n  aws/vm",
         ],
     );
     fathom_line("advise --iops 99000000").expect(1, &["Machines that do not allow enough\n  aws/vm"]);
