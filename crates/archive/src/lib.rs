@@ -27,8 +27,8 @@ pub use compressed::inflate_fio_log;
 pub use document_store::DocumentStore;
 pub use fio_logs::{write_fio_logs, write_fio_logs_with_suffix, write_fio_totals};
 pub use saved::{
-    ArchiveError, Saved, is_saved, load, load_any, load_any_bytes, load_bytes, load_study, load_study_bytes, save,
-    save_study,
+    ArchiveError, Saved, is_saved, is_saved_head, load, load_any, load_any_bytes, load_bytes, load_study,
+    load_study_bytes, save, save_study,
 };
 pub use schema::{JudgedSummary, SCHEMAS, Schema};
 pub use warmed::{WarmMarker, WarmRange};

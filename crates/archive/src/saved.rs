@@ -194,12 +194,25 @@ pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
     parse(&fs::read(path).map_err(failed)?, path)
 }
 
+/// The version, the first key of a document, is within this length.
+const HEAD_BYTES: usize = 200;
+
 /// True if the first bytes look like a saved result or study.
 pub fn is_saved(bytes: &[u8]) -> bool {
-    /// The version is the first key of the document.
-    const HEAD_BYTES: usize = 200;
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]);
     bytes.starts_with(&GZIP_MAGIC) || head.trim_start().starts_with('{') && head.contains("\"format_version\"")
+}
+
+/// As [`is_saved`], but looks into compressed files: a file of another program may be compressed,
+/// too.
+pub fn is_saved_head(head: &[u8]) -> bool {
+    if !head.starts_with(&GZIP_MAGIC) {
+        return is_saved(head);
+    }
+    let mut unpacked = Vec::new();
+    // The end of the head is not the end of the compressed data, which is an error here.
+    let _ = GzDecoder::new(head).take(HEAD_BYTES as u64).read_to_end(&mut unpacked);
+    !unpacked.starts_with(&GZIP_MAGIC) && is_saved(&unpacked)
 }
 
 /// Parses a saved result; `path` is only for errors.

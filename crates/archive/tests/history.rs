@@ -135,11 +135,17 @@ fn runs_of_the_same_test_have_the_same_digest() {
     let deeper = add_changed(&|results| results.plan.steps[0].jobs[0].workers[0].streams[0].depth += 1);
     let elsewhere = add_changed(&|results| results.plan.targets[0].path.push('2'));
     assert!(deeper.1 != test && elsewhere.1 != test && deeper.1 != elsewhere.1);
+    // A study creates a file of another name each time.
+    let in_folder = |name: &'static str| move |results: &mut Results| results.plan.targets[0].path = name.into();
+    let study = add_changed(&in_folder("/data/fathom-3766-379532527-0.dat"));
+    let folder = add_changed(&in_folder("/data"));
+    assert!(study.1 == folder.1 && study.1 != test);
     let of_test = Filter {
         test: Some(test),
         ..Filter::default()
     };
     assert_eq!(ids(&history.list(&of_test).unwrap()), [4, 3, 2, 1]);
+    assert_eq!(history.get(7).unwrap().targets[0], "/data");
 }
 
 /// The tables and rows of a file of the first format version.

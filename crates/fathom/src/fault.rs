@@ -66,6 +66,7 @@ impl Fault {
         let help = match error.kind() {
             io::ErrorKind::NotFound => Some("check the spelling, and that its directory exists".to_owned()),
             io::ErrorKind::PermissionDenied => Some("choose a path that this user may use, or run as root".into()),
+            io::ErrorKind::AlreadyExists => Some("choose another name, or remove it".into()),
             io::ErrorKind::StorageFull => Some("free some space, or choose another path".into()),
             _ => None,
         };

@@ -22,6 +22,7 @@ mod metadata;
 mod named_files;
 mod options;
 mod outputs;
+mod own_files;
 mod pages;
 mod permissions;
 mod preflight;
@@ -84,6 +85,9 @@ fn main() -> ExitCode {
 
 /// Runs the drop-in mode of a tool. The first `words` arguments are the program's name.
 fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<ExitCode, Faults> {
+    if let Some(topic) = drop_in::requested_help(tool, &session.process.arguments) {
+        return commands::help::print(Some(topic)).map(Exit::code);
+    }
     connect_fleet(session, None)?;
     session.set_translates(drop_in::is_keeping_results());
     Ok(match tool {

@@ -28,7 +28,7 @@ use crate::named_files::is_same_file;
 use crate::options::MeasureArgs;
 use crate::running::{self, Notice};
 use crate::silenced::SilenceArgs;
-use crate::{address, pages, screen, terminal};
+use crate::{address, own_files, pages, screen, terminal};
 
 /// Name of the format that streams events.
 const STREAM: &str = "ndjson";
@@ -418,14 +418,14 @@ impl Outputs {
                     };
                     (outcome, PathBuf::from("standard output"))
                 }
-                Some(path) => (archive::write_whole(path, &bytes), path.clone()),
+                Some(path) => (own_files::write(path, &bytes), path.clone()),
             };
             faults.extend(outcome.err().map(|error| Fault::for_file("write", &path, &error)));
         }
         if let Some(path) = &self.save
-            && let Err(archive::ArchiveError::System { source, .. }) = archive::save(results, path)
+            && let Err(error) = own_files::save(results, path)
         {
-            faults.push(Fault::for_file("write", path, &source));
+            faults.push(Fault::for_file("write", path, &error));
         }
         if faults.is_empty() {
             return Ok(());
@@ -472,7 +472,8 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
     Ok(())
 }
 
-/// Checks before the run that files can be written, so that no measurement is lost.
+/// Checks before the run that files can be written, so that no measurement is lost, and that they
+/// replace only files of fathom.
 pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Result<(), Faults> {
     for path in files {
         let folder = match path.parent() {
@@ -488,6 +489,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
         if !path.exists() || path.is_file() {
             tempfile::tempfile_in(folder).map_err(|error| failed(&error))?;
         }
+        own_files::check_before_run(path)?;
     }
     Ok(())
 }

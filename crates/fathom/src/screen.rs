@@ -316,8 +316,15 @@ fn fold(text: &str, width: usize) -> String {
     folded
 }
 
-/// Prints the output of a command, with control characters escaped.
+/// Prints the output of a command as [`print_report`] does.
 pub fn put(text: &str) -> Result<Exit, Faults> {
+    print_report(text).map_err(|error| unwritable_stdout(&error))?;
+    Ok(Exit::Done)
+}
+
+/// Prints text that may be saved or passed on, such as a job file. Lines are never folded, and
+/// control characters are escaped.
+pub fn put_document(text: &str) -> Result<Exit, Faults> {
     put_bytes(&visible_lines(text)).map(|()| Exit::Done)
 }
 
@@ -328,27 +335,28 @@ pub fn json_text<T: Serialize + ?Sized>(value: &T) -> String {
 
 /// Prints a document for programs.
 pub fn put_json<T: Serialize + ?Sized>(value: &T) -> Result<Exit, Faults> {
-    put(&json_text(value))
+    put_document(&json_text(value))
 }
 
 /// Prints the output of a command unchanged: another program reads it.
 pub fn put_bytes(text: &str) -> Result<(), Faults> {
-    print(text).map_err(|error| {
-        Faults::one(
-            Fault::for_file("write", Path::new("standard output"), &error),
-            Exit::Internal,
-        )
-    })
+    print(text).map_err(|error| unwritable_stdout(&error))
+}
+
+fn unwritable_stdout(error: &std::io::Error) -> Faults {
+    let fault = Fault::for_file("write", Path::new("standard output"), error);
+    Faults::one(fault, Exit::Internal)
 }
 
 /// Wraps a paragraph of a report and indents it by two columns.
 pub fn wrap_paragraph(text: &str) -> String {
-    const WIDTH: usize = 96;
+    const MAX_WIDTH: usize = 96;
+    let width = usable_width(terminal::size_of_stdout()).map_or(MAX_WIDTH, |width| width.min(MAX_WIDTH));
     let mut lines = String::new();
     let mut column = 0;
     for word in text.split_whitespace() {
         let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
+        if column > 0 && column + 1 + length > width {
             lines.push('\n');
             column = 0;
         }

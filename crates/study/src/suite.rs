@@ -1,7 +1,7 @@
 //! Suites: judges several workloads by their requirements and formats the sign-off page.
 
 use analysis::policies::Workload;
-use analysis::requirement::{Clause, Metric};
+use analysis::requirement::{self, Clause, Metric};
 use analysis::verdict::{ClauseVerdict, JudgedWorkload, Outcome, SuiteReport, Verdict};
 use model::finding::Severity;
 use model::plan::SimulatedDevice;
@@ -36,9 +36,10 @@ pub fn is_short(measured: Nanos) -> bool {
 }
 
 /// Describes for how long the workloads were measured, and where, such as ` on /data`; `None`
-/// without any.
+/// without any. A workload that an interrupt ended before its measurement does not count.
 pub fn describe_times(measured: &[Nanos], region: &str) -> Option<String> {
-    let (shortest, longest) = (measured.iter().min()?, measured.iter().max()?);
+    let measured = || measured.iter().filter(|time| time.0 > 0);
+    let (shortest, longest) = (measured().min()?, measured().max()?);
     let round = |time: &Nanos| format_time((time.as_secs() * 10.0).round() * 1e8);
     let times = match (round(shortest), round(longest)) {
         (shortest, longest) if shortest == longest => shortest,
@@ -147,7 +148,7 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
                 "  {:<name$}  {:<12}  {}",
                 workload.name,
                 workload.outcome().word(),
-                workload.required
+                format_required(&workload.required)
             );
             lines.push(row);
         }
@@ -155,6 +156,15 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
         notes.extend(below.map(|reason| format!("{}: {reason}.", workload.name)));
     }
     (lines, notes)
+}
+
+/// Formats a requirement as the clauses of a verdict are written.
+fn format_required(required: &str) -> String {
+    let Ok(clauses) = requirement::parse(required) else {
+        return required.to_owned();
+    };
+    let clauses: Vec<String> = clauses.iter().map(Clause::to_string).collect();
+    clauses.join(", ")
 }
 
 /// The sign-off page in Markdown.
@@ -300,7 +310,18 @@ mod tests {
             secs(&[300, 600]).as_deref(),
             Some("each workload was measured for 5 min to 10 min")
         );
+        assert_eq!(
+            secs(&[0, 2]).as_deref(),
+            Some("each workload was measured for 2 s instead of the 300 s of a full test")
+        );
         assert_eq!(secs(&[]), None);
+        assert_eq!(secs(&[0]), None, "interrupted before any measurement");
+    }
+
+    #[test]
+    fn requirements_are_written_alike_in_all_rows() {
+        assert_eq!(format_required("iops>=2000,p99<=20ms"), "iops >= 2000, p99 <= 20 ms");
+        assert_eq!(format_required("unknown"), "unknown");
     }
 
     fn clauses(text: &str) -> Vec<Clause> {

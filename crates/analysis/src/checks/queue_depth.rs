@@ -95,7 +95,7 @@ const STARVED: (&str, &str) = (
 const WITHOUT_PROCESSOR: (&str, &str) = (
     "other programs kept the processors busy, so fathom could not keep the queue full; the target may be able to do \
         more",
-    "stop these programs, and repeat the test",
+    "stop the programs that use the processors, and repeat the test",
 );
 /// The reason why flushes left slots without operations, and the recommended action.
 const FLUSHING: (&str, &str) = (
@@ -237,7 +237,10 @@ mod tests {
         let mut found = super::super::check(&results).into_iter();
         let short = found.find(|finding| finding.rule == "QD-NOT-ACHIEVED");
         let help = short.and_then(|finding| finding.help);
-        assert_eq!(help.as_deref(), Some("stop these programs, and repeat the test"));
+        assert_eq!(
+            help.as_deref(),
+            Some("stop the programs that use the processors, and repeat the test")
+        );
     }
 
     /// Failed operations took slots but count in no latency.

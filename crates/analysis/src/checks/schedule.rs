@@ -127,7 +127,7 @@ fn find_missed_rate(job: &JobView<'_>, observation: Option<&Observation>) -> Opt
         ),
         Some(true) if observation.is_some_and(others_keep_processors_busy) => (
             "other programs kept the processors busy, and every slot was in use when operations were due",
-            "stop these programs, then repeat: the storage may serve more on an idle machine",
+            "stop the programs that use the processors, then repeat: the storage may serve more on an idle machine",
         ),
         Some(true) if observation.is_some_and(is_simulated) => (
             "every slot was in use when operations were due; the response time shows how long they waited",
@@ -166,7 +166,7 @@ fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Op
         ),
         _ if observation.is_some_and(others_keep_processors_busy) => (
             "other programs kept the processors busy, so operations started late; response times start at the due time",
-            "stop these programs, or measure while they are idle",
+            "stop the programs that use the processors, or measure while they are idle",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times start at the due time",

@@ -6,7 +6,7 @@ use analysis::compare::{self, Fact, Figure};
 use json::Json;
 use model::JsonSchema;
 use model::observation::Observation;
-use model::plan::{Origin, Phases, Plan, TargetCleanup};
+use model::plan::{Origin, Phases, Plan, TargetCleanup, lasting_path};
 use model::results::Results;
 use model::study::Study;
 use rusqlite::types::Type;
@@ -236,7 +236,7 @@ impl Entry {
             targets: without_duplicates(
                 runs.iter()
                     .flat_map(|run| &run.plan.targets)
-                    .map(|target| target.path.clone()),
+                    .map(|target| lasting_path(&target.path).to_owned()),
             ),
             devices: without_duplicates(
                 hosts()
@@ -363,6 +363,7 @@ pub(super) fn test_digest(plan: &Plan) -> String {
     };
     for target in &mut plan.targets {
         target.at_end = TargetCleanup::default();
+        target.path = lasting_path(&target.path).to_owned();
     }
     for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
         (job.name, job.description, job.operation_log) = Default::default();

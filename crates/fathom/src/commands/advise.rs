@@ -181,6 +181,7 @@ fn format_text(need: &Need, advice_list: &[Advice]) -> String {
     needs.extend(need.size.map(|size| size.to_string()));
     let mut text = format!("Needed: {}\n", needs.join(", "));
     let is_machine = |advice: &Advice| advice.kind == PolicyKind::Machine;
+    let mut is_shortened = false;
     for (fits, machines, heading) in [
         (true, false, "Enough, by the catalogue"),
         (true, true, "Machines that allow enough"),
@@ -194,17 +195,25 @@ fn format_text(need: &Need, advice_list: &[Advice]) -> String {
         if matching.is_empty() {
             continue;
         }
-        text += &format!("\n{heading}\n");
+        let common = fits.then(|| find_common_reason(&matching)).flatten();
+        text += &format!(
+            "\n{heading}{}\n",
+            common.map_or_else(String::new, |reason| format!(" ({reason})"))
+        );
         for policy_advice in matching.chunk_by(|a, b| a.policy == b.policy) {
             for advice in policy_advice.iter().take(MAX_MACHINES) {
-                text += &format_advice(advice);
+                text += &format_advice(advice, common);
             }
             if let Some(rest) = policy_advice.len().checked_sub(MAX_MACHINES + 1) {
                 let name = &policy_advice[0].policy;
                 let more = pluralize(rest as u64 + 1, "more machine");
-                text += &format!("  {name:<34} {more}; all with --json\n");
+                text += &format!("  {name:<34} {more}\n");
+                is_shortened = true;
             }
         }
+    }
+    if is_shortened {
+        text += "\n--json lists all machines.\n";
     }
     let suggested_disk = advice_list.iter().find(|advice| advice.fits && !is_machine(advice));
     if let Some(suggested_disk) = suggested_disk {
@@ -251,7 +260,19 @@ fn verify_command(need: &Need) -> String {
     )
 }
 
-fn format_advice(advice: &Advice) -> String {
+/// The reason that all entries of a list state, if there are several entries.
+fn find_common_reason<'a>(advice_list: &[&'a Advice]) -> Option<&'a str> {
+    let (first, others) = advice_list.split_first()?;
+    let is_common = |reason: &&String| others.iter().all(|advice| advice.reasons.contains(*reason));
+    first
+        .reasons
+        .iter()
+        .find(|reason| !others.is_empty() && is_common(reason))
+        .map(String::as_str)
+}
+
+/// Formats an entry, without the reason that its list states.
+fn format_advice(advice: &Advice, common: Option<&str>) -> String {
     let tier = advice.tier.as_ref().map(|tier| format!(" {tier}")).unwrap_or_default();
     let name = format!("{}{tier}", advice.policy);
     let mut parts: Vec<String> = Vec::new();
@@ -264,6 +285,7 @@ fn format_advice(advice: &Advice) -> String {
         let limits: Vec<String> = limits.into_iter().flatten().collect();
         parts.push(format!("allows {}", limits.join(", ")));
     }
-    parts.extend(advice.reasons.iter().cloned());
+    let reasons = advice.reasons.iter().filter(|reason| Some(reason.as_str()) != common);
+    parts.extend(reasons.cloned());
     format!("  {name:<34} {}\n", parts.join("; "))
 }

@@ -17,6 +17,7 @@ use study::capture::{CapturedLoad, DirectionLoad, LoadRecorder};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs;
+use crate::own_files;
 use crate::screen;
 use crate::session::Session;
 
@@ -101,10 +102,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let text = format_comments(&device, &load, &source, &started) + "\n" + &build_job_file(&device, &load)?;
     match out {
-        None => screen::put(&text).map(drop)?,
+        None => screen::put_document(&text).map(drop)?,
         Some(path) => {
             let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
-            archive::write_whole(path, text.as_bytes()).map_err(failed)?;
+            own_files::write(path, text.as_bytes()).map_err(failed)?;
             if !quiet {
                 screen::note(&format!(
                     "written to {}; `fathom run {} --target TARGET` issues it",

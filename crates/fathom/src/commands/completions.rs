@@ -18,5 +18,5 @@ pub struct Args {
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut bytes = Vec::new();
     generate(args.shell, &mut command_line::command(), "fathom", &mut bytes);
-    screen::put(&String::from_utf8_lossy(&bytes))
+    screen::put_document(&String::from_utf8_lossy(&bytes))
 }

@@ -83,7 +83,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 /// Prints a job. On a terminal, control characters are escaped; a file or pipe gets it unchanged.
 fn print_job(text: &str) -> Result<(), Faults> {
     match std::io::stdout().is_terminal() {
-        true => screen::put(text).map(drop),
+        true => screen::put_document(text).map(drop),
         false => screen::put_bytes(text),
     }
 }

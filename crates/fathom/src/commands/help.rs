@@ -25,9 +25,14 @@ fn topic_parser() -> PossibleValuesParser {
 
 /// Prints the help of a topic.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    print(args.topic.as_deref())
+}
+
+/// Prints the help of a topic; `None` is the list of commands.
+pub fn print(topic: Option<&str>) -> Result<Exit, Faults> {
     let mut root = command_line::command();
     root.build();
-    let text = match args.topic.as_deref() {
+    let text = match topic {
         None => root.render_help().to_string(),
         Some(EXIT_CODES_TOPIC) => format!("{EXIT_CODES}\n"),
         Some(name) => {

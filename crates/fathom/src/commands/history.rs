@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
 use crate::session::Session;
-use crate::{history, outputs, screen, terminal};
+use crate::{history, outputs, own_files, screen, terminal};
 
 /// List, show, label, export or remove past results
 #[derive(clap::Args)]
@@ -163,7 +163,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         Some(Action::Label { entry, label }) => set_label(entry, label),
         Some(Action::Export { entry, file }) => export(entry, file),
         Some(Action::Prune(args)) => prune(args),
-        Some(Action::Path) => screen::put(&format!("{}\n", history::path()?.display())),
+        Some(Action::Path) => screen::put_document(&format!("{}\n", history::path()?.display())),
     }
 }
 
@@ -294,7 +294,8 @@ fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
     let bytes = history.document(entry.number(&history)?)?;
     outputs::check_not_target([path].into_iter(), &[])?;
-    archive::write_whole(path, &bytes)
+    own_files::check_before_run(path)?;
+    own_files::write(path, &bytes)
         .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     Ok(Exit::Done)
 }

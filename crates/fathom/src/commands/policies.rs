@@ -59,7 +59,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let policy = find_policy(&catalogue, name, "")?;
     if args.toml {
-        return screen::put(policy.text());
+        return screen::put_document(policy.text());
     }
     let resolved = resolve(policy, &inputs)?;
     match args.json {

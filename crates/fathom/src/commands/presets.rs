@@ -54,7 +54,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let preset = presets::find(name).map_err(|problem| Faults::from(vec![problem]))?;
     if args.toml {
-        return screen::put(preset.text);
+        return screen::put_document(preset.text);
     }
     let plan = example_plan(&preset)?;
     match args.json {

@@ -7,9 +7,10 @@ use archive::history::EntryKind;
 use clap::ValueHint;
 use dialects::native::{self, JobSpec};
 use model::Nanos;
-use model::finding::Finding;
+use model::finding::{Finding, OTHER_PROGRAMS};
 use model::plan::Plan;
 use model::results::Results;
+use report::numbers::pluralize;
 use report::{Summary, cells, formats};
 use study::crystal;
 use study::quick::{self, Profile, Screening};
@@ -129,6 +130,25 @@ fn merge_short_runs(findings: &mut Vec<Finding>, measured: Nanos) {
     });
 }
 
+/// Merges the findings of each rule about other programs into one: most rows repeat the sentence.
+fn merge_disturbances(findings: &[Finding]) -> Vec<Finding> {
+    let mut merged: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let is_disturbance = OTHER_PROGRAMS.contains(&&*finding.rule);
+        if !is_disturbance || merged.iter().all(|first| first.rule != finding.rule) {
+            merged.push(finding.clone());
+        }
+    }
+    for first in &mut merged {
+        let likewise = findings.iter().filter(|finding| finding.rule == first.rule).count() - 1;
+        if likewise > 0 && OTHER_PROGRAMS.contains(&&*first.rule) {
+            let rows = pluralize(likewise as u64, "other row");
+            first.what += &format!("; likewise in {rows}");
+        }
+    }
+    merged
+}
+
 /// Selects the whole screening if the target may be written to, otherwise only the reads.
 fn select_permitted(whole: Screening, permissions: &Permissions) -> Result<(Plan, Vec<Refusal>), Faults> {
     let plan = whole.plan();
@@ -188,7 +208,7 @@ fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String
         text += &screen::wrap_paragraph(&format!("To test writes: {}.", refusal.help));
     }
     let mut buffer = Vec::new();
-    formats::findings(&summary.findings, &mut buffer).expect("writing to memory does not fail");
+    formats::findings(&merge_disturbances(&summary.findings), &mut buffer).expect("writing to memory does not fail");
     if !buffer.is_empty() {
         text += &format!("\nCaveats\n{}", String::from_utf8_lossy(&buffer));
     }
@@ -197,4 +217,28 @@ fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String
         text += &format!("  {command}\n      {reason}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use model::finding::Severity;
+
+    use super::*;
+
+    #[test]
+    fn a_disturbance_of_several_rows_is_reported_once() {
+        let finding = |rule, row: &str| Finding::new(rule, Severity::Warning, format!("seen in {row}")).at(row);
+        let rows = ["random read", "random write", "sequential read"];
+        let mut findings: Vec<Finding> = rows.iter().map(|row| finding("D-CPU", row)).collect();
+        findings.extend([
+            finding("TAIL", rows[0]),
+            finding("TAIL", rows[1]),
+            finding("OTHER-LOAD", rows[2]),
+        ]);
+        let merged = merge_disturbances(&findings);
+        let texts: Vec<&str> = merged.iter().map(|finding| &*finding.what).collect();
+        let first = "seen in random read; likewise in 2 other rows";
+        let others = ["seen in random read", "seen in random write", "seen in sequential read"];
+        assert_eq!(texts, [&[first], &others[..]].concat());
+    }
 }

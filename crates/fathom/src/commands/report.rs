@@ -18,7 +18,7 @@ use crate::fault::{Fault, Faults};
 use crate::limits;
 use crate::pages::fio_logs::{self, LogFile};
 use crate::session::Session;
-use crate::{judged, outputs, pages, screen, user_file};
+use crate::{judged, outputs, own_files, pages, screen, user_file};
 
 /// Write a page with charts from results
 #[derive(clap::Args)]
@@ -62,11 +62,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             return Err(Faults::usage(fault.help("name another file with -o")));
         }
         outputs::check_writable(std::iter::once(path.as_path()))?;
-        let is_page = || user_file::read_head(path).is_ok_and(|head| html::is_page(&head));
-        if args.output.is_none() && path.exists() && !is_page() {
-            let fault = Fault::new(format!("cannot replace {}: it is not a page of fathom", path.display()));
-            return Err(Faults::one(fault.help("name the file to write with -o"), Exit::Refused));
-        }
     }
     let logs = find_logs(files)?;
     let (page, exit) = match files {
@@ -84,11 +79,11 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let text = html::file(&page);
     match &target {
         None => {
-            screen::put(&text)?;
+            screen::put_document(&text)?;
         }
         Some(path) => {
             let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
-            archive::write_whole(path, text.as_bytes()).map_err(failed)?;
+            own_files::write(path, text.as_bytes()).map_err(failed)?;
             screen::note(&format!(
                 "{}: {} KiB; open it in a browser",
                 path.display(),

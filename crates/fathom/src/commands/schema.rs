@@ -29,5 +29,5 @@ fn list_schemas() -> String {
 /// Prints the schema of a format.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let schema = Schema::find(&args.of).expect("clap knows the names");
-    screen::put(&schema.text())
+    screen::put_document(&schema.text())
 }

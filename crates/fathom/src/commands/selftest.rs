@@ -78,9 +78,9 @@ fn parse_length(text: &str) -> Result<Nanos, Faults> {
 
 fn format_table(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environment::Clock) -> String {
     let mut text = String::from(
-        "The most that one worker of this machine can do without storage: 4 KiB random reads of a \
-         file in memory\n(null: without any I/O). If a test of a disk approaches these figures, \
-         this machine limits the test, not the disk.\n\n",
+        "The most that one worker of this machine can do without storage: 4 KiB random\n\
+         reads of a file in memory (null: without any I/O). If a test of a disk\n\
+         approaches these figures, this machine limits the test, not the disk.\n\n",
     );
     text += "  engine     depth         IOPS   CPU per operation   median latency\n";
     for row in ceilings {

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::options::MeasureArgs;
 use crate::outputs::{self, OutputSpec};
-use crate::{history, named_files, screen};
+use crate::{history, named_files, own_files, screen};
 
 /// Options of studies, which have their own report formats.
 #[derive(clap::Args)]
@@ -202,14 +202,14 @@ impl StudyOutputs {
             let (outcome, path): (io::Result<()>, &Path) = match file {
                 None if *form == Form::Text => (screen::print_report(&text), Path::new("standard output")),
                 None => (screen::print(&visible_report(&text)), Path::new("standard output")),
-                Some(path) => (archive::write_whole(path, text.as_bytes()), path),
+                Some(path) => (own_files::write(path, text.as_bytes()), path),
             };
             faults.extend(outcome.err().map(|error| Fault::for_file("write", path, &error)));
         }
         if let (Some(path), Some(study)) = (&self.save, contents.study)
-            && let Err(archive::ArchiveError::System { source, .. }) = archive::save_study(study, path)
+            && let Err(error) = own_files::save_study(study, path)
         {
-            faults.push(Fault::for_file("write", path, &source));
+            faults.push(Fault::for_file("write", path, &error));
         }
         if faults.is_empty() {
             return Ok(());

@@ -2,6 +2,7 @@
 
 use ::run::targets::guard::{Contents, Listing, ListingKind, WriteAccess, list};
 use engine::probe::System;
+use model::environment::FileSystem;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -72,7 +73,11 @@ fn describe_kind(listing: &Listing) -> String {
             words.retain(|word| !word.is_empty());
             words.join(", ")
         }
-        ListingKind::FileSystem(file_system) => format!("{}, {} available", file_system.kind, file_system.available),
+        ListingKind::FileSystem(file_system) => {
+            let size_max = listing.max_file_size().unwrap_or_default();
+            let FileSystem { kind, available, .. } = file_system;
+            format!("{kind}, {available} available, test files of up to {size_max}")
+        }
     }
 }
 
@@ -116,6 +121,7 @@ fn to_json(listing: &Listing) -> Value {
         "path": listing.path,
         "size": listing.size(),
         "mounted_at": listing.mounted_at,
+        "max_file_size": listing.max_file_size(),
         "contents": contents,
         "read": listing.read_error.is_none(),
         "write": write,

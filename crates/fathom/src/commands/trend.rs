@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use analysis::compare::{self, Fact, Figure, RunRecord, Trend};
 use archive::Saved;
 use archive::history::{Entry, EntryJob, Filter};
+use model::visible;
 use report::html::page::Page;
 use report::html::run::repeat_command;
 use serde::Serialize;
@@ -167,25 +168,13 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let margin = parse_margin(&args.margin)?;
     let entries = select_entries(args)?;
     outputs.check_files(&[])?;
-    let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
-    for entry in entries
-        .iter()
-        .filter(|entry| !entry.interrupted && !entry.jobs.is_empty())
-    {
-        let Some(test) = &entry.test else { continue };
-        let key = match args.force {
-            true => Default::default(),
-            false => (test.clone(), entry.host.clone()),
-        };
-        tests.entry(key).or_default().push(entry);
-    }
-    let mut series: Vec<Vec<&Entry>> = tests.into_values().collect();
-    series
-        .iter_mut()
-        .for_each(|runs| runs.sort_by_key(|entry| (entry.started_unix_ns, entry.id)));
-    let (mut followed, alone): (Vec<_>, Vec<_>) = series.into_iter().partition(|runs| runs.len() > 1);
-    // Without options, only the test that ran last is shown.
-    followed.sort_by_key(|runs| std::cmp::Reverse(runs.last().map(|entry| entry.started_unix_ns)));
+    let (followed, alone): (Vec<_>, Vec<_>) = group_runs(&entries, args.force)
+        .into_iter()
+        .partition(|runs| runs.len() > 1);
+    let too_few = match followed.is_empty() {
+        true => Some(describe_too_few(&alone)?),
+        false => None,
+    };
     let trends = Trends {
         format_version: FORMAT_VERSION,
         kind: "trend",
@@ -197,13 +186,71 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         alone: alone.len(),
     };
     outputs.finish(&Contents {
-        text: format_text(&trends),
+        text: too_few.unwrap_or_else(|| format_text(&trends)),
         json: &trends,
         other_forms: &[(Form::Csv, &|| format_csv(&trends))],
         page: Some(&|| build_page(&trends)),
         study: None,
     })?;
     Ok(Exit::Done)
+}
+
+/// Groups the complete runs of each test, the test that ran last first.
+fn group_runs(entries: &[Entry], is_one_test: bool) -> Vec<Vec<&Entry>> {
+    let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
+    for entry in entries
+        .iter()
+        .filter(|entry| !entry.interrupted && !entry.jobs.is_empty())
+    {
+        let Some(test) = &entry.test else { continue };
+        let key = match is_one_test {
+            true => Default::default(),
+            false => (test.clone(), entry.host.clone()),
+        };
+        tests.entry(key).or_default().push(entry);
+    }
+    let mut series: Vec<Vec<&Entry>> = tests.into_values().collect();
+    series
+        .iter_mut()
+        .for_each(|runs| runs.sort_by_key(|entry| (entry.started_unix_ns, entry.id)));
+    series.sort_by_key(|runs| std::cmp::Reverse(runs.last().map(|entry| entry.started_unix_ns)));
+    series
+}
+
+/// Explains why no trend is shown, and lists tests that have one.
+fn describe_too_few(alone: &[Vec<&Entry>]) -> Result<String, Faults> {
+    const MAX_LISTED: usize = 5;
+    let describe = |entry: &Entry| {
+        let words = format!("{} on {} ({})", entry.name, entry.targets.join(", "), entry.host);
+        visible(&words).into_owned()
+    };
+    let sentence = match alone {
+        [] => "The history has no runs: every command that measures adds one, unless the history is turned off.".into(),
+        [runs] => format!(
+            "This test ran once, but a trend needs at least two runs: {}, entry {}. Repeat it.",
+            describe(runs[0]),
+            runs[0].id
+        ),
+        _ => "Each test ran once, but a trend needs at least two runs.".to_owned(),
+    };
+    let mut text = wrap_paragraph(&sentence).trim_start().to_owned();
+    let entries = match open_existing()? {
+        Some(history) => history.list(&Filter::default())?,
+        None => Vec::new(),
+    };
+    let tests = group_runs(&entries, false);
+    let repeated = tests.iter().filter(|runs| runs.len() > 1);
+    for (index, runs) in repeated.take(MAX_LISTED).enumerate() {
+        let latest = runs[runs.len() - 1];
+        let heading = if index == 0 { "\nTests with enough runs\n" } else { "" };
+        let count = report::numbers::pluralize(runs.len() as u64, "run");
+        text += &format!(
+            "{heading}  fathom trend {:<6} {}, {count}\n",
+            latest.id,
+            describe(latest)
+        );
+    }
+    Ok(text)
 }
 
 /// Lists the selected entries.
@@ -290,14 +337,6 @@ fn run_record(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
 }
 
 fn format_text(trends: &Trends) -> String {
-    if trends.tests.is_empty() {
-        let sentence = match trends.alone {
-            0 => "The history has no runs: every command that measures adds one, unless the history is turned off.",
-            1 => "This test ran once, but a trend needs at least two runs: repeat it.",
-            _ => "Each test ran once, but a trend needs at least two runs.",
-        };
-        return wrap_paragraph(sentence).trim_start().to_owned();
-    }
     let mut text = String::new();
     for (index, test) in trends.tests.iter().enumerate() {
         if index > 0 {

@@ -27,9 +27,9 @@ use model::finding::{Finding, Severity};
 use model::plan::{Plan, TargetKind, Verify};
 use model::results::Results;
 
-use crate::history;
 use crate::named_files::is_same_file;
 use crate::outputs::find_protected;
+use crate::{history, own_files};
 
 /// A tool that has a drop-in mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,20 @@ pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
         return Some((tool, 1));
     }
     Some((Tool::from_name(words.get(1)?)?, 2))
+}
+
+/// The help topic that `fathom TOOL -h` asks for, if the tool itself has no such option. A copy or
+/// link with the name of the tool prints the tool's own error.
+pub fn requested_help(tool: Tool, arguments: &[String]) -> Option<&'static str> {
+    let topic = match tool {
+        Tool::Diskspd => "diskspd",
+        Tool::Vdbench => "vdbench",
+        Tool::Fio | Tool::Iometer => return None,
+    };
+    match arguments {
+        [_, name, option] if name == topic && ["-h", "-help", "--help"].contains(&&**option) => Some(topic),
+        _ => None,
+    }
 }
 
 /// Prints a note for the user.
@@ -205,8 +219,17 @@ fn check_output_path(name: &str, path: &Path) -> Result<(), String> {
     Err(format!("{name}: cannot write {}: {why}", path.display()))
 }
 
+/// Refuses to replace a file that fathom did not write.
+fn check_replaceable(name: &str, path: &Path) -> Result<(), String> {
+    let refuse = |error| {
+        let path = path.display();
+        format!("{name}: cannot write {path}: {error}; choose another name, or remove it")
+    };
+    own_files::check(path).map_err(refuse)
+}
+
 /// Refuses outputs that would replace an input or target of the run, each other, a block device or
-/// the history. Checks `outputs`, those of the plan, the native result and the page. Links are
+/// the history, and a native result or page that would replace a file of another program. Checks `outputs`, those of the plan, the native result and the page. Links are
 /// followed. The other tools overwrite such files.
 ///
 /// # Errors
@@ -246,7 +269,10 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
         };
         return Err(format!("cannot write {role} to {}: it is {conflict}", path.display()));
     }
-    Ok(())
+    // Only a plan with jobs writes a native result and a page.
+    let is_run = plan.jobs().next().is_some();
+    let mut written = own.iter().filter(|_| is_run);
+    written.try_for_each(|(name, path)| check_replaceable(name, path))
 }
 
 /// True if something stores or shows the native result: a file, a page or the history.
@@ -275,9 +301,12 @@ fn record_results(results: &Results, kind: EntryKind) -> bool {
 }
 
 fn save_result(results: &Results) -> bool {
-    let saved = result_path().map_or(Ok(()), |path| archive::save(results, &path));
-    if let Err(error) = &saved {
-        print_stderr(&[format!("ERROR: {RESULT}: {error}")]);
+    let save = |path: PathBuf| {
+        own_files::save(results, &path).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    };
+    let saved = result_path().map_or(Ok(()), save);
+    if let Err(why) = &saved {
+        print_stderr(&[format!("ERROR: {RESULT}: {why}")]);
     }
     saved.is_ok()
 }

@@ -8,7 +8,7 @@ use report::html;
 use report::html::page::Verdict;
 
 use crate::fault::Fault;
-use crate::pages;
+use crate::{own_files, pages};
 
 const OPTION: &str = "--report";
 const VARIABLE: &str = "FATHOM_REPORT";
@@ -56,7 +56,7 @@ pub(super) fn requested() -> Option<(&'static str, PathBuf)> {
 /// A sentence with the reason.
 pub(super) fn write(results: &Results, path: &Path) -> Result<(), String> {
     let page = html::file(&pages::run(results, Verdict::default()));
-    archive::write_whole(path, page.as_bytes()).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    own_files::write(path, page.as_bytes()).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -208,3 +208,51 @@ fn every_tool_writes_a_page() {
     assert!(folder.path().join("variable.html").exists());
     fathom(&["vdbench", "-f", "parm", "--report"]).expect(1, &["missing file name"]);
 }
+
+/// The tools overwrite their own outputs. The native result and the page are files of fathom.
+#[test]
+fn a_native_result_replaces_no_file_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tests(folder.path());
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("mine"), "mine").unwrap();
+    let foreign = "cannot write mine: it exists and is not a file that fathom wrote";
+    for (line, code) in [
+        ("fio fio --output=o", 1),
+        ("diskspd -d1 -W0 data", 1),
+        ("vdbench -f parm", 157),
+    ] {
+        let run = |name: &str, value: &str| {
+            let mut command = command(&split_words(line));
+            finish(command.current_dir(folder.path()).env(name, value))
+        };
+        for name in ["FATHOM_RESULT", "FATHOM_REPORT"] {
+            run(name, "mine").expect(code, &[foreign]);
+        }
+        assert_eq!(fs::read_to_string(at("mine")).unwrap(), "mine");
+        (0..2).for_each(|_| {
+            run("FATHOM_RESULT", "result").exits(0);
+        });
+    }
+}
+
+/// The real tools have no such option. Under their names, fathom prints their errors.
+#[test]
+fn help_is_printed_for_the_modes_of_fathom() {
+    let folder = tempfile::tempdir().unwrap();
+    for (tool, page, code, error) in [
+        ("diskspd", "docs/diskspd.md", 3, "need to provide at least one filename"),
+        ("vdbench", "docs/vdbench.md", 157, "Invalid execution parameter: '-h'"),
+    ] {
+        for option in ["-h", "--help"] {
+            let help = fathom(&[tool, option]);
+            help.expect(0, &["Usage:", page, "--report FILE"]);
+            assert_eq!(help.err, "");
+        }
+        let link = folder.path().join(tool);
+        std::os::unix::fs::symlink(PROGRAM, &link).unwrap();
+        let mut by_name = Command::new(&link);
+        finish(by_name.arg("-h").current_dir(folder.path())).expect(code, &[error]);
+        finish(command(&[tool, "-h", "-h"]).current_dir(folder.path())).exits(code);
+    }
+}

@@ -56,12 +56,36 @@ fn examples_of_other_tools_policies_and_suites_run() {
     shorter("oltp.xml", ["<Duration>30", "<Warmup>5"], ["<Duration>1", "<Warmup>0"]);
     let mix = "performing mix test (read/write ratio: 70/30)";
     run("diskspd -Xoltp.xml").expect(0, &["block size: 8KiB", mix]);
+    let explained = ["a JSON report of fio", "8 KiB random operations"];
+    run(&format!("explain {EXAMPLES}/fio.json")).expect(0, &explained);
     let verify = format!("verify --policy {EXAMPLES}/policies/our-disk.toml --size 500GB --time 2s --warm-up 0s");
     let verified = run(&format!("{verify} {EXAMPLES}/simulated.toml"));
     verified.expect(2, &["PASS          iops >= 5000", "INCONCLUSIVE"]);
     let suite = format!("{EXAMPLES}/suites/acceptance.toml");
     assert_eq!(fs::read_to_string(&suite).unwrap(), run("suite --example").out);
     run(&format!("suite {suite} --target . --size 64m --dry-run")).expect(0, &["web server"]);
+}
+
+/// A reader of these pages types the names as they are.
+#[test]
+fn pages_name_only_examples_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for page in [
+        "README.md",
+        "docs/getting-started.md",
+        "docs/explain.md",
+        "docs/verify.md",
+    ] {
+        let page = fs::read_to_string(root.join(page)).unwrap();
+        let is_separator = |c: char| c.is_whitespace() || "`()[]".contains(c);
+        for name in page.split(is_separator).filter(|word| word.starts_with("examples/")) {
+            assert!(root.join(name).exists(), "{name}");
+            count += 1;
+        }
+        assert!(!page.contains("fathom explain test01.txt`") && !page.contains("june.fathom"));
+    }
+    assert!(count >= 6);
 }
 
 /// The job files of `docs/simulated-devices.md`. The first line of each says what it measures.

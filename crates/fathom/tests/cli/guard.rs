@@ -110,6 +110,27 @@ fn a_foreign_file_is_read_but_not_written() {
         .expect(0, &["without a mark of fathom's will be changed"]);
 }
 
+/// A file that is killed while it is filled once counted as a file of the user.
+#[test]
+fn the_file_of_a_killed_preparation_is_named_as_one() {
+    let folder = need!(Directory::fast());
+    let path = folder.path().join("f");
+    let file = text(&path);
+    let arguments = write_arguments(file, &["--size", "256m"]);
+    let mut child = spawn(&mut command(&arguments));
+    // The size is set after the mark.
+    wait_until(20, || fs::metadata(&path).is_ok_and(|meta| meta.len() > 0), "no file");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = "or that a killed run left unfinished";
+    fathom(&arguments).expect(
+        3,
+        &[left, "help: if no other run uses it, remove it", "--allow-overwrite"],
+    );
+    fs::remove_file(&path).unwrap();
+    fathom(&write_arguments(file, &["--size", "8m"])).expect(0, &["IOPS"]);
+}
+
 #[test]
 fn a_link_to_a_missing_file_is_named_as_one() {
     let folder = need!(Directory::fast());
@@ -167,8 +188,35 @@ fn targets_are_listed_with_the_reasons() {
         device["why_not"][0].as_str().unwrap().contains("is mounted at"),
         "{device:#}"
     );
-    assert_eq!(find(text(mounted.path()))["write"], "yes");
-    fathom(&["targets"]).expect(0, &["Disks and partitions", "writing is refused", "File systems"]);
+    let file_system = find(text(mounted.path()));
+    assert_eq!(file_system["write"], "yes");
+    let listed = fathom(&["targets"]);
+    listed.expect(0, &["Disks and partitions", "writing is refused", "File systems"]);
+    // The size that `run` refuses to exceed.
+    let largest = file_system["max_file_size"].as_u64().unwrap();
+    assert!(largest > MIB && largest < 32 * MIB * 8 / 10, "{file_system:#}");
+    let on_it = |size: u64| {
+        let size = size.to_string();
+        fathom(&["run", "--target", text(mounted.path()), "--size", &size, "--dry-run"])
+    };
+    on_it(largest).expect(0, &["dry run"]);
+    let refused = on_it(largest + 2 * MIB);
+    let words = format!("a size of up to {} is possible", model::Bytes(largest));
+    refused.expect(3, &[&words]);
+    listed.prints(&[&format!("test files of up to {}", model::Bytes(largest))]);
+}
+
+#[test]
+fn no_file_is_suggested_in_place_of_a_missing_device() {
+    let missing = fathom(&["run", "--target", "/dev/no-such-disk", "--time", "1s"]);
+    missing.expect(
+        3,
+        &[
+            "/dev/no-such-disk does not exist",
+            "help: check the spelling, and that the device",
+        ],
+    );
+    assert!(!missing.err.contains("set a size"), "{missing:#?}");
 }
 
 /// True if a process holds a lock of a file. Does not request the lock.

@@ -432,4 +432,8 @@ fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
     workspace.expect("trend 99", 4, &["the history has no entry 99"]);
     workspace.expect("ab --pairs 6 --time 20ms -q job.toml job.toml", 0, &[]);
     workspace.expect("trend", 4, &["the entry 9 is a study of 12 runs, which has no trend"]);
+    workspace.expect("run --target null --time 50ms --warm-up 0 -q", 0, &[]);
+    let alone = ["This test ran once", "run on null (", "Tests with enough runs"];
+    let enough = ["fathom trend 8      ", ", 3 runs", "fathom trend 5      ", ", 5 runs"];
+    workspace.expect("trend", 0, &alone).prints(&enough);
 }

@@ -383,3 +383,33 @@ fn a_requested_view_needs_a_terminal() {
     let why = "cannot show the live view: standard error is not a terminal";
     ran.expect(4, &[why, "--> --live view"]);
 }
+
+/// Outputs of commands that do not run tests were once wider than the terminal.
+#[test]
+fn texts_fit_into_the_terminal() {
+    let pane = need!(Pane::open(80, 24));
+    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fio.json");
+    for arguments in [
+        "presets",
+        "advise --iops 6000 --latency 10ms --size 500GiB",
+        &format!("explain {report}"),
+        "policies",
+        "policies aws/gp3 --size 500GiB --iops 6000",
+        "calc crossover --iops 3000 --throughput 125MB/s",
+        "help exit-codes",
+    ] {
+        pane.start(arguments);
+        pane.wait_for_end();
+        let shown = pane.all();
+        // A word such as an address is never divided.
+        let is_wide = |line: &&str| line.chars().count() > 80 && line.trim_start().contains(' ');
+        let wide: Vec<&str> = shown
+            .lines()
+            .filter(is_wide)
+            .filter(|line| !line.starts_with('$'))
+            .collect();
+        assert!(wide.is_empty() && shown.len() > 300, "{arguments}: {wide:#?}");
+        fs::remove_file(pane.file("code")).unwrap();
+        pane.tmux(&["clear-history", "-t", "view"]);
+    }
+}

@@ -353,14 +353,6 @@ fn an_output_replaces_no_other_file_of_the_command() {
     assert!(!at("o").exists() && !at("new").exists());
     assert_eq!(read("cat/p.toml"), policy.as_bytes());
     assert!(read("job.toml") == job && read("kept.fathom") == kept && read("history.db") == history);
-    // The name of the page is derived, so the user did not permit to replace this file.
-    fs::write(at("kept.html"), "mine").unwrap();
-    run(&["report", "kept.fathom"]).expect(3, &["cannot replace kept.html", "-o"]);
-    assert_eq!(read("kept.html"), b"mine");
-    fs::remove_file(at("kept.html")).unwrap();
-    for _ in 0..2 {
-        run(&["report", "kept.fathom"]).expect(0, &["kept.html"]);
-    }
     // The same input twice and an existing output file are allowed.
     run(&["compare", "kept.fathom", "kept.fathom"]).expect(0, &[]);
     run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
@@ -491,7 +483,10 @@ fn the_result_of_a_later_run_replaces_only_results() {
     };
     // No result is measured that could not be saved.
     for (result, why) in [
-        ("r.json", "cannot replace r.2.json: it exists and is not a saved result"),
+        (
+            "r.json",
+            "cannot write r.2.json: it exists and is not a file that fathom wrote",
+        ),
         ("missing/r.json", "cannot write missing/r.json: No such file"),
     ] {
         let refused = run(result);
@@ -504,4 +499,73 @@ fn the_result_of_a_later_run_replaces_only_results() {
     fs::copy(at("r.json"), at("r.2.json")).unwrap();
     run("r.json").expect(0, &[]);
     assert_ne!(fs::read(at("r.json")).unwrap(), fs::read(at("r.2.json")).unwrap());
+}
+
+/// Every way to write a file, `{}`, from the saved result r.fathom.
+const WRITERS: [&str; 19] = [
+    "run --target null --time 100ms --warm-up 0 -q --save {}",
+    "run --target null --time 100ms --warm-up 0 -q --out ndjson={}",
+    "show r.fathom --report {}",
+    "show r.fathom --out text={}",
+    "show r.fathom --out json={}",
+    "show r.fathom --out csv={}",
+    "show r.fathom --out csv-percentiles={}",
+    "show r.fathom --out csv-histogram={}",
+    "show r.fathom --out markdown={}",
+    "show r.fathom --out openmetrics={}",
+    "show r.fathom --out diskspd-xml={}",
+    "show r.fathom --out fio={}",
+    "show r.fathom --out fio-json={}",
+    "show r.fathom --out iometer={}",
+    "report r.fathom -o {}",
+    "history export last {}",
+    "lint --out sarif={} --target null",
+    "compare r.fathom r.fathom --out csv={}",
+    "lint --out junit={} --target null",
+];
+
+#[test]
+fn a_file_that_fathom_did_not_write_is_never_replaced() {
+    let folder = need!(Directory::fast());
+    let at = |name: &str| folder.path().join(name);
+    let run = |line: &str| {
+        let mut command = command(&split_words(line));
+        finish(
+            command
+                .current_dir(folder.path())
+                .env("FATHOM_HISTORY", at("history.db")),
+        )
+    };
+    let simulated = "[[job]]\ntarget = \"simulated:disk\"\n[simulated.disk]\nservers = 4\nservice = \"100us\"\n";
+    fs::write(at("job.toml"), simulated).unwrap();
+    run("run --target null --time 100ms --warm-up 0 -q --save r.fathom").expect(0, &[]);
+    let refusal = "out: it exists and is not a file that fathom wrote";
+    for writer in WRITERS {
+        let line = writer.replace("{}", "out");
+        let foreign: [&[u8]; 4] = [
+            b"letter\n", b"{\"mine\": 1}\n", b"<!DOCTYPE html>\n", b"\x1f\x8b\x08\x00mine",
+        ];
+        for mine in foreign {
+            fs::write(at("out"), mine).unwrap();
+            run(&line).expect(3, &[refusal, "help: choose another name, or remove it"]);
+            assert_eq!(fs::read(at("out")).unwrap(), mine, "{line}");
+        }
+        // An empty file, and the report of the run before.
+        fs::write(at("out"), "").unwrap();
+        for _ in 0..2 {
+            let ran = run(&line);
+            assert!(
+                ran.code != Some(3) && fs::metadata(at("out")).unwrap().len() > 0,
+                "{line}: {ran:#?}"
+            );
+        }
+        let to_null = run(&writer.replace("{}", "/dev/null"));
+        assert_ne!(to_null.code, Some(3), "{to_null:#?}");
+    }
+    fs::write(at("r.html"), "mine").unwrap();
+    run("verify job.toml --require iops>=1 --junit r.html").expect(3, &["cannot write r.html"]);
+    run("report r.fathom").expect(3, &["cannot write r.html", "help: choose another name, or remove it"]);
+    std::os::unix::fs::symlink("job.toml", at("link")).unwrap();
+    run("show r.fathom --out json=link").expect(3, &["cannot write link"]);
+    assert_eq!(fs::read_to_string(at("job.toml")).unwrap(), simulated);
 }

@@ -449,6 +449,10 @@ fn advice_names_the_disk_to_order() {
         "Test everything that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
         "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
     ]);
+    let advice = fathom_line(arguments).out;
+    for repeated in ["the limits of a machine do not include latency", "--json"] {
+        assert_eq!(advice.matches(repeated).count(), 1, "{advice}");
+    }
     // The disk promises another rate than the requested one.
     let test = "Test the rate that you need: fathom verify --require 'iops>=6100' --block 8KiB TARGET";
     fathom_line("advise --iops 6100 --size 100GiB --block 8k").expect(0, &[test]);
@@ -462,7 +466,7 @@ fn advice_names_the_disk_to_order() {
     fathom(&changed).expect(1, &["Needed: 90000000 IOPS of 8 KiB, ", "on average"]);
     fathom(&["advise", "--from", &data("diskspd/legacy/report.txt")]).expect(0, &["Needed: "]);
     let disk = "provider-sla/ssd-ultra             size 373 GiB";
-    let machines = "Machines that allow enough\n  aws/vm";
+    let machines = "Machines that allow enough (the limits of a machine do not include latency)\n  aws/vm";
     fathom_line("advise --iops 4000 --latency 3ms").expect(0, &[disk, machines]);
     fathom_line("advise --iops 99000000").expect(1, &["Machines that do not allow enough\n  aws/vm"]);
     fathom(&["advise", "--from", "/none/results.json"]).expect(3, &["cannot read"]);

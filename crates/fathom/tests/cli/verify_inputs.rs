@@ -125,8 +125,11 @@ fn missing_arguments_are_requested() {
     let device = file(folder.path(), "gp2.toml", GP2);
     let promise = ["no promise to verify", "--require 'iops>=4000,p99<=3ms'", "--policy"];
     verify(&[text(&device)], &[]).expect(4, &promise);
-    verify(&[text(&device)], &["--require", "iops>=1", "--quick", "--time", "9s"])
-        .expect(4, &["--quick measures for 30 s, but --time sets another length"]);
+    let times = [
+        "--quick measures for 30 s, but --time sets another length",
+        "--time 5s --warm-up 0s --preflight 0s",
+    ];
+    verify(&[text(&device)], &["--require", "iops>=1", "--quick", "--time", "9s"]).expect(4, &times);
     verify(&["simulated:disk"], &["--require", "iops>=1"]).expect(4, &["[simulated.disk]", "verify device.toml"]);
     let missing = folder.path().join("nosuch.dat");
     let short = ["--require", "iops>=10", "--time", "1s"];

@@ -347,3 +347,41 @@ pub enum Consent {
     /// The plan names the target, as in the other tools.
     Implied,
 }
+
+/// The directory of a file that fathom creates for one command, or another path unchanged.
+///
+/// The name of such a file has the numbers of its process, so it does not identify a test.
+pub fn lasting_path(path: &str) -> &str {
+    let (folder, name) = match path.rfind(std::path::is_separator) {
+        Some(0) => (&path[..1], &path[1..]),
+        Some(end) => (&path[..end], &path[end + 1..]),
+        None => (".", path),
+    };
+    let numbers = name.strip_prefix("fathom-").and_then(|rest| rest.strip_suffix(".dat"));
+    let is_temporary = numbers.is_some_and(|numbers| {
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        numbers.split('-').count() == 3 && numbers.split('-').all(is_number)
+    });
+    if is_temporary { folder } else { path }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lasting_path;
+
+    #[test]
+    fn only_names_of_one_command_are_replaced_by_their_directory() {
+        assert_eq!(lasting_path("/data/fathom-3766-379532527-0.dat"), "/data");
+        assert_eq!(lasting_path("/fathom-3766-379532527-0.dat"), "/");
+        assert_eq!(lasting_path("fathom-3766-379532527-0.dat"), ".");
+        for other in [
+            "/data/test.dat",
+            "/data/fathom-new-1-2.dat",
+            "/data/fathom-1-2.dat",
+            "/dev/nvme0n1",
+            "",
+        ] {
+            assert_eq!(lasting_path(other), other);
+        }
+    }
+}

@@ -119,13 +119,13 @@ impl Live {
         if self.steps > 1 {
             words += &format!("[{}/{}] ", step + 1, self.steps);
         }
-        words += &format!("{} {}", line.name, line.phase.label());
+        words += &format!("{}: {}", line.name, line.phase.label());
         // The least important part comes last, because a narrow terminal truncates the line.
         if let Some(time_left) = line.left.filter(|left| left.0 > 0) {
-            words += &format!("  {} left", duration(whole_seconds(time_left)));
+            words += &format!(", {} left", duration(whole_seconds(time_left)));
         }
         if !line.figures.is_empty() {
-            words += &format!("  {}", line.figures);
+            words += &format!("; {}", line.figures);
         }
         words
     }
@@ -162,11 +162,11 @@ fn format_figures(interval: &Interval) -> String {
     let total_latency = interval.total_latency();
     let latency = match total_latency.n() {
         0 => String::new(),
-        _ => format!("  p99 {}", Nanos(total_latency.quantile(0.99))),
+        _ => format!(", p99 {}", Nanos(total_latency.quantile(0.99))),
     };
     let mib = throughput(sum.1 as f64 / seconds / f64::from(1 << 20));
     format!(
-        "{} IOPS  {mib} MiB/s{latency}{by_direction}",
+        "{} IOPS, {mib} MiB/s{latency}{by_direction}",
         rate(sum.0 as f64 / seconds)
     )
 }
@@ -206,9 +206,9 @@ mod tests {
 
     #[test]
     fn an_interval_shows_rates_and_time_left() {
-        let text = "oltp measuring  9 s left  10,000 IOPS  39.1 MiB/s  p99 250 us (r 7,000, w 3,000)";
+        let text = "oltp: measuring, 9 s left; 10,000 IOPS, 39.1 MiB/s, p99 250 us (r 7,000, w 3,000)";
         assert_eq!(Live::new(1).apply(&interval(7_000, 3_000)), Update::State(text.into()));
-        let text = "[1/3] oltp measuring  9 s left  512 IOPS  2.00 MiB/s  p99 250 us";
+        let text = "[1/3] oltp: measuring, 9 s left; 512 IOPS, 2.00 MiB/s, p99 250 us";
         assert_eq!(Live::new(3).apply(&interval(512, 0)), Update::State(text.into()));
     }
 

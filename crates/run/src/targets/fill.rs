@@ -19,6 +19,8 @@ use model::finding::{Finding, Severity};
 use model::plan::{AllocateMode, CacheMode, EngineChoice, EngineKind};
 use model::{Bytes, Nanos};
 
+use super::marker;
+
 /// Writes in flight.
 const DEPTH: u32 = 4;
 /// Default bytes per write.
@@ -55,6 +57,8 @@ pub(super) struct FillRequest<'a> {
     pub(super) truncate: bool,
     /// The test uses direct I/O on the file. If the file system has none, nothing is written.
     pub(super) needs_direct: bool,
+    /// Mark the file as unfinished before it is filled.
+    pub(super) is_marked: bool,
 }
 
 /// Which file must be at the path when it is opened for writing.
@@ -169,6 +173,11 @@ pub(super) fn fill(
         && identity != Some(expected)
     {
         return Err(FillError::Replaced(request.path.display().to_string()));
+    }
+    if request.is_marked {
+        // If this process is killed, the next command recognises the unfinished file. A file system
+        // that stores no mark leaves an unmarked file, which is refused as well.
+        let _ = marker::begin(&file, Bytes(0));
     }
     let filled = fill_opened(request, &file, clock, interrupt, watcher);
     let (took, method) = filled.inspect_err(|_| {
@@ -457,6 +466,7 @@ mod tests {
             expected: ExpectedFile::Absent,
             truncate: false,
             needs_direct: true,
+            is_marked: false,
         };
         let clock = engine::clock::ClockStart::now().calibrate();
         let fill = |what: &FillRequest<'_>| fill(what, clock, &AtomicBool::new(false), &mut |_| ());

@@ -145,11 +145,19 @@ impl TargetError {
         match self {
             TargetError::Missing { help, .. } | TargetError::Unsuitable { help, .. } => Some(help.clone()),
             TargetError::NoParent(_) => Some("check the spelling; the parent directory does not exist either".into()),
+            // A file among the devices would be in memory, so fathom creates none there.
+            TargetError::NoSize(path) if Path::new(path).starts_with("/dev") => {
+                Some("check the spelling, and that the device is attached (`fathom targets` lists the devices)".into())
+            }
             TargetError::NoSize(_) => Some("check the spelling, or set a size so that fathom creates the file".into()),
             TargetError::Directory(_) => {
                 Some("name a file in it, or set a size so that fathom creates one there".into())
             }
             TargetError::Empty(_) => Some("set a size so that fathom fills it, or name another file".into()),
+            TargetError::TooSmall {
+                mark: MarkState::Unfinished,
+                ..
+            } => Some("if no other run uses it, remove it, so that fathom creates it again".into()),
             TargetError::TooSmall { .. } => {
                 Some("name another file, or omit the size to use the file unchanged".into())
             }

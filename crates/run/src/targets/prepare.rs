@@ -407,6 +407,7 @@ impl Preparation<'_> {
             // Verification needs existing data.
             declare_valid: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
             needs_direct: matches!(target.prepare, Prepare::Filled { .. }) && self.uses_direct_io(examined.number),
+            is_marked: created_size(target, examined).is_some() && is_marked(target),
             seed: self.plan.seed ^ (examined.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         }
     }
@@ -453,6 +454,19 @@ fn is_removed(target: &Target) -> bool {
     matches!(target.at_end, TargetCleanup::Remove | TargetCleanup::RemoveEachPass)
 }
 
+/// The size of a file that is created here and not removed with its directory's other files.
+fn created_size(target: &Target, examined: &ExaminedTarget) -> Option<Bytes> {
+    match &examined.action {
+        PrepareAction::Create { size, temporary } if !temporary || target.at_end == TargetCleanup::Keep => Some(*size),
+        _ => None,
+    }
+}
+
+/// True if a file that fathom fills has a mark, so that later runs may write to it.
+fn is_marked(target: &Target) -> bool {
+    matches!(target.prepare, Prepare::Filled { .. }) && !is_removed(target)
+}
+
 /// Marks of the files that a plan writes to.
 impl Preparation<'_> {
     /// Marks a file as being written to before it is changed. If preparation fails, the mark is
@@ -490,13 +504,10 @@ impl Preparation<'_> {
     /// immediately if nothing writes to them.
     fn renew_mark(&self, target: &Target, examined: &ExaminedTarget, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &examined.action {
-            PrepareAction::Create { size, temporary } if !temporary || target.at_end == TargetCleanup::Keep => {
-                Some(*size)
-            }
             PrepareAction::Extend { to: size, .. } | PrepareAction::Rewrite { size } => Some(*size),
-            _ => None,
+            _ => created_size(target, examined),
         };
-        let filled = filled.filter(|_| matches!(target.prepare, Prepare::Filled { .. }) && !is_removed(target));
+        let filled = filled.filter(|_| is_marked(target));
         if let Some(size) = filled {
             let random = if self.spoils_random_data(examined.number) {
                 Bytes(0)

@@ -72,7 +72,11 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         }
     }
     if !explanations.is_empty() {
-        screen::put(&render(&explanations, json))?;
+        let text = render(&explanations, json);
+        match json {
+            true => screen::put_document(&text)?,
+            false => screen::put(&text)?,
+        };
     }
     Ok(exit_of_all(&explanations, args.strict))
 }

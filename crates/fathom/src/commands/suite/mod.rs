@@ -5,6 +5,7 @@ mod workloads;
 
 use std::path::{Path, PathBuf};
 
+use ::report::numbers::pluralize;
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::{Permissions, Refusal};
 use analysis::lint::Purpose;
@@ -111,7 +112,7 @@ impl Args {
 /// Runs a suite, or prints one.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if args.example {
-        return screen::put(EXAMPLE);
+        return screen::put_document(EXAMPLE);
     }
     let file = args.file.as_ref().expect("clap asks for a file");
     let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
@@ -149,6 +150,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         runs: Vec::new(),
         exits: Vec::new(),
     };
+    if let Some(note) = describe_long_warm_ups(&plans) {
+        runner.screen.print(&note);
+    }
     let mut workloads = Vec::new();
     for (number, workload) in ready.iter().enumerate() {
         workloads.push(runner.run_workload(workload, number + 1, ready.len()));
@@ -202,6 +206,17 @@ fn dry_run(
     }
     screen::put(&text)?;
     Ok(if refused { Exit::Refused } else { Exit::Done })
+}
+
+/// Describes the workloads whose warm-up is longer than their measured time.
+fn describe_long_warm_ups(plans: &[Plan]) -> Option<String> {
+    let jobs = plans.iter().filter_map(|plan| plan.jobs().next());
+    let long = jobs.filter(|(_, job)| job.stop.after_ns.is_some_and(|time| job.phases.warm_up_ns > time));
+    let longest = long.clone().map(|(_, job)| job.phases.warm_up_ns).max()?;
+    let workloads = pluralize(long.count() as u64, "workload");
+    Some(format!(
+        "note: {workloads} with a warm-up of up to {longest}, longer than the measured time; --warm-up sets it"
+    ))
 }
 
 /// Before the first workload runs, reports refusals of the guard, and logs that would replace other

@@ -307,7 +307,7 @@ fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
     if args.quick && args.time.is_some() {
         return Err(Faults::usage(
             Fault::new("--quick measures for 30 s, but --time sets another length")
-                .help("remove one of them; --time alone can be as short as you like"),
+                .help("remove one of them; for a short trial: --time 5s --warm-up 0s --preflight 0s"),
         ));
     }
     Ok(())

@@ -31,6 +31,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::judged;
 use crate::outputs::{Outputs, PAGE};
+use crate::own_files;
 use crate::permissions;
 use crate::preflight;
 use crate::screen::{self, Screen};
@@ -112,7 +113,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     written?;
     if let Some(path) = &args.junit {
         let document = junit::document(&report::junit_suite(&verified, &started, &text));
-        archive::write_whole(path, document.as_bytes())
+        own_files::write(path, document.as_bytes())
             .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     }
     Ok(Exit::from_verdict(&results, verified.verdict.outcome, strict))

@@ -7,11 +7,12 @@ use archive::history::{EntryKind, Recording, Subject};
 use dialects::vdbench::is_layout;
 use model::plan::Plan;
 use model::results::Results;
-use report::html;
 
 use super::{Drive, Failure};
-use crate::drop_in::{RESULT, check_outputs, check_own_outputs, own_outputs, print_stderr, report_page, result_path};
-use crate::user_file;
+use crate::drop_in::{
+    RESULT, check_outputs, check_own_outputs, check_replaceable, own_outputs, print_stderr, report_page, result_path,
+};
+use crate::own_files;
 
 /// Maximum number of files that are checked before the first run. Each later one is checked before
 /// its run.
@@ -24,7 +25,7 @@ impl Drive<'_> {
         check_own_outputs()?;
         let count = runs.min(MAX_CHECKED) as u32;
         let mut numbered = (2..=count).flat_map(|number| numbered_outputs(number, number));
-        Ok(numbered.try_for_each(|(name, path)| check_numbered(name, &path))?)
+        Ok(numbered.try_for_each(|(name, path)| check_replaceable(name, &path))?)
     }
 
     /// Checks whether the result of the next run can be saved. The number of runs is unknown if
@@ -33,7 +34,7 @@ impl Drive<'_> {
         check_own_outputs()?;
         for (name, path) in numbered_outputs(self.saved_results + 1, self.written_pages + 1) {
             check_outputs(&[(name, &path)], &self.env.inputs(), plan)?;
-            check_numbered(name, &path)?;
+            check_replaceable(name, &path)?;
         }
         Ok(())
     }
@@ -43,7 +44,8 @@ impl Drive<'_> {
         self.saved_results += 1;
         let path = result_path().map(|path| add_number(&path, self.saved_results));
         if let Some(path) = &path {
-            archive::save(results, path).map_err(|error| format!("FATHOM_RESULT: {error}"))?;
+            let refuse = |error| format!("{RESULT}: cannot write {}: {error}", path.display());
+            own_files::save(results, path).map_err(refuse)?;
         }
         if let Some((_, page)) = report_page::requested() {
             report_page::write(results, &add_number(&page, self.written_pages + 1))?;
@@ -74,25 +76,6 @@ fn numbered_outputs(result: u32, page: u32) -> Vec<(&'static str, PathBuf)> {
         .filter(|(_, _, number)| *number > 1)
         .map(|(name, path, number)| (name, add_number(&path, number)))
         .collect()
-}
-
-/// Refuses to replace a file that fathom did not write: the user did not name it.
-fn check_numbered(name: &str, path: &Path) -> Result<(), String> {
-    if !path.exists() {
-        return Ok(());
-    }
-    let head = user_file::read_head(path).unwrap_or_default();
-    let (is_own, kind) = match name == RESULT {
-        true => (archive::is_saved(&head), "saved result"),
-        false => (html::is_page(&head), "page"),
-    };
-    match is_own {
-        true => Ok(()),
-        false => Err(format!(
-            "{name}: cannot replace {}: it exists and is not a {kind} of fathom; move it, or set another name",
-            path.display()
-        )),
-    }
 }
 
 /// Adds the number of a run to a file name: `result.json` becomes `result.2.json` for the second.

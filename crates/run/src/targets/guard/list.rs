@@ -6,6 +6,7 @@ use model::Bytes;
 use model::environment::{Device, FileSystem};
 
 use crate::targets::MarkState;
+use crate::targets::examine::fillable_bytes;
 
 use super::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Permissions, Reason, Refusal, signature};
 
@@ -174,6 +175,17 @@ impl Listing {
         match &self.kind {
             ListingKind::Device(device) => &device.name,
             ListingKind::FileSystem(file_system) => &file_system.kind,
+        }
+    }
+
+    /// The largest file that fathom creates on the file system; `None` for a device.
+    pub fn max_file_size(&self) -> Option<Bytes> {
+        match &self.kind {
+            ListingKind::Device(_) => None,
+            ListingKind::FileSystem(file_system) => {
+                let fillable = fillable_bytes(file_system.size.0, file_system.available.0);
+                Some(Bytes(fillable >> 20 << 20))
+            }
         }
     }
 

@@ -24,6 +24,11 @@ fn foreign_files_need_permission_and_own_files_do_not() {
     let ours = || file().with(|subject| subject.mark = MarkState::Intact { random_len: Bytes(1) });
     ours().assert_allowed(&[]);
     ours().for_drop_in().assert_allowed(&[]);
+    let unfinished = file().with(|subject| subject.mark = MarkState::Unfinished);
+    unfinished.assert_help(
+        "if no other run uses it, remove it, so that fathom creates it again; or, if its contents may be lost, name \
+         it again: --allow-overwrite /home/user/data",
+    );
     // An empty file has no contents to lose.
     file().with(|subject| subject.size = 0).assert_allowed(&[]);
 }
