@@ -114,7 +114,8 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usi
 /// Builds a chart of the change of each figure, with its interval.
 fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Chart {
     // A change by a factor would leave no room for the others on an axis of percent.
-    let is_far = |ratio: f64| ratio > MAX_LINEAR_RATIO || ratio < 1.0 / MAX_LINEAR_RATIO;
+    let near = 1.0 / MAX_LINEAR_RATIO..=MAX_LINEAR_RATIO;
+    let is_far = |ratio: f64| !near.contains(&ratio);
     let is_wide = to.iter().any(|change| {
         let ends = [Some(change.ratio), change.low, change.high];
         ends.into_iter().flatten().any(is_far)
