@@ -8,9 +8,9 @@ use super::lower::unsupported_run;
 use super::runs::Run;
 use crate::Diagnostic;
 
-pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
-    let loads = files.loads();
-    // A host does not know the directories that others create, or the files in its own.
+/// Refuses `mkdir` and `rmdir` on a tree of several hosts, unless they can be divided: a host does
+/// not know the directories that others create, or the files in its own.
+fn refuse_shared_directories(run: &Run, files: &FileRun, loads: &[FileLoad<'_>]) -> Result<(), Diagnostic> {
     let is_divisible = |load: &FileLoad<'_>| {
         let mut on_tree = loads.iter().filter(|other| other.fsd.name == load.fsd.name);
         load.fsd.depth == 1 && on_tree.all(|other| other.kind().is_on_directory())
@@ -25,10 +25,16 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
                 load.name(),
                 load.fsd.name
             ),
-            "use `depth=1` and a run of its own, set a single `host=` in the FWD, or define an FSD for each host: `fsd=fsd_$host,anchor=/dir/$host`, \
-             `fwd=fwd_$host,fsd=fsd_$host,host=$host`",
+            "use `depth=1` and a run of its own, set a single `host=` in the FWD, or define an FSD for each host: \
+             `fsd=fsd_$host,anchor=/dir/$host`, `fwd=fwd_$host,fsd=fsd_$host,host=$host`",
         ));
     }
+    Ok(())
+}
+
+pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
+    let loads = files.loads();
+    refuse_shared_directories(run, files, &loads)?;
     if let Some((what, fwd)) = files
         .fwds
         .iter()

@@ -39,7 +39,8 @@ const ENVIRONMENT_HEADING: &str = "Machine and disks";
         rules.\n\nTARGET is a directory (fathom creates a file there and removes it), a file, a block device, or a \
         job file (.toml) with [simulated.NAME] devices, to try verify without a disk; only `path`, `role` and `cap` \
         of its jobs apply. It can also be a job file of fio, DiskSpd, Vdbench or Iometer, whose load is then issued \
-        on its targets, at its rate or, without one, at that of --rate. Several targets, such as the volumes of an array, share the load evenly, and the promise \
+        on its targets, at its rate or, without one, at that of --rate. Several targets, such as the volumes of an \
+        array, share the load evenly, and the promise \
         applies to all of them together.",
     after_help = "Examples:\n  fathom verify --policy provider-sla/ssd-ultra --size 400GB /mnt/data\n  fathom verify \
         --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  fathom verify --require \
