@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::TargetFacts;
 use crate::plan::{
-    DepthScope, DividedSettings, Extent, Job, Pacing, Plan, Rate, Region, Stream, StreamTarget, Target, TargetId,
-    TargetKind,
+    DepthScope, DividedSettings, Extent, FilePart, FileTree, Job, Pacing, Plan, Rate, Region, Stream, StreamTarget,
+    Target, TargetId, TargetKind,
 };
 use crate::results::{HostDeviceUse, HostResults, JobResults, RankSeries, Results, StepResults};
 use crate::units::{Bytes, Nanos};
@@ -123,6 +123,7 @@ impl Share {
                 target.path = make_absolute(&expand_name(&target.path, rank), folder);
             }
         }
+        let parts = divide_trees(plan, rank, hosts)?;
         let mut jobs = Vec::new();
         for step in &mut mine.steps {
             step.jobs.iter().try_for_each(|job| check_hosts_exist(job, hosts))?;
@@ -152,6 +153,10 @@ impl Share {
                 let sharers = sharers(&job.hosts, rank, hosts);
                 for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
                     divide(stream, job.divide, sharers).map_err(|why| format!("job `{}`: {why}", job.name))?;
+                    let part = parts.iter().find(|(id, _)| stream.target.ids().contains(id));
+                    if let (Some(work), Some((_, part))) = (&mut stream.files, part) {
+                        work.part = Some(*part);
+                    }
                 }
                 for worker in &mut job.workers {
                     worker.draws = worker.draws.for_rank(rank.number);
@@ -224,6 +229,45 @@ fn sharers(host_names: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
     let all: Vec<u32> = (0..hosts.len() as u32).filter(has_it).collect();
     let before = all.iter().filter(|number| **number < rank.number).count();
     (before as u32, all.len() as u32)
+}
+
+/// The rank's files of each tree that it shares with others. All jobs on a tree divide it in the
+/// same way, so that a rank knows the state of its files in every step.
+fn divide_trees(plan: &Plan, rank: &Rank, hosts: &[String]) -> Result<Vec<(TargetId, FilePart)>, String> {
+    let mut parts = Vec::new();
+    for (target, id) in plan.targets.iter().zip((0..).map(TargetId)) {
+        let TargetKind::Tree {
+            tree: tree @ FileTree { shared: Some(_), .. },
+        } = &target.kind
+        else {
+            continue;
+        };
+        let uses_tree = |job: &Job| {
+            let mut streams = job.workers.iter().flat_map(|worker| &worker.streams);
+            streams.any(|stream| stream.target.ids().contains(&id))
+        };
+        let jobs: Vec<&Job> = plan.jobs().map(|(_, job)| job).filter(|job| uses_tree(job)).collect();
+        let is_user = |number: &u32| {
+            jobs.iter()
+                .any(|job| is_for(&job.hosts, *number, &hosts[*number as usize]))
+        };
+        let users: Vec<u32> = (0..hosts.len() as u32).filter(is_user).collect();
+        let count = users.len() as u32;
+        if tree.file_count() < u64::from(count) {
+            return Err(format!(
+                "the tree in {} has fewer files ({}) than hosts ({count}) that share it",
+                target.path,
+                tree.file_count()
+            ));
+        }
+        if let Some(index) = users.iter().position(|user| *user == rank.number)
+            && count > 1
+        {
+            let index = index as u32;
+            parts.push((id, FilePart { index, count }));
+        }
+    }
+    Ok(parts)
 }
 
 /// True if the job is for this rank: a job without names is for all. A name is a host name or a

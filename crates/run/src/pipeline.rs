@@ -24,7 +24,9 @@ use crate::schedulers::Schedulers;
 use crate::setup_error::SetupError;
 use crate::step::{StepContext, TARGET_LOST, lost_target_finding, run_step};
 use crate::targets::guard::Permissions;
-use crate::targets::{self, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError};
+use crate::targets::{
+    self, Cleanup, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError,
+};
 use crate::{line_log, operation_log, unsupported};
 
 /// Executes a plan.
@@ -139,6 +141,21 @@ impl Run<'_> {
         }
     }
 
+    /// Removes the trees. Those that other hosts use are removed once all have ended; after a failure
+    /// or an interruption, the deferred cleanup does that.
+    fn remove_trees(&self, cleanup: &mut Cleanup, is_complete: bool) -> Vec<Finding> {
+        let mut findings = cleanup.remove_trees(false);
+        if let Some(others) = self.context.hooks.others
+            && is_complete
+            && cleanup.has_shared_trees()
+        {
+            others.await_ended();
+            let may_be_in_use = self.context.interrupt.load(Ordering::Relaxed);
+            findings.extend(cleanup.remove_trees(!may_be_in_use));
+        }
+        findings
+    }
+
     fn is_simulated(&self) -> bool {
         let targets = &mut self.plan.targets.iter();
         targets.all(|target| matches!(target.kind, TargetKind::Simulated { .. }))
@@ -215,7 +232,8 @@ impl PreparedTargets<'_> {
         };
         probe_devices_again(&mut environment.targets);
         let mut cleanup = ready.finish();
-        findings.extend(cleanup.remove_trees());
+        let is_complete = { outcome.as_ref() }.is_ok_and(|done| done.steps.len() == run.plan.steps.len());
+        findings.extend(run.remove_trees(&mut cleanup, is_complete));
         if outcome.as_ref().is_ok_and(StepsDone::has_lost_target) {
             cleanup.keep_marks();
         }

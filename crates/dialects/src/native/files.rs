@@ -24,6 +24,8 @@ with_defaults! {
         pub sizes: BlockSizes = BlockSizes::Fixed { size: Bytes::kib(16) },
         /// Percent of the files that exist at the start.
         pub prefill: Option<u8>,
+        /// True if all hosts of a fleet use one tree.
+        pub is_shared: bool,
         /// Groups of operations.
         pub groups: Vec<FileGroup>,
         /// True if groups run in sequence instead of at random.
@@ -45,7 +47,7 @@ const FILE_OPTIONS: [&str; 4] = ["tree", "mix", "sequence", "order"];
 const MAX_BUFFER_SIZE: Bytes = Bytes::mib(1);
 
 /// Keys of a tree.
-const TREE_KEYS: [&str; 5] = ["depth", "width", "files", "sizes", "prefill"];
+const TREE_KEYS: [&str; 6] = ["depth", "width", "files", "sizes", "prefill", "shared"];
 
 /// Reads `depth=2,width=10,files=100,sizes=16KiB,prefill=80`, in any order.
 pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
@@ -65,6 +67,7 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
             "width" => count(&value, 1, 1_000_000).map(|width| files.width = width),
             "files" => count(&value, 1, FileTree::MAX_FILES).map(|count| files.files = count),
             "prefill" => count(value.trim_end_matches('%'), 0, 100).map(|share| files.prefill = Some(share as u8)),
+            "shared" => values::parse_flag(&value).map(|shared| files.is_shared = shared),
             "sizes" if value == "0" => {
                 files.sizes = BlockSizes::Fixed { size: Bytes(0) };
                 Ok(())
@@ -174,6 +177,7 @@ pub(super) fn add_tree(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>,
         sizes: files.sizes.clone(),
         prefill: files.prefill.unwrap_or_else(|| default_prefill(&files.groups)),
         seed: plan.seed,
+        shared: files.is_shared.then_some(plan.targets.len() as u32),
         ..FileTree::default()
     };
     if let Some(position) = plan.targets.iter().position(|listed| listed.path == path) {
@@ -182,8 +186,12 @@ pub(super) fn add_tree(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>,
                 "another job uses {path} as a different kind of target; use different directories"
             ));
         };
-        let prefill = files.prefill.unwrap_or(existing_tree.prefill);
-        if spec.written.contains("tree") && *existing_tree != (FileTree { prefill, ..tree }) {
+        let same = FileTree {
+            prefill: files.prefill.unwrap_or(existing_tree.prefill),
+            shared: existing_tree.shared.filter(|_| files.is_shared),
+            ..tree
+        };
+        if spec.written.contains("tree") && *existing_tree != same {
             return Err(format!(
                 "another job has a different tree in {path}; remove `tree` to use that one, or name another directory"
             ));

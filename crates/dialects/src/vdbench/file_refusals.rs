@@ -8,9 +8,16 @@ use super::lower::unsupported_run;
 use super::runs::Run;
 use crate::Diagnostic;
 
-pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
-    let is_shared = |load: &&FileLoad<'_>| load.kind().is_on_directory() && load.part(files.makes).is_some();
-    if let Some(load) = files.loads().iter().find(is_shared) {
+/// Refuses `mkdir` and `rmdir` on a tree of several hosts, unless they can be divided: a host does
+/// not know the directories that others create, or the files in its own.
+fn refuse_shared_directories(run: &Run, files: &FileRun, loads: &[FileLoad<'_>]) -> Result<(), Diagnostic> {
+    let is_divisible = |load: &FileLoad<'_>| {
+        let mut on_tree = loads.iter().filter(|other| other.fsd.name == load.fsd.name);
+        load.fsd.depth == 1 && on_tree.all(|other| other.kind().is_on_directory())
+    };
+    let is_shared =
+        |load: &&FileLoad<'_>| load.kind().is_on_directory() && load.part(files.makes).is_some() && !is_divisible(load);
+    if let Some(load) = loads.iter().find(is_shared) {
         return Err(unsupported_run(
             run,
             &format!(
@@ -18,10 +25,16 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
                 load.name(),
                 load.fsd.name
             ),
-            "set a single `host=` in the FWD, or define an FSD for each host: `fsd=fsd_$host,anchor=/dir/$host`, \
-             `fwd=fwd_$host,fsd=fsd_$host,host=$host`",
+            "use `depth=1` and a run of its own, set a single `host=` in the FWD, or define an FSD for each host: \
+             `fsd=fsd_$host,anchor=/dir/$host`, `fwd=fwd_$host,fsd=fsd_$host,host=$host`",
         ));
     }
+    Ok(())
+}
+
+pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
+    let loads = files.loads();
+    refuse_shared_directories(run, files, &loads)?;
     if let Some((what, fwd)) = files
         .fwds
         .iter()
@@ -34,7 +47,6 @@ pub(super) fn refuse_files(run: &Run, files: &FileRun) -> Result<(), Diagnostic>
              `(sequential,delete)`; `fileselect=` can be `sequential`, `random`, `(poisson,midpoint)` and `once`",
         ));
     }
-    let loads = files.loads();
     let transfers_nothing = |load: &&FileLoad<'_>| {
         let kinds = load.requested();
         let has_transfers = [FileOperationKind::ReadBlock, FileOperationKind::WriteBlock]

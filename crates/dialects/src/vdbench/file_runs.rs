@@ -333,13 +333,13 @@ impl FileLoad<'_> {
     /// Number of files or directories among which its threads choose.
     fn object_count(&self, makes: Option<TreeFormat>, set: Option<WorkingSet>) -> u64 {
         let tree = self.fsd.tree();
-        match (self.kind(), self.part(makes)) {
-            (kind, _) if kind.is_on_directory() => tree.directory_count(),
-            (_, None) => set.map_or(tree.file_count(), |set| u64::from(set.files)),
-            (_, Some(part)) => {
-                let files = u32::try_from(tree.file_count()).unwrap_or(u32::MAX);
-                u64::from(part.file_count(set.map_or(files, |set| set.files)))
-            }
+        let all = match self.kind().is_on_directory() {
+            true => tree.directory_count(),
+            false => set.map_or(tree.file_count(), |set| u64::from(set.files)),
+        };
+        match self.part(makes) {
+            None => all,
+            Some(part) => u64::from(part.file_count(u32::try_from(all).unwrap_or(u32::MAX))),
         }
     }
 

@@ -40,7 +40,7 @@ pub use inventory::{Inventory, Use, UseKind};
 pub use limits::{DeviceLimitReader, read_limits};
 pub use memory::{FreeMemory, MemoryLimit, address_space_free, memory_free, memory_total};
 pub use mounts::Mount;
-pub use network_mounts::{network_mounts, parse_mountstats};
+pub use network_mounts::{MalformedLine, MountStats, network_mounts, parse_mountstats, read_mountstats};
 pub use processes::ProcessTimes;
 pub use program_io::ProgramIo;
 pub use serial::{sequence, serial};

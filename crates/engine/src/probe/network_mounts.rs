@@ -7,25 +7,57 @@ use model::{Bytes, Nanos};
 
 use super::System;
 
+/// The contents of `/proc/self/mountstats`.
+#[derive(Clone, Debug, Default)]
+pub struct MountStats {
+    /// The NFS mounts, with their counts since mounting.
+    pub mounts: Vec<NetworkMount>,
+    /// Lines of known keys that cannot be read.
+    pub malformed: Vec<MalformedLine>,
+}
+
+/// A line whose counters are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MalformedLine {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Its key: an operation, or a kind of counters.
+    pub key: String,
+    /// The mount point.
+    pub mount_point: String,
+}
+
 /// The NFS mounts of this process, with their counts since mounting.
 pub fn network_mounts(system: &System) -> Vec<NetworkMount> {
+    read_mountstats(system).mounts
+}
+
+/// Reads the NFS statistics of this process.
+pub fn read_mountstats(system: &System) -> MountStats {
     parse_mountstats(&system.read_text("/proc/self/mountstats").unwrap_or_default())
 }
 
 /// Parses the NFS mounts of `/proc/self/mountstats`.
-pub fn parse_mountstats(text: &str) -> Vec<NetworkMount> {
-    let mut mounts: Vec<NetworkMount> = Vec::new();
+pub fn parse_mountstats(text: &str) -> MountStats {
+    let mut stats = MountStats::default();
     let mut is_open = false;
-    for line in text.lines() {
+    for (line, number) in text.lines().zip(1..) {
         if let Some(entry) = line.strip_prefix("device ") {
             let mount = parse_heading(entry);
             is_open = mount.is_some();
-            mounts.extend(mount);
-        } else if let Some(mount) = mounts.last_mut().filter(|_| is_open) {
-            parse_line(mount, line.trim());
+            stats.mounts.extend(mount);
+        } else if let Some(mount) = stats.mounts.last_mut().filter(|_| is_open)
+            && let Some((key, values)) = line.trim().split_once(':')
+            && parse_line(mount, key, values.trim()).is_none()
+        {
+            stats.malformed.push(MalformedLine {
+                line: number,
+                key: key.to_owned(),
+                mount_point: mount.mount_point.clone(),
+            });
         }
     }
-    mounts
+    stats
 }
 
 /// Parses `SOURCE mounted on PLACE with fstype nfs statvers=1.1`. An entry without `statvers` has
@@ -42,34 +74,33 @@ fn parse_heading(entry: &str) -> Option<NetworkMount> {
     })
 }
 
-fn parse_line(mount: &mut NetworkMount, line: &str) {
-    let Some((key, values)) = line.split_once(':') else {
-        return;
-    };
-    let values = values.trim();
+/// Parses a line into the mount. `None` if the key is known and its values are malformed.
+fn parse_line(mount: &mut NetworkMount, key: &str, values: &str) -> Option<()> {
     let numbers = || -> Vec<u64> { values.split_whitespace().map_while(|word| word.parse().ok()).collect() };
     match key {
         "opts" => values.clone_into(&mut mount.options),
-        "age" => mount.covers_ns = Nanos::secs(values.parse().unwrap_or_default()),
+        "age" => mount.covers_ns = Nanos::secs(values.parse().ok()?),
         "bytes" => {
-            if let [read, written, read_direct, written_direct, from_server, to_server, ..] = numbers()[..] {
-                mount.bytes = NetworkBytes {
-                    read: Bytes(read),
-                    written: Bytes(written),
-                    read_direct: Bytes(read_direct),
-                    written_direct: Bytes(written_direct),
-                    from_server: Bytes(from_server),
-                    to_server: Bytes(to_server),
-                };
-            }
+            let [read, written, read_direct, written_direct, from_server, to_server, ..] = numbers()[..] else {
+                return None;
+            };
+            mount.bytes = NetworkBytes {
+                read: Bytes(read),
+                written: Bytes(written),
+                read_direct: Bytes(read_direct),
+                written_direct: Bytes(written_direct),
+                from_server: Bytes(from_server),
+                to_server: Bytes(to_server),
+            };
         }
-        "xprt" => mount.connections.extend(parse_connection(values)),
+        "xprt" => mount.connections.push(parse_connection(values)?),
         // Operations are in capitals, all other keys in lower case.
         name if name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') => {
-            mount.operations.extend(parse_operation(name, &numbers()));
+            mount.operations.push(parse_operation(name, &numbers())?);
         }
         _ => {}
     }
+    Some(())
 }
 
 fn parse_operation(name: &str, numbers: &[u64]) -> Option<RpcCounts> {
@@ -140,7 +171,7 @@ mod tests {
             include_str!("../../../../tests/data/nfs/before.txt"),
             include_str!("../../../../tests/data/nfs/after.txt"),
         ]
-        .map(parse_mountstats)
+        .map(|text| parse_mountstats(text).mounts)
     }
 
     #[test]
@@ -192,13 +223,15 @@ mod tests {
     }
 
     #[test]
-    fn unknown_numbers_and_lines_are_skipped() {
+    fn unknown_numbers_and_lines_are_skipped_and_malformed_ones_listed() {
         let text = "device a\\040b:/x mounted on /m\\011n with fstype nfs statvers=1.9\n\tage:\t7\n\tnews:\t1 2\n\
                     \tbytes:\t1 2 3 4 5 6 7 8 9\n\txprt:\tudp 1 2 10 9 1 20 3 4 5\n\txprt:\tquic 1 2 3\n\
                     \tper-op statistics\n\t        READ: 1 2 3 4 5 6 7 8 9 10\n\t       WRITE: 1 2\n\
                     \ndevice tmpfs mounted on /run with fstype tmpfs\n\tage:\t9\n";
-        let mounts = parse_mountstats(text);
+        let MountStats { mounts, malformed } = parse_mountstats(text);
         let [mount] = &mounts[..] else { panic!("{mounts:#?}") };
+        let malformed: Vec<_> = malformed.iter().map(|line| (line.line, &*line.key)).collect();
+        assert_eq!(malformed, [(6, "xprt"), (9, "WRITE")]);
         assert_eq!((mount.source.as_str(), mount.mount_point.as_str()), ("a b:/x", "/m\tn"));
         assert_eq!((mount.covers_ns, mount.bytes.to_server), (Nanos::secs(7), Bytes(6)));
         assert_eq!(mount.operations.len(), 1);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::value_parser;
-use engine::probe::{self, System, network_mounts, parse_mountstats};
+use engine::probe::{self, MalformedLine, MountStats, System, parse_mountstats, read_mountstats};
 use model::Nanos;
 use model::network_mount::NetworkMount;
 use report::network;
@@ -55,6 +55,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let place = args.place.first().map(String::as_str);
     let interval = parse_interval(&args.interval)?;
+    note_malformed(&read_mountstats(&System::live()), "/proc/self/mountstats");
     let mut before = read_mounts(place)?;
     engine::sys::signals::set_examining(false);
     let mut left = args.count;
@@ -86,7 +87,7 @@ fn parse_interval(text: &str) -> Result<Duration, Faults> {
 
 /// Lists the NFS mounts of this machine, or the one that holds a path.
 fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
-    let mut mounts = network_mounts(&System::live());
+    let mut mounts = read_mountstats(&System::live()).mounts;
     if let Some(place) = place {
         let path = std::fs::canonicalize(place)
             .map_err(|error| Faults::usage(Fault::new(format!("cannot find {place}: {error}"))))?;
@@ -110,6 +111,15 @@ fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
         return Err(Faults::usage(Fault::new(message).help(help)));
     }
     Ok(mounts)
+}
+
+/// Prints the lines whose counters are left out because they cannot be read.
+fn note_malformed(stats: &MountStats, file: &str) {
+    for MalformedLine { line, key, mount_point } in &stats.malformed {
+        screen::note(&format!(
+            "{file}, line {line}: the counters of {key} ({mount_point}) cannot be read, so they are left out"
+        ));
+    }
 }
 
 /// Pairs the mounts of two readings by mount point; several mounts of one mount point pair in
@@ -158,21 +168,31 @@ fn list_reset_mounts<'a>(
 
 fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> {
     let read = |path: &str| {
-        let mounts = {
+        let stats = {
             let text = user_file::read_text(Path::new(path), user_file::MAX_TEXT);
-            parse_mountstats(&text.map_err(|error| Faults::usage(Fault::for_file("read", Path::new(path), &error)))?)
+            let text = text.map_err(|error| Faults::usage(Fault::for_file("read", Path::new(path), &error)))?;
+            let stats = parse_mountstats(&text);
+            note_malformed(&stats, path);
+            stats
         };
-        match mounts.is_empty() {
+        match stats.mounts.is_empty() {
             true => Err(Faults::usage(
                 Fault::new(format!("{path} has no counters of an NFS mount")).help(
                     "save a copy of /proc/self/mountstats on the NFS client; counters of SMB clients are not read",
                 ),
             )),
-            false => Ok(mounts),
+            false => Ok(stats),
         }
     };
     let files = (before, after);
-    let (before, after) = (read(before)?, read(after)?);
+    let (before, mut after) = (read(before)?, read(after)?.mounts);
+    // Without an earlier count, the later one would look like the difference.
+    for MalformedLine { key, mount_point, .. } in &before.malformed {
+        for mount in after.iter_mut().filter(|mount| mount.mount_point == *mount_point) {
+            mount.operations.retain(|operation| operation.name != *key);
+        }
+    }
+    let before = before.mounts;
     for mount in list_reset_mounts(&before, &after) {
         screen::note(&format!(
             "{}: the counters in {} are lower than in {}: it was mounted again in between, or the earlier copy is not \

@@ -373,12 +373,21 @@ fn refuse_other_tool(file: &str) -> Result<(), Faults> {
 }
 
 /// Translates a file of another tool to jobs. If there is only one, prints the settings that it
-/// lost, and refuses another load than that of the file. The options in `replaced` replace theirs.
-pub(super) fn translate_document(session: &Session, file: &str, replaced: &[&str]) -> Result<Document, Faults> {
-    let source = source::read(session, &[file.to_owned()])?;
+/// lost, and refuses another load than that of the file. The options in `replaced` replace theirs;
+/// `iometer` are switches for a configuration of Iometer.
+pub(super) fn translate_document(
+    session: &Session,
+    file: &str,
+    replaced: &[&str],
+    iometer: &[&str],
+) -> Result<Document, Faults> {
+    let source = source::read_job_file(session, file, iometer)?;
     // A sweep would create a file with the name of the missing target.
     if !replaced.contains(&"target") {
-        source.refuse_missing("sweep", "name the target here: `--target PATH --size SIZE`")?;
+        source.refuse_missing(
+            "sweep",
+            "name the target here: `--target PATH --size SIZE`, or map it: `--map \"NAME=PATH\" --size SIZE`",
+        )?;
     }
     let mut jobs = convert::to_native_jobs(&source.plan)?;
     jobs.document.file = Some(file.to_owned());

@@ -114,6 +114,37 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
     }
 }
 
+/// Reads a job file of another tool. `iometer` are switches for a configuration of Iometer, such as
+/// `--map` with a target of the file and its path here.
+///
+/// # Errors
+/// Every fault of the file, and a switch for another kind of file.
+pub fn read_job_file(session: &Session, file: &str, iometer: &[&str]) -> Result<Source, Faults> {
+    refuse_switches(Some(file), iometer)?;
+    let words: Vec<String> = std::iter::once(&file)
+        .chain(iometer)
+        .map(|word| (*word).to_owned())
+        .collect();
+    match iometer.is_empty() {
+        true => read(session, &words),
+        false => read_iometer(&words),
+    }
+}
+
+/// Refuses switches for a configuration of Iometer if the file is none.
+///
+/// # Errors
+/// The first switch.
+pub fn refuse_switches(file: Option<&str>, iometer: &[&str]) -> Result<(), Faults> {
+    match iometer.first() {
+        Some(switch) if file.and_then(run::detect_extension) != Some("icf") => {
+            let fault = Fault::new(format!("cannot use {switch}: no Iometer configuration is named"));
+            Err(Faults::usage(fault.help("name paths of this machine as targets")))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn read_flags(session: &Session, flags: &[String]) -> Result<Source, Faults> {
     let args = run::parse(flags).map_err(|error| {
         Faults::usage(command_line::fault_from_clap(&error).help("`fathom run --help` lists the flags"))

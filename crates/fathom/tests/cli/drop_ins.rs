@@ -175,7 +175,47 @@ fn verify_issues_the_load_of_a_file() {
         "verify removes the files that it created"
     );
     verify("two", &["--block", "4k"]).expect(4, &["cannot use --block", "change the file"]);
+    verify("two", &["--rate", "50"]).expect(4, &["cannot use --rate", "has a rate of its own"]);
     verify("two", &[&data]).expect(4, &["cannot use another TARGET"]);
+}
+
+/// Configurations of Iometer have no rate, and often name drives of Windows.
+#[test]
+fn targets_of_iometer_are_mapped_for_verify_and_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tests(folder.path());
+    let config = folder.path().join("windows.icf");
+    let text_of_config = fs::read_to_string(folder.path().join("icf")).unwrap();
+    let data = folder.path().join("data");
+    fs::write(&config, text_of_config.replace(text(&data), "D:")).unwrap();
+    let map = format!("D:={}", text(&data));
+    let verify = |more: &[&str]| {
+        let words = [
+            "verify",
+            text(&config),
+            "--require",
+            "iops>=40",
+            "--preflight",
+            "0",
+            "--out",
+            "json",
+        ];
+        fathom(&[&words[..], more].concat())
+    };
+    verify(&[]).expect(4, &["cannot test D:", "map it to a path here: `--map"]);
+    verify(&["--map", &map]).expect(4, &["part of it has no rate", "name one with --rate IOPS"]);
+    let ran = verify(&["--map", &map, "--rate", "60", "--time", "1s"]);
+    assert!(ran.out.contains("\"rate_iops\": 60"), "{ran:?}");
+    let sweep = |file: &Path, more: &[&str]| {
+        let words = ["sweep", text(file), "--dry-run", "--over", "depth=1,2"];
+        fathom(&[&words[..], more].concat())
+    };
+    sweep(&config, &[]).expect(4, &["cannot sweep D:", "or map it: `--map"]);
+    sweep(&config, &["--map", &map]).expect(0, &["4 KiB random reads"]);
+    let parm = folder.path().join("parm");
+    let refused = "cannot use --map: no Iometer configuration is named";
+    sweep(&parm, &["--map", &map]).expect(4, &[refused]);
+    fathom(&["verify", text(&data), "--require", "iops>=1", "--map", &map]).expect(4, &[refused]);
 }
 
 #[test]

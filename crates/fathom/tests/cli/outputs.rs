@@ -269,6 +269,17 @@ fn two_copies_of_mountstats_are_compared() {
     let mounts = fathom(&["nfs", &before, &after, "--json"]).json();
     assert_eq!(mounts[1]["bytes"]["to_server"], 6_553_600);
     fathom(&["nfs", &after, &before]).expect(0, &["the counters in"]);
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = folder.path().join("damaged.txt");
+    fs::write(
+        &damaged,
+        fs::read_to_string(&before).unwrap().replace("WRITE: ", "WRITE: x "),
+    )
+    .unwrap();
+    let ran = fathom(&["nfs", text(&damaged), &after]);
+    ran.exits(0)
+        .prints(&["damaged.txt, line 28: the counters of WRITE (/media/a) cannot be read"]);
+    assert!(!ran.out.contains("WRITE"), "{}", ran.out);
     fathom(&["nfs", &before, "/dev/null"]).expect(4, &["/dev/null"]);
     fathom(&["nfs", "/"]).expect(4, &["/ is not on an NFS mount"]);
 }

@@ -380,8 +380,8 @@ fn walk(at: &Path) -> Vec<PathBuf> {
 #[test]
 fn queue_depth_never_exceeds_the_threads() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\n\
-         rd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n";
+    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\nwd=wd2,sd=sd1,rdpct=0\n\
+         rd=rd1,wd=wd*,iorate=5000000,elapsed=3,interval=1\n";
     run_vdbench(folder.path(), parameters, &[]).expect(0, &["avg_2-3"]);
     let column = |name: &str| flat_numbers(folder.path(), "rd1", name).into_iter();
     for (wait, depth) in column("resp").zip(column("queue_depth")) {
@@ -389,6 +389,17 @@ fn queue_depth_never_exceeds_the_threads() {
         // An operation that ends in an interval may have begun in the previous interval.
         assert!((0.5..2.2).contains(&depth), "{depth}");
     }
+    // The same in each interval of one of the workloads.
+    let page = fs::read_to_string(folder.path().join("output/wd1.html")).unwrap();
+    let rows = page.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let depths: Vec<f64> = rows
+        .filter(|row| row.len() == 15 && row[1].parse::<u32>().is_ok())
+        .map(|row| row[12].parse().unwrap())
+        .collect();
+    assert!(
+        depths.len() >= 2 && depths.iter().all(|depth| (0.2..2.2).contains(depth)),
+        "{depths:?}"
+    );
 }
 
 #[test]

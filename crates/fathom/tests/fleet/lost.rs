@@ -342,3 +342,35 @@ fn the_other_hosts_continue_on_request() {
     assert!(longest >= Some(Nanos::millis(6900)), "{longest:?}");
     end(run_with("maybe")).expect(4, &["FATHOM_ON_LOSS", "`stop` or `continue`"]);
 }
+
+/// The host that has created a shared tree removes it. If that host is lost, the next run does.
+#[test]
+fn a_shared_tree_is_removed_after_the_loss_of_a_host() {
+    let workspace = need!(Workspace::new(""));
+    let folder = workspace.path("data");
+    fs::create_dir(&folder).unwrap();
+    let entries = || fs::read_dir(&folder).unwrap().count();
+    let write_job = |time: &str| {
+        workspace.write_job(&format!(
+            "[[job]]\ntarget = \"DIR/data\"\nkind = \"files\"\nmix = \"stat\"\ntime = \"{time}\"\n\
+             warm-up = \"0s\"\n[job.tree]\nwidth = 2\nfiles = 5\nshared = true\n"
+        ));
+    };
+    write_job("120s");
+    let (child, _) = start_two(&workspace);
+    wait_for_intervals();
+    signal(child.id(), "INT");
+    end(child).expect(130, &["INTERRUPTED"]);
+    assert_eq!(entries(), 0, "after an interrupt");
+    for (lost, left) in [(1, 0), (0, 1)] {
+        let (child, agents) = start_two(&workspace);
+        wait_for_intervals();
+        assert_eq!(entries(), 1, "one tree for both");
+        signal(agents[lost], "KILL");
+        end(child).expect(6, &["HOST-LOST"]);
+        assert_eq!(entries(), left, "agent {lost} was killed");
+    }
+    write_job("1s");
+    end(workspace.with_hosts(None, "local,local", "saved")).expect(0, &[]);
+    assert_eq!(entries(), 0);
+}

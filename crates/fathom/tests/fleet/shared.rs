@@ -200,21 +200,66 @@ fn each_host_has_its_own_tree_in_a_shared_directory() {
     );
     end(workspace.with_hosts(Some(&hosts), &hosts.names().join(","), "saved")).expect(0, &["by ssh"]);
     let results = workspace.saved("saved");
-    let job = &results.steps[0].jobs[0];
-    let deleted = |rank: Option<u32>| -> Vec<(FileOperationKind, u64)> {
-        let workers = job
-            .workers
-            .iter()
-            .filter(|worker| rank.is_none_or(|rank| worker.rank == rank));
-        let part = JobResults::default().with(|job| job.workers = workers.cloned().collect());
-        let kinds = part.file_operations().into_iter();
-        kinds
-            .map(|operation| (operation.kind, operation.results.operations))
-            .collect()
-    };
     for rank in 0..3 {
-        assert_eq!(deleted(Some(rank)), [(FileOperationKind::Delete, 40)], "rank {rank}");
+        let deleted = file_operations(&results, 0, Some(rank));
+        assert_eq!(deleted, [(FileOperationKind::Delete, 40)], "rank {rank}");
     }
-    assert_eq!(deleted(None), [(FileOperationKind::Delete, 120)]);
+    assert_eq!(file_operations(&results, 0, None), [(FileOperationKind::Delete, 120)]);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "each host removes its tree");
+}
+
+/// The operations on files of a step, of one rank or of all.
+fn file_operations(results: &Results, step: usize, rank: Option<u32>) -> Vec<(FileOperationKind, u64)> {
+    let workers = results.steps[step].jobs[0].workers.iter();
+    let workers = workers.filter(|worker| rank.is_none_or(|rank| worker.rank == rank));
+    let part = JobResults::default().with(|job| job.workers = workers.cloned().collect());
+    let kinds = part.file_operations().into_iter();
+    kinds
+        .map(|operation| (operation.kind, operation.results.operations))
+        .collect()
+}
+
+/// Each file is created and deleted once: a second creation of one would fail.
+#[test]
+fn hosts_divide_the_files_of_a_shared_tree() {
+    let workspace = need!(Workspace::new(""));
+    let folder = workspace.path("data");
+    fs::create_dir(&folder).unwrap();
+    let job = |step: u32, mix: &str| {
+        format!(
+            "[[job]]\ntarget = \"DIR/data\"\nkind = \"files\"\nstep = {step}\nmix = \"{mix}\"\nworkers = 2\n\
+             time = \"30s\"\nwarm-up = \"0s\"\n"
+        )
+    };
+    let tree = "tree = \"depth=1,width=4,files=10,sizes=4KiB,shared=true\"\n";
+    workspace.write_job(&format!("{}{tree}{}", job(1, "create"), job(2, "delete")));
+    end(workspace.with_hosts(None, "local,local,local", "saved")).expect(0, &[]);
+    let results = workspace.saved("saved");
+    for (step, kind) in [FileOperationKind::Create, FileOperationKind::Delete]
+        .into_iter()
+        .enumerate()
+    {
+        for (rank, files) in (0..).zip([14, 13, 13]) {
+            assert_eq!(
+                file_operations(&results, step, Some(rank)),
+                [(kind, files)],
+                "rank {rank}"
+            );
+        }
+        assert_eq!(file_operations(&results, step, None), [(kind, 40)]);
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "one host removes the tree");
+
+    let small = tree.replace("width=4,files=10", "width=1,files=2");
+    workspace.write_job(&format!("{}{small}", job(1, "create")));
+    let ran = end(workspace.with_hosts(None, "local,local,local", "saved"));
+    ran.expect(3, &["fewer files (2) than hosts (3) that share it"]);
+
+    for rank in 0..2 {
+        fs::create_dir(folder.join(rank.to_string())).unwrap();
+    }
+    workspace.write_job(&format!("{}{tree}", job(1, "create")).replace("DIR/data", "DIR/data/%r"));
+    let ran = end(workspace.with_hosts(None, "local,local", "saved"));
+    ran.expect(3, &["(rank 1)", "they do not share this directory"]);
+    assert_eq!(fs::read_dir(folder.join("0")).unwrap().count(), 0);
 }

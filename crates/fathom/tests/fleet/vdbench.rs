@@ -203,7 +203,13 @@ fn two_hosts_share_a_tree() {
 
     fs::remove_dir_all(workspace.path("tree")).unwrap();
     fs::create_dir(workspace.path("tree")).unwrap();
-    end(start(&workspace, None, &local, &both)).expect(157, &["(rank 0)", "tree/fathom-kept.tree does not exist"]);
+    let nothing_to_delete = "trying to delete a file, but no files are available";
+    end(start(&workspace, None, &local, &both)).expect(0, &[nothing_to_delete]);
+    assert_eq!(fs::read_dir(workspace.path("tree")).unwrap().count(), 0);
+    // The directories of one level are divided like files.
+    let directories = both.replace("operation=delete,threads=2", "operation=mkdir,threads=2");
+    end(start(&workspace, None, &local, &directories)).expect(0, &["completed successfully"]);
+    assert_eq!(files(), 0, "both directories exist");
 }
 
 /// A script in the place of ssh.

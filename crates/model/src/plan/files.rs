@@ -43,6 +43,10 @@ pub struct FileTree {
     /// with 48 bits, from the seed 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draws_percents: bool,
+    /// All hosts of a fleet use this one tree; absent: each has its own. The number distinguishes
+    /// it from the other shared trees of the test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<u32>,
     /// The tree outlives the run; absent: the run creates and removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptTree>,
@@ -118,6 +122,7 @@ impl Default for FileTree {
             prefill: 0,
             seed: 0,
             draws_percents: false,
+            shared: None,
             kept: None,
         }
     }

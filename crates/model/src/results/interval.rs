@@ -68,6 +68,10 @@ pub struct Point {
     /// Largest latency.
     #[serde(rename = "max", default)]
     pub latency_ns_max: u64,
+    /// Sum of the times from queued to completed, for paced streams: their latencies include the
+    /// wait for a slot.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_ns: Option<u64>,
 }
 
 impl Series {
@@ -105,6 +109,9 @@ impl Point {
         self.latency_ns += other.latency_ns;
         self.latency_squares_ns2 += other.latency_squares_ns2;
         self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
+        if let Some(in_flight) = other.in_flight_ns {
+            *self.in_flight_ns.get_or_insert(0) += in_flight;
+        }
     }
 }
 

@@ -68,6 +68,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
             latency_squares_ns2: (done.latency_ns as f64).powi(2),
             latency_ns_min: done.latency_ns,
             latency_ns_max: done.latency_ns,
+            in_flight_ns: None,
         });
         let start_ns = Nanos(index as u64 * INTERVAL);
         let place = job.histograms.binary_search_by_key(&start_ns, |entry| entry.start_ns);

@@ -249,6 +249,7 @@ fn run_share(
     let journal = Mutex::new(JournalWriter::new(request, &local.clock, journal));
     let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
     let peers = FleetPeers {
+        run_id: request.run.as_str(),
         gate: &shared.gate,
         stop: &shared.stop,
         cleanups: &shared.cleanups,

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::POLL_INTERVAL;
 use crate::targets::{Cleanup, Peers};
 
+/// Stands for a step that no rank is ever ready for.
+const AFTER_ALL_STEPS: u32 = u32::MAX;
+
 /// The point at which a rank waits for others while it prepares its targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Arrival {
@@ -21,6 +24,8 @@ pub(super) enum Arrival {
         /// Index of the step that needs the file.
         step: u32,
     },
+    /// It has ended its work, and removes a tree once the others have ended theirs.
+    Ended,
 }
 
 /// Progress of a rank.
@@ -55,6 +60,7 @@ impl Barrier {
         match arrival {
             Arrival::Examined => self.has_examined[rank as usize] = true,
             Arrival::WaitingForFile { step } => self.waiting[rank as usize] = Some(step),
+            Arrival::Ended => self.waiting[rank as usize] = Some(AFTER_ALL_STEPS),
         }
     }
 
@@ -107,6 +113,7 @@ impl Gate {
 
 /// The other ranks, for preparing targets.
 pub(super) struct FleetPeers<'a> {
+    pub(super) run_id: &'a str,
     pub(super) gate: &'a Gate,
     pub(super) stop: &'a AtomicBool,
     /// Files to remove once all ranks have finished.
@@ -125,6 +132,14 @@ impl Peers for FleetPeers<'_> {
     fn wait_for_file(&self, step: u32) {
         self.gate
             .pass(|| (self.send)(Arrival::WaitingForFile { step }), self.stop);
+    }
+
+    fn await_ended(&self) {
+        self.gate.pass(|| (self.send)(Arrival::Ended), self.stop);
+    }
+
+    fn run_id(&self) -> &str {
+        self.run_id
     }
 
     fn defer_cleanup(&self, cleanup: Cleanup) {
@@ -195,5 +210,17 @@ mod tests {
             [0, 1],
             "each waits for a file that the other has finished"
         );
+    }
+
+    #[test]
+    fn a_rank_that_has_ended_waits_for_the_others_to_end() {
+        let mut barrier = Barrier::new(3);
+        (0..3).for_each(|rank| barrier.record(rank, Arrival::Examined));
+        barrier.release(&[CREATING; 3]);
+        barrier.record(0, Arrival::Ended);
+        assert!(barrier.release(&[READY; 3]).is_empty(), "the others are still working");
+        barrier.record(1, Arrival::Ended);
+        assert!(barrier.release(&[READY; 3]).is_empty());
+        assert_eq!(barrier.release(&[READY, READY, LOST]), [0, 1]);
     }
 }

@@ -12,7 +12,7 @@ use super::barrier::Arrival;
 use crate::targets::guard::Permissions;
 
 /// Protocol version; raised with each change of the messages.
-pub(super) const PROTOCOL: u32 = 5;
+pub(super) const PROTOCOL: u32 = 6;
 
 /// The first message of each process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -48,9 +48,16 @@ impl Cleanup {
         self.temporary.drain(..).filter_map(TempFile::remove).collect()
     }
 
-    /// Removes the trees immediately, and reports what remains in them.
-    pub(crate) fn remove_trees(&mut self) -> Vec<Finding> {
-        self.trees.drain(..).filter_map(|mut tree| tree.remove()).collect()
+    /// Removes the trees immediately, and reports what remains in them. Trees that other hosts may
+    /// still use stay, unless `with_shared`.
+    pub(crate) fn remove_trees(&mut self, with_shared: bool) -> Vec<Finding> {
+        let due = self.trees.extract_if(.., |tree| with_shared || !tree.awaits_peers());
+        due.filter_map(|mut tree| tree.remove()).collect()
+    }
+
+    /// True if a tree is left that other hosts may still use.
+    pub(crate) fn has_shared_trees(&self) -> bool {
+        self.trees.iter().any(TempTree::awaits_peers)
     }
 
     /// Adds a file to remove according to the plan.

@@ -25,6 +25,13 @@ pub trait Peers: Sync {
     /// being created, or the test must stop.
     fn wait_for_file(&self, step: u32);
 
+    /// Called when the work on a file tree that others use has ended here. Returns once the others
+    /// have ended as well, or the test must stop.
+    fn await_ended(&self);
+
+    /// Identifies the run, and is the same in all its processes: digits and `-`.
+    fn run_id(&self) -> &str;
+
     /// Defers cleanup until all processes have ended, because others may use the files.
     fn defer_cleanup(&self, cleanup: Cleanup);
 

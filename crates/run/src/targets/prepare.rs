@@ -90,6 +90,7 @@ impl Preparation<'_> {
     fn prepare_all(&self, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Event)) -> Result<(), TargetError> {
         let plan = self.plan;
         let mut devices = 0..;
+        let mut shared_trees = self.create_shared_trees(ready, watcher)?;
         for (number, target) in plan.targets.iter().enumerate() {
             let id = TargetId(number as u32);
             let later = size_created_on_open(target).is_some()
@@ -116,7 +117,10 @@ impl Preparation<'_> {
                     (ReadyKind::Path(path), facts_without_file(target, "name", *size), None)
                 }
                 TargetKind::Tree { tree } => {
-                    let made = self.create_tree(number, tree, ready, watcher)?;
+                    let made = match shared_trees.remove(&number) {
+                        Some(made) => made,
+                        None => self.create_tree(number, tree, ready, watcher)?,
+                    };
                     let facts = super::survey::tree_facts(self.system, &target.path, tree);
                     // Operations on trees go through the page cache, so counters of devices would
                     // show other I/O than the job's.

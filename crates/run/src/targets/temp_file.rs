@@ -62,12 +62,28 @@ pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
 impl TempFile {
     /// Creates an empty file with this intended length, and locks it.
     pub(super) fn create(path: &Path, length: u64, keep: bool) -> io::Result<TempFile> {
+        TempFile::create_with_lock(path, length, keep, sys::file::try_lock)
+    }
+
+    /// Creates the empty marker of a tree, with a lock that other hosts can share.
+    pub(super) fn create_shared_marker(path: &Path) -> io::Result<TempFile> {
+        TempFile::create_with_lock(path, 0, false, |file| {
+            sys::file::try_lock_for_writing(file, true).is_ok()
+        })
+    }
+
+    fn create_with_lock(
+        path: &Path,
+        length: u64,
+        keep: bool,
+        try_lock: impl Fn(&fs::File) -> bool,
+    ) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new()
             .read(true)
             .write(true)
             .create_new(true)
             .open(path)?;
-        let locked = sys::file::try_lock(&lock);
+        let locked = try_lock(&lock);
         Ok(TempFile {
             path: path.to_owned(),
             keep,
@@ -121,18 +137,28 @@ impl TempFile {
 /// A temporary file of a killed run, locked; dropping it removes it. `None` if the file is not such
 /// a leftover, or has changed.
 pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
-    open_own(path, sys::file::open_abandoned)
+    open_own(path, sys::file::open_abandoned, &|_| false)
 }
 
 /// The marker of a tree that several hosts use at once. Their lock keeps out runs that use the tree
-/// alone, but no other run of several hosts.
-pub(super) fn open_shared_marker(path: &Path) -> Option<TempFile> {
-    open_own(path, sys::file::open_shared)
+/// alone, but no other run of several hosts. Other hosts cannot identify a marker on a network file
+/// system: they rely on the host that has prepared the tree (`is_prepared`).
+pub(super) fn open_shared_marker(path: &Path, is_prepared: bool) -> Option<TempFile> {
+    let is_trusted = |file: &fs::File| {
+        let is_empty = file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
+        is_prepared && is_empty && sys::file::is_remote(file)
+    };
+    open_own(path, sys::file::open_shared, &is_trusted)
 }
 
-/// A temporary file of fathom, with the lock that `open` takes.
-fn open_own(path: &Path, open: fn(&Path) -> Option<fs::File>) -> Option<TempFile> {
-    let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged;
+/// A temporary file of fathom, with the lock that `open` takes. `is_trusted` accepts a file that
+/// cannot be identified.
+fn open_own(
+    path: &Path,
+    open: fn(&Path) -> Option<fs::File>,
+    is_trusted: &dyn Fn(&fs::File) -> bool,
+) -> Option<TempFile> {
+    let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged || is_trusted(file);
     // Foreign files must not be locked, even for a moment.
     sys::file::open_without_waiting(path).ok().filter(unchanged)?;
     let lock = open(path).filter(unchanged)?;

@@ -5,6 +5,7 @@
 //! [`TempFile`], which also identifies the tree: an unlocked marker belongs to a killed run. Only
 //! files and directories with the names of a tree are removed. If there are others, the root stays.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 use model::plan::{
-    CacheMode, FileGroup, FileOperationKind, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetId,
+    CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetId,
+    TargetKind,
 };
 use model::{Bytes, Nanos};
 
@@ -53,24 +55,47 @@ pub(super) struct TempTree {
     marker: Option<TempFile>,
     /// The tree is kept at the end.
     is_kept: bool,
+    /// Other hosts use the tree as well.
+    is_shared: bool,
+}
+
+/// The role of a process for a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TreeRole {
+    /// It alone uses the tree.
+    Owner,
+    /// It creates and removes the tree, which other processes use as well.
+    Creator,
+    /// It uses a tree that another process creates.
+    User,
 }
 
 impl TempTree {
-    fn create(path: &Path, is_kept: bool) -> std::io::Result<TempTree> {
+    fn create(path: &Path, is_kept: bool, role: TreeRole) -> std::io::Result<TempTree> {
         let root = Arc::new(TreeRoot::create(path)?);
         let mut tree = TempTree {
             path: path.to_owned(),
             root,
             marker: None,
             is_kept,
+            is_shared: role != TreeRole::Owner,
         };
-        tree.marker = Some(TempFile::create(&path.join(MARKER), 0, false)?);
+        let marker = path.join(MARKER);
+        tree.marker = Some(match tree.is_shared {
+            true => TempFile::create_shared_marker(&marker)?,
+            false => TempFile::create(&marker, 0, false)?,
+        });
         Ok(tree)
     }
 
-    /// Opens the kept tree of an earlier run. It must have a marker of fathom that no other run has
-    /// locked, unless both share the tree.
-    fn open_kept(path: &Path, is_shared: bool) -> Result<TempTree, TargetError> {
+    /// True if it must be removed, but other hosts may still use it.
+    pub(super) fn awaits_peers(&self) -> bool {
+        self.is_shared && !self.is_kept
+    }
+
+    /// Opens a tree that another process has created, or the kept tree of an earlier run. It must
+    /// have a marker of fathom that no other run has locked, unless both share the tree.
+    fn open(path: &Path, role: TreeRole) -> Result<TempTree, TargetError> {
         let unsuitable = |what, help: &str| TargetError::Unsuitable {
             path: path.display().to_string(),
             kind: what,
@@ -81,9 +106,10 @@ impl TempTree {
             source,
         })?;
         let marker = path.join(MARKER);
-        let marker = match is_shared {
-            true => temp_file::open_shared_marker(&marker),
-            false => temp_file::open_leftover(&marker),
+        let marker = match role {
+            TreeRole::Owner => temp_file::open_leftover(&marker),
+            TreeRole::Creator => temp_file::open_shared_marker(&marker, false),
+            TreeRole::User => temp_file::open_shared_marker(&marker, true),
         };
         let marker = marker.ok_or_else(|| {
             unsuitable(
@@ -96,6 +122,7 @@ impl TempTree {
             root: Arc::new(root),
             marker: Some(marker),
             is_kept: true,
+            is_shared: role != TreeRole::Owner,
         })
     }
 
@@ -274,6 +301,52 @@ fn max_tree_size(plan: &Plan, number: usize, tree: &FileTree, allocation_block: 
 }
 
 impl Preparation<'_> {
+    /// The role of this process for a tree.
+    fn tree_role(&self, number: usize) -> TreeRole {
+        let part = file_works(self.plan, number).find_map(|work| work.part);
+        match part.filter(|_| self.others.is_some()) {
+            None => TreeRole::Owner,
+            Some(FilePart { index: 0, .. }) => TreeRole::Creator,
+            Some(_) => TreeRole::User,
+        }
+    }
+
+    /// Creates the trees that other hosts use as well. This comes before everything else, so that
+    /// all of them exist once every process waits or is ready.
+    pub(super) fn create_shared_trees(
+        &self,
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<BTreeMap<usize, ReadyKind>, TargetError> {
+        let mut made = BTreeMap::new();
+        for (number, target) in self.plan.targets.iter().enumerate() {
+            if let TargetKind::Tree { tree } = &target.kind
+                && self.tree_role(number) == TreeRole::Creator
+            {
+                made.insert(number, self.create_tree(number, tree, ready, watcher)?);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Waits until another process has created the tree at a path.
+    fn await_creator(&self, path: &Path) -> Result<(), TargetError> {
+        if let Some((peers, _)) = self.others {
+            peers.wait_for_file(0);
+        }
+        refuse_if_interrupted(path, self.interrupt)?;
+        // Listing the directory discards what a network file system has cached about it.
+        let entries = fs::read_dir(parent_directory(path)).map(Iterator::count);
+        match entries.and_then(|_| path.symlink_metadata()) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(TargetError::Unsuitable {
+                path: path.display().to_string(),
+                kind: "missing on this host, although another host has created it: they do not share this directory",
+                help: "name a directory of a file system that all hosts have mounted at the same path".into(),
+            }),
+        }
+    }
+
     /// Creates a tree, and removes leftovers of killed runs in the same directory.
     pub(super) fn create_tree(
         &self,
@@ -304,14 +377,28 @@ impl Preparation<'_> {
         if let Some(kept) = tree.kept {
             return self.open_kept_tree(&examined.path, (number, tree, kept), ready, watcher);
         }
-        let temporary =
-            TempTree::create(&examined.path, false).map_err(failed(examined.path.display().to_string(), 0))?;
+        let role = self.tree_role(number);
+        let path = match (role, self.others, tree.shared) {
+            (TreeRole::Creator | TreeRole::User, Some((peers, _)), Some(shared)) => {
+                let name = format!("fathom-{}-{shared}{SUFFIX}", peers.run_id());
+                parent_directory(&examined.path).join(name)
+            }
+            _ => examined.path.clone(),
+        };
+        if role == TreeRole::User {
+            self.await_creator(&path)?;
+            let opened = TempTree::open(&path, role)?;
+            let root = Arc::clone(&opened.root);
+            ready.cleanup.add_tree(opened);
+            return Ok(new_tree(path, root, tree));
+        }
+        let temporary = TempTree::create(&path, false, role).map_err(failed(path.display().to_string(), 0))?;
         let root = Arc::clone(&temporary.root);
         ready.cleanup.add_tree(temporary);
         fill_tree(&root, tree, self.plan.seed, self.interrupt)
-            .map_err(|(name, written, error)| failed(examined.path.join(name).display().to_string(), written)(error))?;
+            .map_err(|(name, written, error)| failed(path.join(name).display().to_string(), written)(error))?;
         watcher(Event::Prepared {
-            target: examined.path.display().to_string(),
+            target: path.display().to_string(),
             how: format!(
                 "{} files in {} directories created for this run",
                 tree.prefilled_count(),
@@ -319,14 +406,19 @@ impl Preparation<'_> {
             ),
             took_ns: Nanos(self.clock.now().0 - start.0),
         });
-        Ok(ReadyKind::Tree {
-            path: examined.path.clone(),
-            tree: OpenTree {
-                root,
-                shape: tree.clone(),
-            },
-            claims: Arc::new(FileClaims::new(tree)),
-        })
+        Ok(new_tree(path, root, tree))
+    }
+}
+
+/// A tree that was created for this run.
+fn new_tree(path: PathBuf, root: Arc<TreeRoot>, tree: &FileTree) -> ReadyKind {
+    ReadyKind::Tree {
+        path,
+        tree: OpenTree {
+            root,
+            shape: tree.clone(),
+        },
+        claims: Arc::new(FileClaims::new(tree)),
     }
 }
 
@@ -365,20 +457,14 @@ impl Preparation<'_> {
         if creates_folder(tree) && !folder.exists() {
             fs::create_dir(folder).map_err(failed)?;
         }
-        let is_missing = path.symlink_metadata().is_err();
-        let is_shared = file_works(self.plan, number).any(|work| work.part.is_some());
-        if is_missing && is_shared {
-            // Each host would create it.
-            return Err(TargetError::Missing {
-                path: path.display().to_string(),
-                help: "the hosts share this tree, so create it first (`format=restart`), on a file system that all of \
-                       them have mounted there"
-                    .into(),
-            });
+        let role = self.tree_role(number);
+        if role == TreeRole::User {
+            self.await_creator(path)?;
         }
+        let is_missing = path.symlink_metadata().is_err();
         let mut opened = match is_missing {
-            false => TempTree::open_kept(path, is_shared)?,
-            true => TempTree::create(path, true).map_err(failed)?,
+            false => TempTree::open(path, role)?,
+            true => TempTree::create(path, true, role).map_err(failed)?,
         };
         let root = Arc::clone(&opened.root);
         // A tree that was never created has no operations and leaves nothing behind.

@@ -392,6 +392,12 @@ impl Cell {
         }
     }
 
+    /// Σ of the times from queued to reaped; `None` if the latency of series is the same.
+    fn in_flight_sum(&self) -> Option<u128> {
+        let is_shown = self.completion_in_series || self.paced.is_none();
+        (!is_shown).then(|| self.immediate.sum() + self.total.sum())
+    }
+
     /// Σ and Σ² of the latency that interval series show.
     fn latency_sums(&self) -> (u128, u128) {
         let histograms = match (self.completion_in_series, &self.paced) {
@@ -435,6 +441,7 @@ struct CellTotals {
     bytes: u64,
     sum: u128,
     sum_squares: u128,
+    in_flight: Option<u128>,
 }
 
 impl Grids {
@@ -490,6 +497,7 @@ impl Grids {
                 continue;
             }
             let (sum, sum_squares) = cell.latency_sums();
+            let in_flight = cell.in_flight_sum();
             let extremes = cell.take_tick_extremes();
             self.windows.absorb(index, cell, &extremes);
             let shown_extremes = cell.series_histograms().iter().map(|place| extremes[*place]);
@@ -501,12 +509,14 @@ impl Grids {
                 latency_squares_ns2: (sum_squares - seen.sum_squares) as f64,
                 latency_ns_min,
                 latency_ns_max,
+                in_flight_ns: in_flight.map(|sum| (sum - seen.in_flight.unwrap_or_default()) as u64),
             };
             *seen = CellTotals {
                 operations,
                 bytes: cell.bytes,
                 sum,
                 sum_squares,
+                in_flight,
             };
             for series in &mut self.series {
                 series.open[index].merge(&delta);

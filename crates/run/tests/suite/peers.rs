@@ -33,6 +33,12 @@ impl Peers for OtherProcess {
         self.was_waited_for.store(true, Ordering::Relaxed);
     }
 
+    fn await_ended(&self) {}
+
+    fn run_id(&self) -> &str {
+        "1-2-3"
+    }
+
     fn defer_cleanup(&self, cleanup: Cleanup) {
         self.removals.lock().unwrap().push(cleanup);
     }

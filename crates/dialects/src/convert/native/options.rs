@@ -99,9 +99,11 @@ pub(in crate::convert) fn format_tree(tree: &FileTree) -> String {
         width,
         files_per_directory,
         prefill,
+        shared,
         ..
     } = tree;
-    format!("depth={depth},width={width},files={files_per_directory},sizes={sizes},prefill={prefill}")
+    let shared = if shared.is_some() { ",shared=true" } else { "" };
+    format!("depth={depth},width={width},files={files_per_directory},sizes={sizes},prefill={prefill}{shared}")
 }
 
 /// Options of size and offset.

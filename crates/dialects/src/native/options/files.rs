@@ -34,8 +34,9 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "KEY=VALUE pairs with commas between them: `depth` is the number of directory levels (default 1), \
         `width` the directories in each directory (10), `files` the files in each directory of the last level (100), \
         `sizes` their sizes, written as for `block`, or 0 (16KiB), `prefill` the percentage of files that exist at \
-        the start (100; 80 if the mix also creates files; 0 if it only creates files). A job file may also have a \
-        table `[job.tree]`.",
+        the start (100; 80 if the mix also creates files; 0 if it only creates files). With `shared=true`, all hosts \
+        of a fleet use one tree, each its own files (default: a tree for each host). A job file may also have a table \
+        `[job.tree]`.",
         example: "tree = \"depth=2,width=10,files=50,sizes=4KiB-64KiB,prefill=80\"",
         other_tools: "mdtest -z, -b, -I, -w; Vdbench depth, width, files, sizes",
         set: |job, text| set_tree(&mut job.files, text),

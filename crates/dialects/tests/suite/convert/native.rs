@@ -51,7 +51,7 @@ pub const LINES: &[&str] = &[
     "--target /%h/a.dat --depth 8 --rate 100 --for-hosts 0,db1 --divide rate,depth,region",
     "--target a.dat --path cached --role data --replicas 3 --hops 2",
     "--target 'it is a file.dat' --time 30s",
-    "--target /data --kind files --tree depth=2,width=5,files=20,sizes=4k/60,64k/40,prefill=80 --mix \
+    "--target /data --kind files --tree depth=2,width=5,files=20,sizes=4k/60,64k/40,prefill=80,shared=true --mix \
      'stat/60, create+fsync/5, delete/5' --workers 4 --rate 500 --block 16k --content zeros",
     "--target /data --kind files --tree sizes=0 --sequence 'delete, create+append, read-block' --order sequential",
 ];

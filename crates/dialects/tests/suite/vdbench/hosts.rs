@@ -253,7 +253,7 @@ fn what_other_hosts_do_not_support_is_refused() {
             "sd=sd1: a `lun=` for each `host=`",
         ),
         (
-            "fsd=f,anchor=/d,shared=yes\nfwd=w,fsd=f,operation=rmdir\nrd=r,fwd=w,fwdrate=9,elapsed=4".into(),
+            "fsd=f,anchor=/d,depth=2,shared=yes\nfwd=w,fsd=f,operation=rmdir\nrd=r,fwd=w,fwdrate=9,elapsed=4".into(),
             "`operation=rmdir` on fsd=f, which several hosts share",
         ),
         (

@@ -24,6 +24,7 @@ use study::verify;
 use super::lint;
 use super::results;
 use super::run;
+use super::source;
 use super::study_outputs::{self, Contents, Form, StudyArgs, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -71,6 +72,9 @@ pub struct Args {
     /// Find the highest load within this limit: 'p99<=3ms', 'mean<=500us'
     #[arg(long, value_name = "LATENCY<=TIME", help_heading = HEADING)]
     slo: Option<String>,
+    /// Map a target of an Iometer file to a path here: D:=/mnt/data
+    #[arg(long, value_name = "NAME=PATH", help_heading = HEADING)]
+    map: Vec<String>,
     /// Measure every point, even if it shows nothing new
     #[arg(long, help_heading = HEADING)]
     all_points: bool,
@@ -79,7 +83,7 @@ pub struct Args {
     grid_only: bool,
     /// Report a saved sweep again, with another --slo if given
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING)]
-    #[arg(conflicts_with_all = ["target_or_file", "over"])]
+    #[arg(conflicts_with_all = ["target_or_file", "over", "map"])]
     from: Option<String>,
     #[command(flatten)]
     test: TestArgs,
@@ -196,6 +200,8 @@ fn parse_limit(args: &Args) -> Result<Option<Limit>, Faults> {
 /// Loads the document with the one job that is varied.
 fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let target_or_file = args.target_or_file.as_ref();
+    let maps: Vec<&str> = args.map.iter().flat_map(|map| ["--map", map]).collect();
+    source::refuse_switches(target_or_file.map(String::as_str), &maps)?;
     let mut document = match target_or_file {
         Some(file) if file.ends_with(".toml") => run::load_document(target_or_file)?,
         Some(file) if run::detect_other_tool(file).is_some() => {
@@ -207,7 +213,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
                 .iter()
                 .find(|(option, _)| option.name == "target");
             let replaced: Vec<&str> = varied.chain(target.map(|(option, _)| option.name)).collect();
-            run::translate_document(session, file, &replaced)?
+            run::translate_document(session, file, &replaced, &maps)?
         }
         None => run::load_document(None)?,
         Some(target) => {

@@ -38,8 +38,9 @@ const ENVIRONMENT_HEADING: &str = "Machine and disks";
         first raise the queue depth until the rate is met or more depth has no effect. docs/verify.md explains the \
         rules.\n\nTARGET is a directory (fathom creates a file there and removes it), a file, a block device, or a \
         job file (.toml) with [simulated.NAME] devices, to try verify without a disk; only `path`, `role` and `cap` \
-        of its jobs apply. It can also be a job file of fio, DiskSpd, Vdbench or Iometer, whose load at a rate is then \
-        issued on its targets. Several targets, such as the volumes of an array, share the load evenly, and the promise \
+        of its jobs apply. It can also be a job file of fio, DiskSpd, Vdbench or Iometer, whose load is then issued \
+        on its targets, at its rate or, without one, at that of --rate. Several targets, such as the volumes of an \
+        array, share the load evenly, and the promise \
         applies to all of them together.",
     after_help = "Examples:\n  fathom verify --policy provider-sla/ssd-ultra --size 400GB /mnt/data\n  fathom verify \
         --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  fathom verify --require \
@@ -87,6 +88,9 @@ pub struct Args {
     /// Threads [default: auto, as many as needed]
     #[arg(long, value_name = "NUMBER|auto", help_heading = LOAD_HEADING, value_parser = parse_workers)]
     pub(super) workers: Option<Workers>,
+    /// Map a target of an Iometer file to a path here: D:=/mnt/data
+    #[arg(long, value_name = "NAME=PATH", help_heading = LOAD_HEADING)]
+    pub(super) map: Vec<String>,
     /// Size of the created file [default: twice the memory, at most half of the space]
     #[arg(long, value_name = "SIZE", help_heading = LOAD_HEADING)]
     pub(super) file_size: Option<String>,
@@ -396,7 +400,7 @@ fn parse_clauses(args: &Args) -> Result<Vec<Clause>, Faults> {
     })
 }
 
-fn parse_rate(args: &Args) -> Result<Option<f64>, Faults> {
+pub(super) fn parse_rate(args: &Args) -> Result<Option<f64>, Faults> {
     let Some(text) = &args.rate else { return Ok(None) };
     match requirement::parse(&format!("iops>={text}")) {
         Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),

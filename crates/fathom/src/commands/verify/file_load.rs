@@ -2,11 +2,12 @@
 
 use analysis::policies::Workload;
 use model::access::Access;
-use model::plan::{EndPropagation, Job, Phases, Plan, RateUnit, Step, Stop, Stream};
+use model::plan::{EndPropagation, Job, Pacing, Phases, Plan, Rate, RateUnit, Step, Stop, Stream};
 use model::{Bytes, Direction, Nanos};
 use report::words;
 use study::verify::FULL_TIME_SECS;
 
+use super::args::parse_rate;
 use super::{Args, run};
 use crate::commands::source;
 use crate::fault::{Fault, Faults};
@@ -27,26 +28,50 @@ pub(super) struct FileLoad {
 impl FileLoad {
     /// Reads the file among the targets; `None` without one. Prints what its plan cannot express.
     pub(super) fn find(session: &Session, args: &Args) -> Result<Option<FileLoad>, Faults> {
+        let mut switches: Vec<&str> = args.map.iter().flat_map(|map| ["--map", map]).collect();
         let files = { args.target.iter() }.filter_map(|file| Some((file, run::detect_other_tool(file)?)));
         let Some((file, (file_kind, run_it))) = files.into_iter().next() else {
+            source::refuse_switches(None, &switches)?;
             return Ok(None);
         };
-        refuse_options(args, file, file_kind)?;
-        let source = source::read(session, std::slice::from_ref(file))?;
-        source.refuse_missing("test", "replace the name in the file by a path")?;
+        let is_iometer = run::detect_extension(file) == Some("icf");
+        refuse_options(args, file, file_kind, is_iometer)?;
+        if let Some(size) = &args.file_size {
+            switches.extend(["--size", size]);
+        }
+        let mut source = source::read_job_file(session, file, &switches)?;
+        source.refuse_missing(
+            "test",
+            match is_iometer {
+                true => "map it to a path here: `--map \"NAME=PATH\"`, with `--file-size SIZE` for a new file",
+                false => "replace the name in the file by a path",
+            },
+        )?;
         let run_count = source.plan.steps.len();
         let fault = |why: String| {
             let help = format!(
-                "verify issues a load at its rate; {run_it}, and judge its report: `fathom explain --require CLAUSES RESULT`"
+                "verify issues a load at a rate: name one with --rate IOPS; or {run_it}, and judge its report: `fathom \
+                 explain --require CLAUSES RESULT`"
             );
             Faults::usage(Fault::new(format!("cannot verify the load of {file}: {why}")).help(help))
         };
-        let chosen = source.plan.steps.iter().position(is_paced).ok_or_else(|| {
-            fault(match run_count {
-                1 => "part of it has no rate".into(),
-                _ => format!("each of its {run_count} runs has a part without a rate"),
-            })
-        })?;
+        let chosen = match (source.plan.steps.iter().position(is_paced), parse_rate(args)?) {
+            (Some(chosen), None) => chosen,
+            (Some(_), Some(_)) => {
+                let what = format!("cannot use --rate: {file} is {file_kind}, which has a rate of its own");
+                return Err(Faults::usage(Fault::new(what).help("change the file")));
+            }
+            (None, Some(rate)) if run_count > 0 => {
+                pace(&mut source.plan.steps[0], rate).map_err(fault)?;
+                0
+            }
+            (None, _) => {
+                return Err(fault(match run_count {
+                    1 => "part of it has no rate".into(),
+                    _ => format!("each of its {run_count} runs has a part without a rate"),
+                }));
+            }
+        };
         let mut jobs: Vec<String> = source.plan.steps[chosen]
             .jobs
             .iter()
@@ -113,16 +138,19 @@ impl FileLoad {
 }
 
 /// Refuses options that describe another load, and other targets.
-fn refuse_options(args: &Args, file: &str, file_kind: &str) -> Result<(), Faults> {
+fn refuse_options(args: &Args, file: &str, file_kind: &str, is_iometer: bool) -> Result<(), Faults> {
     let options = [
         (args.policy.is_some(), "--policy", "state the promise with --require"),
         (args.block.is_some(), "--block", "change the file"),
         (args.read.is_some(), "--read", "change the file"),
         (args.sequential, "--sequential", "change the file"),
-        (args.rate.is_some(), "--rate", "change the file"),
         (args.depth.is_some(), "--depth", "change the file"),
         (args.workers.is_some(), "--workers", "change the file"),
-        (args.file_size.is_some(), "--file-size", "change the file"),
+        (
+            args.file_size.is_some() && !is_iometer,
+            "--file-size",
+            "change the file",
+        ),
         (args.target.len() > 1, "another TARGET", "the file names its targets"),
     ];
     match options.into_iter().find(|(is_set, ..)| *is_set) {
@@ -155,6 +183,30 @@ fn rates(stream: &Stream) -> Option<Vec<(Direction, f64)>> {
 fn is_paced(step: &Step) -> bool {
     let mut all = step.jobs.iter().flat_map(streams).peekable();
     all.peek().is_some() && all.all(|stream| rates(stream).is_some())
+}
+
+/// Sets the rate of a step without one. Each worker gets the same part of it, which its streams
+/// divide by their weights.
+fn pace(step: &mut Step, rate: f64) -> Result<(), String> {
+    let has_own_rate = |stream: &Stream| stream.flow.is_some() || stream.pacing != Pacing::Unpaced;
+    if step.jobs.iter().flat_map(streams).any(has_own_rate) {
+        return Err("its parts have shares or rates of their own".into());
+    }
+    let workers = step.jobs.iter().map(|job| job.workers.len()).sum::<usize>();
+    for worker in step.jobs.iter_mut().flat_map(|job| &mut job.workers) {
+        let weights: u32 = worker.streams.iter().map(|stream| stream.weight.max(1)).sum();
+        for stream in &mut worker.streams {
+            let share = f64::from(stream.weight.max(1)) / f64::from(weights) / workers as f64;
+            let amount = rate.round().max(1.0);
+            stream.pacing = Pacing::Together {
+                rate: Rate {
+                    per_ns: Nanos((1e9 * amount / rate / share) as u64),
+                    ..Rate::iops(amount as u64)
+                },
+            };
+        }
+    }
+    Ok(())
 }
 
 /// Keeps one step, whose jobs become one: the requirement is about all of them together.

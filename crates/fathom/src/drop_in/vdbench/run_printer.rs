@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dialects::vdbench::values::format_loop_value;
-use dialects::vdbench::{JobLabel, Run, RunRate};
+use dialects::vdbench::{JobLabel, Run};
 use engine::probe::CoreTimes;
 use model::event::{Event, Phase};
 use model::histogram::Histogram;
@@ -181,7 +181,7 @@ impl<'a> RunPrinter<'a> {
                     tallies[number as usize].add(&Tally {
                         reads: direction_tally(Direction::Read),
                         writes: direction_tally(Direction::Write),
-                        in_flight_ns: Some(u128::from(interval.in_flight_ns.0)),
+                        in_flight_ns: interval.in_flight_ns.0.into(),
                         file_operations: interval.file_operations.clone(),
                     });
                     *complete = (start + interval.length_ns.0 + length / 1000) / length;
@@ -533,8 +533,7 @@ impl<'a> RunPrinter<'a> {
         let warm_up_intervals = self.warm_up / run.interval;
         let mut rows = Vec::new();
         for (index, (wd, share)) in run.workloads.iter().enumerate() {
-            let is_paced = matches!(run.rate, RunRate::Number(_) | RunRate::Variable) || wd.rate.is_some();
-            let (intervals, total) = workload_figures(results, workload_of, index, run.interval, is_paced);
+            let (intervals, total) = workload_figures(results, workload_of, index, run.interval);
             let tally = if is_single { measured_sum.clone() } else { total };
             for (number, tally) in intervals.iter().enumerate().filter(|_| !is_single) {
                 let number = warm_up_intervals + number as u64 + 1;
@@ -601,7 +600,6 @@ fn workload_figures(
     workload_of: &[Vec<Vec<usize>>],
     index: usize,
     interval: u64,
-    is_paced: bool,
 ) -> (Vec<Tally>, Tally) {
     let (mut intervals, mut total): (Vec<Tally>, Tally) = (Vec::new(), Tally::default());
     let jobs = results.steps.first().map_or(&[][..], |step| &step.jobs);
@@ -627,9 +625,7 @@ fn workload_figures(
                     intervals[at].add(&Tally {
                         reads,
                         writes,
-                        // With a rate, points hold response times, which include waiting for a
-                        // slot.
-                        in_flight_ns: (!is_paced).then_some(u128::from(point.latency_ns)),
+                        in_flight_ns: point.in_flight_ns.unwrap_or(point.latency_ns).into(),
                         ..Tally::default()
                     });
                 }
@@ -661,7 +657,7 @@ fn workload_figures(
                 total.add(&Tally {
                     reads: direction_tally(Direction::Read),
                     writes: direction_tally(Direction::Write),
-                    in_flight_ns: Some(sum(Direction::Read) + sum(Direction::Write)),
+                    in_flight_ns: sum(Direction::Read) + sum(Direction::Write),
                     ..Tally::default()
                 });
             }

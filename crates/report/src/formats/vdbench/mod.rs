@@ -191,7 +191,7 @@ mod tests {
         Tally {
             reads: side(53, 10),
             writes: side(51, 14),
-            in_flight_ns: Some(1_244_000),
+            in_flight_ns: 1_244_000,
             ..Tally::default()
         }
     }

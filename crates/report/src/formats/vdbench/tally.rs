@@ -6,28 +6,17 @@ use model::plan::FileOperationKind;
 use model::results::Point;
 
 /// The sums of both directions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Reads.
     pub reads: DirectionTally,
     /// Writes.
     pub writes: DirectionTally,
-    /// Sum of the times from queueing to completion. `None` if only response times are known: with
-    /// a rate they include the wait for a slot.
-    pub in_flight_ns: Option<u128>,
+    /// Sum of the times from queueing to completion. With a rate it does not include the wait for a
+    /// slot, as response times do.
+    pub in_flight_ns: u128,
     /// Operations of each kind on files.
     pub file_operations: Vec<FileOperationInterval>,
-}
-
-impl Default for Tally {
-    fn default() -> Tally {
-        Tally {
-            reads: DirectionTally::default(),
-            writes: DirectionTally::default(),
-            in_flight_ns: Some(0),
-            file_operations: Vec::new(),
-        }
-    }
 }
 
 /// The sums of one direction.
@@ -109,8 +98,7 @@ impl Tally {
     pub fn add(&mut self, other: &Tally) {
         self.reads.add(&other.reads);
         self.writes.add(&other.writes);
-        let in_flight = self.in_flight_ns.zip(other.in_flight_ns);
-        self.in_flight_ns = in_flight.map(|(mine, theirs)| mine + theirs);
+        self.in_flight_ns += other.in_flight_ns;
         for added in &other.file_operations {
             match self.file_operations.iter_mut().find(|tally| tally.kind == added.kind) {
                 None => self.file_operations.push(*added),
@@ -153,9 +141,8 @@ impl Tally {
         100.0 * self.reads.n as f64 / (self.reads.n + self.writes.n).max(1) as f64
     }
 
-    /// Mean number of operations in flight; NaN if unknown.
+    /// Mean number of operations in flight.
     pub(super) fn queue(&self, seconds: f64) -> f64 {
-        self.in_flight_ns
-            .map_or(f64::NAN, |in_flight| in_flight as f64 / 1e9 / seconds)
+        self.in_flight_ns as f64 / 1e9 / seconds
     }
 }

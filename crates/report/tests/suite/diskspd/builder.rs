@@ -136,6 +136,7 @@ fn series(of: (u32, u32), thread: u64, work: &Work, grid: Grid) -> Series {
                 latency_squares_ns2: (ns as f64).powi(2),
                 latency_ns_min: ns,
                 latency_ns_max: ns,
+                in_flight_ns: None,
             });
         }
     }

@@ -395,6 +395,7 @@ impl<'a> FleetRun<'a> {
         let journal = Mutex::new(JournalWriter::new(request, &clock, journal));
         let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
         let peers = FleetPeers {
+            run_id: request.run.as_str(),
             gate: &self.gate,
             stop: &self.stop,
             cleanups: &self.cleanups,
