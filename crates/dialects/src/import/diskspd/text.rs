@@ -300,6 +300,7 @@ impl Reader {
             series: Vec::new(),
             seconds: Vec::new(),
             errors: None,
+            short: None,
             stated: StatedFigures::default(),
             concurrency: None,
         }

@@ -244,6 +244,7 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         series: read_series(span, settings),
         seconds: Vec::new(),
         errors: None,
+        short: None,
         stated: StatedFigures::default(),
         concurrency: None,
     })
