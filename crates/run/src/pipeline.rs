@@ -327,6 +327,30 @@ impl StepsDone {
     fn has_lost_target(&self) -> bool {
         self.findings.iter().any(|finding| finding.rule == TARGET_LOST)
     }
+
+    /// Removes the advice to check the health of a target that became smaller: operations beyond its
+    /// new end fail.
+    fn correct_advice(&self, results: &mut StepResults) {
+        let is_lost = |path: &str| {
+            let mut lost = self.findings.iter().filter(|finding| finding.rule == TARGET_LOST);
+            lost.any(|finding| {
+                finding
+                    .what
+                    .strip_prefix(path)
+                    .is_some_and(|rest| rest.starts_with([' ', ',']))
+            })
+        };
+        let workers = results.jobs.iter_mut().flat_map(|job| &mut job.workers);
+        for failure in workers.filter_map(|worker| worker.failure.as_mut()) {
+            if failure
+                .operation
+                .as_ref()
+                .is_some_and(|operation| is_lost(&operation.path))
+            {
+                failure.help = Some("find the program that truncates, replaces or resizes the target".into());
+            }
+        }
+    }
 }
 
 fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Event)) -> Result<StepsDone, RunError> {
@@ -359,7 +383,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
             }
             watcher(event);
         };
-        let results = match run_step(&context, number, targets, &mut recording) {
+        let mut results = match run_step(&context, number, targets, &mut recording) {
             Ok(results) => results,
             Err(RunError::Setup(faults)) if !done.steps.is_empty() => {
                 done.steps.push(StepResults::not_started(plan));
@@ -380,6 +404,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
             done.findings.push(finding.clone());
             watcher(Event::Notice { finding });
         }
+        done.correct_advice(&mut results);
         let failed = |job: &JobResults| job.ended == Some(EndReason::Failed);
         let mut jobs = plan.jobs.iter().zip(&results.jobs);
         let stops = jobs.any(|(plan, job)| plan.ends_with.plan_always || plan.ends_with.plan && failed(job));

@@ -16,6 +16,7 @@ mod help;
 mod history;
 mod iometer;
 mod live;
+mod lost_targets;
 mod outputs;
 mod precondition;
 mod presets;
