@@ -5,6 +5,7 @@
 
 mod baseline;
 mod convert;
+mod dead_mounts;
 mod drop_ins;
 mod examples;
 mod explain;
