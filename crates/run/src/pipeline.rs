@@ -13,7 +13,7 @@ use model::Nanos;
 use model::environment::{BusyProgram, Environment, SystemUse, TargetFacts};
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
-use model::plan::{Plan, PlanError, Step, TargetKind};
+use model::plan::{Dialect, Plan, PlanError, Step, TargetKind};
 use model::results::{BECAME_SHORTER, JobResults, Results, StepResults};
 
 use crate::context::RunContext;
@@ -25,7 +25,7 @@ use crate::setup_error::SetupError;
 use crate::step::{StepContext, TARGET_LOST, lost_target_finding, run_step};
 use crate::targets::guard::Permissions;
 use crate::targets::{self, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError};
-use crate::{line_log, operation_log, unsupported};
+use crate::{issue_trace, line_log, operation_log, unsupported};
 
 /// Executes a plan.
 ///
@@ -52,6 +52,11 @@ impl CheckedPlan {
         check(&plan)?;
         check_engines(&plan)?;
         unsupported::check_programs(&plan, permissions)?;
+        // The first step opens its logs before it issues anything. fio opens those of later steps
+        // only when these begin.
+        if plan.origin.dialect == Dialect::Native {
+            check_logs_of_steps(&plan, plan.steps.get(1..).unwrap_or_default(), permissions)?;
+        }
         Ok(CheckedPlan(plan))
     }
 
@@ -285,15 +290,27 @@ pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
     }
 }
 
-/// Refuses operation logs that would replace other files. A job checks its log again when it opens
-/// it.
+/// Refuses operation logs that would replace other files, and traces that cannot be appended. A job
+/// checks its logs again when it opens them.
 ///
 /// # Errors
 /// [`RunError::Setup`] with every such log.
 pub fn check_logs(plan: &Plan, permissions: &Permissions) -> Result<(), RunError> {
-    let jobs = plan.steps.iter().flat_map(|step| step.jobs.iter().enumerate());
-    let faults = jobs.filter_map(|(job, plan)| {
-        let (path, log_format) = (plan.operation_log.clone()?, operation_log::log_format());
+    check_logs_of_steps(plan, &plan.steps, permissions)
+}
+
+fn check_logs_of_steps(plan: &Plan, steps: &[Step], permissions: &Permissions) -> Result<(), RunError> {
+    let jobs = steps.iter().flat_map(|step| step.jobs.iter().enumerate());
+    let logs = jobs.flat_map(|(number, job)| {
+        let log = job
+            .operation_log
+            .clone()
+            .map(|path| (path, operation_log::log_format()));
+        let trace_path = job.trace.clone();
+        let trace = trace_path.map(|path| (path, issue_trace::log_format(plan, job)));
+        [log, trace].into_iter().flatten().map(move |log| (number, log))
+    });
+    let faults = logs.filter_map(|(job, (path, log_format))| {
         let source = line_log::inspect(Path::new(&path), &log_format, permissions).err()?;
         let what = log_format.name;
         let why = SetupError::Log { what, path, source };
