@@ -63,8 +63,8 @@ fn find_unanswered(paths: Vec<PathBuf>) -> Option<PathBuf> {
     }
 }
 
-/// Asks for the attributes of a path. Only the time counts, not the outcome. Reads nothing: a thread
-/// that waits for data of a FUSE daemon cannot be killed, and would keep the process alive.
+/// Asks for the attributes of a path. Only the time counts, not the outcome. Reads nothing: a
+/// thread that waits for data of a FUSE daemon cannot be killed, and would keep the process alive.
 fn access(path: &Path) {
     if fs::metadata(path).is_err() {
         // The directory of a new file.

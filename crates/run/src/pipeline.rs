@@ -345,8 +345,8 @@ impl StepsDone {
         self.findings.iter().any(|finding| finding.rule == TARGET_LOST)
     }
 
-    /// Removes the advice to check the health of a target that became smaller: operations beyond its
-    /// new end fail.
+    /// Removes the advice to check the health of a target that became smaller: operations beyond
+    /// its new end fail.
     fn correct_advice(&self, results: &mut StepResults) {
         let is_lost = |path: &str| {
             let mut lost = self.findings.iter().filter(|finding| finding.rule == TARGET_LOST);

@@ -85,8 +85,9 @@ impl TargetWatch {
         }
     }
 
-    /// Reports lost targets at the end of the step: all local ones, and a few on servers. `responds`
-    /// is false if an operation never returned; then a call on a server might not return either.
+    /// Reports lost targets at the end of the step: all local ones, and a few on servers.
+    /// `responds` is false if an operation never returned; then a call on a server might not return
+    /// either.
     pub(super) fn finish(mut self, responds: bool, watcher: &mut dyn FnMut(Event)) {
         let mut remote = 0..MAX_POLLED;
         self.report_lost(|target| target.is_local || responds && remote.next().is_some(), watcher);

@@ -229,8 +229,8 @@ fn has_finding(findings: &[Finding], rule: &str) -> bool {
     findings.iter().any(|finding| finding.rule == rule)
 }
 
-/// True if a run was cut short, failed, or lost its target. It can find neither a depth nor a limit,
-/// and a lost host or target cannot run again.
+/// True if a run was cut short, failed, or lost its target. It can find neither a depth nor a
+/// limit, and a lost host or target cannot run again.
 pub(super) fn ended_early(results: &Results) -> bool {
     let jobs = results.steps.iter().flat_map(|step| &step.jobs);
     let mut workers = jobs.flat_map(|job| &job.workers);
