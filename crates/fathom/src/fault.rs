@@ -8,6 +8,7 @@ use dialects::Diagnostic;
 use engine::sys;
 use model::visible;
 use run::RunError;
+use run::hosts::HostError;
 use run::targets::TargetError;
 
 use crate::exit::Exit;
@@ -227,13 +228,8 @@ impl From<RunError> for Faults {
                     exit: Exit::Refused,
                 }
             }
-            RunError::Hosts(troubles) => Faults {
-                list: troubles
-                    .into_iter()
-                    .map(|trouble| Fault::new(trouble.why).at(trouble.host))
-                    .collect(),
-                exit: Exit::Refused,
-            },
+            RunError::Hosts(troubles) => host_faults(troubles, Exit::Refused),
+            RunError::HostsLost(troubles) => host_faults(troubles, Exit::Partial),
             RunError::Interrupted => {
                 let signal = sys::signals::stop_signal().unwrap_or(2);
                 let fault = Fault::new(
@@ -244,6 +240,11 @@ impl From<RunError> for Faults {
             }
         }
     }
+}
+
+fn host_faults(troubles: Vec<HostError>, exit: Exit) -> Faults {
+    let fault = |trouble: HostError| Fault::new(trouble.why).at(trouble.host);
+    Faults::many(troubles.into_iter().map(fault).collect(), exit)
 }
 
 impl From<ArchiveError> for Faults {

@@ -4,8 +4,11 @@
 //! not change the exit code.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
-use archive::history::{EntryKind, History, HistoryError, Recording, Subject};
+use archive::history::{EntryKind, History, HistoryError, PreparedEntry, Recording, Subject};
+use engine::sys::signals;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -13,6 +16,13 @@ use crate::options::MeasureArgs;
 use crate::{screen, user_data};
 
 const VARIABLE: &str = "FATHOM_HISTORY";
+/// How long the end of a command waits for the file system of the history. That is longer than the
+/// wait for a lock of another program.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
+/// Length of a wait that is not reported.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Interval at which the wait looks for a signal.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Prefix that names an entry where a file name is expected.
 const PREFIX: &str = "history:";
 
@@ -106,8 +116,42 @@ pub fn record_drop_in(recording: &Recording<'_>) -> Result<(), String> {
     added.map(|_| ()).map_err(|error| fault(&error).what)
 }
 
+/// Adds an entry in another thread, which a dead file system may block for ever. The first signal
+/// ends the wait.
 fn add_entry(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError> {
-    History::open(path)?.add(recording)
+    let prepared = PreparedEntry::new(recording, path)?;
+    let (sender, receiver) = mpsc::channel();
+    let history = path.to_owned();
+    let add = move || {
+        let added = History::open(&history).and_then(|mut history| history.add_prepared(&prepared));
+        // After the timeout, the warning is already printed.
+        let _ = sender.send(added);
+    };
+    let thread = std::thread::Builder::new().name("history".into()).spawn(add);
+    thread.map_err(|source| HistoryError::System {
+        verb: "start a thread for",
+        path: path.to_owned(),
+        source,
+    })?;
+    let (begun, was_stopped, mut is_named) = (Instant::now(), signals::stop_signal().is_some(), false);
+    loop {
+        match receiver.recv_timeout(POLL_INTERVAL) {
+            Ok(added) => return added,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if begun.elapsed() > ANSWER_TIMEOUT || !was_stopped && signals::stop_signal().is_some() {
+            break;
+        }
+        if begun.elapsed() > PATIENCE && !std::mem::replace(&mut is_named, true) {
+            let path = path.display();
+            screen::note(&format!("waiting for the history {path}; Ctrl-C ends the wait"));
+        }
+    }
+    Err(HistoryError::NoAnswer {
+        path: path.to_owned(),
+        waited: begun.elapsed(),
+    })
 }
 
 fn missing_folder_fault() -> Fault {
@@ -153,9 +197,11 @@ pub fn fault(error: &HistoryError) -> Fault {
         HistoryError::Newer { .. } => {
             "use the version of fathom that wrote it, or a newer one; or set FATHOM_HISTORY=FILE".into()
         }
-        HistoryError::System { .. } | HistoryError::Database { .. } => "set FATHOM_HISTORY=FILE to \
+        HistoryError::NoAnswer { .. } | HistoryError::System { .. } | HistoryError::Database { .. } => {
+            "set FATHOM_HISTORY=FILE to \
             use another file"
-            .into(),
+                .into()
+        }
         HistoryError::Document(_) => "`fathom history prune` removes entries".into(),
     };
     Fault::new(error.to_string()).help(help)

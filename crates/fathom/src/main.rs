@@ -33,6 +33,7 @@ mod running;
 mod screen;
 mod session;
 mod silenced;
+mod slow_paths;
 mod terminal;
 mod user_data;
 mod user_file;
@@ -106,6 +107,9 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
         Ok(matches) => matches,
         Err(error) => return Ok(command_line::print_error(error, arguments)),
     };
+    if engine::sys::signals::is_examining() {
+        slow_paths::watch(arguments);
+    }
     named_files::check_distinct_files(&command, &matches)?;
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");
     // Only commands that measure have --hosts.

@@ -636,7 +636,7 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// Adds targets to devices that are already counted.
+/// Adds targets, and the reads of another process, to devices that are already counted.
 fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>) {
     for theirs_entry in theirs {
         if let Some(mine) = mine
@@ -644,6 +644,9 @@ fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>
             .find(|mine| mine.counters.name == theirs_entry.counters.name)
         {
             mine.counters.targets.extend(theirs_entry.counters.targets);
+            // Each process counts its own reads, although all see the same device.
+            let own_reads = mine.own_reads.zip(theirs_entry.own_reads);
+            mine.own_reads = own_reads.map(|(mine, theirs)| Bytes(mine.0 + theirs.0));
         }
     }
 }

@@ -54,6 +54,9 @@ pub struct Observation {
     pub seconds: Vec<Second>,
     /// Operations that failed.
     pub errors: Option<u64>,
+    /// Operations that transferred less than requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short: Option<u64>,
     /// Redundant figures, for display and comparison only.
     #[serde(default)]
     pub stated: StatedFigures,
@@ -360,6 +363,7 @@ impl Observation {
             series: collect_series(job_results),
             seconds: collect_seconds(step_results, job_results),
             errors: Some(total.errors),
+            short: Some(total.short),
             stated: StatedFigures::default(),
             concurrency: planned_job.after.is_empty().then(|| Concurrency {
                 group: step as u32,

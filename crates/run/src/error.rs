@@ -21,9 +21,12 @@ pub enum RunError {
     /// Workers could not be set up. Nothing was issued.
     #[error("{}", .0.first().map(|fault| fault.why.to_string()).unwrap_or_default())]
     Setup(Vec<WorkerFault>),
-    /// Hosts of a fleet cannot take part, or were lost before anything was measured.
+    /// Hosts of a fleet cannot take part, or were lost before the test began.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Hosts(Vec<HostError>),
+    /// Hosts of a fleet were lost during the test, before they had sent any results.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    HostsLost(Vec<HostError>),
     /// The user or the system asked to stop before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,

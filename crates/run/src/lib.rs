@@ -55,4 +55,5 @@ pub use error::{RunError, WorkerFault};
 pub use pipeline::{CheckedPlan, check, check_engines, check_logs, execute};
 pub use results::{ENGINE_REVISION, nothing_measured};
 pub use setup_error::{SetupError, SystemSetting};
+pub use step::lost_target_finding;
 pub use verify::{KeyMapFile, compute_checksum};

@@ -262,6 +262,13 @@ pub(crate) enum ExistingFile {
 /// Refuses a log that would replace a file which is not such a log. A job file of someone else
 /// could otherwise destroy any file of its user.
 pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io::Result<ExistingFile> {
+    if log_format.appends {
+        return match path.metadata() {
+            Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(_) => Ok(ExistingFile::Other),
+            Err(_) => nothing_in_folder(path),
+        };
+    }
     let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
     // `/dev/stdout` is a link to a pipe or a terminal.
     let leads_to_file = path.metadata().map_or(true, |meta| meta.is_file());
@@ -269,7 +276,7 @@ pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permiss
         return Err(io::Error::other("it is a symbolic link"));
     }
     let Ok(meta) = path.metadata() else {
-        return Ok(ExistingFile::Nothing);
+        return nothing_in_folder(path);
     };
     if !meta.is_file() {
         return Ok(ExistingFile::Other);
@@ -289,6 +296,13 @@ pub(crate) fn inspect(path: &Path, log_format: &LogFormat, permissions: &Permiss
             format!("it exists and is not an {}", log_format.name),
         )),
     }
+}
+
+/// A new file, if its directory exists.
+fn nothing_in_folder(path: &Path) -> io::Result<ExistingFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.map_or(Ok(()), |folder| folder.metadata().map(drop))?;
+    Ok(ExistingFile::Nothing)
 }
 
 /// Opens what [`inspect`] found, and nothing that has replaced it since: another user could put a

@@ -13,7 +13,7 @@ use model::Nanos;
 use model::environment::{BusyProgram, Environment, SystemUse, TargetFacts};
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
-use model::plan::{Plan, PlanError, Step, TargetKind};
+use model::plan::{Dialect, Plan, PlanError, Step, TargetKind};
 use model::results::{BECAME_SHORTER, JobResults, Results, StepResults};
 
 use crate::context::RunContext;
@@ -27,7 +27,7 @@ use crate::targets::guard::Permissions;
 use crate::targets::{
     self, Cleanup, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError,
 };
-use crate::{line_log, operation_log, unsupported};
+use crate::{issue_trace, line_log, operation_log, unsupported};
 
 /// Executes a plan.
 ///
@@ -54,6 +54,11 @@ impl CheckedPlan {
         check(&plan)?;
         check_engines(&plan)?;
         unsupported::check_programs(&plan, permissions)?;
+        // The first step opens its logs before it issues anything. fio opens those of later steps
+        // only when these begin.
+        if plan.origin.dialect == Dialect::Native {
+            check_logs_of_steps(&plan, plan.steps.get(1..).unwrap_or_default(), permissions)?;
+        }
         Ok(CheckedPlan(plan))
     }
 
@@ -307,15 +312,27 @@ pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
     }
 }
 
-/// Refuses operation logs that would replace other files. A job checks its log again when it opens
-/// it.
+/// Refuses operation logs that would replace other files, and traces that cannot be appended. A job
+/// checks its logs again when it opens them.
 ///
 /// # Errors
 /// [`RunError::Setup`] with every such log.
 pub fn check_logs(plan: &Plan, permissions: &Permissions) -> Result<(), RunError> {
-    let jobs = plan.steps.iter().flat_map(|step| step.jobs.iter().enumerate());
-    let faults = jobs.filter_map(|(job, plan)| {
-        let (path, log_format) = (plan.operation_log.clone()?, operation_log::log_format());
+    check_logs_of_steps(plan, &plan.steps, permissions)
+}
+
+fn check_logs_of_steps(plan: &Plan, steps: &[Step], permissions: &Permissions) -> Result<(), RunError> {
+    let jobs = steps.iter().flat_map(|step| step.jobs.iter().enumerate());
+    let logs = jobs.flat_map(|(number, job)| {
+        let log = job
+            .operation_log
+            .clone()
+            .map(|path| (path, operation_log::log_format()));
+        let trace_path = job.trace.clone();
+        let trace = trace_path.map(|path| (path, issue_trace::log_format(plan, job)));
+        [log, trace].into_iter().flatten().map(move |log| (number, log))
+    });
+    let faults = logs.filter_map(|(job, (path, log_format))| {
         let source = line_log::inspect(Path::new(&path), &log_format, permissions).err()?;
         let what = log_format.name;
         let why = SetupError::Log { what, path, source };
@@ -349,6 +366,30 @@ impl StepsDone {
     fn has_lost_target(&self) -> bool {
         self.findings.iter().any(|finding| finding.rule == TARGET_LOST)
     }
+
+    /// Removes the advice to check the health of a target that became smaller: operations beyond
+    /// its new end fail.
+    fn correct_advice(&self, results: &mut StepResults) {
+        let is_lost = |path: &str| {
+            let mut lost = self.findings.iter().filter(|finding| finding.rule == TARGET_LOST);
+            lost.any(|finding| {
+                finding
+                    .what
+                    .strip_prefix(path)
+                    .is_some_and(|rest| rest.starts_with([' ', ',']))
+            })
+        };
+        let workers = results.jobs.iter_mut().flat_map(|job| &mut job.workers);
+        for failure in workers.filter_map(|worker| worker.failure.as_mut()) {
+            if failure
+                .operation
+                .as_ref()
+                .is_some_and(|operation| is_lost(&operation.path))
+            {
+                failure.help = Some("find the program that truncates, replaces or resizes the target".into());
+            }
+        }
+    }
 }
 
 fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Event)) -> Result<StepsDone, RunError> {
@@ -381,7 +422,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
             }
             watcher(event);
         };
-        let results = match run_step(&context, number, targets, &mut recording) {
+        let mut results = match run_step(&context, number, targets, &mut recording) {
             Ok(results) => results,
             Err(RunError::Setup(faults)) if !done.steps.is_empty() => {
                 done.steps.push(StepResults::not_started(plan));
@@ -402,6 +443,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
             done.findings.push(finding.clone());
             watcher(Event::Notice { finding });
         }
+        done.correct_advice(&mut results);
         let failed = |job: &JobResults| job.ended == Some(EndReason::Failed);
         let mut jobs = plan.jobs.iter().zip(&results.jobs);
         let stops = jobs.any(|(plan, job)| plan.ends_with.plan_always || plan.ends_with.plan && failed(job));

@@ -6,7 +6,7 @@ use model::finding::{Finding, Severity};
 use model::results::Results;
 
 use super::Check;
-use crate::figures::count;
+use crate::identities::short_transfers_finding;
 
 pub(super) const OUTCOME: Check = Check {
     rules: &[
@@ -40,12 +40,8 @@ pub(super) const OUTCOME: Check = Check {
                     findings.push(Finding { why: number, ..finding });
                 }
                 if counts.short > 0 {
-                    let message = format!(
-                        "{} transferred less than requested",
-                        count(counts.short, &format!("{word} operation"))
-                    );
-                    let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, message).at(&*job.plan.name);
-                    findings.push(finding.why("the target is shorter than expected, or its file system is full"));
+                    let finding = short_transfers_finding(counts.short, &format!("{word} operation"));
+                    findings.push(finding.at(&*job.plan.name));
                 }
             }
             if job.results.ended.is_some() && job.results.operations() == 0 && !job.has_failed() {

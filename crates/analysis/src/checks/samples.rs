@@ -67,6 +67,7 @@ pub(super) fn on_device(results: &mut Results, name: &str, cache: CacheMode, rea
     }];
     results.steps[0].devices = vec![HostDeviceUse {
         host: 0,
+        own_reads: None,
         counters: DeviceUse {
             name: name.into(),
             targets: vec![0],

@@ -16,6 +16,7 @@ pub(crate) use load::QueueDeviation;
 pub use load::{QueueFill, estimate_queue_fill};
 pub(crate) use modes::find_two_modes;
 pub use percentiles::{PercentileRow, PercentileValue, Trust, percentiles};
+pub(crate) use validity::short_transfers_finding;
 
 /// A rule about a load.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +57,7 @@ pub const RULES: &[Rule] = &[
     validity::SIZE,
     validity::PROCESSORS,
     validity::ERRORS,
+    validity::SHORT,
     validity::LATENCY,
 ];
 

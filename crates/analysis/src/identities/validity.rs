@@ -163,6 +163,24 @@ pub(super) const ERRORS: Rule = Rule {
     },
 };
 
+pub(super) const SHORT: Rule = Rule {
+    names: &["SHORT-TRANSFERS"],
+    about: "Operations that transferred less than requested.",
+    detect: |load, _, findings| {
+        if let Some(short) = load.short.filter(|short| *short > 0) {
+            let finding = short_transfers_finding(short, "operation");
+            findings.push(finding.at(&*load.name));
+        }
+    },
+};
+
+/// The finding about operations that transferred less than requested. `what` names one of them.
+pub(crate) fn short_transfers_finding(short: u64, what: &str) -> Finding {
+    let message = format!("{} transferred less than requested", count(short, what));
+    let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, message);
+    finding.why("the target is shorter than expected, or its file system is full")
+}
+
 pub(super) const LATENCY: Rule = Rule {
     names: &["NO-LATENCY"],
     about: "Whether latencies were measured at all.",
@@ -204,6 +222,7 @@ mod tests {
         check(|load| load.load.direct = Some(false), "BUFFERED");
         check(|load| load.load.size = Some(Bytes(2 << 30)), "SMALL-FILE");
         check(|load| load.errors = Some(3), "IO-ERRORS");
+        check(|load| load.short = Some(3), "SHORT-TRANSFERS");
         check(
             |load| (load.total.latency, load.directions.read) = (None, None),
             "NO-LATENCY",

@@ -31,6 +31,14 @@ pub enum HistoryError {
         /// Path of the history file.
         path: PathBuf,
     },
+    /// Its file system did not answer.
+    #[error("the file system of the history {path} did not answer within {} s", .waited.as_secs())]
+    NoAnswer {
+        /// Path of the history file.
+        path: PathBuf,
+        /// How long fathom waited.
+        waited: std::time::Duration,
+    },
     /// It cannot be opened, usually for lack of permission.
     #[error("cannot open the history {path}")]
     CannotOpen {

@@ -36,6 +36,27 @@ pub struct History {
     path: PathBuf,
 }
 
+/// A result in the form in which a history keeps it. Another thread can add it.
+#[derive(Debug)]
+pub struct PreparedEntry {
+    entry: Entry,
+    /// The complete result, compressed.
+    bytes: Vec<u8>,
+}
+
+impl PreparedEntry {
+    /// Prepares a result for the history in a file.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if it cannot be written as text.
+    pub fn new(recording: &Recording<'_>, path: &Path) -> Result<PreparedEntry, HistoryError> {
+        Ok(PreparedEntry {
+            bytes: document::compress(recording.subject, path)?,
+            entry: Entry::from_recording(recording),
+        })
+    }
+}
+
 impl History {
     /// Opens a history file. Creates it and its directory if necessary, and migrates an older
     /// format. A read-only file can be opened; adding to it then fails.
@@ -94,19 +115,26 @@ impl History {
     /// # Errors
     /// [`HistoryError`], if it cannot be stored.
     pub fn add(&mut self, recording: &Recording<'_>) -> Result<u64, HistoryError> {
+        let prepared = PreparedEntry::new(recording, &self.path)?;
+        self.add_prepared(&prepared)
+    }
+
+    /// Adds a prepared result in one transaction and returns its number.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if it cannot be stored.
+    pub fn add_prepared(&mut self, prepared: &PreparedEntry) -> Result<u64, HistoryError> {
         let path = self.path.clone();
         let failed = |error| HistoryError::from_sqlite(error, &path);
-        let bytes = document::compress(recording.subject, &path)?;
-        let entry = Entry::from_recording(recording);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = transaction.map_err(failed)?;
-        let id = entry.insert(&transaction).map_err(failed)?;
+        let id = prepared.entry.insert(&transaction).map_err(failed)?;
         transaction
             .execute(
                 "INSERT INTO document (entry, bytes) VALUES (?1, ?2)",
-                params![id, bytes],
+                params![id, prepared.bytes],
             )
             .map_err(failed)?;
         transaction.commit().map_err(failed)?;

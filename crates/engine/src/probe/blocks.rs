@@ -390,6 +390,20 @@ fn numa_node(system: &System, device: &str) -> Option<u32> {
     None
 }
 
+/// Bytes of a block device that can be accessed now; `None` if unknown. A loop device notices only
+/// on request (`losetup -c`) that the file under it became shorter, so that file counts as well.
+pub fn accessible_bytes(system: &System, device: DeviceNumber) -> Option<u64> {
+    let attribute = |name: &str| format!("/sys/dev/block/{device}/{name}");
+    let size = 512 * system.read_value::<u64>(&attribute("size"))?;
+    let backing_bytes = || {
+        let path = system.read_trimmed(&attribute("loop/backing_file"))?;
+        let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        let offset = system.read_value::<u64>(&attribute("loop/offset")).unwrap_or(0);
+        Some(meta.len().saturating_sub(offset))
+    };
+    Some(backing_bytes().map_or(size, |backing| size.min(backing)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::system::tree;

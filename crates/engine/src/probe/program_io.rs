@@ -40,6 +40,12 @@ impl ProgramIo {
         bytes_moved(system, "self")
     }
 
+    /// Bytes that this process has read from devices so far; `None` if the system does not count
+    /// them.
+    pub fn own_reads(system: &System) -> Option<u64> {
+        parse_counter(&system.read_text("/proc/self/io")?, "read_bytes:")
+    }
+
     /// Programs with I/O since an earlier reading, the busiest first.
     pub fn busiest_since(&self, earlier: &ProgramIo) -> Vec<BusyProgram> {
         let moved = self.0.iter().filter_map(|(process, (name, bytes))| {
@@ -64,11 +70,12 @@ impl ProgramIo {
 /// write counts once it is in the page cache.
 fn bytes_moved(system: &System, process: &str) -> Option<u64> {
     let text = system.read_text(&format!("/proc/{process}/io"))?;
-    let value = |key: &str| {
-        let mut lines = text.lines();
-        lines.find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok())
-    };
-    Some(value("read_bytes:")? + value("write_bytes:")?)
+    Some(parse_counter(&text, "read_bytes:")? + parse_counter(&text, "write_bytes:")?)
+}
+
+fn parse_counter(text: &str, key: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    lines.find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -213,6 +213,20 @@ fn a_report_from_a_pipe_is_explained_as_json() {
     assert_eq!(load["percentiles"][12]["name"], "p99");
 }
 
+/// As after runs of fathom, they weaken the figures.
+#[test]
+fn short_operations_of_fio_are_reported() {
+    let folder = need!(Directory::fast());
+    let report = folder.path().join("fio.json");
+    let original = fs::read_to_string(data("fio/golden/05-sla-70-30/out.json")).unwrap();
+    let changed = original.replacen("\"short_ios\" : 0", "\"short_ios\" : 5000", 1);
+    fs::write(&report, changed).unwrap();
+    fathom(&["explain", text(&report), "--require", "iops>=1000"]).expect(
+        0,
+        &["SHORT-TRANSFERS", "5000 operations transferred less than requested"],
+    );
+}
+
 /// fio reports percentiles of reads and of writes, but not of all operations.
 #[test]
 fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {

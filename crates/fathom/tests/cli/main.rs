@@ -5,6 +5,7 @@
 
 mod baseline;
 mod convert;
+mod dead_mounts;
 mod drop_ins;
 mod examples;
 mod explain;
@@ -16,6 +17,7 @@ mod help;
 mod history;
 mod iometer;
 mod live;
+mod lost_targets;
 mod outputs;
 mod precondition;
 mod presets;

@@ -73,6 +73,18 @@ pub fn loop_device(mib: u64) -> Option<LoopDevice> {
     need(LoopDevice::with_size(mib << 20, LoopOptions::default()))
 }
 
+/// A device of this size without holes.
+#[cfg(target_os = "linux")]
+pub fn filled_loop_device(mib: u64) -> Option<LoopDevice> {
+    need(LoopDevice::filled(mib << 20, LoopOptions::default()))
+}
+
+/// A device over an existing file, which reads the file itself for each of its own reads.
+#[cfg(target_os = "linux")]
+pub fn loop_device_over(file: &Path) -> Option<LoopDevice> {
+    need(LoopDevice::over(file, LoopOptions::DIRECT))
+}
+
 /// A file system with a file of 16 MiB, whose operations can fail.
 #[cfg(target_os = "linux")]
 pub fn faulty_fs() -> Option<FaultFs> {

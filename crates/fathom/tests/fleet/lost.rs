@@ -161,6 +161,15 @@ fn a_process_that_hangs_is_lost_in_bounded_time() {
     ran.expect(6, &["HOST-LOST", "the host sent nothing for"]);
 }
 
+/// Processes send their first results after 2 s.
+#[test]
+fn processes_that_hang_before_their_first_results_are_lost() {
+    let workspace = need!(long());
+    let (child, workers) = start_two(&workspace);
+    workers.iter().for_each(|worker| signal(*worker, "STOP"));
+    end(child).expect(6, &["the host sent nothing for"]);
+}
+
 #[test]
 fn results_are_recovered_if_the_coordinator_is_killed() {
     let workspace = need!(long());

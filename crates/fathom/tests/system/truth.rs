@@ -1,8 +1,10 @@
 //! Comparison of fathom's counts with the kernel's.
 
+use std::fs;
+
 use testbed::{Directory, LoopDevice, LoopOptions, Zram, need};
 
-use crate::calling::{fathom_line, text};
+use crate::calling::{command, fathom_line, signal, spawn, split_words, text, wait_until};
 
 /// Does 20,000 reads and writes with O_DIRECT, and expects the same count from the kernel.
 fn assert_counts_agree(device: &str, engine: &str, depth: &str) {
@@ -43,11 +45,25 @@ fn the_kernel_counts_the_same_operations() {
 fn hits_of_the_page_cache_are_reported() {
     let folder = need!(Directory::on_disk());
     let file = folder.path().join("f");
-    let file = text(&file);
-    let line = format!("run --target {file} --size 32m --time 1s --warm-up 0 --cache buffered");
+    let run = |rest: &str| {
+        let target = text(&file);
+        fathom_line(&format!(
+            "run --target {target} --size 32m --warm-up 0 --cache buffered {rest}"
+        ))
+    };
     // The first run creates the file and reads it into the page cache, which serves the second run.
-    fathom_line(&line).expect(0, &[]);
-    fathom_line(&line).expect(0, &["CACHE-HITS", "page cache"]);
+    run("--time 1s").expect(0, &[]);
+    run("--time 1s").expect(0, &["CACHE-HITS", "page cache"]);
+    // Meanwhile another program reads the same disk.
+    let other = format!("run --target {} --size 64m --time 20s -q", text(folder.path()));
+    let mut reader = spawn(&mut command(&split_words(&other)));
+    let is_prepared = || fs::read_dir(folder.path()).is_ok_and(|names| names.count() > 1);
+    wait_until(20, is_prepared, "the other program has not begun");
+    let ran = run("--time 3s --rate 4000iops --require iops>=1000");
+    signal(&reader, "INT");
+    let _ = reader.wait();
+    ran.expect(2, &["CACHE-HITS", "OTHER-LOAD", "INCONCLUSIVE"]);
+    assert!(!ran.out.contains("READ-AHEAD"), "{}", ran.out);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::environment::{CoreUse, DeviceUse, VolumeUse};
 use crate::event::EndReason;
 use crate::network_mount::NetworkMount;
 use crate::seconds::HostSample;
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
 
 /// Results of one step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +45,10 @@ pub struct StepResults {
 pub struct HostDeviceUse {
     /// Index of the host.
     pub host: u32,
+    /// Bytes that the processes of the test on this host read from all devices together, as the
+    /// kernel counts them for each process. Absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_reads: Option<Bytes>,
     /// Counters of the device on this host.
     #[serde(flatten)]
     pub counters: DeviceUse,

@@ -101,6 +101,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
     let device = HostDeviceUse {
         host: 0,
         counters: DeviceUse::default().with(|device_use| device_use.name = "sda".into()),
+        own_reads: Some(Bytes(7)),
     };
     let environment = Environment::default()
         .with(|environment| environment.host = Host::default().with(|host| host.name = name.into()));
@@ -353,6 +354,18 @@ fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
     (lost.steps[0].devices, lost.steps[0].devices_measured) = (Vec::new(), Vec::new());
     let sum = gathered([lost, host("a", &[])]);
     assert_eq!(sum.steps[0].devices.len(), 1);
+}
+
+/// The processes on a machine share its device, but each has its own reads.
+#[test]
+fn reads_of_all_processes_on_a_machine_are_added() {
+    let own_reads = |second: Option<Bytes>| {
+        let mut other = host("a", &[]);
+        other.steps[0].devices[0].own_reads = second;
+        gathered([host("a", &[]), other]).steps[0].devices[0].own_reads
+    };
+    assert_eq!(own_reads(Some(Bytes(5))), Some(Bytes(12)));
+    assert_eq!(own_reads(None), None, "the sum is unknown");
 }
 
 #[test]

@@ -295,7 +295,11 @@ impl Coordinator {
             })
             .collect();
         if !lost.is_empty() {
-            return Err(RunError::Hosts(lost));
+            // All hosts took part in the previous run.
+            return Err(match self.runs {
+                1 => RunError::Hosts(lost),
+                _ => RunError::HostsLost(lost),
+            });
         }
         let shares = self.shares(&plan)?;
         self.measure_clock_offsets(&context, CLOCK_PROBES);

@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
-use engine::probe::{DeviceTimes, System, VolumeCounters, network_mounts};
-use model::Nanos;
+use engine::probe::{DeviceTimes, ProgramIo, System, VolumeCounters, network_mounts};
 use model::event::Phase;
 use model::network_mount::NetworkMount;
 use model::results::{HostCoreUse, HostDeviceUse, HostNetworkMount, HostVolumeUse, StepResults};
 use model::seconds::HostSample;
+use model::{Bytes, Nanos};
 
 use super::StepContext;
 use super::launch::LiveJob;
@@ -18,6 +18,8 @@ use crate::sampler::{GroupLimits, Reading, Sampler};
 pub(super) struct JobMonitor<'a> {
     context: &'a StepContext<'a>,
     devices_before: DeviceTimes,
+    /// Bytes that this process had read from devices; `None` if that is not comparable.
+    own_reads_before: Option<u64>,
     limits_before: GroupLimits,
     measured_before: Option<StartCounters>,
     measured: Option<WindowCounters>,
@@ -58,6 +60,7 @@ impl<'a> JobMonitor<'a> {
         JobMonitor {
             context,
             devices_before,
+            own_reads_before: read_own_reads(context),
             limits_before,
             measured_before: None,
             measured: None,
@@ -115,10 +118,14 @@ impl<'a> JobMonitor<'a> {
 
     /// The counters of the devices from before the first operation until now.
     pub(super) fn devices_since_start(&self) -> Vec<HostDeviceUse> {
-        match self.context.devices.is_empty() {
-            true => Vec::new(),
-            false => self.device_use(&self.devices_before, &DeviceTimes::read()),
+        if self.context.devices.is_empty() {
+            return Vec::new();
         }
+        let own_reads = self.own_reads_before.zip(read_own_reads(self.context));
+        let own_reads = own_reads.map(|(before, after)| Bytes(after.saturating_sub(before)));
+        let mut devices = self.device_use(&self.devices_before, &DeviceTimes::read());
+        devices.iter_mut().for_each(|device| device.own_reads = own_reads);
+        devices
     }
 
     /// All counters, as step results without jobs.
@@ -140,7 +147,11 @@ impl<'a> JobMonitor<'a> {
         let read_counter = |(name, targets): &(String, Vec<u32>)| {
             let mut counters = after.since(before, name)?;
             counters.targets = targets.clone();
-            Some(HostDeviceUse { host: 0, counters })
+            Some(HostDeviceUse {
+                host: 0,
+                counters,
+                own_reads: None,
+            })
         };
         self.context.devices.iter().filter_map(read_counter).collect()
     }
@@ -198,4 +209,15 @@ impl<'a> JobMonitor<'a> {
         };
         after.iter().filter_map(since).collect()
     }
+}
+
+/// Bytes that this process has read from devices so far. `None` if another process reads them for
+/// it: the daemon of a FUSE file system.
+fn read_own_reads(context: &StepContext<'_>) -> Option<u64> {
+    let mut file_systems = context.facts.iter().filter_map(|target| target.file_system.as_ref());
+    let has_daemon = file_systems.any(|file_system| file_system.kind.starts_with("fuse"));
+    if context.simulated || has_daemon {
+        return None;
+    }
+    ProgramIo::own_reads(&System::live())
 }

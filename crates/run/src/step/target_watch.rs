@@ -1,11 +1,13 @@
-//! Detects target files that are removed, replaced or truncated while a step uses them. I/O on an
-//! open file still succeeds then, but no longer on the data under test.
+//! Detects target files that are removed, replaced or truncated while a step uses them, and devices
+//! that become smaller. I/O on an open file still succeeds then, but no longer on the data under
+//! test.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use engine::{Identity, sys};
+use engine::probe::{System, accessible_bytes};
+use engine::{DeviceNumber, Identity, sys};
 use model::event::Event;
 use model::finding::{Finding, Severity};
 use model::plan::{Effect, Plan, Target, TargetCleanup};
@@ -17,22 +19,25 @@ use crate::worker::{ReadyKind, ReadyTarget};
 const SLOW_FILE_SYSTEMS: [&str; 3] = ["fuse", "gfs2", "ocfs2"];
 /// Rule of the finding.
 pub(crate) const TARGET_LOST: &str = "TARGET-LOST";
-/// The number of files that are checked at each poll. Other local files are checked only at the
+/// Driver number of loop devices, whose file may be on a server (linux/major.h).
+const LOOP_MAJOR: u32 = 7;
+/// The number of targets that are checked at each poll. Other local ones are checked only at the
 /// end.
 const MAX_POLLED: usize = 16;
 
 /// The shortest time between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The target files of a step.
+/// The target files and devices of a step.
 pub(super) struct TargetWatch {
-    files: Vec<WatchedFile>,
+    targets: Vec<WatchedTarget>,
     polled: Instant,
 }
 
-struct WatchedFile {
+struct WatchedTarget {
     path: PathBuf,
     identity: Identity,
+    /// Bytes that can be accessed at the start.
     size: u64,
     /// The kernel knows the size without asking a server, which may hang.
     is_local: bool,
@@ -44,48 +49,55 @@ impl TargetWatch {
         let mut watched = |number: usize| {
             let stays_whole = stays_whole.next().unwrap_or(false);
             let (target, facts) = (&targets[number], &context.facts[number]);
-            let (ReadyKind::Path(path), Some(identity @ Identity::File { .. })) = (&target.what, target.identity)
-            else {
+            let (ReadyKind::Path(path), Some(identity)) = (&target.what, target.identity) else {
                 return None;
             };
-            let file_system = facts.file_system.as_ref();
-            stays_whole.then(|| WatchedFile {
+            let is_local_file = || {
+                facts.file_system.as_ref().is_some_and(|file_system| {
+                    !file_system.is_remote() && !SLOW_FILE_SYSTEMS.iter().any(|kind| file_system.kind.starts_with(kind))
+                })
+            };
+            let (size, is_local) = match identity {
+                Identity::File { .. } => (facts.size.0, is_local_file()),
+                Identity::BlockDevice(number) => (read_device_bytes(number)?, number.major != LOOP_MAJOR),
+                Identity::CharacterDevice(_) => return None,
+            };
+            stays_whole.then(|| WatchedTarget {
                 path: path.clone(),
                 identity,
-                size: facts.size.0,
-                is_local: file_system.is_some_and(|file_system| {
-                    !file_system.is_remote() && !SLOW_FILE_SYSTEMS.iter().any(|kind| file_system.kind.starts_with(kind))
-                }),
+                size,
+                is_local,
             })
         };
         TargetWatch {
-            files: (0..targets.len()).filter_map(&mut watched).collect(),
+            targets: (0..targets.len()).filter_map(&mut watched).collect(),
             polled: Instant::now(),
         }
     }
 
-    /// Reports the files that are lost now, each once.
+    /// Reports the targets that are lost now, each once.
     pub(super) fn poll(&mut self, watcher: &mut dyn FnMut(Event)) {
         // Windows would have to open each file.
         if cfg!(not(windows)) && self.polled.elapsed() >= POLL_INTERVAL {
             self.polled = Instant::now();
             let mut checked = 0..MAX_POLLED;
-            self.report_lost(|file| checked.next().is_some() && file.is_local, watcher);
+            self.report_lost(|target| checked.next().is_some() && target.is_local, watcher);
         }
     }
 
-    /// Reports lost files at the end of the step: all local ones, and a few on servers. `responds`
-    /// is false if an operation never returned; then a call on a server might not return either.
+    /// Reports lost targets at the end of the step: all local ones, and a few on servers.
+    /// `responds` is false if an operation never returned; then a call on a server might not return
+    /// either.
     pub(super) fn finish(mut self, responds: bool, watcher: &mut dyn FnMut(Event)) {
         let mut remote = 0..MAX_POLLED;
-        self.report_lost(|file| file.is_local || responds && remote.next().is_some(), watcher);
+        self.report_lost(|target| target.is_local || responds && remote.next().is_some(), watcher);
     }
 
-    fn report_lost(&mut self, mut is_checked: impl FnMut(&WatchedFile) -> bool, watcher: &mut dyn FnMut(Event)) {
-        self.files.retain(|file| {
-            let how = is_checked(file).then(|| file.loss()).flatten();
+    fn report_lost(&mut self, mut is_checked: impl FnMut(&WatchedTarget) -> bool, watcher: &mut dyn FnMut(Event)) {
+        self.targets.retain(|target| {
+            let how = is_checked(target).then(|| target.loss()).flatten();
             if let Some(how) = &how {
-                let what = format!("{} {how} during the test", file.path.display());
+                let what = format!("{} {how} during the test", target.path.display());
                 watcher(Event::Notice {
                     finding: lost_target_finding(what),
                 });
@@ -95,16 +107,24 @@ impl TargetWatch {
     }
 }
 
+fn read_device_bytes(number: DeviceNumber) -> Option<u64> {
+    accessible_bytes(&System::live(), number)
+}
+
 /// The finding about a target that another program removed, replaced or truncated.
-pub(crate) fn lost_target_finding(what: String) -> Finding {
+pub fn lost_target_finding(what: String) -> Finding {
     let finding = Finding::new(TARGET_LOST, Severity::Error, what);
     let finding = finding.why("from then on, operations did not reach the target under test");
     finding.help("repeat the test while no other program changes the target")
 }
 
-impl WatchedFile {
-    /// How the file was lost; `None` if it is unchanged, or its state is unknown.
+impl WatchedTarget {
+    /// How the target was lost; `None` if it is unchanged, or its state is unknown.
     fn loss(&self) -> Option<String> {
+        if let Identity::BlockDevice(number) = self.identity {
+            let size = read_device_bytes(number).filter(|size| *size < self.size)?;
+            return Some(format!("became smaller ({size} of {} bytes)", self.size));
+        }
         let meta = match std::fs::metadata(&self.path) {
             Ok(meta) => meta,
             Err(error) => return (error.kind() == ErrorKind::NotFound).then(|| "was removed or renamed".into()),

@@ -188,6 +188,28 @@ fn a_failed_start_does_not_change_an_older_log() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
 }
 
+/// Otherwise the first step would measure, and the second would not start.
+#[test]
+fn logs_of_all_steps_are_checked_before_the_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("none/log").display().to_string();
+    let mut plan = plan(
+        device(),
+        Stop::after(Nanos::secs(1_000_000)),
+        vec![worker(vec![stream()])],
+    );
+    plan.steps.push(plan.steps[0].clone());
+    plan.steps[1].jobs[0].trace = Some(missing.clone());
+    let error = try_run(plan.clone()).unwrap_err().to_string();
+    assert!(
+        error.contains("cannot write the trace") && error.contains(&missing),
+        "{error}"
+    );
+    (plan.steps[1].jobs[0].trace, plan.steps[1].jobs[0].operation_log) = (None, Some(missing.clone()));
+    let error = try_run(plan).unwrap_err().to_string();
+    assert!(error.contains("operation log") && error.contains(&missing), "{error}");
+}
+
 #[test]
 fn two_jobs_cannot_share_a_log() {
     let mut both = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![stream()])]);

@@ -5,7 +5,7 @@ use model::observation::{BreakdownEntry, Concurrency, GeneratorCost, IoStats, Lo
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
-use super::json_flows::{EntryFlows, parse_milliseconds, read_device, read_directions};
+use super::json_flows::{EntryFlows, parse_milliseconds, read_device, read_directions, sum_short_operations};
 use super::{AccessKind, Options, is_synchronous, merged_jobs_finding};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, build_location, embedded, flow_sum};
@@ -19,6 +19,7 @@ struct Entry {
     processor: Option<f64>,
     error: u64,
     errors: Option<u64>,
+    short: Option<u64>,
     depth_level_one: Option<f64>,
     /// Run time of all its clones together.
     clone_time: Nanos,
@@ -125,6 +126,7 @@ fn read_entry(job: &Value, global: &Options) -> Option<Entry> {
             .map(|(user, system)| (user + system) / 100.0),
         error: job.get("error").and_then(Value::as_u64).unwrap_or(0),
         errors: job.get("total_err").and_then(Value::as_u64),
+        short: sum_short_operations(job),
         depth_level_one: level,
         clone_time: parse_milliseconds(job, "job_runtime").unwrap_or_default(),
     })
@@ -186,6 +188,7 @@ fn combine_clones(clones: &[Entry], version: Option<String>) -> Observation {
             .iter()
             .map(|clone| clone.errors.or((clone.error == 0).then_some(0)))
             .sum(),
+        short: clones.iter().map(|clone| clone.short).sum(),
         concurrency: Some(Concurrency {
             group: group_number(first.group),
             start_ns: first.options.window_start(),
@@ -350,6 +353,7 @@ fn sum_observations(members: &[&Observation], group: u64, version: Option<String
         directions: PerDirection::from_fn(sum_member_flows),
         total: flow_sum::sum(&totals).unwrap_or_default(),
         errors: members.iter().map(|member| member.errors).sum(),
+        short: members.iter().map(|member| member.short).sum(),
         concurrency: Some(Concurrency {
             group: group_number(group),
             is_sum: true,

@@ -117,6 +117,16 @@ pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
     })
 }
 
+/// Operations of all directions that transferred less than requested; `None` if the report does not
+/// count them.
+pub(super) fn sum_short_operations(job: &Value) -> Option<u64> {
+    let directions = ["read", "write", "trim", "mixed"];
+    let counts = directions
+        .iter()
+        .filter_map(|name| get_integer(job.get(name)?, "short_ios"));
+    counts.reduce(u64::saturating_add)
+}
+
 /// The device of the report, over the measured time; `None` if there are several.
 pub(super) fn read_device(document: &Value, measured: Nanos) -> Option<DeviceView> {
     let [device] = document.get("disk_util")?.as_array()?.as_slice() else {

@@ -7,7 +7,7 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::normal_lines::{
     Banner, JobHeader, LatencyLine, Rates, Stage, parse_banner, parse_header, parse_issued, parse_latency,
-    parse_percentiles, parse_rate_samples, parse_rates, time_unit_ns,
+    parse_percentiles, parse_rate_samples, parse_rates, parse_short, time_unit_ns,
 };
 use super::{AccessKind, clone_deviation, is_synchronous, merged_jobs_finding};
 use crate::Diagnostic;
@@ -38,6 +38,8 @@ struct Entry {
     /// Reads, writes, trims; all directions with unified reporting.
     parts: [Option<Part>; 4],
     issued: Option<[u64; 3]>,
+    /// Operations that transferred less than requested.
+    short: Option<u64>,
 }
 
 #[derive(Default)]
@@ -107,6 +109,7 @@ impl Reader {
         }
         if let Some(counts) = parse_issued(line) {
             entry.issued = Some(counts);
+            entry.short = parse_short(line).map(|counts| counts.iter().sum());
         }
         if line.starts_with("cpu ") || line.starts_with("lat (") && line.contains(':') && !line.contains("min=") {
             self.part = None;
@@ -124,6 +127,7 @@ impl Reader {
                 head,
                 parts: [None, None, None, None],
                 issued: None,
+                short: None,
             });
             self.part = None;
         } else if let Some(banner) = parse_banner(line) {
@@ -170,6 +174,7 @@ impl Reader {
             directions: PerDirection::new(flows[0].clone(), flows[1].clone(), flows[2].clone()),
             total,
             errors: (entry.head.error == 0).then_some(0),
+            short: entry.short,
             concurrency: Some(Concurrency {
                 group: u32::try_from(entry.head.group).unwrap_or(u32::MAX),
                 ..Concurrency::default()

@@ -227,7 +227,16 @@ pub(super) fn parse_percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64
 /// Parses the counts of reads, writes and trims: `issued rwts: total=8400,3600,0,0 …`, or
 /// `issued    : total=r=8400/w=3600/d=0, …`.
 pub(super) fn parse_issued(line: &str) -> Option<[u64; 3]> {
-    let rest = line.strip_prefix("issued")?.split_once("total=")?.1;
+    parse_counts(line.strip_prefix("issued")?, "total=")
+}
+
+/// Parses the numbers of short operations on the same line: `… short=0,0,0,0 …`.
+pub(super) fn parse_short(line: &str) -> Option<[u64; 3]> {
+    parse_counts(line.strip_prefix("issued")?, "short=")
+}
+
+fn parse_counts(line: &str, key: &str) -> Option<[u64; 3]> {
+    let rest = line.split_once(key)?.1;
     let list = rest.split_whitespace().next()?;
     let numbers = match list.starts_with("r=") {
         true => list
@@ -287,6 +296,14 @@ mod tests {
         let found =
             parse_banner("a: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=32").expect("a banner");
         assert_eq!(found.block, Some(4096));
+        assert_eq!(
+            parse_short("issued rwts: total=8400,3600,0,0 short=5,2,0,0 dropped=0,0,0,0"),
+            Some([5, 2, 0])
+        );
+        assert_eq!(
+            parse_short("issued    : total=r=262144/w=0/d=0, short=r=3/w=0/d=0, drop=r=0/w=0/d=0"),
+            Some([3, 0, 0])
+        );
         assert_eq!(
             parse_issued("issued    : total=r=262144/w=0/d=0, short=r=0/w=0/d=0"),
             Some([262_144, 0, 0])

@@ -174,6 +174,21 @@ fn notes_before_the_json_and_several_documents_are_accepted() {
     assert!(problems[0].at.as_ref().unwrap().line > 50, "{problems:?}");
 }
 
+/// The counts of all directions of a job are added.
+#[test]
+fn short_operations_are_counted() {
+    let text = read_text("fio/golden/05-sla-70-30/out.json");
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let short = |document: &serde_json::Value| only(&import::read("x", &document.to_string()).unwrap().loads).short;
+    assert_eq!(short(&document), Some(0));
+    for (direction, count) in [("read", 5), ("write", 2)] {
+        document["jobs"][0][direction]["short_ios"] = count.into();
+    }
+    assert_eq!(short(&document), Some(7));
+    let text = read_text("fio/golden/05-sla-70-30/normal.txt").replace("short=0,0", "short=4,1");
+    assert_eq!(only(&import::read("x", &text).unwrap().loads).short, Some(5));
+}
+
 #[test]
 fn a_synchronous_engine_has_no_queue() {
     let text = read_text("fio/golden/01-seqread-psync/out.json");

@@ -73,6 +73,11 @@ pub fn set_examining(examining: bool) {
     EXAMINING.store(examining, Ordering::Relaxed);
 }
 
+/// True while targets are being examined.
+pub fn is_examining() -> bool {
+    EXAMINING.load(Ordering::Relaxed)
+}
+
 fn start_signal_thread() -> io::Result<()> {
     let wait = || {
         // The parent process may have blocked them.

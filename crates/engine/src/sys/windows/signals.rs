@@ -53,6 +53,11 @@ pub fn set_examining(examining: bool) {
     EXAMINING.store(examining, Ordering::Relaxed);
 }
 
+/// True while targets are being examined.
+pub fn is_examining() -> bool {
+    EXAMINING.load(Ordering::Relaxed)
+}
+
 /// Calls `start`. Windows has no signal mask to change.
 pub fn with_stop_signals_unblocked<T>(start: impl FnOnce() -> T) -> T {
     start()

@@ -1,14 +1,13 @@
 //! `fathom verify`: issues a promised load and judges the result.
 
 mod args;
+mod attempts;
 mod created_files;
 mod file_load;
 mod report;
 mod targets;
 
 use ::report::junit;
-use ::run::RunError;
-use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::diagnosis::{Answer, JobDiagnosis, Question};
 use analysis::lint::Purpose;
@@ -18,27 +17,23 @@ use archive::history::EntryKind;
 use jiff::Zoned;
 use model::Nanos;
 use model::access::Access;
-use model::environment::BackgroundIo;
 use model::fleet::{Rank, expand_name};
-use model::observation::Observation;
 use model::plan::{DividedSettings, Plan};
-use model::results::Results;
 use study::diagnosis::KnownLimits;
-use study::verify::{Attempt, Search, Verification};
+use study::verify::{Attempt, Search};
 
 use super::run;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::judged;
 use crate::outputs::{Outputs, PAGE};
 use crate::own_files;
 use crate::permissions;
 use crate::preflight;
-use crate::screen::{self, Screen};
+use crate::screen;
 use crate::session::Session;
 use crate::silenced;
 use args::{VerifyRequest, resolve_args};
-use created_files::CreatedFiles;
+use attempts::Attempts;
 
 pub use args::Args;
 
@@ -71,8 +66,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let started = Zoned::now();
     let background_io = preflight::watch_and_report(session, &plan, preflight, args.output.measure.progress.quiet);
-    let (mut results, shallower, mut verdict, issued) =
-        run_attempts(session, (args, &silenced), &request, &background_io, &mut outputs)?;
+    let attempts = Attempts::new(session, (args, &silenced), &request, background_io, &mut outputs)?;
+    let (mut results, shallower, mut verdict, issued) = attempts.run_until_judged()?;
     verdict.notes.extend(request.describe_environment(&results));
     verdict
         .notes
@@ -81,8 +76,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .findings
         .extend(study::diagnosis::detect_cache_hits(&results, &request.known_limits));
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
-    // An interrupted run cannot show its limit, and failed operations are not a limit.
-    if verdict.clauses.iter().any(is_missed) && !Exit::is_cut_short(&results) {
+    if verdict.clauses.iter().any(is_missed) && !attempts::ended_early(&results) {
         let known_limits = KnownLimits {
             question: choose_question(&verdict),
             ..request.known_limits.clone()
@@ -175,103 +169,6 @@ fn is_cause_elsewhere(verdict: &Verdict) -> bool {
         .any(|cause| matches!(cause, Cause::Generator | Cause::Others))
 }
 
-/// The last attempt, and the probes before it.
-struct LastAttempt {
-    attempt: Attempt,
-    search: Search,
-}
-
-/// Runs probes and windows until the promise is judged. If the probes found saturation, returns the
-/// second-to-last probe as well: it had half the window's depth.
-fn run_attempts(
-    session: &Session,
-    (args, silenced): (&Args, &[String]),
-    request: &VerifyRequest,
-    background_io: &Option<BackgroundIo>,
-    outputs: &mut Outputs,
-) -> Result<(Results, Option<Results>, Verdict, LastAttempt), Faults> {
-    let permissions = permissions::from_args(&args.safety);
-    let verification = &request.verification;
-    let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
-    let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
-    let mut created = CreatedFiles::for_missing(&verification.paths);
-    let (mut probed, mut shallower, mut judged) = (None, None, None);
-    let mut has_run = false;
-    while let Some(attempt) = verification.next(&search) {
-        screen.print(&introduction(verification, &attempt));
-        let mut plan = build_plan(session, request, &attempt);
-        session.prepare_shared_files(&mut shared_files, &mut plan)?;
-        let label = match attempt {
-            Attempt {
-                is_probe: true, slots, ..
-            } => Some(format!("probe, depth {slots}")),
-            Attempt { number: 1, .. } => None,
-            Attempt { slots, .. } => Some(format!("again, depth {slots}")),
-        };
-        screen.begin(&plan, label);
-        let results = session
-            .execution(plan, &permissions)
-            .with_background_io(background_io.clone())
-            .with_silenced(silenced)
-            .run(&mut |event| {
-                shared_files.adopt_created(&event);
-                screen.handle_event(&event);
-                created.handle_event(&event);
-                if !attempt.is_probe {
-                    outputs.handle_event(&event).iter().for_each(|line| screen.print(line));
-                }
-            })
-            .map_err(|error| match error {
-                // All hosts took part in the previous run, so one was lost.
-                RunError::Hosts(_) if has_run => Faults::from(error).with(Exit::Partial),
-                error => without_verdict(error.into()),
-            })?;
-        has_run = true;
-        let Some(observed) = Observation::from_results(&results, 0, 0) else {
-            return Err(nothing_measured_fault(&results));
-        };
-        // A run that was cut short is judged without another attempt: it cannot find a depth, and a
-        // lost host cannot run again.
-        let cut_short = Exit::is_cut_short(&results);
-        if attempt.is_probe && !cut_short && observed.errors.unwrap_or(0) == 0 {
-            verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
-            shallower = probed.replace(results);
-        } else if attempt.is_probe && judged.is_some() {
-            // The window before this probe remains the result.
-            break;
-        } else {
-            let Some(verdict) = verification.judge(&results, &search) else {
-                return Err(nothing_measured_fault(&results));
-            };
-            verification.record_window(&mut search, &attempt, &verdict, &observed);
-            judged = Some((results, verdict, attempt));
-            if cut_short || attempt.is_probe {
-                break;
-            }
-        }
-    }
-    let (results, mut verdict, attempt) = judged.expect("the loop ends with a judged window");
-    verdict.notes.extend(search.describe_recheck());
-    let shallower = shallower.filter(|_| search.depth_search().is_some_and(|depth_search| depth_search.saturated));
-    Ok((results, shallower, verdict, LastAttempt { attempt, search }))
-}
-
-/// Changes the exit code of a test that could not begin. It must not look like a FAIL.
-fn without_verdict(faults: Faults) -> Faults {
-    match faults.exit() {
-        Exit::Failed => faults.with(Exit::Refused),
-        _ => faults,
-    }
-}
-
-fn nothing_measured_fault(results: &Results) -> Faults {
-    let exit = match Exit::from_results(results, false) {
-        Exit::Done => Exit::Inconclusive,
-        exit => exit,
-    };
-    Faults::one(judged::nothing_to_judge(results), exit)
-}
-
 /// Builds an attempt's plan and adds known facts about the storage below it.
 fn build_plan(session: &Session, request: &VerifyRequest, attempt: &Attempt) -> Plan {
     let mut plan = request.verification.plan(attempt);
@@ -303,21 +200,4 @@ pub(super) fn divide_among_hosts(ranks: Option<u32>, mut plan: Plan) -> Plan {
         };
     }
     plan
-}
-
-fn introduction(verification: &Verification, attempt: &Attempt) -> String {
-    let issued = verification.issued(attempt);
-    let purpose = match attempt {
-        Attempt { is_probe: true, .. } => "searching the depth: ",
-        Attempt { number: 1, .. } => "",
-        Attempt { .. } => "repeating with another depth: ",
-    };
-    let warm_up = match issued.warm_up_ns {
-        Nanos(0) => "no".to_owned(),
-        time => format!("{time} of"),
-    };
-    format!(
-        "{purpose}{:.0} operations per second of {}, up to {} in flight: {warm_up} warm-up, {} measured",
-        issued.rate_iops, issued.block, issued.concurrency, issued.measured_ns
-    )
 }

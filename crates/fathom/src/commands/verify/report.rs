@@ -11,8 +11,8 @@ use model::fleet::Fleet;
 use model::results::Results;
 use study::verify::{self, Paragraph, TestLength};
 
-use super::LastAttempt;
 use super::args::VerifyRequest;
+use super::attempts::LastAttempt;
 use crate::pages;
 use crate::screen;
 

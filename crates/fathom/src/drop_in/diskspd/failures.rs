@@ -90,7 +90,7 @@ pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> O
             let opened = errors.iter().map(|error| add_target_error(error, plan, &mut messages));
             opened.fold(false, |any, is_open| any | is_open)
         }
-        RunError::Hosts(troubles) => {
+        RunError::Hosts(troubles) | RunError::HostsLost(troubles) => {
             troubles
                 .iter()
                 .for_each(|trouble| messages.line(format!("ERROR: {trouble}")));

@@ -218,6 +218,7 @@ fn add_disks(results: &mut Results, unusable: &[Unusable]) {
                 }
                 devices.push(HostDeviceUse {
                     host: 0,
+                    own_reads: None,
                     counters: DeviceUse {
                         name: device.name.clone(),
                         targets: vec![id.0],

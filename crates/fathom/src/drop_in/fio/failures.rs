@@ -168,7 +168,7 @@ pub(super) fn messages_for_error(error: &RunError, plan: &Plan, places: &[Vec<Or
             .0
             .iter()
             .for_each(|fault| messages.stderr.push(format!("fio: {}: {}", fault.at, fault.what))),
-        RunError::Hosts(troubles) => troubles
+        RunError::Hosts(troubles) | RunError::HostsLost(troubles) => troubles
             .iter()
             .for_each(|trouble| messages.stderr.push(format!("fio: {trouble}"))),
         RunError::Refused(refusals) => refusals

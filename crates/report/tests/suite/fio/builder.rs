@@ -95,6 +95,7 @@ pub fn results(works: &[Work]) -> Results {
     results.steps[0].devices.push(HostDeviceUse {
         host: 0,
         counters: DeviceUse::default().with(|device_use| device_use.name = "vda".into()),
+        own_reads: None,
     });
     results
 }

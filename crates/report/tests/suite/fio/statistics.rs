@@ -207,6 +207,7 @@ fn group_lines_are_printed() {
 fn counters(name: &str, of: u64) -> HostDeviceUse {
     HostDeviceUse {
         host: 0,
+        own_reads: None,
         counters: DeviceUse {
             name: name.into(),
             operations: [of, 2 * of, 0],

@@ -60,14 +60,17 @@ impl FleetRun<'_> {
             Some(HostError { host, why })
         };
         let mut errors: Vec<HostError> = state.ranks.iter().enumerate().filter_map(find_error).collect();
-        let failed_first = state.agreed.first().is_none_or(Option::is_none) && !errors.is_empty();
+        let has_started = state.agreed.first().is_some_and(Option::is_some);
+        let failed_first = !has_started && !errors.is_empty();
         if !failed_first && state.ranks.iter().any(has_measured) {
             return Ok(());
         }
         // Ranks that stopped because of others have no reason of their own.
         errors.retain(|error| error.why != RunError::Interrupted.to_string());
+        let is_lost = |agent: &AgentState| agent.end.is_none() && agent.lost.is_some();
         Err(match errors.is_empty() {
             true => RunError::Interrupted,
+            false if has_started && state.ranks.iter().any(is_lost) => RunError::HostsLost(errors),
             false => RunError::Hosts(errors),
         })
     }
