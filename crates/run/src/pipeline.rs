@@ -146,8 +146,8 @@ impl Run<'_> {
         }
     }
 
-    /// Removes the trees. Those that other hosts use are removed once all have ended; after a failure
-    /// or an interruption, the deferred cleanup does that.
+    /// Removes the trees. Those that other hosts use are removed once all have ended; after a
+    /// failure or an interruption, the deferred cleanup does that.
     fn remove_trees(&self, cleanup: &mut Cleanup, is_complete: bool) -> Vec<Finding> {
         let mut findings = cleanup.remove_trees(false);
         if let Some(others) = self.context.hooks.others

@@ -90,8 +90,8 @@ pub struct Imported {
     pub started: Option<String>,
     /// The start time in seconds since 1970 (UTC), if the report has it.
     pub started_unix_secs: Option<u64>,
-    /// The options of the only job, in the words of the tool; empty for several jobs or if the
-    /// report has none.
+    /// The options of the only job, as the tool names them; empty for several jobs or if the report
+    /// has none.
     pub job_options: Vec<(String, String)>,
     /// The number of processors in the report.
     pub processors: Option<u32>,

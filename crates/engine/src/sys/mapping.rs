@@ -18,7 +18,8 @@ impl Mapping {
     /// The `length` bytes behind the first `shift` bytes of an allocation.
     ///
     /// # Safety
-    /// The allocation has room for them, is zeroed, readable and writable, and belongs to the value.
+    /// The allocation has room for them, is zeroed, readable and writable, and belongs to the
+    /// value.
     pub(super) unsafe fn within(base: *mut c_void, base_length: usize, shift: usize, length: usize) -> Mapping {
         Mapping {
             base,

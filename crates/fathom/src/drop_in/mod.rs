@@ -229,8 +229,9 @@ fn check_replaceable(name: &str, path: &Path) -> Result<(), String> {
 }
 
 /// Refuses outputs that would replace an input or target of the run, each other, a block device or
-/// the history, and a native result or page that would replace a file of another program. Checks `outputs`, those of the plan, the native result and the page. Links are
-/// followed. The other tools overwrite such files.
+/// the history, and a native result or page that would replace a file of another program. Checks
+/// `outputs`, those of the plan, the native result and the page. Links are followed. The other
+/// tools overwrite such files.
 ///
 /// # Errors
 /// A sentence about the output that cannot be written.

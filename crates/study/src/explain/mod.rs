@@ -46,7 +46,7 @@ pub struct Source {
     pub commands: Vec<String>,
     /// The source of manually recorded figures.
     pub origin: Option<String>,
-    /// The options of the only job, in the words of its tool.
+    /// The options of the only job, as its tool names them.
     #[serde(skip)]
     pub job_options: Vec<(String, String)>,
 }
