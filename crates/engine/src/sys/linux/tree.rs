@@ -108,8 +108,8 @@ impl TreeRoot {
         }
     }
 
-    /// [`TreeRoot::open_beneath`] without `openat2`: opens one directory after the other. It notices
-    /// only mounts of other file systems.
+    /// [`TreeRoot::open_beneath`] without `openat2`, which opens one directory after the other. It
+    /// notices only mounts of other file systems.
     fn open_stepwise(&self, path: &str, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
         let device = fstat(&self.directory)?.st_dev;
         let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
