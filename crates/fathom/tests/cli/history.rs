@@ -371,7 +371,7 @@ fn assert_few_runs_have_no_trend(workspace: &Workspace) {
     assert_eq!(few.matches("too few").count(), 1, "it is reported once: {few}");
     workspace.expect("trend --report trend.html", 0, &[]);
     let page = fs::read_to_string(workspace.path("trend.html")).unwrap();
-    page.assert_contains(&["TOO FEW RUNS", "5 runs from 20"]);
+    page.assert_contains(&["TOO FEW RUNS", "5 runs from <span class=\"option\">20"]);
     // The suggested command is that of the latest run.
     page.assert_contains(&["fathom run job.toml <span class=\"option\">-q</span>"]);
 }

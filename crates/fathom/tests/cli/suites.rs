@@ -119,8 +119,8 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
         "broken: p90 &lt;= 3 ms</text>",
         "Every verdict (JSON)",
         "Settings and environment",
-        "<td>“kept, well”</td>",
-        "<td>“broken”</td>",
+        "<th scope=\"row\">“kept, well”</th>",
+        "<th scope=\"row\">“broken”</th>",
         "<h2>What next</h2>",
         "fathom suite ",
     ]);
