@@ -35,13 +35,10 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
     };
     let mut differences = match lower(&profile, NO_MACHINE) {
         Ok(lowered) => compare::compare(plan, &lowered.plan, Dialect::Diskspd),
-        Err(problems) => compare::Differences {
-            lost: problems
-                .into_iter()
-                .map(|problem| refused_text(&problem.what))
-                .collect(),
-            ..compare::Differences::default()
-        },
+        Err(problems) => {
+            let lost = problems.into_iter().map(|problem| refused_text(&problem.what));
+            compare::Differences::from_lost(lost.collect())
+        }
     };
     let verdict = validate(&profile, form == Form::CommandLine, None);
     if verdict.refused {
@@ -52,22 +49,11 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
     differences
         .differs
         .extend(super::fio::possible_directories(plan, "the target must be a file"));
-    Conversion {
-        dialect: Dialect::Diskspd,
-        text,
-        form,
-        one_line: None,
-        lost: differences.lost,
-        differs: differences.differs,
-    }
+    Conversion::new(Dialect::Diskspd, form, text, differences)
 }
 
 fn refused_text(why: &str) -> Lost {
-    Lost {
-        job: None,
-        what: "the whole test".into(),
-        why: format!("DiskSpd refuses it: {}", why.trim_start_matches("ERROR: ")),
-    }
+    Lost::whole_test(format!("DiskSpd refuses it: {}", why.trim_start_matches("ERROR: ")))
 }
 
 /// Options that only DiskSpd 2.3 has. They include the buffer alignment, because its default

@@ -54,6 +54,30 @@ pub struct Lost {
     pub why: String,
 }
 
+impl Conversion {
+    fn new(dialect: Dialect, form: Form, text: String, differences: compare::Differences) -> Conversion {
+        Conversion {
+            dialect,
+            text,
+            form,
+            one_line: None,
+            lost: differences.lost,
+            differs: differences.differs,
+        }
+    }
+}
+
+impl Lost {
+    /// The whole test is lost.
+    fn whole_test(why: impl Into<String>) -> Lost {
+        Lost {
+            job: None,
+            what: "the whole test".into(),
+            why: why.into(),
+        }
+    }
+}
+
 impl fmt::Display for Lost {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.job {
@@ -80,11 +104,11 @@ pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
     let has_trees = plan.targets.iter().any(is_tree);
     match dialect {
         Dialect::Fio | Dialect::Diskspd if has_trees => {
-            without_writer(dialect, format!("{} has no trees of files", dialect_name(dialect)))
+            without_writer(dialect, &format!("{} has no trees of files", dialect_name(dialect)))
         }
         Dialect::Vdbench if has_trees => without_writer(
             dialect,
-            "fathom reads Vdbench file systems (FSD, FWD) but does not write them".into(),
+            "fathom reads Vdbench file systems (FSD, FWD) but does not write them",
         ),
         Dialect::Native => to_native(plan),
         Dialect::Fio => to_fio(plan),
@@ -95,19 +119,14 @@ pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
 }
 
 /// The result if a dialect has no writer for such a test.
-fn without_writer(dialect: Dialect, why: String) -> Conversion {
-    Conversion {
+fn without_writer(dialect: Dialect, why: &str) -> Conversion {
+    let lost = vec![Lost::whole_test(why)];
+    Conversion::new(
         dialect,
-        text: String::new(),
-        form: Form::JobFile,
-        one_line: None,
-        lost: vec![Lost {
-            job: None,
-            what: "the whole test".into(),
-            why,
-        }],
-        differs: Vec::new(),
-    }
+        Form::JobFile,
+        String::new(),
+        compare::Differences::from_lost(lost),
+    )
 }
 
 /// Converts a plan to the other dialects.

@@ -24,23 +24,12 @@ pub fn to_vdbench(plan: &Plan) -> Conversion {
     let text = text(plan);
     let differences = match parse(&text, plan.seed) {
         Ok(got) => compare::compare(plan, &got, Dialect::Vdbench),
-        Err(problem) => compare::Differences {
-            lost: vec![Lost {
-                job: None,
-                what: "the whole test".into(),
-                why: format!("Vdbench refuses it: {}", problem.what),
-            }],
-            ..compare::Differences::default()
-        },
+        Err(problem) => {
+            let why = format!("Vdbench refuses it: {}", problem.what);
+            compare::Differences::from_lost(vec![Lost::whole_test(why)])
+        }
     };
-    Conversion {
-        dialect: Dialect::Vdbench,
-        text,
-        form: Form::JobFile,
-        one_line: None,
-        lost: differences.lost,
-        differs: differences.differs,
-    }
+    Conversion::new(Dialect::Vdbench, Form::JobFile, text, differences)
 }
 
 fn parse(text: &str, seed: u64) -> Result<Plan, Diagnostic> {

@@ -29,6 +29,15 @@ pub(super) struct Differences {
     pub(super) load: Vec<(&'static str, Lost)>,
 }
 
+impl Differences {
+    pub(super) fn from_lost(lost: Vec<Lost>) -> Differences {
+        Differences {
+            lost,
+            ..Differences::default()
+        }
+    }
+}
+
 /// A stream, with its plan, job, worker and target.
 #[derive(Clone, Copy)]
 struct StreamContext<'a> {

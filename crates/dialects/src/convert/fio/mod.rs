@@ -36,7 +36,7 @@ pub fn to_fio(plan: &Plan) -> Conversion {
             let differences = compare::compare(plan, &lowered, Dialect::Fio);
             (differences.lost, differences.differs)
         }
-        Err(why) => (vec![rejected_text(why)], Vec::new()),
+        Err(why) => (vec![Lost::whole_test(why)], Vec::new()),
     };
     lost.extend(unwritable_values(plan, &sections));
     differs.extend(possible_directories(plan, "write directory= instead of filename="));
@@ -47,15 +47,6 @@ pub fn to_fio(plan: &Plan) -> Conversion {
         one_line: format_command_line(&sections),
         lost,
         differs,
-    }
-}
-
-/// Reports that fio's parser rejects the text.
-fn rejected_text(why: String) -> Lost {
-    Lost {
-        job: None,
-        what: "the whole test".into(),
-        why,
     }
 }
 

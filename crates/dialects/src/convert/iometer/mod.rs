@@ -6,7 +6,7 @@ mod lines;
 
 use model::plan::{Dialect, Plan, Target, TargetKind};
 
-use super::{Conversion, Form, Lost, compare, dialect_name};
+use super::{Conversion, Form, Lost, compare, dialect_name, without_writer};
 use crate::diagnostic::Diagnostic;
 use crate::iometer::command_line::Arguments;
 use crate::iometer::{self, Machine, PathFacts, targets};
@@ -18,42 +18,22 @@ const FILE: &str = "plan.icf";
 pub fn to_iometer(plan: &Plan) -> Conversion {
     let is_tree = |target: &Target| matches!(target.kind, TargetKind::Tree { .. });
     if plan.targets.iter().any(is_tree) {
-        return conversion(String::new(), whole_test("Iometer has no trees of files".into()));
+        return without_writer(Dialect::Iometer, "Iometer has no trees of files");
     }
     let mut names = Vec::new();
     let config = config::create_config(plan, &mut names);
     let text = iometer::write(&config);
     let mut differences = match parse(&text, plan, names) {
         Ok(got) => compare::compare(plan, &got, Dialect::Iometer),
-        Err(problem) => whole_test(format!("Iometer refuses it: {}", problem.what)),
+        Err(problem) => {
+            let why = format!("Iometer refuses it: {}", problem.what);
+            compare::Differences::from_lost(vec![Lost::whole_test(why)])
+        }
     };
     if plan.origin.dialect != Dialect::Iometer {
         differences.lost.extend(paths_without_name(plan));
     }
-    conversion(text, differences)
-}
-
-fn conversion(text: String, differences: compare::Differences) -> Conversion {
-    Conversion {
-        dialect: Dialect::Iometer,
-        text,
-        form: Form::JobFile,
-        one_line: None,
-        lost: differences.lost,
-        differs: differences.differs,
-    }
-}
-
-fn whole_test(why: String) -> compare::Differences {
-    let message = "the whole test".into();
-    compare::Differences {
-        lost: vec![Lost {
-            job: None,
-            what: message,
-            why,
-        }],
-        ..compare::Differences::default()
-    }
+    Conversion::new(Dialect::Iometer, Form::JobFile, text, differences)
 }
 
 /// Parses the text again. `maps` are names of targets with their paths.

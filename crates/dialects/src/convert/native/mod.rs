@@ -24,19 +24,9 @@ pub fn to_native(plan: &Plan) -> Conversion {
     let (form, text, read) = read_back(plan);
     let differences = match read.and_then(|document| native::lower(&document)) {
         Ok(got) => compare::compare(plan, &got, Dialect::Native),
-        Err(problems) => compare::Differences {
-            lost: refused_text(problems),
-            ..compare::Differences::default()
-        },
+        Err(problems) => compare::Differences::from_lost(refused_text(problems)),
     };
-    Conversion {
-        dialect: Dialect::Native,
-        text,
-        form,
-        one_line: None,
-        lost: differences.lost,
-        differs: differences.differs,
-    }
+    Conversion::new(Dialect::Native, form, text, differences)
 }
 
 /// Native jobs of a plan.
@@ -82,11 +72,7 @@ fn read_back(plan: &Plan) -> (Form, String, Result<Document, Vec<Diagnostic>>) {
 
 /// The difference for a text that the native parser refuses.
 fn refused_text(problems: Vec<Diagnostic>) -> Vec<Lost> {
-    let lost = |problem: Diagnostic| Lost {
-        job: None,
-        what: "the whole test".into(),
-        why: format!("fathom refuses it: {}", problem.what),
-    };
+    let lost = |problem: Diagnostic| Lost::whole_test(format!("fathom refuses it: {}", problem.what));
     problems.into_iter().map(lost).collect()
 }
 
