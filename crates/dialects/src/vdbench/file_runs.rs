@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::block_size::{BlockSizes, SizeShare};
 use model::draws::GeneratorChoice;
 use model::plan::{
-    CacheMode, DepthScope, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind, FilePart, FileSession,
-    FileTree, FileWork, Flow, Job, KeptTree, Prepare, SessionTransfers, Step, Stop, Stream, SyncRule, Target,
-    TargetCleanup, TargetId, TargetKind, Worker, WorkingSet, WriteThrough,
+    DepthScope, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind, FilePart, FileSession, FileTree,
+    FileWork, Flow, Job, KeptTree, Prepare, SessionTransfers, Step, Stop, Stream, SyncRule, Target, TargetCleanup,
+    TargetId, TargetKind, Worker, WorkingSet,
 };
 use model::{Bytes, Nanos};
 
@@ -22,7 +22,7 @@ use super::lower::{
     JobLabel, Lowering, derive_seed, end_on_failure, escape_path, flow_id, host_names, unsupported_run,
 };
 use super::runs::{Run, RunRate};
-use super::streams::{file_stream, gcd};
+use super::streams::{DIRECT_FLAGS, cache_mode, file_stream, gcd};
 use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
 
@@ -379,20 +379,7 @@ impl FileLoad<'_> {
     }
 
     pub(super) fn is_direct(&self, run: &Run) -> bool {
-        self.has_flag(run, &["o_direct", "directio"])
-    }
-
-    fn cache_mode(&self, run: &Run) -> CacheMode {
-        let has = |names: &[&str]| self.has_flag(run, names);
-        CacheMode {
-            direct: self.is_direct(run),
-            write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
-                (true, _) => WriteThrough::DataAndMetadata,
-                (false, true) => WriteThrough::Data,
-                (false, false) => WriteThrough::Off,
-            },
-            ..CacheMode::BUFFERED
-        }
+        self.has_flag(run, DIRECT_FLAGS)
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -508,7 +495,7 @@ impl Lowering<'_> {
             };
             let threads = load.useful_threads(files.makes, work.working_set);
             let flow = files.flow(run, load, work.working_set)?;
-            let cache = load.cache_mode(run);
+            let cache = cache_mode(|names| load.has_flag(run, names));
             let sync = SyncRule {
                 on_close: load.has_flag(run, &["fsync"]),
                 ..SyncRule::default()

@@ -22,6 +22,22 @@ use crate::Diagnostic;
 /// The size of an SD that is known only on another host, which then uses all of it.
 pub(super) const WHOLE: u64 = 1 << 62;
 
+/// The open flags that ask for direct I/O.
+pub(super) const DIRECT_FLAGS: &[&str] = &["o_direct", "directio"];
+
+/// The cache mode of open flags. `has` is true if one of the names is set.
+pub(super) fn cache_mode(has: impl Fn(&[&str]) -> bool) -> CacheMode {
+    CacheMode {
+        direct: has(DIRECT_FLAGS),
+        write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
+            (true, _) => WriteThrough::DataAndMetadata,
+            (false, true) => WriteThrough::Data,
+            (false, false) => WriteThrough::Off,
+        },
+        ..CacheMode::BUFFERED
+    }
+}
+
 /// The first byte and the end of `range=`: a percentage, or bytes above 200.
 pub(super) fn range_bytes((low, high): (f64, f64), size: u64) -> (f64, f64) {
     match high <= 200.0 {
@@ -224,15 +240,7 @@ pub(super) fn stream(
             ..Pattern::default()
         },
         content: content(run.compratio, run.dedup, transfers).unwrap_or(Content::Once),
-        cache: CacheMode {
-            direct: has(&["o_direct", "directio"]),
-            write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
-                (true, _) => WriteThrough::DataAndMetadata,
-                (false, true) => WriteThrough::Data,
-                (false, false) => WriteThrough::Off,
-            },
-            ..CacheMode::BUFFERED
-        },
+        cache: cache_mode(has),
         sync: SyncRule {
             at_end: has(&["fsync"]),
             ..SyncRule::default()
