@@ -71,6 +71,22 @@ impl std::fmt::Debug for Coordinator {
 }
 
 impl Coordinator {
+    /// A coordinator of agents that have not introduced themselves.
+    fn without_introductions(comm: Box<dyn Comm>, has_own_rank: bool) -> Coordinator {
+        Coordinator {
+            peers: vec![Peer::default(); comm.size() as usize],
+            comm: RenumberedComm::new(comm),
+            has_own_rank,
+            host: Host::default(),
+            launcher_cpu_count: None,
+            runs: 0,
+            continues_on_loss: false,
+            relative_to_each_process: false,
+            allows_idle_ranks: false,
+            shared_files: None,
+        }
+    }
+
     /// Waits until all agents have joined. `names` are their host names until they introduce
     /// themselves.
     ///
@@ -82,18 +98,9 @@ impl Coordinator {
         local: &LocalHost<'_>,
         names: &[String],
     ) -> Result<Coordinator, Vec<HostError>> {
-        let mut coordinator = Coordinator {
-            peers: vec![Peer::default(); comm.size() as usize],
-            comm: RenumberedComm::new(comm),
-            has_own_rank,
-            host: local.host.clone(),
-            launcher_cpu_count: local.widened_from,
-            runs: 0,
-            continues_on_loss: false,
-            relative_to_each_process: false,
-            allows_idle_ranks: false,
-            shared_files: None,
-        };
+        let mut coordinator = Coordinator::without_introductions(comm, has_own_rank);
+        coordinator.host = local.host.clone();
+        coordinator.launcher_cpu_count = local.widened_from;
         let count_missing = |coordinator: &Coordinator| {
             let agents = coordinator.peers.iter().skip(1);
             agents
@@ -497,18 +504,7 @@ mod tests {
             idle_at: Instant::now() + CLOCK_TIMEOUT + Duration::from_millis(300),
             asked: Mutex::default(),
         };
-        let mut coordinator = Coordinator {
-            comm: RenumberedComm::new(Box::new(agent)),
-            has_own_rank: true,
-            host: Host::default(),
-            launcher_cpu_count: None,
-            peers: vec![Peer::default(); 2],
-            runs: 0,
-            continues_on_loss: false,
-            relative_to_each_process: false,
-            allows_idle_ranks: false,
-            shared_files: None,
-        };
+        let mut coordinator = Coordinator::without_introductions(Box::new(agent), true);
         let context = RunContext::new(engine::clock::ClockStart::now().calibrate(), &interrupt, &permissions);
         coordinator.measure_clock_offsets(&context, 3);
         assert_eq!(coordinator.peers[1].lost_reason, None);
