@@ -84,18 +84,20 @@ impl TempFile {
             .create_new(true)
             .open(path)?;
         let locked = try_lock(&lock);
-        Ok(TempFile {
+        let marked_length = (locked && !keep).then_some(length);
+        Ok(TempFile::from_opened(path, lock, keep, marked_length))
+    }
+
+    /// A file that is open, and marked as ours if it has an intended length.
+    fn from_opened(path: &Path, lock: fs::File, keep: bool, marked_length: Option<u64>) -> TempFile {
+        TempFile {
             path: path.to_owned(),
             keep,
-            note: if locked && !keep {
-                mark(&lock, path, length)
-            } else {
-                None
-            },
+            note: marked_length.and_then(|length| mark(&lock, path, length)),
             _write_lock: WriteLock::for_locked(&lock),
             folder: sys::file::Folder::open_parent(path).ok(),
             lock,
-        })
+        }
     }
 
     /// Identity of the file, to recognise it later.
@@ -111,19 +113,11 @@ impl TempFile {
     /// The system's error. In that case, the file stays unchanged.
     pub fn adopt(path: &Path) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new().read(true).write(true).open(path)?;
-        let locked = sys::file::try_lock(&lock);
-        Ok(TempFile {
-            path: path.to_owned(),
-            keep: false,
-            note: if locked {
-                mark(&lock, path, lock.metadata()?.len())
-            } else {
-                None
-            },
-            _write_lock: WriteLock::for_locked(&lock),
-            folder: sys::file::Folder::open_parent(path).ok(),
-            lock,
-        })
+        let marked_length = match sys::file::try_lock(&lock) {
+            true => Some(lock.metadata()?.len()),
+            false => None,
+        };
+        Ok(TempFile::from_opened(path, lock, false, marked_length))
     }
 }
 
