@@ -9,7 +9,9 @@ use model::testing::assert_contains;
 use model::{Bytes, Nanos};
 
 use super::samples::{closed_loop, with_series};
-use super::{Answer, Context, Counts, KnownBurst, Network, Signature, Temperature, Verdict, compare, diagnose};
+use super::{
+    Answer, Context, Counts, Diagnosis, KnownBurst, Network, Signature, Temperature, Verdict, compare, diagnose,
+};
 use crate::caps::{Applies, LayerKind, Limit, LimitLayer};
 
 fn layer(name: &str, kind: LayerKind, iops: f64) -> LimitLayer {
@@ -19,6 +21,15 @@ fn layer(name: &str, kind: LayerKind, iops: f64) -> LimitLayer {
         iops: Some(Limit::exactly(iops)),
         ..LimitLayer::default()
     }
+}
+
+/// The diagnosis of a load whose other depth is known.
+fn diagnose_with_deeper(observation: &Observation, layers: &[LimitLayer], deeper: &Observation) -> Diagnosis {
+    let context = Context {
+        deeper: Some(deeper),
+        ..Context::default()
+    };
+    diagnose(observation, layers, &context)
 }
 
 /// A cluster of three small virtual machines with four premium disks each: 1953.31 IOPS, depth 64.
@@ -128,35 +139,23 @@ fn a_second_depth_confirms_or_refutes_a_limit() {
     let shallow = closed_loop(32, 4990.0);
     let (same, grown) = (closed_loop(64, 5005.0), closed_loop(64, 9600.0));
     assert_eq!(compare(&shallow, &same).unwrap().verdict, Verdict::Limit);
-    let judged = |deeper| {
-        let context = Context {
-            deeper: Some(deeper),
-            ..Context::default()
-        };
-        diagnose(&shallow, &disk, &context)
-    };
-    let confirmed = judged(&same);
+    let confirmed = diagnose_with_deeper(&shallow, &disk, &same);
     assert_eq!((confirmed.answer, confirmed.confirmed), (Answer::Cap, Some(true)));
     // The match is a coincidence: the disk delivers more than its limit.
-    assert_eq!(judged(&grown).answer, Answer::LatencyBound);
+    assert_eq!(
+        diagnose_with_deeper(&shallow, &disk, &grown).answer,
+        Answer::LatencyBound
+    );
     assert_eq!(compare(&same, &shallow), None);
 }
 
 #[test]
 fn a_limit_without_a_name_is_saturation() {
     let (shallow, deeper) = (closed_loop(32, 7000.0), closed_loop(64, 7050.0));
-    let context = Context {
-        deeper: Some(&deeper),
-        ..Context::default()
-    };
-    let found = diagnose(&shallow, &[], &context);
+    let found = diagnose_with_deeper(&shallow, &[], &deeper);
     assert_eq!((found.answer, found.confirmed), (Answer::Saturated, Some(true)));
     let between = closed_loop(64, 8500.0);
-    let context = Context {
-        deeper: Some(&between),
-        ..Context::default()
-    };
-    let found = diagnose(&shallow, &[], &context);
+    let found = diagnose_with_deeper(&shallow, &[], &between);
     assert_eq!(
         (found.answer, found.confirmed),
         (Answer::Undetermined, Some(false)),
@@ -169,11 +168,6 @@ fn a_limit_without_a_name_is_saturation() {
 #[test]
 fn a_second_depth_that_only_adds_latency_is_saturation() {
     let deeper = closed_loop(64, 7000.0);
-    let flushes = Context {
-        deeper: Some(&deeper),
-        flushes: true,
-        ..Context::default()
-    };
     // 28.8 of 32 in flight on average; twice as many at the second depth.
     let partly_full = |depth: u64| {
         let mut observation = closed_loop(depth, 7000.0);
@@ -182,23 +176,17 @@ fn a_second_depth_that_only_adds_latency_is_saturation() {
         observation
     };
     let (shallow, twice) = (partly_full(32), partly_full(64));
-    let found = diagnose(
-        &shallow,
-        &[],
-        &Context {
-            deeper: Some(&twice),
-            ..flushes.clone()
-        },
-    );
+    let flushes = Context {
+        deeper: Some(&twice),
+        flushes: true,
+        ..Context::default()
+    };
+    let found = diagnose(&shallow, &[], &flushes);
     assert_eq!((found.answer, found.confirmed), (Answer::Saturated, Some(true)));
     for is_closed in [None, Some(false)] {
         let mut shallow = closed_loop(32, 7000.0);
         shallow.load.closed_loop = is_closed;
-        let context = Context {
-            deeper: Some(&deeper),
-            ..Context::default()
-        };
-        let found = diagnose(&shallow, &[], &context);
+        let found = diagnose_with_deeper(&shallow, &[], &deeper);
         assert_eq!(found.answer, Answer::Saturated, "{is_closed:?}: {}", found.sentence);
     }
 }
@@ -206,12 +194,8 @@ fn a_second_depth_that_only_adds_latency_is_saturation() {
 #[test]
 fn a_second_depth_that_costs_operations_is_saturation() {
     let (shallow, deeper) = (closed_loop(32, 7000.0), closed_loop(64, 6300.0));
-    let context = Context {
-        deeper: Some(&deeper),
-        ..Context::default()
-    };
     assert_eq!(compare(&shallow, &deeper).unwrap().verdict, Verdict::Decline);
-    let found = diagnose(&shallow, &[], &context);
+    let found = diagnose_with_deeper(&shallow, &[], &deeper);
     assert_eq!(found.answer, Answer::Saturated);
     assert!(
         found
@@ -221,7 +205,7 @@ fn a_second_depth_that_costs_operations_is_saturation() {
         found.sentence
     );
     // A real limit of 7000 would deliver 7000 at both depths, so a decline does not confirm it.
-    let found = diagnose(&shallow, &[layer("disk", LayerKind::Disk, 7000.0)], &context);
+    let found = diagnose_with_deeper(&shallow, &[layer("disk", LayerKind::Disk, 7000.0)], &deeper);
     assert_eq!((found.answer, found.confirmed), (Answer::Cap, Some(false)));
 }
 
@@ -231,11 +215,7 @@ fn unused_depth_does_not_show_a_limit() {
     let shallow = closed_loop(32, 7000.0);
     let mut deeper = closed_loop(32, 7000.0);
     deeper.load.depth = Some(64);
-    let context = Context {
-        deeper: Some(&deeper),
-        ..Context::default()
-    };
-    let found = diagnose(&shallow, &[], &context);
+    let found = diagnose_with_deeper(&shallow, &[], &deeper);
     assert_eq!(found.answer, Answer::Undetermined);
     assert_contains(&found.sentence, "did not grow with the depth");
 }
