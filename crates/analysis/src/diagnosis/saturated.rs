@@ -78,6 +78,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 #[cfg(test)]
 mod tests {
     use model::observation::Concurrency;
+    use model::testing::assert_starts_with;
 
     use super::super::samples::closed_loop;
     use super::super::{Answer, Context, diagnose};
@@ -97,11 +98,7 @@ mod tests {
             ..Context::default()
         };
         let diagnosis = diagnose(&shallow, &[], &context);
-        assert!(
-            diagnosis.sentence.starts_with("the device delivers"),
-            "{}",
-            diagnosis.sentence
-        );
+        assert_starts_with(&diagnosis.sentence, "the device delivers");
         context.others = vec![&other];
         let with_other_job = diagnose(&shallow, &[], &context);
         assert_eq!(with_other_job.answer, Answer::Saturated);

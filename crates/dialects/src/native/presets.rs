@@ -151,6 +151,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use model::plan::CachePath;
+    use model::testing::assert_contains;
 
     use super::*;
     use crate::native::lower;
@@ -255,11 +256,7 @@ mod tests {
     fn names_are_found_with_and_without_version() {
         assert_eq!(find("oltp").unwrap(), find("oltp@1").unwrap());
         let message = |name: &str| find(name).unwrap_err().to_string();
-        assert!(
-            message("oltpp").contains("did you mean `oltp`?"),
-            "{}",
-            message("oltpp")
-        );
+        assert_contains(&message("oltpp"), "did you mean `oltp`?");
         assert!(message("oltp@7").contains("no version `7`") && message("oltp@7").contains("`oltp@1`"));
         assert!(message("oltp@").contains("no version ``"));
         assert!(message("colours").contains("`fathom presets` lists them"));

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
+use model::testing::assert_contains;
+
 use super::*;
 
 fn settings(rounds: u32, cells: Vec<Cell>) -> ProcedureSettings {
@@ -67,14 +69,8 @@ fn rounds_too_far_apart_are_not_steady() {
     );
     let sentence = report.sentences.join("\n");
     assert!(sentence.contains("NOT reached in 5 rounds"), "{sentence}");
-    assert!(
-        sentence.contains("23.0 % of their mean (maximum 20 %): missed"),
-        "{sentence}"
-    );
-    assert!(
-        sentence.contains("1.6 % of their mean (maximum 10 %): met"),
-        "{sentence}"
-    );
+    assert_contains(&sentence, "23.0 % of their mean (maximum 20 %): missed");
+    assert_contains(&sentence, "1.6 % of their mean (maximum 10 %): met");
 }
 
 #[test]

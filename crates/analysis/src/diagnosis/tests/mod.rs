@@ -45,11 +45,7 @@ fn a_small_machine_limits_its_large_disks() {
         (Answer::Cap, Some("VM Standard_B2ms"))
     );
     assert_eq!(found.confirmed, None);
-    assert!(
-        found.sentence.contains("1950 IOPS reach its limit of 1920 IOPS"),
-        "{}",
-        found.sentence
-    );
+    assert_contains(&found.sentence, "1950 IOPS reach its limit of 1920 IOPS");
     let disks = found.layers.iter().find(|layer| layer.layer == "4 × P30").unwrap();
     assert!((disks.share - 0.0977).abs() < 0.0001);
     assert_eq!(disks.stranded, Some(18_080.0));
