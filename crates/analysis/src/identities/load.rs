@@ -229,7 +229,7 @@ pub(super) const MIX: Rule = Rule {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{rules, sound};
+    use super::super::samples::{has_rule, rules, sound};
     use super::*;
 
     #[test]
@@ -238,9 +238,9 @@ mod tests {
         assert_eq!((measured.in_flight, measured.depth), (64.0, Some(64)));
         let mut load = sound();
         load.load.depth = Some(63);
-        assert!(rules(&load).contains(&"LITTLE-MISMATCH".to_owned()), "1.6 % too many");
+        assert!(has_rule(&load, "LITTLE-MISMATCH"), "1.6 % too many");
         load.load.depth = Some(128);
-        assert!(rules(&load).contains(&"QD-NOT-ACHIEVED".to_owned()));
+        assert!(has_rule(&load, "QD-NOT-ACHIEVED"));
         load.load.closed_loop = Some(false);
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "a paced load");
         load.load.closed_loop = None;
@@ -266,8 +266,8 @@ mod tests {
         load.stated.in_flight = Some(64.6);
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "0.05 and 1 % of 64.6 make 0.696");
         load.stated.in_flight = Some(64.8);
-        assert!(rules(&load).contains(&"IN-FLIGHT-MISMATCH".to_owned()));
-        let mismatch = |load: &Observation| rules(load).contains(&"IN-FLIGHT-MISMATCH".to_owned());
+        assert!(has_rule(&load, "IN-FLIGHT-MISMATCH"));
+        let mismatch = |load: &Observation| has_rule(load, "IN-FLIGHT-MISMATCH");
         load.load.closed_loop = Some(false);
         assert!(mismatch(&load), "more operations in flight than the latency explains");
         load.stated.in_flight = Some(30.0);
@@ -276,7 +276,7 @@ mod tests {
         assert!(mismatch(&load));
         load.total.latency = None;
         assert!(
-            !rules(&load).contains(&"IN-FLIGHT-MISMATCH".to_owned()),
+            !has_rule(&load, "IN-FLIGHT-MISMATCH"),
             "no rate and latency to compare with"
         );
     }
@@ -293,19 +293,15 @@ mod tests {
         drawn.load.rate_iops = Some(100.0);
         for (tool, iops, is_missed) in [("Vdbench", 86.5, false), ("Vdbench", 75.0, true), ("fio", 86.5, true)] {
             (drawn.tool, drawn.total.iops) = (tool.into(), Some(iops));
-            assert_eq!(
-                rules(&drawn).contains(&"RATE-NOT-KEPT".to_owned()),
-                is_missed,
-                "{tool} {iops}"
-            );
+            assert_eq!(has_rule(&drawn, "RATE-NOT-KEPT"), is_missed, "{tool} {iops}");
         }
         (load.load.rate_iops, load.load.closed_loop) = (Some(40_000.0), Some(false));
-        assert!(rules(&load).contains(&"RATE-NOT-KEPT".to_owned()));
+        assert!(has_rule(&load, "RATE-NOT-KEPT"));
         load.load.rate_iops = Some(32_100.0);
-        assert!(!rules(&load).contains(&"RATE-NOT-KEPT".to_owned()));
+        assert!(!has_rule(&load, "RATE-NOT-KEPT"));
         load.load.read_percent = Some(70.0);
-        assert!(rules(&load).contains(&"MIX-DRIFT".to_owned()));
+        assert!(has_rule(&load, "MIX-DRIFT"));
         load.load.read_percent = Some(99.5);
-        assert!(!rules(&load).contains(&"MIX-DRIFT".to_owned()));
+        assert!(!has_rule(&load, "MIX-DRIFT"));
     }
 }

@@ -135,6 +135,19 @@ mod samples {
         findings.into_iter().map(|finding| finding.rule).collect()
     }
 
+    pub(super) fn has_rule(observation: &Observation, rule: &str) -> bool {
+        rules(observation).iter().any(|found| found == rule)
+    }
+
+    /// Asserts that a change of the sound load is reported.
+    #[track_caller]
+    pub(super) fn check(spoil: impl FnOnce(&mut Observation), expected: &str) {
+        let mut load = sound();
+        spoil(&mut load);
+        let found = rules(&load);
+        assert!(found.contains(&expected.to_owned()), "{found:?}");
+    }
+
     #[test]
     fn a_sound_load_has_only_the_finding_about_its_maximum() {
         assert_eq!(rules(&sound()), ["MAX-ONE-SAMPLE"]);

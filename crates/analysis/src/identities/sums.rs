@@ -168,17 +168,9 @@ fn disagreement(rule: &str, what: String, load: &Observation) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{rules, sound};
+    use super::super::samples::{check, rules, sound};
     use model::Bytes;
     use model::observation::{BreakdownEntry, IoStats};
-
-    #[track_caller]
-    fn check(spoil: impl FnOnce(&mut model::observation::Observation), expected: &str) {
-        let mut load = sound();
-        spoil(&mut load);
-        let found = rules(&load);
-        assert!(found.contains(&expected.to_owned()), "{found:?}");
-    }
 
     #[test]
     fn each_broken_identity_is_found() {

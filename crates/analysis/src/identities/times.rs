@@ -209,14 +209,13 @@ fn to_nanos(ns: f64) -> Nanos {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{rules, sound};
+    use super::super::samples::{self, has_rule, sound};
+    use model::observation::{Latency, Observation};
 
     #[track_caller]
-    fn check(spoil: impl FnOnce(&mut model::observation::Latency), expected: &str) {
-        let mut load = sound();
-        spoil(load.total.latency.as_mut().expect("a latency"));
-        let found = rules(&load);
-        assert!(found.contains(&expected.to_owned()), "{found:?}");
+    fn check(spoil: impl FnOnce(&mut Latency), expected: &str) {
+        let spoil = |load: &mut Observation| spoil(load.total.latency.as_mut().expect("a latency"));
+        samples::check(spoil, expected);
     }
 
     /// The table shows response times up to 115 s as well as the service time of 17.3 ms.
@@ -245,7 +244,7 @@ mod tests {
         check(|latency| latency.mean_ns = Some(0.9e6), "MEAN-IMPOSSIBLE");
         check(|latency| latency.mean_ns = Some(3.8e6), "MEAN-IMPOSSIBLE");
         check(|latency| latency.deviation_ns = Some(2.7e6), "LATENCY-SPREAD");
-        let tail = |latency: &mut model::observation::Latency| {
+        let tail = |latency: &mut Latency| {
             (latency.quantiles[2].1, latency.quantiles[3].1, latency.max_ns) = (4e7, 5e7, Some(6e7));
         };
         check(tail, "TAIL");
@@ -254,9 +253,6 @@ mod tests {
         tail(latency);
         latency.samples = Some(3000);
         load.directions.read = None;
-        assert!(
-            !rules(&load).contains(&"TAIL".to_owned()),
-            "three operations are not a tail"
-        );
+        assert!(!has_rule(&load, "TAIL"), "three operations are not a tail");
     }
 }

@@ -195,18 +195,10 @@ pub(super) const LATENCY: Rule = Rule {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{rules, sound};
+    use super::super::samples::{check, has_rule, rules, sound};
     use super::super::{Purpose, examine};
-    use model::observation::{CoreShare, Observation};
+    use model::observation::CoreShare;
     use model::{Bytes, Nanos};
-
-    #[track_caller]
-    fn check(spoil: impl FnOnce(&mut Observation), expected: &str) {
-        let mut load = sound();
-        spoil(&mut load);
-        let found = rules(&load);
-        assert!(found.contains(&expected.to_owned()), "{found:?}");
-    }
 
     fn core(cpu: u32, kernel: f64) -> CoreShare {
         CoreShare {
@@ -258,9 +250,9 @@ mod tests {
     fn a_promise_needs_five_minutes() {
         let mut load = sound();
         load.measured_ns = Some(Nanos::secs(30));
-        assert!(rules(&load).contains(&"SHORT-RUN".to_owned()));
+        assert!(has_rule(&load, "SHORT-RUN"));
         load.measured_ns = Some(Nanos::secs(120));
-        assert!(!rules(&load).contains(&"SHORT-RUN".to_owned()));
+        assert!(!has_rule(&load, "SHORT-RUN"));
         let findings = examine(&load, Purpose { promise: true });
         let short = findings
             .iter()
