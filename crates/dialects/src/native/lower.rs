@@ -277,31 +277,29 @@ fn add_targets(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<V
     Ok(ids)
 }
 
+/// True if one pass over the region ends after each block was used once.
+pub(crate) fn visits_each_block_once(access: &Access) -> bool {
+    matches!(
+        access,
+        Access::Sequential(_)
+            | Access::Random {
+                placement: Placement::Once(_)
+            }
+    )
+}
+
 fn find_contradiction(spec: &JobSpec) -> Option<String> {
     if let Some(what) = files::find_contradiction(spec) {
         return Some(what);
     }
-    let parts = if spec.parts.is_empty() {
-        std::slice::from_ref(&spec.part)
-    } else {
-        &spec.parts
-    };
-    let ends = |part: &PartSpec| {
-        matches!(
-            part.access,
-            Access::Sequential(_)
-                | Access::Random {
-                    placement: Placement::Once(_)
-                }
-        )
-    };
+    let parts = spec.effective_parts();
     let largest = parts.iter().map(|part| part.sizes.max()).max().unwrap_or_default();
     if let Some(size) = spec.size.filter(|size| *size < largest) {
         return Some(format!(
             "a block of {largest} does not fit in a size of {size}; use a larger `size` or a smaller `block`"
         ));
     }
-    if spec.passes.is_some() && !parts.iter().all(ends) {
+    if spec.passes.is_some() && !parts.iter().all(|part| visits_each_block_once(&part.access)) {
         return Some("`passes` needs sequential or random-once access: other patterns have no end".into());
     }
     if spec.rate.is_none() && (spec.arrivals != Process::Linear || spec.catch_up.is_some()) {
@@ -326,11 +324,7 @@ fn find_contradiction(spec: &JobSpec) -> Option<String> {
 }
 
 fn lower_workload(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) -> Workload {
-    let parts = if spec.parts.is_empty() {
-        std::slice::from_ref(&spec.part)
-    } else {
-        &spec.parts
-    };
+    let parts = spec.effective_parts();
     let rate = spec.rate.map(|(amount, unit)| Rate {
         unit,
         process: spec.arrivals,

@@ -17,8 +17,8 @@ mod values;
 pub(crate) use caps::cap_text;
 pub use caps::{parse_cap, parse_name, parse_path};
 pub use jobfile::{normalize_objective, read_job_file};
-pub(crate) use lower::IO_ERROR;
 pub use lower::lower;
+pub(crate) use lower::{IO_ERROR, visits_each_block_once};
 pub use options::{Group, NativeOption, find, option_called, options};
 pub use spec::{Document, JobSpec, PartSpec, SimulatedSpec};
 

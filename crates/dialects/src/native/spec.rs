@@ -148,6 +148,16 @@ with_defaults! {
     }
 }
 
+impl JobSpec {
+    /// The weighted parts, or the only part of a job without them.
+    pub(crate) fn effective_parts(&self) -> &[PartSpec] {
+        match self.parts.is_empty() {
+            true => std::slice::from_ref(&self.part),
+            false => &self.parts,
+        }
+    }
+}
+
 with_defaults! {
     /// One kind of operation.
     #[derive(Clone, Debug, PartialEq)]

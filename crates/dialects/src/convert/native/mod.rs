@@ -2,7 +2,6 @@
 
 mod options;
 
-use model::access::{Access, Placement};
 use model::plan::{Dialect, Job, Plan, SimulatedDevice, Target, TargetKind};
 use model::shell_word;
 
@@ -278,17 +277,8 @@ fn toml_string(text: &str) -> String {
 
 /// Groups the workers that one native job can hold.
 fn job_groups(job: &Job) -> Vec<WorkerGroup<'_>> {
-    let divides = |access: &Access| {
-        matches!(
-            access,
-            Access::Sequential(_)
-                | Access::Random {
-                    placement: Placement::Once(_)
-                }
-        )
-    };
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
-    let walking = streams().all(|stream| stream.pattern.access.iter().all(divides));
+    let walking = streams().all(|stream| stream.pattern.access.iter().all(native::visits_each_block_once));
     let native = job
         .workers
         .iter()

@@ -17,6 +17,7 @@ use crate::convert::shares;
 use crate::convert::words::{self, format_size, format_time};
 use crate::convert::worker_groups::WorkerGroup;
 use crate::native::simulated::disturbance_options;
+use crate::native::visits_each_block_once;
 use crate::passes::operations_per_pass;
 
 pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> JobText {
@@ -329,22 +330,13 @@ fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Option
 fn stop_options(group: &WorkerGroup<'_>, options: &mut Options) {
     let job = group.job;
     let streams = || group.worker().streams.iter();
-    let walks = |access: &Access| {
-        matches!(
-            access,
-            Access::Sequential(_)
-                | Access::Random {
-                    placement: Placement::Once(_)
-                }
-        )
-    };
     // A walk with gaps can wrap, and then has no end.
     let has_end = |stream: &Stream| {
         let length = stream.region.length.filter(|length| length.percent == 0.0);
         let is_counted = length.is_some_and(|length| operations_per_pass(stream, length.bytes.0).is_some());
         is_counted || stream.pattern.access.iter().all(Access::ends)
     };
-    let ends = streams().all(|stream| stream.pattern.access.iter().all(walks) && has_end(stream));
+    let ends = streams().all(|stream| stream.pattern.access.iter().all(visits_each_block_once) && has_end(stream));
     let mut stop = compare::multiply_rounds(job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
         stop = Stop {
