@@ -526,18 +526,23 @@ pub(crate) mod tests {
             hosts: vec![HostSample {
                 cpus_ns: Nanos::secs(2),
                 length_ns: Nanos::secs(1),
-                device: Some(DeviceSample {
-                    operations,
-                    bytes: Bytes(operations * 4096),
-                }),
+                device: device_sample(operations),
                 ..HostSample::default()
             }],
             bytes_transferred: Bytes(operations * 4096),
         }
     }
 
-    fn faults(seconds: Vec<Second>, limit_ns: Option<f64>) -> Vec<Fault> {
-        let observation = Observation {
+    fn device_sample(operations: u64) -> Option<DeviceSample> {
+        Some(DeviceSample {
+            operations,
+            bytes: Bytes(operations * 4096),
+        })
+    }
+
+    /// A load of one worker that should complete `DUE` operations in each of these seconds.
+    fn paced(seconds: Vec<Second>) -> Observation {
+        Observation {
             load: Load {
                 rate_iops: Some(DUE),
                 workers: Some(1),
@@ -545,8 +550,11 @@ pub(crate) mod tests {
             },
             seconds,
             ..Observation::default()
-        };
-        let missed = Attribution::new(&observation, limit_ns).unwrap().missed;
+        }
+    }
+
+    fn faults(seconds: Vec<Second>, limit_ns: Option<f64>) -> Vec<Fault> {
+        let missed = Attribution::new(&paced(seconds), limit_ns).unwrap().missed;
         missed.iter().map(|missed| missed.fault).collect()
     }
 
@@ -592,15 +600,7 @@ pub(crate) mod tests {
         disturbed.facts.threads.run_delay_ns = Nanos::millis(600);
         let fails = |capped: u64, seconds: u64, tolerance: f64| {
             let slow = (1..seconds).map(|number| second(number, capped, 0.99, 0.99));
-            let observation = Observation {
-                load: Load {
-                    rate_iops: Some(DUE),
-                    workers: Some(1),
-                    ..Load::default()
-                },
-                seconds: std::iter::once(disturbed.clone()).chain(slow).collect(),
-                ..Observation::default()
-            };
+            let observation = paced(std::iter::once(disturbed.clone()).chain(slow).collect());
             let found = Attribution::new(&observation, None).unwrap();
             found.storage_alone_fails(tolerance)
         };
@@ -650,16 +650,10 @@ pub(crate) mod tests {
     #[test]
     fn io_of_others_is_their_fault() {
         let mut shared = second(0, 600, 0.99, 0.99);
-        shared.hosts[0].device = Some(DeviceSample {
-            operations: 1000,
-            bytes: Bytes(1000 * 4096),
-        });
+        shared.hosts[0].device = device_sample(1000);
         assert_eq!(faults(vec![shared.clone()], None), [Fault::OtherIo]);
         // A little I/O of others does not excuse large shortfalls.
-        shared.hosts[0].device = Some(DeviceSample {
-            operations: 650,
-            bytes: Bytes(650 * 4096),
-        });
+        shared.hosts[0].device = device_sample(650);
         assert_eq!(faults(vec![shared], None), [Fault::Storage]);
     }
 
@@ -668,10 +662,7 @@ pub(crate) mod tests {
     fn shifted_samples_are_not_io_of_others() {
         let shifted = |number: u64, counted: u64| {
             let mut second = second(number, 960, 0.99, 0.99);
-            second.hosts[0].device = Some(DeviceSample {
-                operations: counted,
-                bytes: Bytes(counted * 4096),
-            });
+            second.hosts[0].device = device_sample(counted);
             second
         };
         let seconds: Vec<Second> = (0..10)

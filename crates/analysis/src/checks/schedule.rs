@@ -234,6 +234,7 @@ mod tests {
     use model::histogram::Histogram;
     use model::mix::{Mix, MixRule};
     use model::plan::{Pacing, Process, Rate};
+    use model::results::Results;
     use model::seconds::IntervalFacts;
     use model::testing::assert_starts_with;
     use model::{Nanos, PerDirection};
@@ -260,14 +261,18 @@ mod tests {
         assert!(missed(Process::Linear) && !missed(Process::Poisson));
     }
 
-    #[test]
-    fn a_rate_that_is_missed_and_late_operations_are_reported() {
-        // 10,000 per second are requested; 9,000 complete.
+    /// 10,000 per second are requested; 9,000 complete, 20 ms late.
+    fn late_results() -> Results {
         let mut results = samples::paced(32, 9_000, Nanos::millis(1));
         let mut delays = Histogram::new();
         delays.record_times(20_000_000, 9_000);
         samples::reads(&mut results.steps[0].jobs[0]).schedule_delay = Some(delays);
-        let found = rules(&results);
+        results
+    }
+
+    #[test]
+    fn a_rate_that_is_missed_and_late_operations_are_reported() {
+        let found = rules(&late_results());
         assert!(found.contains(&"RATE-NOT-KEPT".to_owned()), "{found:?}");
         assert!(found.contains(&"SCHED-LAG".to_owned()), "{found:?}");
     }
@@ -276,23 +281,11 @@ mod tests {
     #[test]
     fn advice_follows_what_the_slots_show() {
         let advice = |blocked: u64| {
-            let mut results = samples::paced(32, 9_000, Nanos::millis(1));
-            let mut delays = Histogram::new();
-            delays.record_times(20_000_000, 9_000);
-            samples::reads(&mut results.steps[0].jobs[0]).schedule_delay = Some(delays);
+            let mut results = late_results();
             let mut second = IntervalFacts::default();
             (second.queue.issued, second.queue.blocked) = (9_000, blocked);
             results.steps[0].jobs[0].seconds = vec![second];
-            let found = super::super::check(&results);
-            let help_of = |rule: &str| {
-                found
-                    .iter()
-                    .find(|finding| finding.rule == rule)
-                    .unwrap()
-                    .help
-                    .clone()
-                    .unwrap()
-            };
+            let help_of = |rule: &str| samples::finding(&results, rule).help.unwrap();
             [help_of("RATE-NOT-KEPT"), help_of("SCHED-LAG")]
         };
         // A target that slows down halfway blocks fewer than half of the operations.
