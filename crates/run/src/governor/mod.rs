@@ -212,22 +212,11 @@ mod tests {
     /// Intervals arrive even after the end, until every worker has seen it.
     #[test]
     fn intervals_after_the_end_change_no_outcome() {
-        let floor = MinimumRate {
-            direction: None,
-            metric: TrackedMetric::Iops,
-            min_per_sec: 1000.0,
-            cycle_ns: Nanos::secs(1),
-        };
-        let search = LatencyTarget {
-            target_ns: Nanos::micros(250),
-            window_ns: Nanos::secs(1),
-            percentile: 100.0,
-            keep_running: false,
-        };
+        let search = latency_target(Nanos::micros(250), 100.0);
         let mut governor = Governor {
             rules: vec![
                 Rule::Latency(LatencySearch::new(search, 1)),
-                Rule::Minimum(RateFloor::new(floor, 1)),
+                Rule::Minimum(RateFloor::new(minimum_rate(None), 1)),
             ],
             has_ended: false,
         };
@@ -285,6 +274,15 @@ mod tests {
             assert_eq!(precision.on_interval(&second(k, 0, 0)), Action::Continue);
         }
         assert!(!steady.outcome().attained && !precision.outcome().attained);
+    }
+
+    fn minimum_rate(direction: Option<Direction>) -> MinimumRate {
+        MinimumRate {
+            direction,
+            metric: TrackedMetric::Iops,
+            min_per_sec: 1000.0,
+            cycle_ns: Nanos::secs(1),
+        }
     }
 
     fn latency_target(target_ns: Nanos, percentile: f64) -> LatencyTarget {
@@ -364,34 +362,21 @@ mod tests {
 
     #[test]
     fn a_job_below_its_minimum_rate_ends_after_two_seconds() {
-        let rule = MinimumRate {
-            direction: None,
-            metric: TrackedMetric::Iops,
-            min_per_sec: 1000.0,
-            cycle_ns: Nanos::secs(1),
-        };
-        let mut floor = RateFloor::new(rule, 2);
+        let floor_of = |direction| RateFloor::new(minimum_rate(direction), 2);
+        let mut floor = floor_of(None);
         assert_eq!(floor.on_interval(&second(0, 100, 10)), Action::Continue);
         assert_eq!(floor.on_interval(&second(1, 100, 10)), Action::Continue);
         assert!(matches!(floor.on_interval(&second(2, 1999, 10)), Action::End(_)));
-        let mut floor = RateFloor::new(rule, 2);
+        let mut floor = floor_of(None);
         assert!((0..20).all(|k| floor.on_interval(&second(k, 2000, 10)) == Action::Continue));
         // These operations are reads, so the job misses a minimum rate of writes.
-        let of_writes = MinimumRate {
-            direction: Some(Direction::Write),
-            ..rule
-        };
-        let mut floor = RateFloor::new(of_writes, 2);
+        let mut floor = floor_of(Some(Direction::Write));
         let ended = floor.on_interval(&second(2, 2000, 10));
         assert_eq!(
             ended,
             Action::End("IOPS of writes fell to 0, below the minimum of 2000".into())
         );
-        let of_reads = MinimumRate {
-            direction: Some(Direction::Read),
-            ..rule
-        };
-        let mut floor = RateFloor::new(of_reads, 2);
+        let mut floor = floor_of(Some(Direction::Read));
         assert!((0..20).all(|k| floor.on_interval(&second(k, 2000, 10)) == Action::Continue));
     }
 }
