@@ -266,7 +266,7 @@ pub(super) fn size_created_on_open(target: &Target) -> Option<u64> {
 }
 
 /// Facts of a target that is not a file.
-fn facts_without_file(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
+pub(super) fn facts_without_file(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
     TargetFacts {
         path: target.path.clone(),
         kind: kind.into(),

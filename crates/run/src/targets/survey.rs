@@ -8,6 +8,8 @@ use model::Bytes;
 use model::environment::TargetFacts;
 use model::plan::{FileTree, Plan, Target, TargetKind};
 
+use super::prepare::facts_without_file;
+
 /// The facts of each target of a plan, in plan order. A missing target has the facts of its
 /// directory, with its devices, and no kind.
 pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
@@ -19,12 +21,7 @@ pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
 }
 
 fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
-    let facts_with = |kind: &str, size: Bytes| TargetFacts {
-        path: target.path.clone(),
-        kind: kind.into(),
-        size,
-        ..TargetFacts::default()
-    };
+    let facts_with = |kind: &str, size: Bytes| facts_without_file(target, kind, size);
     match &target.kind {
         TargetKind::Nothing { size } => facts_with("nothing", *size),
         TargetKind::Simulated { device } => facts_with("simulated", device.size),
