@@ -183,10 +183,7 @@ pub(super) fn describe_access(stream: &Stream, direction: Direction) -> String {
             )
         }
         Access::Zones(zones) => {
-            let placement = match &zones.within {
-                None => "sequential".to_owned(),
-                Some(of) => describe_placement(of, direction),
-            };
+            let placement = describe_order(&zones.within, direction);
             format!(
                 "windows of {}, {} apart, {} in each, {placement}",
                 format_size(zones.range.0),
@@ -195,15 +192,20 @@ pub(super) fn describe_access(stream: &Stream, direction: Direction) -> String {
             )
         }
         Access::WritePointers(zones) => {
-            let placement = match &zones.within {
-                None => "sequential".to_owned(),
-                Some(of) => describe_placement(of, direction),
-            };
+            let placement = describe_order(&zones.within, direction);
             format!(
                 "along write pointers of zones of {}, {placement}",
                 format_size(zones.zone.0)
             )
         }
+    }
+}
+
+/// The order within a zone.
+fn describe_order(within: &Option<Placement>, direction: Direction) -> String {
+    match within {
+        None => "sequential".to_owned(),
+        Some(placement) => describe_placement(placement, direction),
     }
 }
 
