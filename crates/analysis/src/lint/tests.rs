@@ -101,18 +101,8 @@ const DEFECTS: &[(&str, Defect)] = &[
         case.facts().kind = "directory".into();
         case.target.prepare = Prepare::Existing;
     }),
-    ("SPACE", |case| {
-        case.facts().size = Bytes(0);
-        case.target.prepare = Prepare::Filled {
-            size: Some(Bytes(301 * GIB)),
-        };
-    }),
-    ("FILL-80", |case| {
-        case.facts().size = Bytes(0);
-        case.target.prepare = Prepare::Filled {
-            size: Some(Bytes(201 * GIB)),
-        };
-    }),
+    ("SPACE", |case| case.create_file(Bytes(301 * GIB))),
+    ("FILL-80", |case| case.create_file(Bytes(201 * GIB))),
     ("FS-EMPTY", |case| case.file_system().available = Bytes(451 * GIB)),
     ("IN-MEMORY", |case| case.file_system().kind = "tmpfs".into()),
     ("IN-MEMORY", |case| case.device().name = "zram0".into()),
@@ -127,17 +117,9 @@ const DEFECTS: &[(&str, Defect)] = &[
     }),
     ("NOT-PREALLOC", |case| {
         case.target.prepare = Prepare::Existing;
-        case.facts().allocation = Some(Allocation {
-            holes: Bytes(GIB),
-            ..Allocation::default()
-        });
+        case.add_holes();
     }),
-    ("LAYOUT-TIME", |case| {
-        case.facts().size = Bytes(0);
-        case.target.prepare = Prepare::Filled {
-            size: Some(Bytes(12_000_000_000)),
-        };
-    }),
+    ("LAYOUT-TIME", |case| case.create_file(Bytes(12_000_000_000))),
     ("FILE-LT-2xRAM", |case| {
         case.workload.cache.direct = false;
         case.environment.memory = Bytes(51 * GIB);
@@ -243,10 +225,7 @@ const DEFECTS: &[(&str, Defect)] = &[
     }),
     ("RATE-ABOVE-LIMIT", |case| {
         case.workload.rate = Some(Rate::iops(5_001));
-        case.purpose.layers = vec![LimitLayer {
-            iops: Some(Limit::exactly(5_000.0)),
-            ..LimitLayer::default()
-        }];
+        case.limit_iops(5_000.0);
     }),
     ("THREADS-GT-CORES", |case| case.workload.workers = 9),
     ("POWER-PLAN", |case| {
@@ -266,9 +245,7 @@ const DEFECTS: &[(&str, Defect)] = &[
         case.environment.cpu.numa_nodes = 2;
         case.device().numa_node = Some(1);
     }),
-    ("BUSY-DISK", |case| {
-        case.add_background_io([300, 120, 0]);
-    }),
+    ("BUSY-DISK", |case| case.add_background_io([300, 120, 0])),
     ("CGROUP-LIMIT", |case| {
         case.limit_device(DeviceLimit {
             read_bytes: Some(1 << 20),
@@ -339,12 +316,7 @@ fn a_well_mounted_nfs_target_has_no_findings() {
 
 /// Just inside each threshold; the cases above are just outside.
 const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
-    ("FILL-80", |case| {
-        case.facts().size = Bytes(0);
-        case.target.prepare = Prepare::Filled {
-            size: Some(Bytes(200 * GIB)),
-        };
-    }),
+    ("FILL-80", |case| case.create_file(Bytes(200 * GIB))),
     ("FS-EMPTY", |case| case.file_system().available = Bytes(450 * GIB)),
     ("SHORT-STROKE", |case| {
         case.device().rotational = true;
@@ -354,12 +326,7 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
         case.workload.cache.direct = false;
         case.environment.memory = Bytes(50 * GIB);
     }),
-    ("LAYOUT-TIME", |case| {
-        case.facts().size = Bytes(0);
-        case.target.prepare = Prepare::Filled {
-            size: Some(Bytes(11_999_999_999)),
-        };
-    }),
+    ("LAYOUT-TIME", |case| case.create_file(Bytes(11_999_999_999))),
     ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(60))),
     ("SIZE-ENDS-RUN", |case| {
         case.workload.stop.passes = Some(1);
@@ -382,10 +349,7 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
     ("QD-GT-DEVICE", |case| case.device().queue_requests = Some(32)),
     ("RATE-ABOVE-LIMIT", |case| {
         case.workload.rate = Some(Rate::iops(5_000));
-        case.purpose.layers = vec![LimitLayer {
-            iops: Some(Limit::exactly(5_000.0)),
-            ..LimitLayer::default()
-        }];
+        case.limit_iops(5_000.0);
     }),
     ("THREADS-GT-CORES", |case| case.workload.workers = 8),
     ("FILE-GT-HOSTCACHE", |case| {
@@ -397,9 +361,7 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
         case.purpose.intent = Some(Intent::CachedReads);
         case.purpose.warmed = warmed("boot-1", &[(40 * GIB, 100 * GIB, true), (0, 50 * GIB, false)]);
     }),
-    ("BUSY-DISK", |case| {
-        case.add_background_io([60, 40, 0]);
-    }),
+    ("BUSY-DISK", |case| case.add_background_io([60, 40, 0])),
     // 700 of 1000 operations are reads: 5.7 MB/s.
     ("CGROUP-LIMIT", |case| {
         case.workload.rate = Some(Rate::iops(1000));
@@ -442,10 +404,7 @@ const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
     ("SPARSE", |case| {
         let (size, content) = (Bytes(100 * GIB), Content::Zeros);
         case.target.prepare = Prepare::Recreate { size, content };
-        case.facts().allocation = Some(Allocation {
-            holes: Bytes(GIB),
-            ..Allocation::default()
-        })
+        case.add_holes();
     }),
 ];
 
@@ -481,8 +440,7 @@ fn small_tests_matter_only_on_nearly_full_file_systems() {
     let severity = |size, available: u64| {
         let mut case = sound();
         case.file_system().available = Bytes(available * GIB);
-        case.facts().size = Bytes(0);
-        case.target.prepare = Prepare::Filled { size: Some(size) };
+        case.create_file(size);
         case.finding("FILL-80").map(|finding| finding.severity)
     };
     assert_eq!(severity(Bytes(5 * GIB), 50), None);

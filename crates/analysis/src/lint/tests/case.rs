@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use model::block_size::BlockSizes;
 use model::environment::{
-    BackgroundIo, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Host, TargetFacts,
+    Allocation, BackgroundIo, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Host, TargetFacts,
 };
 use model::finding::Finding;
 use model::mix::Mix;
@@ -12,6 +12,7 @@ use model::plan::{Phases, Plan, Prepare, Step, Stop, Target, TargetId, TargetKin
 use model::{Bytes, Nanos};
 
 use super::super::{Purpose, Test, Warmed, lint};
+use crate::caps::{Limit, LimitLayer};
 
 pub(super) const GIB: u64 = 1 << 30;
 
@@ -70,6 +71,28 @@ impl Case {
 
     pub(super) fn device(&mut self) -> &mut Device {
         &mut self.environment.targets[0].devices[0]
+    }
+
+    /// The test creates a file of this size.
+    pub(super) fn create_file(&mut self, size: Bytes) {
+        self.facts().size = Bytes(0);
+        self.target.prepare = Prepare::Filled { size: Some(size) };
+    }
+
+    /// Adds 1 GiB of holes to the file.
+    pub(super) fn add_holes(&mut self) {
+        self.facts().allocation = Some(Allocation {
+            holes: Bytes(GIB),
+            ..Allocation::default()
+        });
+    }
+
+    /// Sets a known limit of the I/O path.
+    pub(super) fn limit_iops(&mut self, iops: f64) {
+        self.purpose.layers = vec![LimitLayer {
+            iops: Some(Limit::exactly(iops)),
+            ..LimitLayer::default()
+        }];
     }
 
     /// Adds I/O of other programs in the ten seconds before the test.
