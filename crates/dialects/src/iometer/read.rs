@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             match find_key(section, words) {
-                Some(key) => self.take(key.id),
+                Some(key) => self.take(key),
                 None if self.version < STRICT_KEYS => return,
                 None => {
                     let name = section.heading();
@@ -236,23 +236,13 @@ impl<'a> Reader<'a> {
         list.into_iter().filter(|line| !line.is_empty()).collect()
     }
 
-    fn take(&mut self, id: Id) {
-        match id {
-            Id::Description
-            | Id::RunTime
-            | Id::RampUp
-            | Id::DiskWorkers
-            | Id::OldWorkers
-            | Id::NetworkWorkers
-            | Id::Record
-            | Id::WorkerCycling
-            | Id::TargetCycling
-            | Id::DepthCycling
-            | Id::TestType => self.take_setup(id),
-            Id::Display => self.warn_of_updates(),
-            Id::AccessName => spec::read_name(self),
-            Id::AccessLines => spec::read_lines(self),
-            _ => self.take_manager(id),
+    fn take(&mut self, key: &Key) {
+        match key.section {
+            Section::TestSetup => self.take_setup(key.id),
+            Section::ResultsDisplay => self.warn_of_updates(),
+            Section::AccessSpecifications if key.id == Id::AccessName => spec::read_name(self),
+            Section::AccessSpecifications => spec::read_lines(self),
+            Section::ManagerList => self.take_manager(key.id),
         }
     }
 
@@ -311,18 +301,13 @@ impl<'a> Reader<'a> {
                 .map(|test_type| setup.test_type = test_type),
             _ => Some(()),
         };
-        if set.is_none() {
-            self.refuse_value(line, id);
-        }
+        self.refuse_unless(set, line, id);
     }
 
     fn refuse_unless(&mut self, taken: Option<()>, line: usize, id: Id) {
-        if taken.is_none() {
-            self.refuse_value(line, id);
+        if taken.is_some() {
+            return;
         }
-    }
-
-    fn refuse_value(&mut self, line: usize, id: Id) {
         self.at = line;
         let key = Key::with_id(id);
         let (name, value) = key.map_or(("", ""), |key| (key.name, key.value));
