@@ -104,7 +104,7 @@ impl FleetRun<'_> {
     pub(super) fn publish_event(
         &self,
         rank: u32,
-        event: Event,
+        mut event: Event,
         left: &[u32],
         published: &mut Publisher,
         watcher: &mut dyn FnMut(Event),
@@ -136,43 +136,21 @@ impl FleetRun<'_> {
                 finding.at = Some(with_host(finding.at.unwrap_or_default()));
                 watcher(Event::Notice { finding });
             }
-            Event::Preparing {
-                target,
-                done,
-                total,
-                left_ns,
-            } => watcher(Event::Preparing {
-                target: with_host(target),
-                done,
-                total,
-                left_ns,
-            }),
-            Event::Prepared { target, how, took_ns } => watcher(Event::Prepared {
-                target: with_host(target),
-                how,
-                took_ns,
-            }),
+            Event::Preparing { ref mut target, .. } | Event::Prepared { ref mut target, .. } => {
+                *target = with_host(std::mem::take(target));
+                watcher(event);
+            }
             // All ranks of a job change phase together, so publish the events of the first.
-            Event::Phase {
-                step,
-                job,
-                name,
-                phase,
-                length_ns,
-            } => {
-                if let Some(job) = self.fleet_job_if_chosen(rank, (step, job), |ranks| ranks.min()) {
-                    watcher(Event::Phase {
-                        step,
-                        job,
-                        name,
-                        phase,
-                        length_ns,
-                    });
+            Event::Phase { step, ref mut job, .. } => {
+                if let Some(number) = self.fleet_job_if_chosen(rank, (step, *job), |ranks| ranks.min()) {
+                    *job = number;
+                    watcher(event);
                 }
             }
-            Event::JobEnded { step, job, reason } => {
-                if let Some(job) = self.fleet_job_if_chosen(rank, (step, job), |ranks| ranks.max()) {
-                    watcher(Event::JobEnded { step, job, reason });
+            Event::JobEnded { step, ref mut job, .. } => {
+                if let Some(number) = self.fleet_job_if_chosen(rank, (step, *job), |ranks| ranks.max()) {
+                    *job = number;
+                    watcher(event);
                 }
             }
             _ => {}
