@@ -172,20 +172,15 @@ mod tests {
         histogram.record_times(latency, operations);
         let read = Counts::new(operations, Bytes(operations * 4096));
         Interval {
-            step: 0,
-            job: 0,
             name: "test".into(),
             phase: Phase::Measured,
-            epoch: 0,
             start_ns: Nanos::secs(number),
             length_ns: Nanos::secs(1),
             counts: PerDirection::from_reads(read),
             latency: PerDirection::from_reads(Some(histogram)),
             in_flight_ns: Nanos(operations * latency),
             depth: 1,
-            targets: Vec::new(),
-            file_operations: Vec::new(),
-            left_ns: None,
+            ..Interval::default()
         }
     }
 

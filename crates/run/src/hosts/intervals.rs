@@ -145,20 +145,15 @@ mod tests {
         let mut latency = Histogram::new();
         latency.record_times(1000, reads);
         Interval {
-            step: 0,
-            job: 0,
             name: "job".into(),
             phase: Phase::Measured,
-            epoch: 0,
             start_ns: Nanos::secs(number),
             length_ns: Nanos::secs(1),
             counts: PerDirection::from_reads(Counts::new(reads, Bytes(reads * 512))),
             latency: PerDirection::from_reads(Some(latency)),
             in_flight_ns: Nanos(reads * 1000),
             depth: 2,
-            targets: Vec::new(),
-            file_operations: Vec::new(),
-            left_ns: None,
+            ..Interval::default()
         }
     }
 

@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use model::draws::GeneratorChoice;
 use testbed::{Unavailable, need};
 
+use super::history::{History, WrittenBlock};
 use super::*;
 
 /// Every method that both programs support, with fio's name.
@@ -69,14 +70,31 @@ fn blocks(checker: &Checker) -> Vec<Block> {
     let mut draws = GeneratorChoice::fio(0x89, 1).start();
     (0..BLOCKS as u64)
         .map(|number| Block {
-            offset: number * BLOCK as u64,
-            length: BLOCK as u32,
             seed: Some(checker.draw_seed(&mut draws)),
             number: Some(number),
-            hash: None,
-            zeros: false,
+            ..unnumbered_block(number * BLOCK as u64, BLOCK as u32)
         })
         .collect()
+}
+
+/// A block whose seed, number and hash are unknown.
+fn unnumbered_block(offset: u64, length: u32) -> Block {
+    Block {
+        offset,
+        length,
+        seed: None,
+        number: None,
+        hash: None,
+        zeros: false,
+    }
+}
+
+/// A write to the first file.
+fn write(offset: u64, length: u32) -> WrittenBlock {
+    WrittenBlock {
+        file: 0,
+        block: unnumbered_block(offset, length),
+    }
 }
 
 fn write_blocks(checker: &Checker) -> Vec<u8> {
@@ -266,18 +284,6 @@ fn a_header_has_the_bytes_of_fio() {
 
 #[test]
 fn a_history_is_ordered_by_write_or_by_position() {
-    use super::history::{History, WrittenBlock};
-    let write = |offset: u64, length: u32| WrittenBlock {
-        file: 0,
-        block: Block {
-            offset,
-            length,
-            seed: None,
-            number: None,
-            hash: None,
-            zeros: false,
-        },
-    };
     let drain = |history: &mut History| {
         let mut offsets = Vec::new();
         while history.next_file().is_some() {
@@ -309,14 +315,7 @@ fn a_history_is_ordered_by_write_or_by_position() {
 #[test]
 fn the_pattern_contains_the_offset_of_its_block_or_interval() {
     let filler = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
-    let block = Block {
-        offset: 0x1_0000,
-        length: 4096,
-        seed: None,
-        number: None,
-        hash: None,
-        zeros: false,
-    };
+    let block = unnumbered_block(0x1_0000, 4096);
     for (pattern_interval, second) in [(0, 0x1_0000_u64), (1024, 0x1_0000 + 1024)] {
         let checker = Checker {
             pattern: vec![0xab; 9],
@@ -360,18 +359,7 @@ fn discarded_blocks_must_read_as_zeros() {
 
 #[test]
 fn a_history_tracks_flushed_blocks_and_blocks_to_discard() {
-    use super::history::{History, WrittenBlock};
-    let write = |offset: u64| WrittenBlock {
-        file: 0,
-        block: Block {
-            offset,
-            length: 10,
-            seed: None,
-            number: None,
-            hash: None,
-            zeros: false,
-        },
-    };
+    let write = |offset: u64| write(offset, 10);
     for repeats in [false, true] {
         let mut history = History::new(repeats, true);
         let notes = [0, 10, 20].map(|offset| history.record_issued(write(offset), offset == 10));
