@@ -329,17 +329,15 @@ fn inputs_out_of_bounds_are_rejected() {
 #[test]
 fn entries_are_found_by_partial_names_in_any_case() {
     let catalogue = Catalogue::built_in();
-    assert_eq!(catalogue.find("GP3").unwrap().id(), "aws/gp3");
-    assert_eq!(
-        catalogue.find("Provider-SLA/SSD-Ultra").unwrap().id(),
-        "provider-sla/ssd-ultra"
-    );
-    assert_eq!(
-        catalogue.find("s4/ssd-ultra").unwrap().id(),
-        "provider-sla/ssd-ultra",
-        "its former name"
-    );
-    assert_eq!(catalogue.find("balanced").unwrap().id(), "oci/balanced");
+    for (name, id) in [
+        ("GP3", "aws/gp3"),
+        ("Provider-SLA/SSD-Ultra", "provider-sla/ssd-ultra"),
+        // Its former name.
+        ("s4/ssd-ultra", "provider-sla/ssd-ultra"),
+        ("balanced", "oci/balanced"),
+    ] {
+        assert_eq!(catalogue.find(name).unwrap().id(), id, "{name}");
+    }
     catalogue
         .find("premum-v2")
         .unwrap_err()
@@ -371,19 +369,19 @@ fn long_operations_count_as_several_units() {
 #[test]
 fn errors_about_unknown_names_list_the_nearest_names() {
     let catalogue = Catalogue::built_in();
-    let disks_with = |machine: Option<&str>, disk: &str| Disks {
-        machine: machine.map(str::to_owned),
-        disks: vec![disk.to_owned()],
-        count: 1,
-        cached: false,
+    let error_of = |machine: Option<&str>, disk: &str| {
+        let disks = Disks {
+            machine: machine.map(str::to_owned),
+            disks: vec![disk.to_owned()],
+            count: 1,
+            cached: false,
+        };
+        stack(&catalogue, &disks).unwrap_err()
     };
-    let error = stack(&catalogue, &disks_with(Some("D8ds_v9"), "P30")).unwrap_err();
-    assert!(
-        error.ends_with("the nearest names are Standard_D8ds_v4, Standard_D8ds_v5, Standard_D8ds_v6"),
-        "{error}"
-    );
-    let error = stack(&catalogue, &disks_with(Some("m7i.lagre"), "P30")).unwrap_err();
-    assert!(error.contains("the nearest names are m7i.large, "), "{error}");
+    let error = error_of(Some("D8ds_v9"), "P30");
+    let nearest = "the nearest names are Standard_D8ds_v4, Standard_D8ds_v5, Standard_D8ds_v6";
+    assert!(error.ends_with(nearest), "{error}");
+    error_of(Some("m7i.lagre"), "P30").assert_contains(&["the nearest names are m7i.large, "]);
     // Names of the same cloud and series come first, regardless of edit distance.
     for (unknown, prefix) in [
         ("m8g", "m8g."),
@@ -392,24 +390,19 @@ fn errors_about_unknown_names_list_the_nearest_names() {
         ("L12s_v4", "Standard_L"),
         ("Standard_E7ads_v5", "Standard_E"),
     ] {
-        let error = stack(&catalogue, &disks_with(Some(unknown), "P30")).unwrap_err();
+        let error = error_of(Some(unknown), "P30");
         let (_, names) = error.split_once("the nearest names are ").unwrap();
         let names: Vec<&str> = names.split(", ").collect();
         assert_eq!(names.len(), 3, "{error}");
         assert!(names.iter().all(|name| name.starts_with(prefix)), "{error}");
     }
-    let error = stack(&catalogue, &disks_with(None, "P31")).unwrap_err();
+    let error = error_of(None, "P31");
     assert!(error.ends_with("the nearest names are P1, P3, P30"), "{error}");
     error.assert_contains(&["unknown disk `P31`"]);
-    let error = stack(&catalogue, &disks_with(None, "gcp/pd-sdd")).unwrap_err();
-    assert!(error.contains("the nearest names are gcp/pd-ssd, "), "{error}");
-    let error = stack(&catalogue, &disks_with(None, "balanced")).unwrap_err();
-    assert!(
-        error.contains("needs `size`"),
-        "the only entry with this last part: {error}"
-    );
-    let error = stack(&catalogue, &disks_with(None, "aws/gp3:500GiB")).unwrap_err();
-    assert!(error.contains("write KEY=VALUE"), "{error}");
+    error_of(None, "gcp/pd-sdd").assert_contains(&["the nearest names are gcp/pd-ssd, "]);
+    // The only entry with this last part.
+    error_of(None, "balanced").assert_contains(&["needs `size`"]);
+    error_of(None, "aws/gp3:500GiB").assert_contains(&["write KEY=VALUE"]);
 }
 
 #[test]
@@ -495,21 +488,13 @@ fn files_of_the_user_replace_built_in_entries() {
 #[test]
 fn old_entries_have_a_warning() {
     let catalogue = Catalogue::built_in();
+    let warning = |name: &str, today: Date| catalogue.find(name).unwrap().expiry_warning(today);
     let today = Date::day(2026, 11, 22);
-    let gp2 = catalogue.find("aws/gp2").unwrap().expiry_warning(today).unwrap();
+    let gp2 = warning("aws/gp2", today).unwrap();
     assert!(gp2.ends_with("has changed them"), "{gp2}");
     gp2.assert_contains(&["are from 2023"]);
-    assert_eq!(
-        catalogue.find("provider-sla/ssd-ultra").unwrap().expiry_warning(today),
-        None
-    );
-    assert!(
-        catalogue
-            .find("provider-sla/ssd-ultra")
-            .unwrap()
-            .expiry_warning(Date::day(2027, 11, 21))
-            .is_some()
-    );
+    assert_eq!(warning("provider-sla/ssd-ultra", today), None);
+    assert!(warning("provider-sla/ssd-ultra", Date::day(2027, 11, 21)).is_some());
 }
 
 #[test]

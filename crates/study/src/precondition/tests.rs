@@ -48,12 +48,7 @@ fn a_settling_series_is_steady_after_five_steady_rounds() {
     assert!(report.steady && window.steady_by_stricter_reading);
     assert_eq!((window.first, window.last, report.rounds.len()), (4, 8, 8));
     assert!((window.figures.average - 100.8).abs() < 1e-9);
-    assert!(
-        report
-            .sentences
-            .iter()
-            .any(|sentence| sentence.contains("rounds 4 to 8 meet both conditions"))
-    );
+    assert_contains(&report.sentences.join("\n"), "rounds 4 to 8 meet both conditions");
     // 900 + 500 + … + 100 operations per second, 60 s of 4 KiB each.
     assert_eq!(report.written, Bytes(2104 * 60 * 4096));
 }
@@ -86,12 +81,7 @@ fn rounds_that_keep_falling_are_not_steady() {
 fn the_stricter_reading_is_reported_but_does_not_decide() {
     let report = run_procedure(25, &[100.0, 96.0, 114.0, 96.0, 94.0]);
     assert!(report.steady && !report.window.unwrap().steady_by_stricter_reading);
-    assert!(
-        report
-            .sentences
-            .iter()
-            .any(|sentence| sentence.contains("the largest distance is 14.0 %, missed"))
-    );
+    assert_contains(&report.sentences.join("\n"), "the largest distance is 14.0 %, missed");
 }
 
 #[test]
