@@ -222,10 +222,14 @@ fn limited() -> Vec<Point> {
     points
 }
 
+/// Analyses operations in flight within a limit.
+fn analyse_within(points: &[Point], limit: &str) -> Knee {
+    analyse(points, Axis::InFlight, Some(&limit.parse().unwrap()))
+}
+
 #[test]
 fn the_maximum_within_a_limit_is_interpolated() {
-    let limit: Limit = "p99<=1ms".parse().unwrap();
-    let knee = analyse(&limited(), Axis::InFlight, Some(&limit));
+    let knee = analyse_within(&limited(), "p99<=1ms");
     let kept = knee.kept.unwrap();
     // Upper bounds: 420 us at 16, 840 us at 32, 1680 us at 64. On log N, the limit is at 160/840 of
     // the way from 32 to 64.
@@ -242,8 +246,7 @@ fn the_maximum_within_a_limit_is_interpolated() {
 /// Depth 12 reached 40,000 within the limit; depth 24 reached the same, at twice the latency.
 #[test]
 fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
-    let limit: Limit = "p99<=1ms".parse().unwrap();
-    let knee = analyse(&limited(), Axis::InFlight, Some(&limit));
+    let knee = analyse_within(&limited(), "p99<=1ms");
     assert_eq!(
         (knee.advice.load, knee.kept.unwrap().smallest_at),
         (Some(8.0), Some(8.0))
@@ -259,7 +262,7 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
         limited_ns_high: Some(1e5),
         ..Point::from_closed_loop(load, iops)
     };
-    let advice = |points: &[Point]| analyse(points, Axis::InFlight, Some(&limit)).advice;
+    let advice = |points: &[Point]| analyse_within(points, "p99<=1ms").advice;
     let same = advice(&[point(6.0, 35_000.0), point(12.0, 39_500.0), point(24.0, 40_000.0)]);
     assert_eq!((same.kind, same.load), (AdviceKind::LimitNotReached, Some(12.0)));
     assert_starts_with(&same.sentence, "Use 12 in flight: 39,500");
@@ -273,8 +276,7 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
 
 #[test]
 fn a_growing_rate_is_interpolated_between_two_points() {
-    let limit: Limit = "p99<=1ms".parse().unwrap();
-    let sentence = |points: &[Point]| analyse(points, Axis::InFlight, Some(&limit)).advice.sentence;
+    let sentence = |points: &[Point]| analyse_within(points, "p99<=1ms").advice.sentence;
     let point = |load: f64, iops: f64, found: f64, high: f64| Point {
         limited_ns: Some(found),
         limited_ns_high: Some(high),
@@ -318,13 +320,10 @@ fn nothing_is_interpolated_between_offered_rates() {
 
 #[test]
 fn a_limit_can_be_met_everywhere_nowhere_or_unknown() {
-    let kind = |text: &str, points: &[Point]| {
-        let limit: Limit = text.parse().unwrap();
-        analyse(points, Axis::InFlight, Some(&limit)).advice.kind
-    };
+    let kind = |limit: &str, points: &[Point]| analyse_within(points, limit).advice.kind;
     assert_eq!(kind("p99 <= 1s", &limited()), AdviceKind::LimitNotReached);
     assert_eq!(kind("p99<100us", &limited()), AdviceKind::LimitMissed);
-    let missed = analyse(&limited(), Axis::InFlight, Some(&"p99<100us".parse().unwrap()));
+    let missed = analyse_within(&limited(), "p99<100us");
     assert_eq!(
         missed.advice.sentence,
         "p99 <= 100 us is not met even at 1 in flight, the smallest measured load; the lowest p99 was 200 us \
@@ -346,13 +345,12 @@ fn a_first_point_with_too_few_operations_does_not_hide_a_limit() {
     let kept = evaluate_limit(&points, &limit);
     points[0].limited_ns_high = None;
     assert_eq!(evaluate_limit(&points, &limit), kept);
-    let advice = analyse(&points, Axis::InFlight, Some(&limit)).advice;
+    let advice = analyse_within(&points, "p99<=1ms").advice;
     assert_eq!(advice.kind, AdviceKind::LimitKept);
     let note = "At 1 in flight, too few operations lie beyond the percentile to decide this, but operations of a \
         smaller load are assumed to wait no longer.";
     assert!(advice.sentence.ends_with(note), "{}", advice.sentence);
-    let strict: Limit = "p99<100us".parse().unwrap();
-    let advice = analyse(&points, Axis::InFlight, Some(&strict)).advice;
+    let advice = analyse_within(&points, "p99<100us").advice;
     assert_eq!(advice.kind, AdviceKind::LimitUnknown);
     assert!(
         advice.sentence.ends_with("to decide this; measure for longer."),
@@ -417,12 +415,8 @@ fn offered_rates_are_delivered_or_not() {
 fn refinement_encloses_the_knee() {
     let knee = analyse(&servers(8.0, 100.0), Axis::InFlight, None);
     assert_eq!(refinement(&knee), [6, 12]);
-    let limit: Limit = "p99<=1ms".parse().unwrap();
     // 8 in flight reach the same rate as 32, the largest load within the limit: both are enclosed.
-    assert_eq!(
-        refinement(&analyse(&limited(), Axis::InFlight, Some(&limit))),
-        [6, 12, 24, 48]
-    );
+    assert_eq!(refinement(&analyse_within(&limited(), "p99<=1ms")), [6, 12, 24, 48]);
     // Around a knee of 2, there is no whole number below, and 3 above.
     assert_eq!(refinement(&analyse(&servers(2.0, 100.0), Axis::InFlight, None)), [3]);
 }
