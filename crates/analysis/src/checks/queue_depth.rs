@@ -194,6 +194,10 @@ mod tests {
     use model::testing::assert_starts_with;
     use model::{Direction, Nanos};
 
+    fn help(results: &Results) -> String {
+        samples::finding(results, "QD-NOT-ACHIEVED").help.expect("advice")
+    }
+
     #[test]
     fn a_full_queue_is_silent() {
         let results = samples::closed_loop(32, 32_000, Nanos::millis(1));
@@ -212,7 +216,6 @@ mod tests {
 
     #[test]
     fn one_operation_for_each_worker_ends_inside_the_call() {
-        let help = |results: &Results| samples::finding(results, "QD-NOT-ACHIEVED").help.expect("advice");
         let inline = samples::closed_loop(32, 1000, Nanos::millis(1));
         assert_starts_with(&help(&inline), "the rate is right for this many workers");
         let half_empty = samples::closed_loop(32, 16_000, Nanos::millis(1));
@@ -234,13 +237,8 @@ mod tests {
             busy_ns: Nanos::secs(2),
             ..HostSample::default()
         }];
-        let mut found = super::super::check(&results).into_iter();
-        let short = found.find(|finding| finding.rule == "QD-NOT-ACHIEVED");
-        let help = short.and_then(|finding| finding.help);
-        assert_eq!(
-            help.as_deref(),
-            Some("stop the programs that use the processors, and repeat the test")
-        );
+        let advice = "stop the programs that use the processors, and repeat the test";
+        assert_eq!(help(&results), advice);
     }
 
     /// Failed operations took slots but count in no latency.
@@ -255,10 +253,7 @@ mod tests {
     /// Regression: the advice for depth 1 was to use a smaller depth.
     #[test]
     fn advice_for_one_operation_at_a_time_does_not_suggest_less_depth() {
-        let help = |depth: u32| {
-            let results = samples::closed_loop(depth, 500 * u64::from(depth), Nanos::millis(1));
-            samples::finding(&results, "QD-NOT-ACHIEVED").help.expect("advice")
-        };
+        let help = |depth: u32| help(&samples::closed_loop(depth, 500 * u64::from(depth), Nanos::millis(1)));
         assert!(
             help(1).contains("one operation in flight") && !help(1).contains("depth"),
             "{}",
