@@ -42,7 +42,6 @@ impl Fault {
         }
     }
 
-    /// Sets the help.
     pub fn help(self, help: impl Into<String>) -> Fault {
         Fault {
             help: Some(help.into()),
@@ -50,7 +49,6 @@ impl Fault {
         }
     }
 
-    /// Sets the place.
     pub fn at(self, at: impl Into<String>) -> Fault {
         Fault {
             at: Some(at.into()),
@@ -80,7 +78,6 @@ impl Fault {
 }
 
 impl Faults {
-    /// Wraps one fault.
     pub fn one(fault: Fault, exit: Exit) -> Faults {
         Faults {
             list: vec![fault],
@@ -88,7 +85,6 @@ impl Faults {
         }
     }
 
-    /// Wraps several faults.
     pub fn many(list: Vec<Fault>, exit: Exit) -> Faults {
         Faults { list, exit }
     }
@@ -103,7 +99,6 @@ impl Faults {
         Faults::one(Fault::for_file("read", path, error), Exit::Refused)
     }
 
-    /// Changes the exit code.
     pub fn with(self, exit: Exit) -> Faults {
         Faults { exit, ..self }
     }
@@ -113,23 +108,19 @@ impl Faults {
         self.list.first().map(|fault| fault.what.clone()).unwrap_or_default()
     }
 
-    /// Returns the first fault.
     pub fn into_first(self) -> Fault {
         self.list.into_iter().next().unwrap_or_default()
     }
 
-    /// Returns the exit code.
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
-    /// Prints the faults on stderr.
     pub fn print(&self, colour: bool) {
         // If stderr is closed, the lines are lost.
         let _ = io::stderr().write_all(self.text(colour).as_bytes());
     }
 
-    /// Formats the faults.
     pub fn text(&self, colour: bool) -> String {
         let (bold, reset) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let mut text = String::new();

@@ -78,7 +78,6 @@ pub enum FleetRole {
     AgentDone(ExitCode),
 }
 
-/// Reads an environment variable.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

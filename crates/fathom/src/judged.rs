@@ -20,7 +20,6 @@ pub struct Judged {
     jobs: Vec<JobVerdict>,
 }
 
-/// The verdict on a job.
 struct JobVerdict {
     name: String,
     /// Absent if nothing was measured.
@@ -65,7 +64,6 @@ pub fn nothing_to_judge(results: &Results) -> Fault {
     }
 }
 
-/// Judges every job by the clauses.
 pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
     let mut jobs = Vec::new();
     for (step, step_results) in results.steps.iter().enumerate() {
@@ -171,7 +169,6 @@ impl Judged {
     }
 }
 
-/// Renders the default text report.
 pub fn render_report(results: &Results) -> String {
     let mut bytes = Vec::new();
     (FORMATS[0].write)(results, &mut bytes).expect("writing to memory does not fail");

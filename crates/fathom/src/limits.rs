@@ -55,7 +55,6 @@ pub struct NamedLimitArgs {
 }
 
 impl LimitArgs {
-    /// True if a limit is named.
     pub fn is_given(&self) -> bool {
         let NamedLimitArgs { cap, vm, disk, .. } = &self.named;
         vm.is_some() || !disk.is_empty() || !cap.cap.is_empty()
@@ -202,7 +201,6 @@ impl Storage {
         self.common.replicas.unwrap_or(1)
     }
 
-    /// Describes the storage by `--host-cache` alone.
     pub fn from_host_cache(host_cache: bool) -> Storage {
         let cached = host_cache.then_some(CachePath::Cached);
         Storage {
@@ -297,7 +295,6 @@ impl Storage {
     }
 }
 
-/// Sets one fact of the storage below a load.
 fn set_fact(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
     let number = |min: u32| match value.parse::<u32>() {
         Ok(number) if (min..=100).contains(&number) => Ok(number),

@@ -96,7 +96,6 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Records the results in the history.
     pub fn record(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
         history::record(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
     }
@@ -348,7 +347,6 @@ impl Outputs {
         (!message.is_empty()).then_some(message)
     }
 
-    /// True if an HTML page is among the outputs.
     pub fn has_page(&self) -> bool {
         self.list.iter().any(|output| matches!(output.what, OutputKind::Page))
     }
@@ -550,7 +548,6 @@ fn parse(text: &str) -> Result<Output, Fault> {
     })
 }
 
-/// Lists the names of all formats.
 pub fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).chain([PAGE, STREAM]).collect()
 }

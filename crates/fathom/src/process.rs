@@ -58,7 +58,6 @@ impl Process {
         }
     }
 
-    /// Returns the calibrated clock.
     pub fn clock(&self) -> Clock {
         self.clock.calibrate()
     }

@@ -175,7 +175,6 @@ impl Screen {
         }
     }
 
-    /// Shows an event.
     pub fn handle_event(&mut self, event: &Event) {
         self.drop_lost_view();
         if let Form::View(view, _) = &self.form {

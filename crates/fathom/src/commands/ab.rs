@@ -98,7 +98,6 @@ pub struct MarginArgs {
 }
 
 impl MarginArgs {
-    /// True if `--margin` is on the command line.
     pub fn is_some(&self) -> bool {
         self.margin.is_some()
     }
@@ -173,7 +172,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(sweep::exit_code(&study.runs, failed, session))
 }
 
-/// Reports a saved comparison again.
 pub(super) fn show(
     file: &str,
     study: &model::study::Study,
@@ -198,7 +196,6 @@ pub(super) fn show(
 
 type RunsAndSkipped = (Vec<StudyRun>, Vec<SkippedPoint>);
 
-/// Parses the names of two hosts.
 fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
     let names = list.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
     let is_one = |name: &str| !name.is_empty() && !name.contains(',');
@@ -416,7 +413,6 @@ fn format_text(report: &Report, study: &model::study::Study) -> String {
     text
 }
 
-/// Formats a table of changes from A to B.
 pub(super) fn format_changes(changes: &[Change]) -> String {
     let mut text = format!(
         "\n  {:<14}{:>12}{:>12}   {:<34}{}\n",

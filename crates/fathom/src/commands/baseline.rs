@@ -79,7 +79,6 @@ struct FileArgs {
     file: String,
 }
 
-/// Runs the subcommand.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = DocumentStore::new(folder()?);
     match &args.action {
@@ -91,7 +90,6 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
 }
 
-/// Finds the directory of this user's baselines.
 fn folder() -> Result<PathBuf, Faults> {
     user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
         let fault = Fault::new(format!("cannot store baselines: {}", user_data::NOWHERE));

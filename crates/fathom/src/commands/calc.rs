@@ -136,7 +136,6 @@ struct Credits {
     is_bytes: bool,
 }
 
-/// Prints the result of a calculation.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let answer = match &args.calculation {
         Calculation::Little { iops, latency, depth } => calculate_little(*iops, *latency, *depth)?,
@@ -327,7 +326,6 @@ fn calculate_percentiles(args: &PercentileArgs) -> Result<Answer, Faults> {
     Ok(new_answer(text, &rows))
 }
 
-/// Formats seconds as clock time.
 fn format_clock(seconds: f64) -> String {
     duration(Nanos((seconds * 1e9).min(9e18).round() as u64))
 }

@@ -74,7 +74,6 @@ enum Source {
     Counters(String),
 }
 
-/// Captures the load and writes the job file.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let Args { what, out, quiet, .. } = args;
     let time = parse_time(args.time.as_deref())?;
@@ -356,7 +355,6 @@ fn describe_direction(name: &str, direction: &DirectionLoad, load: &CapturedLoad
     text
 }
 
-/// Builds the text of the job file.
 fn build_job_file(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
     let mut job = JobSpec {
         name: Some(device.to_owned()),

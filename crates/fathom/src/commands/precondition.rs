@@ -235,7 +235,6 @@ fn describe_run(next: NextRun) -> String {
     }
 }
 
-/// Loads the document with the load of a round.
 fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let target = &args.what;
     let is_file = target.ends_with(".toml");
@@ -521,7 +520,6 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-/// Formats the report of the rounds.
 fn format_text(report: &Report) -> String {
     let mut text = format!("{}: {}\n", report.target, report.settings.load);
     text += &format!("{} written in total\n", report.written);

@@ -76,13 +76,11 @@ fn import_report(file: &str, bytes: &[u8]) -> Result<LoadedFile, Faults> {
     Ok(from_import(shown, imported))
 }
 
-/// Loads a saved result of fathom.
 pub fn load_results(file: &str) -> Result<Results, Faults> {
     let bytes = read_file_bytes(file)?;
     Ok(archive::load_bytes(&bytes, Path::new(&display_name(file)))?)
 }
 
-/// Loads a saved study of fathom.
 pub fn load_study(file: &str) -> Result<Study, Faults> {
     Ok(archive::load_study_bytes(
         &read_file_bytes(file)?,
@@ -90,7 +88,6 @@ pub fn load_study(file: &str) -> Result<Study, Faults> {
     )?)
 }
 
-/// Loads a saved result or study of fathom.
 pub fn load_saved(file: &str) -> Result<Saved, Faults> {
     Ok(archive::load_any_bytes(
         &read_file_bytes(file)?,

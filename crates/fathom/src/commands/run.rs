@@ -411,7 +411,6 @@ pub(super) fn translate_document(
 }
 
 impl<S: Subset> TestArgs<S> {
-    /// Applies the flags to every job.
     pub(super) fn apply(&self, document: &mut Document, seed: Option<u64>) -> Result<(), Faults> {
         if self.name.is_some() {
             document.name.clone_from(&self.name);
@@ -420,7 +419,6 @@ impl<S: Subset> TestArgs<S> {
     }
 }
 
-/// Applies options to every job.
 pub(super) fn apply_options(
     document: &mut Document,
     options: &[OptionWithValues],
@@ -484,7 +482,6 @@ pub(super) fn dry_run(
     Ok((describe(shown, &decisions, &findings), exit))
 }
 
-/// Formats the plan, the action and decision for each target, and findings.
 fn describe(plan: &Plan, decisions: &[TargetDecision], findings: &[Finding]) -> String {
     let mut lines = words::plan(plan);
     for target in decisions {

@@ -97,7 +97,6 @@ fn read_token(word: Option<String>, wanted: SocketAddr) -> Result<Option<Token>,
     }
 }
 
-/// Creates a token of 128 random bits.
 fn random_token() -> Result<Token, Faults> {
     let mut bytes = [0; 16];
     let failed = |error| {

@@ -36,7 +36,6 @@ impl StudyArgs {
         StudyOutputs::new(&self.output, self.save.clone(), formats)
     }
 
-    /// Records the study in the history.
     pub fn record(&self, kind: EntryKind, study: &Study) {
         history::record(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
     }

@@ -253,7 +253,6 @@ fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
     })
 }
 
-/// Examines the target at a path.
 fn examine_target(path: &str) -> Result<TargetFacts, Faults> {
     let file = Path::new(path);
     let meta = std::fs::metadata(file).map_err(|error| Faults::unreadable(file, &error))?;

@@ -40,7 +40,6 @@ pub enum Tool {
     Fio,
     /// `iometer`, `Iometer.exe`.
     Iometer,
-    /// `vdbench`.
     Vdbench,
 }
 

@@ -77,7 +77,6 @@ impl NamedEvent {
         mark(&self.path)
     }
 
-    /// True once the event is set.
     pub fn is_set(&self) -> bool {
         open_own(&mark_path(&self.path)).is_ok()
     }

@@ -38,7 +38,6 @@ impl NamedEvent {
         self.0.set()
     }
 
-    /// True once the event is set.
     pub fn is_set(&self) -> bool {
         self.0.wait(Duration::ZERO)
     }

@@ -70,7 +70,6 @@ pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
     Ok(hosts)
 }
 
-/// Connects all hosts.
 pub fn connect_all(hosts: &[String], interrupt: &AtomicBool) -> Result<ConnectedHosts, Faults> {
     let (mut streams, mut names, mut children) = (Vec::new(), Vec::new(), Vec::new());
     let mut kinds = Vec::new();

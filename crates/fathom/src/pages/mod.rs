@@ -263,7 +263,6 @@ pub fn merge_warnings<'a>(runs: impl IntoIterator<Item = (&'a str, &'a [Finding]
         .collect()
 }
 
-/// Builds the page of a study.
 pub fn study(study: &Study, margin: f64) -> Option<Page> {
     match &study.question {
         Question::Sweep { .. } => {

@@ -8,7 +8,6 @@ use study::precondition::{Report, WINDOW_ROUNDS};
 
 use super::figures_download;
 
-/// Builds the page of a preconditioning.
 pub fn build_page(report: &Report) -> Page {
     let (word, tone, sentence) = match report.steady {
         true => (

@@ -157,7 +157,6 @@ fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin:
     }
 }
 
-/// Builds a table of the change of each figure.
 pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
     let row = |change: &Change| {
         vec![
@@ -275,7 +274,6 @@ fn mark_change(changes: Option<&Vec<Change>>, figure: Figure) -> &'static str {
 /// A column of a table of results: its title, and the cell of a result.
 type Column = (&'static str, fn(&Head) -> String);
 
-/// Lists the columns in which the results differ.
 fn list_differing(heads: &[Head]) -> Vec<Column> {
     let columns: [Column; 2] = [
         ("measured", |head| head.started.clone()),

@@ -485,7 +485,6 @@ fn build_limit_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-/// Lists the measured workloads by name.
 fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
     let observation = workloads.iter().filter_map(|workload| {
         Some((
@@ -576,7 +575,6 @@ fn build_latency_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-/// Lists the rules that warned about a workload.
 fn list_warnings(workload: &JudgedWorkload<'_>) -> String {
     let is_grave = |finding: &&Finding| finding.severity >= Severity::Warning;
     let mut rules: Vec<&str> = workload

@@ -26,7 +26,6 @@ const MIN_LOG_RATIO: f64 = 8.0;
 /// Maximum points that each have a tick on the axis.
 const MAX_TICKS: usize = 16;
 
-/// Builds the page of a sweep.
 pub fn build_page(report: &Report, study: &Study) -> Page {
     let first = study.runs.first().map(|run| &run.results);
     let summary = first.map(Summary::from_results);

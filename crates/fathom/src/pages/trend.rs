@@ -28,7 +28,6 @@ pub struct Test<'a> {
     pub figures: &'a [Trend],
 }
 
-/// Builds the page of trends.
 pub fn build_page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     let section = |(number, test): (usize, &Test<'_>)| {
         let charts = test.figures.iter().enumerate();

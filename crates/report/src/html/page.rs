@@ -301,7 +301,6 @@ pub(crate) fn sort_by_severity(findings: &[Finding]) -> Vec<&Finding> {
     sorted
 }
 
-/// The class of a severity in the style sheet.
 pub(super) fn severity_class(severity: Severity) -> &'static str {
     severity.word()
 }

@@ -146,7 +146,6 @@ pub fn explain(mut loaded: LoadedFile, context: &ExplainContext, storage: &Stora
     Ok(explain::explain(loaded.source, loaded.findings, loaded.loads, &context))
 }
 
-/// Returns the exit code of one explanation.
 pub fn exit_code(explanation: &Explanation) -> Exit {
     exit_of_all(std::slice::from_ref(explanation), false)
 }

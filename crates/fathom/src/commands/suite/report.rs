@@ -18,7 +18,6 @@ use super::super::compare;
 use super::super::study_outputs::{csv_number, csv_table};
 use crate::{pages, screen};
 
-/// Builds the report of a suite.
 pub(super) fn build_report(
     suite: &Suite,
     file: &str,
@@ -139,7 +138,6 @@ fn this_tool() -> model::results::Tool {
     }
 }
 
-/// Formats the report as text.
 pub(super) fn format_text(report: &SuiteReport, runs: &[StudyRun]) -> String {
     let (lines, notes) = suite::table(report);
     let mut text = format!("{}, {}\n", report.name, report.started);

@@ -93,7 +93,6 @@ pub struct Args {
     safety: SafetyArgs,
 }
 
-/// Runs a sweep.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
     let limit = parse_limit(args)?;
@@ -153,7 +152,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(exit_code(&study.runs, failed, session))
 }
 
-/// Reports a saved sweep again.
 pub(super) fn show(
     file: &str,
     study: &model::study::Study,
@@ -303,7 +301,6 @@ fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> 
     })
 }
 
-/// Returns the largest block of all points.
 fn largest_block(job: &JobSpec, varied: &[VariedParameter]) -> Bytes {
     let parts = match job.parts.is_empty() {
         true => std::slice::from_ref(&job.part),
@@ -316,7 +313,6 @@ fn largest_block(job: &JobSpec, varied: &[VariedParameter]) -> Bytes {
     sizes.max().unwrap_or_default()
 }
 
-/// Sets a parameter of a job.
 fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     let text = format!("--over {}={}", setting.name, setting.value);
     if setting.name == Parameter::Targets.name() {
@@ -341,7 +337,6 @@ fn check_settings(document: &Document, sweep_settings: &SweepSettings) -> Result
     settings.try_for_each(|setting| set_parameter(&mut document.jobs[0].clone(), setting))
 }
 
-/// Builds the plan of a point.
 fn build_plan(document: &Document, next: &NextRun) -> Result<Plan, Faults> {
     let mut document = document.clone();
     let job = &mut document.jobs[0];

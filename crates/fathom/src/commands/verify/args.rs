@@ -139,7 +139,6 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
     }
 }
 
-/// The resolved command line.
 pub(super) struct VerifyRequest {
     pub(super) verification: Verification,
     pub(super) policy: Option<ResolvedPolicy>,

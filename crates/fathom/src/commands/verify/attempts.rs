@@ -39,7 +39,6 @@ enum AttemptError {
     Faults(Faults),
 }
 
-/// Runs the attempts of a verification.
 pub(super) struct Attempts<'a> {
     session: &'a Session,
     request: &'a VerifyRequest,
@@ -126,7 +125,6 @@ impl<'a> Attempts<'a> {
         Ok((results, shallower, verdict, LastAttempt { attempt, search }))
     }
 
-    /// Runs an attempt.
     fn run(&mut self, attempt: &Attempt) -> Result<Results, AttemptError> {
         let verification = &self.request.verification;
         self.screen.print(&introduction(verification, attempt));

@@ -65,7 +65,6 @@ impl Commands {
         }
     }
 
-    /// The files for the outputs of the commands.
     pub(super) fn output_files(&self) -> BTreeSet<PathBuf> {
         let of_job = |commands: &JobCommands| {
             let before = commands.before.as_ref().map(|_| commands.output_file("prerun"));

@@ -101,7 +101,6 @@ pub(super) fn unusable_targets(plan: &Plan, reported: &[Unusable]) -> Vec<Unusab
     unusable
 }
 
-/// `ENOENT`.
 const ENOENT: i32 = 2;
 
 fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
@@ -361,7 +360,6 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
     messages
 }
 
-/// Formats the line about an operation that failed.
 fn operation_line(failure: &Failure) -> Option<String> {
     let operation = failure.operation.as_ref()?;
     let (errno, verb) = (failure.errno.unwrap_or(5), operation.direction.word());

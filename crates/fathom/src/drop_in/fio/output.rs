@@ -92,7 +92,6 @@ impl Output {
         self.has_information = false;
     }
 
-    /// Prints an information line.
     pub(super) fn print_line(&mut self, line: &str) {
         if self.has_information {
             self.put(&format!("{line}\n"));

@@ -188,7 +188,6 @@ struct Drive<'a> {
     map_locks: Vec<File>,
     /// `compratio=` of the run that wrote the journals.
     compratio_before: Option<f64>,
-    /// Lines with links to the runs.
     run_links: Vec<String>,
     /// Width of the names on the page of anchors.
     anchor_width: usize,

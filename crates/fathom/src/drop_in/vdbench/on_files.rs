@@ -50,7 +50,6 @@ fn format_short_size(bytes: u64) -> String {
     format!("{rest:.1}{unit}")
 }
 
-/// Formats the line with the size of an anchor.
 fn format_anchor_size(fsd: &Fsd) -> String {
     let tree = fsd.whole_tree();
     let bytes = tree.total_size().0;
@@ -70,7 +69,6 @@ fn format_anchor_size(fsd: &Fsd) -> String {
     )
 }
 
-/// The number of files in the working set of a run on a tree.
 fn working_set_files(plan: &Plan, fsd: &Fsd) -> Option<u64> {
     let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
     let mut streams = workers.flat_map(|worker| &worker.streams);
@@ -172,7 +170,6 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Writes the rows of a run to the page of anchors.
     pub(super) fn write_anchor_rows(&mut self, run: &Run, plan: &Plan) {
         for fsd in run.files.iter().flat_map(|files| &files.fsds) {
             let row = format_anchor_row(fsd, working_set_files(plan, fsd), self.anchor_width);

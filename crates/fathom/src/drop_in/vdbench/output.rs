@@ -21,9 +21,7 @@ pub const STANDARD: &[&str] = &[
 /// An output directory with its open files.
 #[derive(Debug)]
 pub struct Output {
-    /// Absolute path.
     pub folder: PathBuf,
-    /// Path in titles.
     title_path: String,
     files: BTreeMap<String, File>,
     /// Locked, so that another run does not remove the files. Windows opens no directories.

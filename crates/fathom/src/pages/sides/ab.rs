@@ -98,7 +98,6 @@ fn find_shared_target(heads: &[Head], common: &[String]) -> Option<String> {
     (!common.contains(line)).then(|| line.clone())
 }
 
-/// The sentences of a report about a topic.
 fn sentences(report: &Report, topic: Topic) -> impl Iterator<Item = String> {
     let of_topic = report.sentences.iter().filter(move |sentence| sentence.topic == topic);
     of_topic.map(|sentence| sentence.text.clone())
@@ -280,7 +279,6 @@ fn lengthen_sides(arguments: &[String]) -> Vec<String> {
     arguments.iter().map(lengthen).collect()
 }
 
-/// Builds the chart of the rate of each run, pair by pair.
 fn build_pair_chart(study: &Study) -> Chart {
     let series_of_side = |side: &str| {
         let runs = study.runs.iter().filter(|run| run.role == RunRole::Measured);

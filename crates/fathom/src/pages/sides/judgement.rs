@@ -23,7 +23,6 @@ pub(super) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// The changes whose deciding figure is `primary`.
     pub(super) fn new(primary: Figure, all: &'a [Change]) -> Changes<'a> {
         let decisive = all.iter().find(|change| change.figure == primary);
         Changes { decisive, all }
@@ -271,7 +270,6 @@ fn judge_ranking(files: &[String], best: &RankedResult, others: &[RankedResult],
     }
 }
 
-/// Describes how each of the other results compares with the best.
 fn describe_others(best: &RankedResult, best_name: &str, results: &[(&str, Changes<'_>)]) -> String {
     let first = best.figures.first().map(|first| first.figure.name());
     let described = results.iter().map(|(name, changes)| match changes.judge() {

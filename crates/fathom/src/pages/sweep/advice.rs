@@ -177,7 +177,6 @@ fn confirm(curve: &Curve, report: &Report, study: &Study, summary: &Summary) -> 
     })
 }
 
-/// Formats a limit as a clause of a requirement.
 fn format_clause(limit: &Limit) -> String {
     limit.to_string().replace(' ', "")
 }
@@ -304,7 +303,6 @@ fn describe_highest_rate(report: &Report) -> Option<(String, String)> {
     Some((format!("AT MOST {rate} IOPS"), sentence))
 }
 
-/// Judges the limit on a curve, in a word.
 fn limit_outcome(curve: &Curve) -> (&'static str, Tone) {
     let kept = curve.knee.kept.unwrap_or_default();
     match kept.kept_at {

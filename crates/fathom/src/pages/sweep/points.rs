@@ -235,7 +235,6 @@ pub(super) fn downloads(report: &Report) -> Vec<Download> {
     ]
 }
 
-/// Formats the points as CSV.
 pub fn csv(report: &Report) -> String {
     let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     head.extend([

@@ -49,7 +49,6 @@ fn count_noun(number: usize, word: &str) -> String {
     }
 }
 
-/// Lists the lost hosts.
 pub(super) fn lost_hosts_lead(results: &Results) -> Option<Lead> {
     let ranks = results.fleet.iter().flat_map(|fleet| fleet.ranks.iter().enumerate());
     let lost: Vec<String> = ranks
@@ -123,7 +122,6 @@ pub(super) fn fleet_section(results: &Results, summary: &Summary) -> Option<Sect
     })
 }
 
-/// Creates a table of differences between hosts.
 fn host_differences(summary: &Summary) -> Option<Table> {
     let findings = summary.findings.iter().filter(|finding| finding.rule == "HOSTS-DIFFER");
     let rows: Vec<Vec<String>> = findings
@@ -203,7 +201,6 @@ fn rank_row(rank: &RankSummary) -> Vec<String> {
     ]
 }
 
-/// The label of a rank in charts.
 fn rank_label(rank: &RankSummary) -> String {
     format!("{} {}", rank.rank, rank.host)
 }

@@ -85,7 +85,6 @@ pub fn percentile_curve(id: String, title: String, histograms: &[(String, Tone, 
     })
 }
 
-/// The percentile curve of one direction, and its weakly supported part.
 fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Series; 2] {
     let n = latency.n();
     let end = (n as f64).log10();

@@ -17,7 +17,6 @@ pub const KEEP_AND_REPEAT: &str =
 /// The topic whose commands the reader runs next.
 const TOPIC: &str = "What next";
 
-/// The next step after a verdict, with its commands.
 pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead> {
     let verdict = &context.verdict;
     let arguments = &results.plan.origin.arguments;

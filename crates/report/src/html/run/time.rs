@@ -202,7 +202,6 @@ fn group_points(points: &[SeriesPoint]) -> Vec<&[SeriesPoint]> {
     points.chunks(values_per_point).collect()
 }
 
-/// Merges adjacent intervals.
 fn merge_points(some: &[SeriesPoint]) -> SeriesPoint {
     let mut sum = some[0];
     for point in &some[1..] {
@@ -336,7 +335,6 @@ pub(super) fn heat_chart(scope: &ChartScope, job: &JobResults) -> Option<Chart> 
     })
 }
 
-/// A vertical line at a time.
 pub(super) fn time_mark(at_secs: f64, words: &str) -> Mark {
     Mark {
         across: Across::X,

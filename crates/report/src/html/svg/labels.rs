@@ -101,7 +101,6 @@ pub(super) fn place_top_labels<'a>(marks: impl Iterator<Item = (f64, &'a Mark)>,
     placed.collect()
 }
 
-/// Number of rows of labels.
 pub(super) fn row_count(labels: &[TopLabel<'_>]) -> usize {
     labels.iter().map(|label| label.row + 1).max().unwrap_or(0)
 }
