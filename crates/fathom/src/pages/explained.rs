@@ -47,11 +47,8 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         .collect();
     sections.extend(explanation.shared_limits.iter().map(shared_limits_section));
     sections.extend(build_plane_section(explanation));
-    sections.push(Section {
-        title: "What these figures do not show".into(),
-        blocks: vec![Block::Text(DISCLAIMER.into())],
-        ..Section::default()
-    });
+    let disclaimer = vec![Block::Text(DISCLAIMER.into())];
+    sections.push(Section::new("What these figures do not show", disclaimer));
     let mut page = Page {
         table: None,
         title: describe_load(explanation).unwrap_or_else(|| source.file.clone()),
@@ -118,11 +115,8 @@ fn build_plane_section(explanation: &Explanation) -> Option<Section> {
     let points: Vec<PlanePoint> = loads
         .filter_map(|load| PlanePoint::from_observation(&load.observation))
         .collect();
-    Some(Section {
-        title: "Rate, latency and queue depth".into(),
-        blocks: vec![Block::chart_block(plane_chart("plane", "Rate and latency", &points))?],
-        ..Section::default()
-    })
+    let chart = Block::chart_block(plane_chart("plane", "Rate and latency", &points))?;
+    Some(Section::new("Rate, latency and queue depth", vec![chart]))
 }
 
 /// Assesses a result without a promise.
@@ -496,11 +490,8 @@ fn build_section(number: usize, load: &ExplainedLoad, several: bool) -> Section 
                 limit.source.clone(),
             ]
         });
-        blocks.push(Block::Table(Table {
-            caption: "Known limits".into(),
-            head: ["limit", "used", "source"].map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-        }));
+        let table = Table::new("Known limits", &["limit", "used", "source"], rows.collect());
+        blocks.push(Block::Table(table));
     }
     blocks.extend(io_path_of_report(observation, &load.diagnosis).map(Block::Path));
     for chart in [

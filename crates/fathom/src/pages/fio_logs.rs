@@ -200,22 +200,13 @@ fn build_section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Se
             blocks.extend(Block::chart_block(Some(build_time_chart(id, title, kind, some))));
         }
     }
-    let table = Table {
-        caption: "Figures of the logs".into(),
-        head: ["log", "points", "each", "mean of the points", "smallest", "largest"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows,
-    };
+    let head = ["log", "points", "each", "mean of the points", "smallest", "largest"];
+    let table = Table::new("Figures of the logs", &head, rows);
     if !table.rows.is_empty() {
         blocks.insert(0, Block::Table(table));
     }
     blocks.extend(Block::chart_block(build_percentile_chart(prefix, files)));
-    Section {
-        title: job.into(),
-        blocks,
-        ..Section::default()
-    }
+    Section::new(job, blocks)
 }
 
 fn chart_id(kind: LogKind) -> &'static str {
@@ -558,11 +549,9 @@ fn build_files_section(logs: &[LogFile]) -> Section {
         );
     }
     lacks.push("The load (sizes, depth, engine), errors, processor time and the totals of the run: fio's JSON report has them.".into());
-    let mut blocks = vec![Block::Table(Table {
-        caption: "Files".into(),
-        head: ["file", "job", "worker", "lines"].map(str::to_owned).to_vec(),
-        rows: logs.iter().map(row).collect(),
-    })];
+    let head = ["file", "job", "worker", "lines"];
+    let files = Table::new("Files", &head, logs.iter().map(row).collect());
+    let mut blocks = vec![Block::Table(files)];
     blocks.push(Block::Text(
         "Throughput is in KiB/s in the logs and in MB/s (10^6 bytes) on this page. Latencies are \
         read as nanoseconds, as of fio 3; earlier versions wrote microseconds, and a log does not \
@@ -580,11 +569,7 @@ fn build_files_section(logs: &[LogFile]) -> Section {
             .collect(),
         ..Table::default()
     }));
-    Section {
-        title: "Source and missing data".into(),
-        blocks,
-        ..Section::default()
-    }
+    Section::new("Source and missing data", blocks)
 }
 
 #[cfg(test)]

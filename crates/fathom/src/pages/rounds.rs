@@ -34,6 +34,10 @@ pub fn build_page(report: &Report) -> Page {
             ]);
         }
     }
+    let chart = Block::chart_block(Some(build_chart(report)));
+    let head = ["round", "load", "IOPS", "MB/s", "mean", "p99.9"];
+    let table = Table::new("Every round", &head, rows);
+    let blocks = chart.into_iter().chain([Block::Table(table)]).collect();
     Page {
         title: format!("Preconditioning of {}", report.target),
         about: vec![
@@ -52,20 +56,7 @@ pub fn build_page(report: &Report) -> Page {
             sentence: report.sentences.join(" "),
             advice: Vec::new(),
         }],
-        sections: vec![Section {
-            title: "Rounds".into(),
-            blocks: Block::chart_block(Some(build_chart(report)))
-                .into_iter()
-                .chain([Block::Table(Table {
-                    caption: "Every round".into(),
-                    head: ["round", "load", "IOPS", "MB/s", "mean", "p99.9"]
-                        .map(str::to_owned)
-                        .to_vec(),
-                    rows,
-                })])
-                .collect(),
-            ..Section::default()
-        }],
+        sections: vec![Section::new("Rounds", blocks)],
         downloads: vec![figures_download("rounds", report)],
         provenance: format!("fathom {}, {}", env!("CARGO_PKG_VERSION"), report.target),
         ..Page::default()

@@ -167,11 +167,9 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
             change.describe_judgement().to_owned(),
         ]
     };
-    Table {
-        caption: format!("{to} against {from}"),
-        head: ["", from, to, "change (95 %)", "it is"].map(str::to_owned).to_vec(),
-        rows: changes.iter().map(row).collect(),
-    }
+    let head = ["", from, to, "change (95 %)", "it is"];
+    let caption = format!("{to} against {from}");
+    Table::new(&caption, &head, changes.iter().map(row).collect())
 }
 
 /// Returns the title of a ranking: results of different loads are not better or worse.
@@ -389,21 +387,11 @@ fn job_sections(files: &[String], prefix: &str, job: &Sides<'_>, margin: f64) ->
         false => blocks.extend(pairs.iter().cloned()),
     }
     blocks.push(differences_block(files, job.differences));
-    sections.push(Section {
-        title: match prefix {
-            "" => "Compared results".into(),
-            _ => job.job.to_owned(),
-        },
-        blocks,
-        ..Section::default()
-    });
+    let title = if prefix.is_empty() { "Compared results" } else { job.job };
+    sections.push(Section::new(title, blocks));
     if is_ranked {
-        sections.push(Section {
-            title: format!("Each figure against {}", baseline_file(files, job.ranking)),
-            folded: true,
-            blocks: pairs,
-            ..Section::default()
-        });
+        let title = format!("Each figure against {}", baseline_file(files, job.ranking));
+        sections.push(Section::folded(title, pairs));
     }
     sections.extend(shared_facts(job.facts));
     sections
@@ -529,10 +517,5 @@ fn build_commands_section(files: &[String], heads: &[Head]) -> Option<Section> {
         notes: Vec::new(),
     });
     let blocks: Vec<Block> = code.collect();
-    (!blocks.is_empty()).then(|| Section {
-        title: "Command lines".into(),
-        folded: true,
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::folded("Command lines", blocks))
 }

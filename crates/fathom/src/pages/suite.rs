@@ -646,22 +646,12 @@ fn build_figures_section(workloads: &[JudgedWorkload<'_>]) -> Section {
             ]
         })
     });
-    let table = |caption: &str, head: Vec<String>, rows: Vec<Vec<String>>| {
-        Block::Table(Table {
-            caption: caption.into(),
-            head,
-            rows,
-        })
+    let workloads = Table {
+        caption: "Every workload".into(),
+        head,
+        rows: workloads.iter().map(row).collect(),
     };
-    let head_of_promises = ["promise", "verdict", "measured", "limit", "why"]
-        .map(str::to_owned)
-        .to_vec();
-    Section {
-        title: "Measurements".into(),
-        blocks: vec![
-            table("Every workload", head, workloads.iter().map(row).collect()),
-            table("Every promise", head_of_promises, promises.collect()),
-        ],
-        ..Section::default()
-    }
+    let head_of_promises = ["promise", "verdict", "measured", "limit", "why"];
+    let promises = Table::new("Every promise", &head_of_promises, promises.collect());
+    Section::new("Measurements", vec![Block::Table(workloads), Block::Table(promises)])
 }

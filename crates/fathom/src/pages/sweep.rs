@@ -467,12 +467,8 @@ fn build_analyses_section(curve: &Curve, is_disturbed: bool) -> Section {
         true => String::new(),
         false => format!(" for {}", format_settings(&curve.fixed)),
     };
-    Section {
-        title: format!("Methods that read the curve{of}"),
-        folded: true,
-        blocks: vec![Block::Table(build_analyses_table(curve, is_disturbed))],
-        ..Section::default()
-    }
+    let table = Block::Table(build_analyses_table(curve, is_disturbed));
+    Section::folded(format!("Methods that read the curve{of}"), vec![table])
 }
 
 fn build_analyses_table(curve: &Curve, is_disturbed: bool) -> Table {
@@ -564,14 +560,9 @@ fn build_heat_section(report: &Report) -> Option<Section> {
             ..Chart::default()
         }
     };
-    Some(Section {
-        title: format!("Over {} and {}", across.name(), up.name()),
-        blocks: vec![
-            Block::Chart(Box::new(map("heat-iops", "IOPS", "IOPS", |row| row.iops))),
-            Block::Chart(Box::new(map("heat-bytes", "MB/s", "MB/s", |row| {
-                row.bytes_per_sec / 1e6
-            }))),
-        ],
-        ..Section::default()
-    })
+    let rates = map("heat-iops", "IOPS", "IOPS", |row| row.iops);
+    let bytes = map("heat-bytes", "MB/s", "MB/s", |row| row.bytes_per_sec / 1e6);
+    let blocks = vec![Block::Chart(Box::new(rates)), Block::Chart(Box::new(bytes))];
+    let title = format!("Over {} and {}", across.name(), up.name());
+    Some(Section::new(title, blocks))
 }

@@ -189,11 +189,19 @@ pub struct Section {
 
 impl Section {
     /// Creates an open section without an introduction.
-    pub fn new(title: &str, blocks: Vec<Block>) -> Section {
+    pub fn new(title: impl Into<String>, blocks: Vec<Block>) -> Section {
         Section {
             title: title.into(),
             blocks,
             ..Section::default()
+        }
+    }
+
+    /// Creates a section that is closed until the reader opens it.
+    pub fn folded(title: impl Into<String>, blocks: Vec<Block>) -> Section {
+        Section {
+            folded: true,
+            ..Section::new(title, blocks)
         }
     }
 }

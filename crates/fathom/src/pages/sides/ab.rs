@@ -111,14 +111,10 @@ fn build_sections(report: &Report, study: &Study) -> Vec<Section> {
         .map(|comparison| comparison.changes.as_slice())
         .unwrap_or_default();
     let names = ["A".to_owned(), "B".to_owned()];
-    let mut sections = vec![Section {
-        title: "B against A".into(),
-        blocks: Block::chart_block(latencies("", &names, &[changes], &[0, 1]))
-            .into_iter()
-            .chain(build_change_charts("", &names, &[changes], &[0, 1], report.margin))
-            .collect(),
-        ..Section::default()
-    }];
+    let latency_chart = Block::chart_block(latencies("", &names, &[changes], &[0, 1]));
+    let change_charts = build_change_charts("", &names, &[changes], &[0, 1], report.margin);
+    let blocks = latency_chart.into_iter().chain(change_charts).collect();
+    let mut sections = vec![Section::new("B against A", blocks)];
     sections.push(Section {
         title: "Pair by pair".into(),
         about: "Drift affects both sides equally, because each pair was measured in succession.".into(),

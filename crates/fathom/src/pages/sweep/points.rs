@@ -102,15 +102,12 @@ pub(super) fn table(report: &Report) -> Section {
         cells
     });
     let rows = report.rows.iter().map(row).chain(repeat);
-    Section {
-        title: "Every point".into(),
-        blocks: vec![Block::Table(Table {
-            caption: "Percentiles with fewer than ten operations beyond them are omitted".into(),
-            head,
-            rows: rows.collect(),
-        })],
-        ..Section::default()
-    }
+    let table = Table {
+        caption: "Percentiles with fewer than ten operations beyond them are omitted".into(),
+        head,
+        rows: rows.collect(),
+    };
+    Section::new("Every point", vec![Block::Table(table)])
 }
 
 /// Half-widths of intervals above this share make a curve weak.
@@ -215,11 +212,7 @@ pub(super) fn omitted(report: &Report) -> Option<Section> {
         .iter()
         .map(|skipped| format!("Omitted: {}: {}.", format_settings(&skipped.settings), skipped.why));
     let blocks: Vec<Block> = omitted.map(Block::Text).collect();
-    (!blocks.is_empty()).then(|| Section {
-        title: "Omitted points".into(),
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::new("Omitted points", blocks))
 }
 
 pub(super) fn downloads(report: &Report) -> Vec<Download> {

@@ -332,17 +332,11 @@ fn overview_section(summary: &Summary) -> Option<Section> {
             job.in_flight.map_or("-".into(), |average| format!("{average:.1}")),
         ]
     };
-    Some(Section {
-        title: "Jobs".into(),
-        blocks: vec![Block::Table(Table::new(
-            "Jobs",
-            &[
-                "job", "load", "IOPS", "MB/s", "MiB/s", "mean", "median", "p99", "in flight",
-            ],
-            summary.jobs.iter().map(row).collect(),
-        ))],
-        ..Section::default()
-    })
+    let head = [
+        "job", "load", "IOPS", "MB/s", "MiB/s", "mean", "median", "p99", "in flight",
+    ];
+    let table = Table::new("Jobs", &head, summary.jobs.iter().map(row).collect());
+    Some(Section::new("Jobs", vec![Block::Table(table)]))
 }
 
 fn job_section(
@@ -562,11 +556,8 @@ fn plane_section(results: &Results, summary: &Summary) -> Option<Section> {
             ])
         })
         .collect();
-    blocks.push(Block::Table(Table::new(
-        "Operations in flight",
-        &["job", "configured", "achieved"],
-        depth,
-    )));
+    let head = ["job", "configured", "achieved"];
+    blocks.push(Block::Table(Table::new("Operations in flight", &head, depth)));
     Some(Section::new("Rate, latency and queue depth", blocks))
 }
 
@@ -666,10 +657,5 @@ fn limits_section(context: &PageContext) -> Option<Section> {
             rows,
         }));
     }
-    (!blocks.is_empty()).then(|| Section {
-        title: "Evidence for the bottleneck".into(),
-        folded: true,
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::folded("Evidence for the bottleneck", blocks))
 }

@@ -92,12 +92,8 @@ pub fn settings_section(runs: &[(String, &Results)]) -> Option<Section> {
     let (_, first) = runs.first()?;
     let plans = runs.iter().flat_map(|(name, results)| plan_rows(name, results));
     let pairs: Vec<(String, String)> = plans.chain(environment_rows(first)).collect();
-    Some(Section {
-        title: "Settings and environment".into(),
-        folded: true,
-        blocks: vec![Block::Table(Table::from_pairs("Settings and environment", pairs))],
-        ..Section::default()
-    })
+    let table = Table::from_pairs("Settings and environment", pairs);
+    Some(Section::folded("Settings and environment", vec![Block::Table(table)]))
 }
 
 fn plan_rows(name: &str, results: &Results) -> Vec<(String, String)> {
@@ -241,12 +237,7 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
     let shown = results.equivalents.iter();
     let shown = shown.filter(|equivalent| !is_simulated || equivalent.dialect == Dialect::Native);
     let blocks: Vec<Block> = shown.map(block).collect();
-    (!blocks.is_empty()).then(|| Section {
-        title: "Equivalent commands".into(),
-        folded: true,
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::folded("Equivalent commands", blocks))
 }
 
 /// Replaces temporary files of the run, which no longer exist, by files that other tools create.
