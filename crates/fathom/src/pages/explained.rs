@@ -74,12 +74,11 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         },
         findings,
         sections,
-        downloads: vec![Download {
-            file: "explanation.json".into(),
-            words: "All input and computed figures (JSON)".into(),
-            media: "application/json".into(),
-            text: serde_json::to_string_pretty(explanation).unwrap_or_default(),
-        }],
+        downloads: vec![Download::json(
+            "explanation.json".into(),
+            "All input and computed figures (JSON)",
+            serde_json::to_string_pretty(explanation).unwrap_or_default(),
+        )],
         provenance: format!("{}, read by fathom {}", source.file, env!("CARGO_PKG_VERSION")),
     };
     if !several {
@@ -145,12 +144,7 @@ fn assess(explanation: &Explanation) -> Verdict {
             super::compare_with_typical(observation).unwrap_or_default(),
         ),
     };
-    Verdict {
-        word: word.into(),
-        tone,
-        sentence,
-        ..Verdict::default()
-    }
+    Verdict::new(word, tone, sentence)
 }
 
 fn is_buffered(observation: &Observation) -> bool {
@@ -429,14 +423,9 @@ fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
 
 fn build_tiles(observation: &Observation) -> Vec<Tile> {
     let total = &observation.total;
-    let tile = |name: &str, value: String, note: String| Tile {
-        name: name.into(),
-        value,
-        note,
-    };
     let mut tiles = Vec::new();
     tiles.extend(total.iops.map(|iops| {
-        tile(
+        Tile::new(
             "Operations per second",
             format!("{} IOPS", format_rough(iops)),
             String::new(),
@@ -444,7 +433,7 @@ fn build_tiles(observation: &Observation) -> Vec<Tile> {
     }));
     tiles.extend(total.bytes_per_sec.map(|bytes| {
         let mib = format!("{} MiB/s", format_rough(bytes / f64::from(1 << 20)));
-        tile("Throughput", format!("{} MB/s", format_rough(bytes / 1e6)), mib)
+        Tile::new("Throughput", format!("{} MB/s", format_rough(bytes / 1e6)), mib)
     }));
     let latency = total.user_latency();
     let in_flight = analysis::identities::estimate_queue_fill(observation).map(|found| {
@@ -454,7 +443,7 @@ fn build_tiles(observation: &Observation) -> Vec<Tile> {
     tiles.extend(
         latency
             .and_then(|latency| latency.mean_ns)
-            .map(|mean| tile("Mean latency", format_time(mean), in_flight.unwrap_or_default())),
+            .map(|mean| Tile::new("Mean latency", format_time(mean), in_flight.unwrap_or_default())),
     );
     // With separate figures for reads and writes, shows the slower ones.
     let p99 = find_quantiles(observation, 0.99);
@@ -464,7 +453,7 @@ fn build_tiles(observation: &Observation) -> Vec<Tile> {
             Some(direction) if p99.len() > 1 => format!("{direction}s, the slower ones"),
             _ => String::new(),
         };
-        tile("99 % took no longer than", format_time(*value), note)
+        Tile::new("99 % took no longer than", format_time(*value), note)
     }));
     tiles
 }

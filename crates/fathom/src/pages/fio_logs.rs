@@ -480,11 +480,7 @@ fn build_tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
             (1, false) => "counted in the latency log".to_owned(),
             (several, _) => format!("sum of {several} workers, if they ran at the same time"),
         };
-        Some(Tile {
-            name: name.into(),
-            value: words(value),
-            note,
-        })
+        Some(Tile::new(name, words(value), note))
     };
     let mut tiles = Vec::new();
     tiles.extend(sum(LogKind::Iops, "Operations per second", &|iops| {
@@ -507,11 +503,9 @@ fn build_tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
             } else {
                 "completion latency"
             };
-            tiles.push(Tile {
-                name: name.into(),
-                value: format_time(histogram.quantile(share) as f64),
-                note: format!("{quantity} of {} operations", count(histogram.n())),
-            });
+            let value = format_time(histogram.quantile(share) as f64);
+            let note = format!("{quantity} of {} operations", count(histogram.n()));
+            tiles.push(Tile::new(name, value, note));
         }
     }
     tiles

@@ -45,17 +45,10 @@ pub fn build_page(report: &Report) -> Page {
             format!("{} rounds of {}", report.rounds.len(), report.settings.round),
         ],
         verdict: Verdict {
-            word: word.into(),
-            tone,
-            sentence: sentence.into(),
             notes: report.left_out.clone(),
-            ..Verdict::default()
+            ..Verdict::new(word, tone, sentence)
         },
-        lead: vec![Lead {
-            topic: "What this means".into(),
-            sentence: report.sentences.join(" "),
-            advice: Vec::new(),
-        }],
+        lead: vec![Lead::new("What this means", report.sentences.join(" "), Vec::new())],
         sections: vec![Section::new("Rounds", blocks)],
         downloads: vec![figures_download("rounds", report)],
         provenance: format!("fathom {}, {}", env!("CARGO_PKG_VERSION"), report.target),

@@ -390,11 +390,7 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
         Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.".to_owned(),
     };
     advice.insert(0, format!("`{}`", repeat_command(arguments, &options)));
-    (!arguments.is_empty()).then(|| Lead {
-        topic: "What next".into(),
-        sentence,
-        advice,
-    })
+    (!arguments.is_empty()).then(|| Lead::new("What next", sentence, advice))
 }
 
 /// The first latency that a workload misses, with its value in nanoseconds.

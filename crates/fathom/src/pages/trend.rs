@@ -131,11 +131,8 @@ fn advise_next_step(test: &Test<'_>) -> Lead {
         ),
         None => (KEEP_AND_REPEAT.to_owned(), test.command.clone()),
     };
-    Lead {
-        topic: "What next".into(),
-        sentence,
-        advice: command.iter().map(|command| format!("`{command}`")).collect(),
-    }
+    let advice = command.iter().map(|command| format!("`{command}`")).collect();
+    Lead::new("What next", sentence, advice)
 }
 
 /// Lists the sentences about the figures of a test. A sentence about several figures comes once, at
@@ -159,12 +156,10 @@ fn build_verdict(tests: &[Test<'_>]) -> Verdict {
     let figures: Vec<Trend> = tests.iter().flat_map(|test| test.figures).cloned().collect();
     let judgement = judge(&figures);
     match tests {
-        [] => Verdict {
-            word: "TOO FEW RUNS".into(),
-            tone: page::Tone::Unsure,
-            sentence: "A trend needs at least two runs of the same test.".into(),
-            ..Verdict::default()
-        },
+        [] => {
+            let sentence = "A trend needs at least two runs of the same test.";
+            Verdict::new("TOO FEW RUNS", page::Tone::Unsure, sentence)
+        }
         [_] => judgement,
         _ => Verdict {
             headline: String::new(),
@@ -255,11 +250,8 @@ fn judge(figures: &[Trend]) -> Verdict {
         }
     };
     Verdict {
-        word: word.into(),
         headline,
-        tone,
-        sentence,
-        ..Verdict::default()
+        ..Verdict::new(word, tone, sentence)
     }
 }
 

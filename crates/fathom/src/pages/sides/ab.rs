@@ -48,6 +48,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         let is_hidden = |line: &String| common.contains(line) || is_when(line);
         describe_side(name, &specs[number], heads.get(number), &heads, &is_hidden)
     };
+    let meaning: Vec<String> = sentences(report, Topic::Meaning).collect();
     let mut page = Page {
         title: report::html::page::mark_title(
             heads.iter().find_map(|head| head.simulation),
@@ -67,14 +68,9 @@ pub fn ab(report: &Report, study: &Study) -> Page {
             let changes = Changes::new(comparison.primary, &comparison.changes);
             weaken_if_disturbed(judge_pair(changes, "B", "A", "chance"), &heads)
         }),
-        lead: [Lead {
-            topic: "What this means".into(),
-            sentence: sentences(report, Topic::Meaning).collect::<Vec<_>>().join(" "),
-            advice: Vec::new(),
-        }]
-        .into_iter()
-        .chain(advise_next_step(report, study, &heads))
-        .collect(),
+        lead: std::iter::once(Lead::new("What this means", meaning.join(" "), Vec::new()))
+            .chain(advise_next_step(report, study, &heads))
+            .collect(),
         findings: warnings(report),
         sections: build_sections(report, study),
         downloads: vec![figures_download("ab", report)],

@@ -198,11 +198,7 @@ pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
         .into_iter()
         .chain(notes.map(|note| format_sentence(note)))
         .collect();
-    (!sentences.is_empty()).then(|| Lead {
-        topic: "How sure is it?".into(),
-        sentence: sentences.join(" "),
-        advice: Vec::new(),
-    })
+    (!sentences.is_empty()).then(|| Lead::new("How sure is it?", sentences.join(" "), Vec::new()))
 }
 
 /// Builds the section of the points that were not measured.
@@ -219,12 +215,7 @@ pub(super) fn downloads(report: &Report) -> Vec<Download> {
     let name = report::html::to_identifier(&report.name);
     vec![
         figures_download(&name, report),
-        Download {
-            file: format!("{name}.csv"),
-            words: "Every point (CSV)".into(),
-            media: "text/csv".into(),
-            text: csv(report),
-        },
+        Download::csv(format!("{name}.csv"), "Every point (CSV)", csv(report)),
     ]
 }
 

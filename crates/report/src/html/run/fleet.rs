@@ -83,11 +83,7 @@ pub(super) fn fleet_tile(results: &Results) -> Option<Tile> {
         0 => count_noun(fleet.ranks.len(), "process"),
         lost => format!("{}, {lost} lost", count_noun(fleet.ranks.len(), "process")),
     };
-    Some(Tile {
-        name: "Hosts".into(),
-        value: count_hosts(results).to_string(),
-        note,
-    })
+    Some(Tile::new("Hosts", count_hosts(results).to_string(), note))
 }
 
 /// Creates the section with the figures of each host.

@@ -48,11 +48,7 @@ pub(super) fn format_p99(latency: &LatencyFigures) -> Option<String> {
 }
 
 pub(super) fn tiles(jobs: &[&JobSummary]) -> Vec<Tile> {
-    let tile = |job: &&JobSummary| Tile {
-        name: job.name.clone(),
-        value: describe_rate(&job.total),
-        note: describe_latency(job),
-    };
+    let tile = |job: &&JobSummary| Tile::new(&job.name, describe_rate(&job.total), describe_latency(job));
     jobs.iter().take(OPEN_JOBS).map(tile).collect()
 }
 

@@ -269,31 +269,15 @@ pub(super) fn list_downloads(results: &Results) -> Vec<Download> {
         String::from_utf8(bytes).ok()
     };
     let name = to_identifier(&results.plan.name);
-    let mut downloads = Vec::new();
-    downloads.extend(named("json").map(|text| Download {
-        file: format!("{name}.json"),
-        words: "All figures (JSON)".into(),
-        media: "application/json".into(),
-        text,
-    }));
-    downloads.extend(named("csv").map(|text| Download {
-        file: format!("{name}-intervals.csv"),
-        words: "Every interval (CSV)".into(),
-        media: "text/csv".into(),
-        text,
-    }));
+    let (figures, intervals) = (named("json"), named("csv"));
     let ranks = results.fleet.is_some().then(|| named("csv-ranks")).flatten();
-    downloads.extend(ranks.map(|text| Download {
-        file: format!("{name}-ranks.csv"),
-        words: "Every rank (CSV)".into(),
-        media: "text/csv".into(),
-        text,
-    }));
-    downloads.push(Download {
-        file: format!("{name}-plan.json"),
-        words: "Every setting (JSON)".into(),
-        media: "application/json".into(),
-        text: serde_json::to_string_pretty(&results.plan).unwrap_or_default(),
-    });
-    downloads
+    let plan = serde_json::to_string_pretty(&results.plan).unwrap_or_default();
+    let file = |end: &str| format!("{name}{end}");
+    let downloads = [
+        figures.map(|text| Download::json(file(".json"), "All figures (JSON)", text)),
+        intervals.map(|text| Download::csv(file("-intervals.csv"), "Every interval (CSV)", text)),
+        ranks.map(|text| Download::csv(file("-ranks.csv"), "Every rank (CSV)", text)),
+        Some(Download::json(file("-plan.json"), "Every setting (JSON)", plan)),
+    ];
+    downloads.into_iter().flatten().collect()
 }
