@@ -8,7 +8,7 @@ use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::stats::{Support, support};
 use model::{Direction, PerDirection};
-use report::html::chart::{Axis, Chart, Form, Series, Tone, X, time_unit};
+use report::html::chart::{Axis, Chart, Form, Series, Tone, X, direction_tone, time_unit};
 use report::html::page::{Block, Page, Section, Table, Tile, Verdict};
 use report::html::run::percentile_curve;
 use report::numbers::{count, format_time, rate, throughput};
@@ -348,14 +348,6 @@ fn points_of_intervals(lines: &DirectionLog, log: &Log, kind: LogKind, origin: u
         "mean of the operations of"
     };
     Some((points, format!("{quantity} {length}")))
-}
-
-fn direction_tone(direction: Direction) -> Tone {
-    match direction {
-        Direction::Read => Tone::Read,
-        Direction::Write => Tone::Write,
-        Direction::Trim => Tone::Trim,
-    }
 }
 
 fn build_time_chart(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Chart {

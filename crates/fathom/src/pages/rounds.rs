@@ -93,13 +93,7 @@ fn build_chart(report: &Report) -> Chart {
             )
             .tone(Tone::Write),
         );
-        marks.push(Mark {
-            across: Across::X,
-            at: first,
-            to: Some(last),
-            words: "window".into(),
-            tone: Tone::Other,
-        });
+        marks.push(Mark::band(Across::X, first, last, "window", Tone::Other));
     }
     Chart {
         id: "rounds".into(),

@@ -136,6 +136,7 @@ fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin:
         .iter()
         .map(|change| format!("{}: {}", change.describe(), change.describe_judgement()))
         .collect();
+    let (low, high) = (place(1.0 - margin), place(1.0 + margin));
     Chart {
         id,
         title: format!("Change of each figure: {name} against {from}"),
@@ -146,13 +147,7 @@ fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin:
             false => Axis::linear("change", "%"),
         },
         series: vec![series],
-        marks: vec![Mark {
-            across: Across::Y,
-            at: place(1.0 - margin),
-            to: Some(place(1.0 + margin)),
-            words: "counts as the same".into(),
-            tone: Tone::Other,
-        }],
+        marks: vec![Mark::band(Across::Y, low, high, "counts as the same", Tone::Other)],
         ..Chart::default()
     }
 }
@@ -318,6 +313,9 @@ fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult]
             )
         })
         .collect();
+    let place = best.value / scale;
+    let (low, high) = (place * (1.0 - margin), place * (1.0 + margin));
+    let words = format!("counts as the same as {}", baseline_file(files, ranking));
     Some(Chart {
         id: format!("{prefix}intervals"),
         title: format!("{title}: {}", ranking_title(ranking).to_lowercase()),
@@ -329,13 +327,7 @@ fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult]
         x: Axis::names("result"),
         y: Axis::linear(&title, unit),
         series: vec![series],
-        marks: vec![Mark {
-            across: Across::Y,
-            at: best.value / scale * (1.0 - margin),
-            to: Some(best.value / scale * (1.0 + margin)),
-            words: format!("counts as the same as {}", baseline_file(files, ranking)),
-            tone: Tone::Other,
-        }],
+        marks: vec![Mark::band(Across::Y, low, high, words, Tone::Other)],
         ..Chart::default()
     })
 }

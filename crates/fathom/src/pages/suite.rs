@@ -469,13 +469,7 @@ fn build_limit_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         // A miss by a factor of 25 would leave no room for the others on a linear axis.
         y: Axis::log("of the limit", "%"),
         series: vec![series],
-        marks: vec![Mark {
-            across: Across::Y,
-            at: 0.0,
-            to: Some(100.0),
-            words: "met".into(),
-            tone: Tone::Trim,
-        }],
+        marks: vec![Mark::band(Across::Y, 0.0, 100.0, "met", Tone::Trim)],
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)

@@ -294,12 +294,9 @@ fn build_chart(id: &str, trend: &Trend) -> Chart {
         let ends = [level.first, level.last].map(|entry| (place(entry), level.median / per_unit));
         Series::new(format!("level {} ({} runs)", number + 1, level.runs), Form::Guide, ends).tone(Tone::Read)
     });
-    let marks = trend.changes.iter().map(|change| Mark {
-        across: Across::X,
-        at: place(change.entry_after) - 0.5,
-        to: None,
-        words: format!("{:+.0} %", 100.0 * (change.ratio - 1.0)),
-        tone: Tone::Limit,
+    let marks = trend.changes.iter().map(|change| {
+        let words = format!("{:+.0} %", 100.0 * (change.ratio - 1.0));
+        Mark::line(Across::X, place(change.entry_after) - 0.5, words, Tone::Limit)
     });
     Chart {
         id: id.into(),

@@ -7,8 +7,8 @@ use model::histogram::{Histogram, quantile_rank};
 use model::results::DirectionResults;
 use model::stats::{Support, quantile_interval, support};
 
-use super::{ChartScope, direction_tone};
-use crate::html::chart::{Axis, Chart, Form, Series, Tick, Tone, X, time_unit};
+use super::ChartScope;
+use crate::html::chart::{Axis, Chart, Form, Series, Tick, Tone, X, direction_tone, time_unit};
 use crate::numbers::count;
 
 /// Operations faster than this share of the median are not drawn. A few of them would leave little

@@ -13,11 +13,11 @@ mod resources;
 mod settings;
 mod time;
 
+use model::Nanos;
 use model::diagnosis::{JobDiagnosis, LimitTable};
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::{JobResults, Results};
-use model::{Direction, Nanos};
 
 use super::chart::{Across, Chart, Mark, Tone};
 use super::page::{Block, Clause, Line, Page, Section, Table, Verdict, mark_title};
@@ -94,14 +94,6 @@ impl ChartScope {
             None => title.to_owned(),
             Some(name) => format!("{title}: {name}"),
         }
-    }
-}
-
-pub(super) fn direction_tone(direction: Direction) -> Tone {
-    match direction {
-        Direction::Read => Tone::Read,
-        Direction::Write => Tone::Write,
-        Direction::Trim => Tone::Trim,
     }
 }
 
@@ -401,13 +393,7 @@ fn job_section(
 /// Lines in a chart of rates: limits that the load came near, and the mean if there is no
 /// requirement.
 fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usize) -> Vec<Mark> {
-    let line = |at: f64, words: String, tone: Tone| Mark {
-        across: Across::Y,
-        at,
-        to: None,
-        words,
-        tone,
-    };
+    let line = |at: f64, words: String, tone: Tone| Mark::line(Across::Y, at, words, tone);
     let layers = find_diagnosis(context, step, job).map_or(&[][..], |job_diagnosis| &job_diagnosis.diagnosis.layers);
     // A rate that the test itself sets is the requirement, or coincides with the curve.
     let near = layers
