@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
 /// Parses an address. A port alone means loopback, which other machines cannot reach.
@@ -49,7 +48,7 @@ pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAdd
             std::io::ErrorKind::PermissionDenied => "use a port above 1023; lower ones need root",
             _ => "use an address of this machine",
         };
-        Faults::one(fault.help(help), Exit::Refused)
+        Faults::refused(fault.help(help))
     })
 }
 

@@ -94,9 +94,14 @@ impl Faults {
         Faults::one(fault, Exit::Usage)
     }
 
+    /// Wraps the reason why a command is refused.
+    pub fn refused(fault: Fault) -> Faults {
+        Faults::one(fault, Exit::Refused)
+    }
+
     /// Creates the fault of a user's file that cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Faults {
-        Faults::one(Fault::for_file("read", path, error), Exit::Refused)
+        Faults::refused(Fault::for_file("read", path, error))
     }
 
     pub fn with(self, exit: Exit) -> Faults {
@@ -250,14 +255,13 @@ impl From<ArchiveError> for Faults {
             ArchiveError::System { verb, path, source } => {
                 Faults::one(Fault::for_file(verb, path, source), Exit::Internal)
             }
-            ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
-            ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => Faults::one(
-                Fault::new(error.to_string()).help(
+            ArchiveError::Version { .. } => Faults::refused(Fault::new(error.to_string())),
+            ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => {
+                Faults::refused(Fault::new(error.to_string()).help(
                     "name a file of `--save FILE`, or a history entry (`history:12`; \
                     `fathom history` lists them)",
-                ),
-                Exit::Refused,
-            ),
+                ))
+            }
         }
     }
 }

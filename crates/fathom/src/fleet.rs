@@ -130,13 +130,10 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
             run every process alone",
             launch.install_advice()
         ));
-        Faults::one(
-            Fault {
-                why: vec![why],
-                ..fault
-            },
-            Exit::Refused,
-        )
+        Faults::refused(Fault {
+            why: vec![why],
+            ..fault
+        })
     })?;
     let place = local_host(process, widened_from);
     match comm.process_number() {

@@ -257,10 +257,7 @@ pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
     if text == "last" {
         let empty = || {
             let fault = Fault::new(format!("the history {} is empty", history.path().display()));
-            Faults::one(
-                fault.help("run a command that measures, such as fathom quick"),
-                Exit::Refused,
-            )
+            Faults::refused(fault.help("run a command that measures, such as fathom quick"))
         };
         return history.last()?.ok_or_else(empty);
     }

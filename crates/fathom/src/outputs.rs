@@ -274,7 +274,7 @@ impl Outputs {
             self.streams.push(match &output.file {
                 None => Sink::Stdout,
                 Some(path) => {
-                    let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused);
+                    let failed = |error| Faults::refused(Fault::for_file("write", path, &error));
                     let mut options = File::options();
                     options.write(true).create(true).truncate(true);
                     Sink::File(open_to_write(&mut options, path, true).map_err(failed)?, path.clone())
@@ -294,12 +294,7 @@ impl Outputs {
         let (title, about) = (words::title(plan), words::plan(plan));
         let guard = AuthGuard::new(bound, None);
         let server = LiveServer::start(listener, max_connections(plan), guard, metrics, &title, &about);
-        let failed = |error| {
-            Faults::one(
-                Fault::new(format!("cannot start the server: {error}")).at(OPTION),
-                Exit::Refused,
-            )
-        };
+        let failed = |error| Faults::refused(Fault::new(format!("cannot start the server: {error}")).at(OPTION));
         self.live_server = Some(server.map_err(failed)?);
         self.announcement = running::announce(bound, &plan.name);
         screen::note(&format!(
@@ -453,7 +448,7 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
         let identity = read_identity(path);
         let fault = |what: String| {
             let fault = Fault::new(what).help("write the report to another file");
-            Err(Faults::one(fault, Exit::Refused))
+            Err(Faults::refused(fault))
         };
         refuse_protected(path)?;
         let is_output_path = |target: &Target| {
@@ -478,7 +473,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let failed = |error: &io::Error| Faults::one(Fault::for_file("write", path, error), Exit::Refused);
+        let failed = |error: &io::Error| Faults::refused(Fault::for_file("write", path, error));
         refuse_protected(path)?;
         if path.is_dir() {
             return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
@@ -498,10 +493,7 @@ fn refuse_protected(path: &Path) -> Result<(), Faults> {
         return Ok(());
     };
     let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
-    Err(Faults::one(
-        fault.help("write the report to another file"),
-        Exit::Refused,
-    ))
+    Err(Faults::refused(fault.help("write the report to another file")))
 }
 
 /// Names what no output may replace, if the path leads to it.

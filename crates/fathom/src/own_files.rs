@@ -15,7 +15,6 @@ use model::results::Results;
 use model::study::Study;
 use report::html;
 
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::user_file;
 
@@ -64,7 +63,7 @@ pub fn check(path: &Path) -> io::Result<()> {
 /// # Errors
 /// [`Faults`] if the file must not be replaced.
 pub fn check_before_run(path: &Path) -> Result<(), Faults> {
-    check(path).map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused))
+    check(path).map_err(|error| Faults::refused(Fault::for_file("write", path, &error)))
 }
 
 /// Writes a file atomically, unless it would replace a file that fathom did not write.

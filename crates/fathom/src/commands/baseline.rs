@@ -112,10 +112,7 @@ fn check_name(name: &str) -> Result<&str, Faults> {
 fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Result<Exit, Faults> {
     if store.path(name).exists() && !replace {
         let fault = Fault::new(format!("baseline `{name}` already exists"));
-        return Err(Faults::one(
-            fault.help("choose another name, or add --replace"),
-            Exit::Refused,
-        ));
+        return Err(Faults::refused(fault.help("choose another name, or add --replace")));
     }
     let loaded = results::read(file)?;
     let baseline = Baseline {
@@ -161,9 +158,8 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
         store.path(name).display(),
         baseline.format_version
     );
-    Err(Faults::one(
+    Err(Faults::refused(
         Fault::new(message).help("use the version of fathom that wrote it"),
-        Exit::Refused,
     ))
 }
 

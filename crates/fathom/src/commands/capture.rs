@@ -143,7 +143,7 @@ fn parse_time(text: Option<&str>) -> Result<Nanos, Faults> {
 
 /// Finds the kernel's name of the device under a path.
 fn find_device(what: &str) -> Result<String, Faults> {
-    let refuse = |why: String, help: &str| Err(Faults::one(Fault::new(why).help(help), Exit::Refused));
+    let refuse = |why: String, help: &str| Err(Faults::refused(Fault::new(why).help(help)));
     // Accepts `vda` for `/dev/vda`.
     let by_name = Path::new("/dev").join(what);
     let path = if !Path::new(what).exists() && by_name.exists() {
@@ -156,7 +156,7 @@ fn find_device(what: &str) -> Result<String, Faults> {
         None => {
             let error = std::fs::metadata(path).err();
             let error = error.unwrap_or_else(|| std::io::Error::from(std::io::ErrorKind::Unsupported));
-            Err(Faults::one(Fault::for_file("look at", path, &error), Exit::Refused))
+            Err(Faults::refused(Fault::for_file("look at", path, &error)))
         }
         Some(devices) => match devices.first() {
             Some(device) => Ok(device.name.clone()),

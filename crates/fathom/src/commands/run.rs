@@ -293,7 +293,7 @@ pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
             let text = user_file::read_text(path, user_file::MAX_TEXT).map_err(|error| match error.kind() {
                 std::io::ErrorKind::IsADirectory => {
                     let fault = Fault::for_file("read", path, &error).help(format!("test it with --target {file}"));
-                    Faults::one(fault, Exit::Refused)
+                    Faults::refused(fault)
                 }
                 _ => Faults::unreadable(path, &error),
             })?;

@@ -206,7 +206,7 @@ fn judge_last_probe(
         Ok(results) => (results.findings.clone(), nothing_measured_fault(&results)),
         Err(AttemptError::TargetLost(why)) => {
             let finding = lost_target_finding(format!("the test could not continue: {why}"));
-            (vec![finding], Faults::one(Fault::new(why), Exit::Refused))
+            (vec![finding], Faults::refused(Fault::new(why)))
         }
         Err(AttemptError::Faults(faults)) => return Err(faults),
     };
