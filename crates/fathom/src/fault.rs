@@ -227,12 +227,11 @@ impl From<RunError> for Faults {
             RunError::Hosts(troubles) => host_faults(troubles, Exit::Refused),
             RunError::HostsLost(troubles) => host_faults(troubles, Exit::Partial),
             RunError::Interrupted => {
-                let signal = sys::signals::stop_signal().unwrap_or(2);
                 let fault = Fault::new(
                     "interrupted before the measurement; files that were being \
                     prepared are removed",
                 );
-                Faults::one(fault, Exit::Interrupted(signal))
+                Faults::one(fault, Exit::interrupted())
             }
         }
     }

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use dialects::native::{NativeOption, options};
+use model::Nanos;
 
+use crate::fault::{Fault, Faults};
 use crate::screen::ProgressArgs;
 
 /// Options that choose the direction of all operations, and so exclude each other.
@@ -151,4 +153,19 @@ pub struct MeasureArgs {
     /// Do not record this run in the history; also FATHOM_HISTORY=off
     #[arg(long, help_heading = "Output")]
     pub no_history: bool,
+}
+
+/// Parses the time of an option, which must be above 0. The help names `example`.
+///
+/// # Errors
+/// The text is no such time.
+pub fn parse_time(option: &str, text: Option<&str>, example: &str) -> Result<Option<Nanos>, Faults> {
+    let Some(text) = text else { return Ok(None) };
+    let why = match text.parse::<Nanos>() {
+        Ok(Nanos(0)) => "the time must be above 0".to_owned(),
+        Ok(time) => return Ok(Some(time)),
+        Err(error) => error.to_string(),
+    };
+    let fault = Fault::new(why).at(format!("{option} {text}"));
+    Err(Faults::usage(fault.help(format!("for example {option} {example}"))))
 }

@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
-use crate::options::{MeasureArgs, Subset, TestArgs};
+use crate::options::{self, MeasureArgs, Subset, TestArgs};
 use crate::outputs::OutputSpec;
 use crate::pages;
 use crate::permissions::{self, SafetyArgs};
@@ -161,7 +161,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     written?;
     Ok(match (bad, report.steady) {
-        _ if session.process.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
+        _ if session.process.is_interrupted() => Exit::interrupted(),
         (Exit::Done, true) => Exit::Done,
         (Exit::Done, false) => Exit::Failed,
         (bad, _) => bad,
@@ -312,14 +312,7 @@ fn select_cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
 }
 
 fn read_settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
-    let round = match &args.round {
-        None => ROUND_TIME,
-        Some(text) => match text.parse::<Nanos>() {
-            Ok(Nanos(0)) => return Err(wrong_round(text, "the time must be above 0")),
-            Ok(time) => time,
-            Err(error) => return Err(wrong_round(text, &error.to_string())),
-        },
-    };
+    let round = options::parse_time("--round", args.round.as_deref(), "60s")?.unwrap_or(ROUND_TIME);
     let load = match cells.is_empty() {
         true => base
             .steps
@@ -335,14 +328,6 @@ fn read_settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<Procedure
         cells,
         load,
     })
-}
-
-fn wrong_round(text: &str, why: &str) -> Faults {
-    Faults::usage(
-        Fault::new(why)
-            .at(format!("--round {text}"))
-            .help("for example --round 60s"),
-    )
 }
 
 /// Builds the plan of each run.

@@ -170,7 +170,7 @@ pub(super) fn show(
 /// some runs could not start.
 pub(super) fn exit_code(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
     if session.process.is_interrupted() {
-        return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
+        return Exit::interrupted();
     }
     let mut exits = runs.iter().map(|run| Exit::from_results(&run.results, false));
     let default_exit = if failed { Exit::Partial } else { Exit::Done };

@@ -347,15 +347,13 @@ fn flag_fault(name: &str, text: &str, why: impl Into<String>, help: &str) -> Fau
 }
 
 fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
-    let parse = |text: &String| match text.parse::<Bytes>() {
-        Ok(Bytes(0)) => Err(flag_fault(
-            name,
-            text,
-            format!("--{name} must be above 0"),
-            "for example 32KiB",
-        )),
-        Ok(size) => Ok(size),
-        Err(error) => Err(flag_fault(name, text, error.to_string(), "for example 32KiB")),
+    let parse = |text: &String| {
+        let why = match text.parse::<Bytes>() {
+            Ok(Bytes(0)) => format!("--{name} must be above 0"),
+            Ok(size) => return Ok(size),
+            Err(error) => error.to_string(),
+        };
+        Err(flag_fault(name, text, why, "for example 32KiB"))
     };
     text.as_ref().map(parse).transpose()
 }
