@@ -7,6 +7,7 @@ use dialects::native::Document;
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::Results;
+use report::junit::CaseOutcome;
 use report::{FORMATS, Summary};
 use study::suite::worst;
 use study::verify::{self, Paragraph, TestLength};
@@ -173,4 +174,14 @@ pub fn render_report(results: &Results) -> String {
     let mut bytes = Vec::new();
     (FORMATS[0].write)(results, &mut bytes).expect("writing to memory does not fail");
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Converts an outcome to that of a JUnit case.
+pub fn case_outcome(outcome: Outcome) -> CaseOutcome {
+    match outcome {
+        Outcome::Pass => CaseOutcome::Passed,
+        Outcome::Fail => CaseOutcome::Failed,
+        Outcome::Inconclusive => CaseOutcome::Undecided,
+        Outcome::Consistent => CaseOutcome::Skipped,
+    }
 }

@@ -77,7 +77,7 @@ enum Source {
 
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let Args { what, out, quiet, .. } = args;
-    let time = options::parse_time("--time", args.time.as_deref(), "30s")?.unwrap_or(DEFAULT_TIME);
+    let time = options::parse_time("time", args.time.as_deref(), "30s")?.unwrap_or(DEFAULT_TIME);
     if let Some(path) = out {
         outputs::check_not_target([path.as_path()].into_iter(), &[])?;
         outputs::check_writable([path.as_path()].into_iter())?;

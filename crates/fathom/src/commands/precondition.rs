@@ -312,7 +312,7 @@ fn select_cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
 }
 
 fn read_settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
-    let round = options::parse_time("--round", args.round.as_deref(), "60s")?.unwrap_or(ROUND_TIME);
+    let round = options::parse_time("round", args.round.as_deref(), "60s")?.unwrap_or(ROUND_TIME);
     let load = match cells.is_empty() {
         true => base
             .steps

@@ -22,6 +22,7 @@ use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
+use ::run::targets::guard::Refusal;
 use archive::history::{EntryKind, Recording, Subject};
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, TargetKind, Verify};
@@ -148,6 +149,18 @@ fn print_findings(results: &Results) {
             false => note(&line),
         }
     }
+}
+
+/// Describes a refusal by the guard, for which the other tools have no message.
+fn describe_refusal(refusal: &Refusal) -> String {
+    let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+    format!(
+        "{} must not be {}: {}; {}",
+        refusal.path.display(),
+        refusal.intent,
+        reasons.join("; "),
+        refusal.help
+    )
 }
 
 /// Prints lines on stderr. If it is closed, they are lost.
