@@ -34,7 +34,7 @@ use next_step::describe_place;
 pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_place, name_program};
 pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
 pub use resources::{PlanePoint, plane_chart};
-pub use settings::{repeat_section, settings_section};
+pub use settings::{repeat_section, settings_section, tool_name};
 pub(crate) use time::merge_into_columns;
 
 /// Number of jobs whose sections are not folded.

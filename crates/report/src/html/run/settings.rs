@@ -251,7 +251,8 @@ fn replace_temporary_files(mut code: String, results: &Results) -> String {
     code
 }
 
-fn tool_name(dialect: Dialect) -> &'static str {
+/// The name of the tool of a dialect.
+pub fn tool_name(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Native => "fathom",
         Dialect::Fio => "fio",
