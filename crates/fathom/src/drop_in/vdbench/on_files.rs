@@ -108,15 +108,16 @@ fn format_anchor_row(fsd: &Fsd, set: Option<u64>, width: usize) -> String {
     format!("{:<width$} {whole} {total} {working} {unknown}", fsd.anchor)
 }
 
+fn list_fsds<'a>(runs: impl IntoIterator<Item = &'a Run>) -> impl Iterator<Item = &'a Fsd> {
+    let files = runs.into_iter().filter_map(|run| run.files.as_ref());
+    files.flat_map(|files| &files.fsds)
+}
+
 impl Drive<'_> {
     /// Creates missing anchors, and prints the size of each.
     pub(super) fn prepare_anchors(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
         let mut prepared: Vec<Fsd> = Vec::new();
-        for fsd in runs
-            .iter()
-            .filter_map(|run| run.files.as_ref())
-            .flat_map(|files| &files.fsds)
-        {
+        for fsd in list_fsds(runs) {
             if !prepared.contains(fsd) {
                 prepared.push(fsd.clone());
             }
@@ -150,11 +151,7 @@ impl Drive<'_> {
     /// Creates the page of anchors, with a row for each.
     pub(super) fn create_anchors_page(&mut self, runs: &[&Run]) -> Result<(), Failure> {
         let mut listed: Vec<&Fsd> = Vec::new();
-        for fsd in runs
-            .iter()
-            .filter_map(|run| run.files.as_ref())
-            .flat_map(|files| &files.fsds)
-        {
+        for fsd in list_fsds(runs.iter().copied()) {
             if !listed.iter().any(|other| other.name == fsd.name) {
                 listed.push(fsd);
             }
