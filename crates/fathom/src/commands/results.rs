@@ -46,10 +46,8 @@ pub struct LoadedFile {
 pub fn read(file: &str) -> Result<LoadedFile, Faults> {
     let bytes = read_file_bytes(file)?;
     if archive::is_saved(&bytes) {
-        return Ok(from_results(
-            file,
-            &archive::load_bytes(&bytes, Path::new(&display_name(file)))?,
-        ));
+        let results = archive::load_bytes(&bytes, Path::new(&display_name(file)))?;
+        return Ok(from_results(file, &results));
     }
     import_report(file, &bytes)
 }
@@ -82,17 +80,13 @@ pub fn load_results(file: &str) -> Result<Results, Faults> {
 }
 
 pub fn load_study(file: &str) -> Result<Study, Faults> {
-    Ok(archive::load_study_bytes(
-        &read_file_bytes(file)?,
-        Path::new(&display_name(file)),
-    )?)
+    let bytes = read_file_bytes(file)?;
+    Ok(archive::load_study_bytes(&bytes, Path::new(&display_name(file)))?)
 }
 
 pub fn load_saved(file: &str) -> Result<Saved, Faults> {
-    Ok(archive::load_any_bytes(
-        &read_file_bytes(file)?,
-        Path::new(&display_name(file)),
-    )?)
+    let bytes = read_file_bytes(file)?;
+    Ok(archive::load_any_bytes(&bytes, Path::new(&display_name(file)))?)
 }
 
 /// Reads a file, standard input for `-`, or a history entry for `history:12`.
