@@ -36,10 +36,9 @@ pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAdd
         Ok((listener, bound))
     });
     bound.map_err(|error| {
-        let why = match error.raw_os_error() {
-            Some(number) => engine::os_error_name(number),
-            None => error.to_string(),
-        };
+        let why = error
+            .raw_os_error()
+            .map_or_else(|| error.to_string(), engine::os_error_name);
         let fault = Fault::new(format!("cannot listen on {address}: {why}")).at(option);
         let help = match error.kind() {
             std::io::ErrorKind::AddrInUse => {

@@ -58,10 +58,9 @@ impl Fault {
 
     /// Creates the fault of a user's file that cannot be read or written.
     pub fn for_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
-        let why = match error.raw_os_error() {
-            Some(number) => engine::os_error_name(number),
-            None => error.to_string(),
-        };
+        let why = error
+            .raw_os_error()
+            .map_or_else(|| error.to_string(), engine::os_error_name);
         let help = match error.kind() {
             io::ErrorKind::NotFound => Some("check the spelling, and that its directory exists".to_owned()),
             io::ErrorKind::PermissionDenied => Some("choose a path that this user may use, or run as root".into()),
