@@ -234,24 +234,6 @@ impl Outputs {
         })
     }
 
-    /// Checks another file of the command by the same rules.
-    ///
-    /// # Errors
-    /// [`Faults`] if it is a target, or cannot be written.
-    pub fn check_file(&self, path: &Path, plan: &Plan) -> Result<(), Faults> {
-        let outputs = Outputs {
-            list: Vec::new(),
-            save: Some(path.to_owned()),
-            charts: false,
-            streams: Vec::new(),
-            metrics: None,
-            announcement: None,
-            live_server: None,
-        };
-        outputs.check_not_target(plan)?;
-        outputs.check_writable()
-    }
-
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.list.iter().filter_map(|output| output.file.as_deref());
         files.chain(self.save.as_deref())
@@ -485,6 +467,12 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
         own_files::check_before_run(path)?;
     }
     Ok(())
+}
+
+/// Checks another file of a command by the same rules.
+pub(crate) fn check_file(path: &Path, targets: &[Target]) -> Result<(), Faults> {
+    check_not_target([path].into_iter(), targets)?;
+    check_writable([path].into_iter())
 }
 
 /// Refuses a report to a block device or the history, whose data it would destroy.

@@ -79,8 +79,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let Args { what, out, quiet, .. } = args;
     let time = options::parse_time("time", args.time.as_deref(), "30s")?.unwrap_or(DEFAULT_TIME);
     if let Some(path) = out {
-        outputs::check_not_target([path.as_path()].into_iter(), &[])?;
-        outputs::check_writable([path.as_path()].into_iter())?;
+        outputs::check_file(path, &[])?;
     }
     let device = find_device(what)?;
     let started = Zoned::now();
