@@ -3,7 +3,6 @@
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::compare::{Change, MARGIN};
-use analysis::lint::Purpose;
 use archive::history::EntryKind;
 use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document};
@@ -14,7 +13,6 @@ use report::words;
 use study::ab::{self, PairedRun, Report, Side};
 
 use super::compare;
-use super::lint;
 use super::results;
 use super::run;
 use super::study_outputs::{self, Contents, StudyArgs, StudyOutputs, csv_number, csv_table};
@@ -368,14 +366,7 @@ fn dry_run(hosts: Option<u32>, bases: &[Plan; 2], runs: usize, permissions: &Per
     let mut text = String::new();
     let mut refused = false;
     for (plan, letter) in bases.iter().zip(["A", "B"]) {
-        ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (described, exit) = run::dry_run(
-            hosts,
-            [plan, plan],
-            permissions,
-            &lint::SHORT_BY_DESIGN.map(str::to_owned),
-            &Purpose::default(),
-        )?;
+        let (described, exit) = run::dry_run_in_study(hosts, [plan, plan], permissions)?;
         refused |= exit == Exit::Refused;
         text += &format!("{letter}, {} alternating runs:\n{described}\n", runs / 2);
     }

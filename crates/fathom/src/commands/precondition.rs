@@ -2,7 +2,6 @@
 
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
-use analysis::lint::Purpose;
 use archive::history::{EntryKind, Subject};
 use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document, JobSpec};
@@ -18,7 +17,6 @@ use study::precondition::{
     Report, WINDOW_ROUNDS, matrix_cells,
 };
 
-use super::lint;
 use super::run;
 use super::study_outputs::{self, Contents, Form, StudyOutputs};
 use super::sweep;
@@ -276,11 +274,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
 
 /// Refuses a load whose rate does not show the state of the device.
 fn refuse_fixed_rate(plan: &Plan) -> Result<(), Faults> {
-    let workers = plan
-        .steps
-        .iter()
-        .flat_map(|step| &step.jobs)
-        .flat_map(|job| &job.workers);
+    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
     let mut streams = workers.flat_map(|worker| &worker.streams);
     if streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some()) {
         let fault = Fault::new("the load has a rate or pauses, so its rate cannot show whether the device is steady");
@@ -490,14 +484,7 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
     };
     for next in shown {
         let plan = plans.plan(next)?;
-        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (described, exit) = run::dry_run(
-            session.ranks(),
-            [&plan, &plan],
-            permissions,
-            &lint::SHORT_BY_DESIGN.map(str::to_owned),
-            &Purpose::default(),
-        )?;
+        let (described, exit) = run::dry_run_in_study(session.ranks(), [&plan, &plan], permissions)?;
         refused |= exit == Exit::Refused;
         text += &format!("\n{}:\n{described}", describe_run(next));
     }

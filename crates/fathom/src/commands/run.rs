@@ -482,6 +482,17 @@ pub(super) fn dry_run(
     Ok((describe(shown, &decisions, &findings), exit))
 }
 
+/// Checks a run of a study, and describes it as [`dry_run`] does.
+pub(super) fn dry_run_in_study(
+    hosts: Option<u32>,
+    plans: [&Plan; 2],
+    permissions: &Permissions,
+) -> Result<(String, Exit), Faults> {
+    ::run::check(plans[0]).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+    let silenced = lint::SHORT_BY_DESIGN.map(str::to_owned);
+    dry_run(hosts, plans, permissions, &silenced, &Purpose::default())
+}
+
 fn describe(plan: &Plan, decisions: &[TargetDecision], findings: &[Finding]) -> String {
     let mut lines = words::plan(plan);
     for target in decisions {

@@ -7,7 +7,6 @@ pub(super) use text::describe_analyses;
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::knee::Limit;
-use analysis::lint::Purpose;
 use archive::history::EntryKind;
 use clap::ValueHint;
 use dialects::Location;
@@ -21,7 +20,6 @@ use report::words;
 use study::sweep::{self, NextRun, Report, Sweep, SweepSettings};
 use study::verify;
 
-use super::lint;
 use super::results;
 use super::run;
 use super::source;
@@ -404,14 +402,7 @@ fn dry_run(
     let mut sweep = Sweep::new(sweep_settings.clone());
     let first = sweep.next_run().expect("a sweep has a point");
     let shown = build_plan(document, &first)?;
-    ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-    let (described, exit) = run::dry_run(
-        session.ranks(),
-        [&shown, base],
-        permissions,
-        &lint::SHORT_BY_DESIGN.map(str::to_owned),
-        &Purpose::default(),
-    )?;
+    let (described, exit) = run::dry_run_in_study(session.ranks(), [&shown, base], permissions)?;
     let mut text = format!(
         "a sweep of about {} points, {} in all\n",
         first.expected_total,
