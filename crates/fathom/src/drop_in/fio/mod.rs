@@ -99,6 +99,11 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
             false => FAILED,
         },
     };
+    finish(output, code)
+}
+
+/// Closes the output, and returns the exit code.
+fn finish(output: Output, code: u8) -> ExitCode {
     match output.close() {
         Ok(()) => ExitCode::from(code),
         Err(error) => {
