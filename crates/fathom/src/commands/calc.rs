@@ -248,10 +248,10 @@ fn calculate_little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>)
     Ok(new_answer(text, &solution))
 }
 
-/// Formats bytes in both kinds of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
-fn format_both_units(bytes: f64, per: &str) -> String {
+/// Formats a throughput in both kinds of units: `1 MB/s (10^6) = 0.95 MiB/s (2^20)`.
+fn format_both_units(bytes: f64) -> String {
     format!(
-        "{} MB{per} (10^6) = {} MiB{per} (2^20)",
+        "{} MB/s (10^6) = {} MiB/s (2^20)",
         numbers::throughput(bytes / 1e6),
         numbers::throughput(bytes / f64::from(1 << 20))
     )
@@ -265,7 +265,7 @@ fn calculate_bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Opti
         rate(solution.iops),
         solution.block_bytes.round(),
         Bytes(solution.block_bytes.round() as u64),
-        format_both_units(solution.bytes_per_sec, "/s")
+        format_both_units(solution.bytes_per_sec)
     );
     if let Some(binary) = block.and_then(|block| block.binary)
         && let Some(binary_solution) = calc::bandwidth(iops, Some(binary), throughput)
@@ -275,7 +275,7 @@ fn calculate_bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Opti
             Bytes(binary as u64),
             binary,
             rate(binary_solution.iops),
-            format_both_units(binary_solution.bytes_per_sec, "/s")
+            format_both_units(binary_solution.bytes_per_sec)
         ));
     }
     Ok(new_answer(text, &solution))

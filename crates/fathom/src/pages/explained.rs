@@ -255,12 +255,8 @@ fn advise_judgement(explanation: &Explanation) -> Lead {
         [only] => Some(&only.observation),
         _ => None,
     };
-    let limits = only.and_then(|observation| {
-        Some(requirement_from_result(
-            observation.total.iops?,
-            find_quantiles(observation, 0.99),
-        ))
-    });
+    let limits =
+        only.and_then(|observation| Some(requirement_from_result(observation.total.iops?, find_p99(observation))));
     let file = shell_word(&explanation.source.file);
     let judge = |limits: &str| format!("fathom report {file} --require {limits} -o page.html");
     let advice = match limits {
@@ -281,17 +277,16 @@ fn advise_judgement(explanation: &Explanation) -> Lead {
     }
 }
 
-/// Finds a quantile, with its name in requirements: of all operations, or else of each direction.
-fn find_quantiles(observation: &Observation, share: f64) -> Vec<(String, f64)> {
-    let name = format!("p{}", (share * 1e8).round() / 1e6);
-    let value = |flow: &IoStats| flow.user_latency()?.quantile(share);
+/// Finds the p99, with its name in requirements: of all operations, or else of each direction.
+fn find_p99(observation: &Observation) -> Vec<(String, f64)> {
+    let value = |flow: &IoStats| flow.user_latency()?.quantile(0.99);
     match value(&observation.total) {
-        Some(value) => vec![(name, value)],
+        Some(value) => vec![("p99".to_owned(), value)],
         None => {
             let flows = observation.directions.iter();
             let flows = flows.filter_map(|(direction, flow)| Some((direction, value(flow.as_ref()?)?)));
             flows
-                .map(|(direction, value)| (format!("{}.{name}", direction.word()), value))
+                .map(|(direction, value)| (format!("{}.p99", direction.word()), value))
                 .collect()
         }
     }
@@ -446,7 +441,7 @@ fn build_tiles(observation: &Observation) -> Vec<Tile> {
             .map(|mean| Tile::new("Mean latency", format_time(mean), in_flight.unwrap_or_default())),
     );
     // With separate figures for reads and writes, shows the slower ones.
-    let p99 = find_quantiles(observation, 0.99);
+    let p99 = find_p99(observation);
     let slowest = p99.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     tiles.extend(slowest.map(|(name, value)| {
         let note = match name.strip_suffix(".p99") {
