@@ -155,12 +155,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let failed = !skipped.is_empty();
     let study = ab::study((&a, &b), runs, skipped, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
-    let report = Report::from_study(&study, margin).expect("a study ran here");
-    let report = if args.mirror {
-        report.with_mirror_expectation(&study)
-    } else {
-        report
-    };
+    let mut report = Report::from_study(&study, margin).expect("a study ran here");
+    if args.mirror {
+        report = report.with_mirror_expectation(&study);
+    }
     if let Some(why) = report.describe_failure(&study) {
         screen::note(&format!("error: {why}"));
     }
@@ -177,18 +175,16 @@ pub(super) fn show(
     mirror: bool,
     outputs: &StudyOutputs,
 ) -> Result<(), Faults> {
-    let report = Report::from_study(study, margin).ok_or_else(|| {
+    let mut report = Report::from_study(study, margin).ok_or_else(|| {
         let fault = Fault::new(format!(
             "{file} holds another kind of study, not a comparison of A and B"
         ));
         Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
     })?;
     outputs.check_files(&[])?;
-    let report = if mirror {
-        report.with_mirror_expectation(study)
-    } else {
-        report
-    };
+    if mirror {
+        report = report.with_mirror_expectation(study);
+    }
     write_reports(outputs, &report, study)
 }
 
