@@ -2,13 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
 /// Parses an address. A port alone means loopback, which other machines cannot reach.
-///
-/// # Errors
-/// [`Faults`] if the text is not an address.
 pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = text
@@ -28,19 +24,15 @@ pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
 }
 
 /// Binds an address and returns the actual one: port 0 chooses a free port.
-///
-/// # Errors
-/// [`Faults`] if the address cannot be bound.
 pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Faults> {
     let bound = TcpListener::bind(address).and_then(|listener| {
         let bound = listener.local_addr()?;
         Ok((listener, bound))
     });
     bound.map_err(|error| {
-        let why = match error.raw_os_error() {
-            Some(number) => engine::os_error_name(number),
-            None => error.to_string(),
-        };
+        let why = error
+            .raw_os_error()
+            .map_or_else(|| error.to_string(), engine::os_error_name);
         let fault = Fault::new(format!("cannot listen on {address}: {why}")).at(option);
         let help = match error.kind() {
             std::io::ErrorKind::AddrInUse => {
@@ -49,7 +41,7 @@ pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAdd
             std::io::ErrorKind::PermissionDenied => "use a port above 1023; lower ones need root",
             _ => "use an address of this machine",
         };
-        Faults::one(fault.help(help), Exit::Refused)
+        Faults::refused(fault.help(help))
     })
 }
 

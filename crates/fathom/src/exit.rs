@@ -48,6 +48,11 @@ impl Exit {
         ExitCode::from(self.number())
     }
 
+    /// The code of a command that a stop request ended.
+    pub fn interrupted() -> Exit {
+        Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2))
+    }
+
     fn number(self) -> u8 {
         match self {
             Exit::Done => 0,
@@ -79,7 +84,7 @@ impl Exit {
     /// Chooses the code of finished results. With `strict`, warnings count as failures.
     pub fn from_results(results: &Results, strict: bool) -> Exit {
         if results.interrupted {
-            return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
+            return Exit::interrupted();
         }
         let has = |rule: &str| results.findings.iter().any(|finding| finding.rule == rule);
         let failures = || {

@@ -42,7 +42,6 @@ impl Fault {
         }
     }
 
-    /// Sets the help.
     pub fn help(self, help: impl Into<String>) -> Fault {
         Fault {
             help: Some(help.into()),
@@ -50,7 +49,6 @@ impl Fault {
         }
     }
 
-    /// Sets the place.
     pub fn at(self, at: impl Into<String>) -> Fault {
         Fault {
             at: Some(at.into()),
@@ -60,10 +58,9 @@ impl Fault {
 
     /// Creates the fault of a user's file that cannot be read or written.
     pub fn for_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
-        let why = match error.raw_os_error() {
-            Some(number) => engine::os_error_name(number),
-            None => error.to_string(),
-        };
+        let why = error
+            .raw_os_error()
+            .map_or_else(|| error.to_string(), engine::os_error_name);
         let help = match error.kind() {
             io::ErrorKind::NotFound => Some("check the spelling, and that its directory exists".to_owned()),
             io::ErrorKind::PermissionDenied => Some("choose a path that this user may use, or run as root".into()),
@@ -80,7 +77,6 @@ impl Fault {
 }
 
 impl Faults {
-    /// Wraps one fault.
     pub fn one(fault: Fault, exit: Exit) -> Faults {
         Faults {
             list: vec![fault],
@@ -88,7 +84,6 @@ impl Faults {
         }
     }
 
-    /// Wraps several faults.
     pub fn many(list: Vec<Fault>, exit: Exit) -> Faults {
         Faults { list, exit }
     }
@@ -98,12 +93,16 @@ impl Faults {
         Faults::one(fault, Exit::Usage)
     }
 
-    /// Creates the fault of a user's file that cannot be read.
-    pub fn unreadable(path: &Path, error: &io::Error) -> Faults {
-        Faults::one(Fault::for_file("read", path, error), Exit::Refused)
+    /// Wraps the reason why a command is refused.
+    pub fn refused(fault: Fault) -> Faults {
+        Faults::one(fault, Exit::Refused)
     }
 
-    /// Changes the exit code.
+    /// Creates the fault of a user's file that cannot be read.
+    pub fn unreadable(path: &Path, error: &io::Error) -> Faults {
+        Faults::refused(Fault::for_file("read", path, error))
+    }
+
     pub fn with(self, exit: Exit) -> Faults {
         Faults { exit, ..self }
     }
@@ -113,23 +112,19 @@ impl Faults {
         self.list.first().map(|fault| fault.what.clone()).unwrap_or_default()
     }
 
-    /// Returns the first fault.
     pub fn into_first(self) -> Fault {
         self.list.into_iter().next().unwrap_or_default()
     }
 
-    /// Returns the exit code.
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
-    /// Prints the faults on stderr.
     pub fn print(&self, colour: bool) {
         // If stderr is closed, the lines are lost.
         let _ = io::stderr().write_all(self.text(colour).as_bytes());
     }
 
-    /// Formats the faults.
     pub fn text(&self, colour: bool) -> String {
         let (bold, reset) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let mut text = String::new();
@@ -231,12 +226,11 @@ impl From<RunError> for Faults {
             RunError::Hosts(troubles) => host_faults(troubles, Exit::Refused),
             RunError::HostsLost(troubles) => host_faults(troubles, Exit::Partial),
             RunError::Interrupted => {
-                let signal = sys::signals::stop_signal().unwrap_or(2);
                 let fault = Fault::new(
                     "interrupted before the measurement; files that were being \
                     prepared are removed",
                 );
-                Faults::one(fault, Exit::Interrupted(signal))
+                Faults::one(fault, Exit::interrupted())
             }
         }
     }
@@ -259,14 +253,13 @@ impl From<ArchiveError> for Faults {
             ArchiveError::System { verb, path, source } => {
                 Faults::one(Fault::for_file(verb, path, source), Exit::Internal)
             }
-            ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
-            ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => Faults::one(
-                Fault::new(error.to_string()).help(
+            ArchiveError::Version { .. } => Faults::refused(Fault::new(error.to_string())),
+            ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => {
+                Faults::refused(Fault::new(error.to_string()).help(
                     "name a file of `--save FILE`, or a history entry (`history:12`; \
                     `fathom history` lists them)",
-                ),
-                Exit::Refused,
-            ),
+                ))
+            }
         }
     }
 }

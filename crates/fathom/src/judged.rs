@@ -7,6 +7,7 @@ use dialects::native::Document;
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::Results;
+use report::junit::CaseOutcome;
 use report::{FORMATS, Summary};
 use study::suite::worst;
 use study::verify::{self, Paragraph, TestLength};
@@ -20,7 +21,6 @@ pub struct Judged {
     jobs: Vec<JobVerdict>,
 }
 
-/// The verdict on a job.
 struct JobVerdict {
     name: String,
     /// Absent if nothing was measured.
@@ -29,9 +29,6 @@ struct JobVerdict {
 }
 
 /// Reads the clauses of the `[preset]` table of a document; empty if there are none.
-///
-/// # Errors
-/// [`Faults`] about every invalid clause.
 pub fn read_clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
     match document.preset_info.as_ref().and_then(|info| info.judged_by.as_ref()) {
         Some(text) => parse_clauses(text, "judged-by"),
@@ -40,9 +37,6 @@ pub fn read_clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
 }
 
 /// Parses clauses; `at` is the place of the text, for faults.
-///
-/// # Errors
-/// [`Faults`] about every invalid clause.
 pub fn parse_clauses(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
     requirement::parse(text).map_err(|errors| {
         let fault = |error: requirement::RequirementError| Fault::new(error.to_string()).at(at).help(error.help);
@@ -65,7 +59,6 @@ pub fn nothing_to_judge(results: &Results) -> Fault {
     }
 }
 
-/// Judges every job by the clauses.
 pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
     let mut jobs = Vec::new();
     for (step, step_results) in results.steps.iter().enumerate() {
@@ -171,9 +164,18 @@ impl Judged {
     }
 }
 
-/// Renders the default text report.
 pub fn render_report(results: &Results) -> String {
     let mut bytes = Vec::new();
     (FORMATS[0].write)(results, &mut bytes).expect("writing to memory does not fail");
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Converts an outcome to that of a JUnit case.
+pub fn case_outcome(outcome: Outcome) -> CaseOutcome {
+    match outcome {
+        Outcome::Pass => CaseOutcome::Passed,
+        Outcome::Fail => CaseOutcome::Failed,
+        Outcome::Inconclusive => CaseOutcome::Undecided,
+        Outcome::Consistent => CaseOutcome::Skipped,
+    }
 }

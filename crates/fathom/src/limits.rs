@@ -55,7 +55,6 @@ pub struct NamedLimitArgs {
 }
 
 impl LimitArgs {
-    /// True if a limit is named.
     pub fn is_given(&self) -> bool {
         let NamedLimitArgs { cap, vm, disk, .. } = &self.named;
         vm.is_some() || !disk.is_empty() || !cap.cap.is_empty()
@@ -96,9 +95,6 @@ pub struct MetadataArgs {
 
 /// Finds the limits that apply to a plan: the limits of the flags, and without `--vm` those of the
 /// detected machine.
-///
-/// # Errors
-/// As [`from_args`].
 pub fn from_args_and_machine(
     args: &LimitArgs,
     metadata: bool,
@@ -172,9 +168,6 @@ pub struct Storage {
 impl Storage {
     /// Reads `--host-cache` and [`StorageArgs`] for a single load. Flags take precedence over its
     /// job file.
-    ///
-    /// # Errors
-    /// [`Faults`] about the invalid value.
     pub fn for_single_load(
         args: &StorageArgs<false>,
         host_cache: bool,
@@ -202,7 +195,6 @@ impl Storage {
         self.common.replicas.unwrap_or(1)
     }
 
-    /// Describes the storage by `--host-cache` alone.
     pub fn from_host_cache(host_cache: bool) -> Storage {
         let cached = host_cache.then_some(CachePath::Cached);
         Storage {
@@ -215,9 +207,6 @@ impl Storage {
     }
 
     /// Reads `--host-cache` and the flags.
-    ///
-    /// # Errors
-    /// [`Faults`] about the invalid value.
     pub fn parse(args: &StorageArgs<true>, host_cache: bool) -> Result<Storage, Faults> {
         let mut storage = Storage::from_host_cache(host_cache);
         for (name, text) in &args.0 {
@@ -297,7 +286,6 @@ impl Storage {
     }
 }
 
-/// Sets one fact of the storage below a load.
 fn set_fact(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
     let number = |min: u32| match value.parse::<u32>() {
         Ok(number) if (min..=100).contains(&number) => Ok(number),
@@ -318,9 +306,6 @@ pub fn list_jobs(plan: &Plan) -> Vec<(&str, &StoragePath)> {
 }
 
 /// Refuses limits that name a job, role or path that no job has: they would never apply.
-///
-/// # Errors
-/// [`Faults`] with the first of them.
 pub fn refuse_unused(layers: &[LimitLayer], jobs: &[(&str, &StoragePath)]) -> Result<(), Faults> {
     let selects = |layer: &&LimitLayer| layer.job.is_some() || layer.role.is_some();
     let covers = |layer: &LimitLayer| jobs.iter().any(|(name, storage)| layer.covers(name, storage));
@@ -337,17 +322,11 @@ pub fn refuse_unused(layers: &[LimitLayer], jobs: &[(&str, &StoragePath)]) -> Re
 }
 
 /// Reads the limits of the flags, also from the user's policy files.
-///
-/// # Errors
-/// [`Faults`] about the invalid value.
 pub fn from_args(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
     from_args_with(&args.named, args.host_cache, args.named.vm.clone(), Some(policies))
 }
 
 /// Reads the limits that the user names, for loads without a host cache.
-///
-/// # Errors
-/// As [`from_args`].
 pub fn from_named(args: &NamedLimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
     from_args_with(args, false, args.vm.clone(), Some(policies))
 }
@@ -376,9 +355,6 @@ fn from_args_with(
 }
 
 /// Parses the limits of `--cap`.
-///
-/// # Errors
-/// [`Faults`] about the invalid value.
 pub fn parse_caps(args: &CapArgs) -> Result<Vec<LimitLayer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {

@@ -99,7 +99,6 @@ fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<E
     })
 }
 
-/// Runs a native command.
 fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     let arguments = &session.process.arguments;
     let mut command = command_line::command_for(arguments);

@@ -116,7 +116,6 @@ fn parse_body(bytes: &[u8]) -> Option<String> {
     body.get(..length).map(|body| body.trim().to_owned())
 }
 
-/// Returns the text if it is a printable word.
 fn check_word(text: &str) -> Option<&str> {
     let text = text.trim();
     let is_plain = !text.is_empty() && text.len() <= 1024 && text.bytes().all(|byte| byte.is_ascii_graphic());

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use dialects::native::{NativeOption, options};
+use model::Nanos;
 
+use crate::fault::{Fault, Faults};
 use crate::screen::ProgressArgs;
 
 /// Options that choose the direction of all operations, and so exclude each other.
@@ -151,4 +153,32 @@ pub struct MeasureArgs {
     /// Do not record this run in the history; also FATHOM_HISTORY=off
     #[arg(long, help_heading = "Output")]
     pub no_history: bool,
+}
+
+/// Parses the time of an option, which must be above 0. The help names `example`.
+pub fn parse_time(name: &str, text: Option<&str>, example: &str) -> Result<Option<Nanos>, Faults> {
+    let Some(text) = text else { return Ok(None) };
+    let why = match text.parse::<Nanos>() {
+        Ok(Nanos(0)) => "the time must be above 0".to_owned(),
+        Ok(time) => return Ok(Some(time)),
+        Err(error) => error.to_string(),
+    };
+    let help = format!("for example --{name} {example}");
+    Err(wrong_value(name, text, why, &help))
+}
+
+/// Parses the percentage of `--read`.
+pub fn parse_read_percent(text: Option<&str>) -> Result<Option<f64>, Faults> {
+    let Some(text) = text else { return Ok(None) };
+    let value = text.trim_end_matches('%').parse::<f64>().ok();
+    let value = value.filter(|value| (0.0..=100.0).contains(value));
+    value.map(Some).ok_or_else(|| {
+        let why = format!("`{text}` is not a percentage from 0 to 100");
+        wrong_value("read", text, why, "for example --read 70")
+    })
+}
+
+/// Creates the fault of a wrong value of an option.
+pub fn wrong_value(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
+    Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
 }

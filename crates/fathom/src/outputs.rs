@@ -96,7 +96,6 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Records the results in the history.
     pub fn record(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
         history::record(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
     }
@@ -163,17 +162,11 @@ enum Sink {
 impl Outputs {
     /// Reads `--out` and `--save`. Checks before the run that every file can be written, and that
     /// none is a target of the plan.
-    ///
-    /// # Errors
-    /// [`Faults`] about each wrong option or unusable file.
     pub fn from_args(args: &OutputArgs, plan: &Plan) -> Result<Outputs, Faults> {
         Outputs::parse(args)?.open(plan)
     }
 
     /// Checks the files, and opens streams and the server.
-    ///
-    /// # Errors
-    /// [`Faults`] about each wrong option or unusable file.
     pub fn open(mut self, plan: &Plan) -> Result<Outputs, Faults> {
         self.check_not_target(plan)?;
         self.check_writable()?;
@@ -183,17 +176,11 @@ impl Outputs {
     }
 
     /// Reads `--out` and `--save`, and opens nothing.
-    ///
-    /// # Errors
-    /// [`Faults`] about each wrong option or unusable file.
     pub fn parse(args: &OutputArgs) -> Result<Outputs, Faults> {
         Outputs::new(&args.spec, args.charts, args.save.clone(), args.metrics.clone())
     }
 
     /// Reads the outputs from the single options.
-    ///
-    /// # Errors
-    /// [`Faults`] about each wrong option or unusable file.
     pub fn new(
         spec: &OutputSpec,
         ChartsArg { charts }: ChartsArg,
@@ -235,24 +222,6 @@ impl Outputs {
         })
     }
 
-    /// Checks another file of the command by the same rules.
-    ///
-    /// # Errors
-    /// [`Faults`] if it is a target, or cannot be written.
-    pub fn check_file(&self, path: &Path, plan: &Plan) -> Result<(), Faults> {
-        let outputs = Outputs {
-            list: Vec::new(),
-            save: Some(path.to_owned()),
-            charts: false,
-            streams: Vec::new(),
-            metrics: None,
-            announcement: None,
-            live_server: None,
-        };
-        outputs.check_not_target(plan)?;
-        outputs.check_writable()
-    }
-
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.list.iter().filter_map(|output| output.file.as_deref());
         files.chain(self.save.as_deref())
@@ -275,7 +244,7 @@ impl Outputs {
             self.streams.push(match &output.file {
                 None => Sink::Stdout,
                 Some(path) => {
-                    let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused);
+                    let failed = |error| Faults::refused(Fault::for_file("write", path, &error));
                     let mut options = File::options();
                     options.write(true).create(true).truncate(true);
                     Sink::File(open_to_write(&mut options, path, true).map_err(failed)?, path.clone())
@@ -295,12 +264,7 @@ impl Outputs {
         let (title, about) = (words::title(plan), words::plan(plan));
         let guard = AuthGuard::new(bound, None);
         let server = LiveServer::start(listener, max_connections(plan), guard, metrics, &title, &about);
-        let failed = |error| {
-            Faults::one(
-                Fault::new(format!("cannot start the server: {error}")).at(OPTION),
-                Exit::Refused,
-            )
-        };
+        let failed = |error| Faults::refused(Fault::new(format!("cannot start the server: {error}")).at(OPTION));
         self.live_server = Some(server.map_err(failed)?);
         self.announcement = running::announce(bound, &plan.name);
         screen::note(&format!(
@@ -348,7 +312,6 @@ impl Outputs {
         (!message.is_empty()).then_some(message)
     }
 
-    /// True if an HTML page is among the outputs.
     pub fn has_page(&self) -> bool {
         self.list.iter().any(|output| matches!(output.what, OutputKind::Page))
     }
@@ -360,9 +323,6 @@ impl Outputs {
     }
 
     /// Writes all reports. `text` replaces the default text report.
-    ///
-    /// # Errors
-    /// As [`Outputs::finish_with`].
     pub fn finish(self, results: &Results, text: Option<&str>) -> Result<(), Faults> {
         let replaced: Vec<(&str, &str)> = text.map(|text| ("text", text)).into_iter().collect();
         self.finish_with(results, &replaced)
@@ -455,7 +415,7 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
         let identity = read_identity(path);
         let fault = |what: String| {
             let fault = Fault::new(what).help("write the report to another file");
-            Err(Faults::one(fault, Exit::Refused))
+            Err(Faults::refused(fault))
         };
         refuse_protected(path)?;
         let is_output_path = |target: &Target| {
@@ -480,7 +440,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let failed = |error: &io::Error| Faults::one(Fault::for_file("write", path, error), Exit::Refused);
+        let failed = |error: &io::Error| Faults::refused(Fault::for_file("write", path, error));
         refuse_protected(path)?;
         if path.is_dir() {
             return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
@@ -494,16 +454,19 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
     Ok(())
 }
 
+/// Checks another file of a command by the same rules.
+pub(crate) fn check_file(path: &Path, targets: &[Target]) -> Result<(), Faults> {
+    check_not_target([path].into_iter(), targets)?;
+    check_writable([path].into_iter())
+}
+
 /// Refuses a report to a block device or the history, whose data it would destroy.
 fn refuse_protected(path: &Path) -> Result<(), Faults> {
     let Some(kind) = find_protected(path) else {
         return Ok(());
     };
     let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
-    Err(Faults::one(
-        fault.help("write the report to another file"),
-        Exit::Refused,
-    ))
+    Err(Faults::refused(fault.help("write the report to another file")))
 }
 
 /// Names what no output may replace, if the path leads to it.
@@ -550,7 +513,6 @@ fn parse(text: &str) -> Result<Output, Fault> {
     })
 }
 
-/// Lists the names of all formats.
 pub fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).chain([PAGE, STREAM]).collect()
 }

@@ -15,7 +15,6 @@ use model::results::Results;
 use model::study::Study;
 use report::html;
 
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::user_file;
 
@@ -60,11 +59,8 @@ pub fn check(path: &Path) -> io::Result<()> {
 }
 
 /// As [`check`], with the fault for the user.
-///
-/// # Errors
-/// [`Faults`] if the file must not be replaced.
 pub fn check_before_run(path: &Path) -> Result<(), Faults> {
-    check(path).map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused))
+    check(path).map_err(|error| Faults::refused(Fault::for_file("write", path, &error)))
 }
 
 /// Writes a file atomically, unless it would replace a file that fathom did not write.
@@ -82,18 +78,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Saves results by the rule of [`write`].
-///
-/// # Errors
-/// As [`write`].
 pub fn save(results: &Results, path: &Path) -> io::Result<()> {
     check(path)?;
     archive::save(results, path).map_err(into_io_error)
 }
 
 /// Saves a study by the rule of [`write`].
-///
-/// # Errors
-/// As [`write`].
 pub fn save_study(study: &Study, path: &Path) -> io::Result<()> {
     check(path)?;
     archive::save_study(study, path).map_err(into_io_error)

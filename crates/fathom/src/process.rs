@@ -20,9 +20,6 @@ pub struct Process {
 }
 
 /// Starts a named thread.
-///
-/// # Errors
-/// The system allows no more threads.
 pub fn start_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -58,7 +55,6 @@ impl Process {
         }
     }
 
-    /// Returns the calibrated clock.
     pub fn clock(&self) -> Clock {
         self.clock.calibrate()
     }

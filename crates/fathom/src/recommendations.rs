@@ -194,7 +194,6 @@ fn find_command_lines(text: &str) -> Vec<&str> {
     command_lines
 }
 
-/// Describes the fault of a command line, if any.
 fn find_fault(root: &Command, line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut path = vec![root];

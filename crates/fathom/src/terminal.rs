@@ -47,7 +47,6 @@ pub struct View {
 struct Shared {
     view: Mutex<ViewState>,
     closing: Condvar,
-    /// The terminal is lost.
     is_lost: AtomicBool,
 }
 
@@ -70,12 +69,10 @@ impl Shared {
 /// Columns and lines of a terminal that does not report its size.
 const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
-/// Returns the columns and lines of the terminal on stdout.
 pub fn size_of_stdout() -> Option<(usize, usize)> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(columns, lines)| (columns.0.into(), lines.0.into()))
 }
 
-/// Returns the columns and lines of the terminal on stderr.
 pub fn size_of_stderr() -> Option<(usize, usize)> {
     terminal_size::terminal_size_of(std::io::stderr()).map(|(columns, lines)| (columns.0.into(), lines.0.into()))
 }
@@ -114,21 +111,18 @@ impl View {
         View { shared, thread }
     }
 
-    /// Begins the view of another run.
     pub fn begin(&self, plan: &Plan, run_label: Option<String>) {
         let mut view = self.shared.view();
         view.state.begin(plan, run_label);
         (view.is_changed, view.last_event_at) = (true, Some(Instant::now()));
     }
 
-    /// Applies an event.
     pub fn handle_event(&self, event: &Event) {
         let mut view = self.shared.view();
         view.is_changed |= view.state.apply(event);
         view.last_event_at = Some(Instant::now());
     }
 
-    /// Adds a message.
     pub fn message(&self, severity: Severity, text: &str) {
         let mut view = self.shared.view();
         view.state.push_message(severity, text);

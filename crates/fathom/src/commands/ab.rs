@@ -3,7 +3,6 @@
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::compare::{Change, MARGIN};
-use analysis::lint::Purpose;
 use archive::history::EntryKind;
 use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document};
@@ -14,7 +13,6 @@ use report::words;
 use study::ab::{self, PairedRun, Report, Side};
 
 use super::compare;
-use super::lint;
 use super::results;
 use super::run;
 use super::study_outputs::{self, Contents, StudyArgs, StudyOutputs, csv_number, csv_table};
@@ -98,7 +96,6 @@ pub struct MarginArgs {
 }
 
 impl MarginArgs {
-    /// True if `--margin` is on the command line.
     pub fn is_some(&self) -> bool {
         self.margin.is_some()
     }
@@ -158,12 +155,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let failed = !skipped.is_empty();
     let study = ab::study((&a, &b), runs, skipped, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
-    let report = Report::from_study(&study, margin).expect("a study ran here");
-    let report = if args.mirror {
-        report.with_mirror_expectation(&study)
-    } else {
-        report
-    };
+    let mut report = Report::from_study(&study, margin).expect("a study ran here");
+    if args.mirror {
+        report = report.with_mirror_expectation(&study);
+    }
     if let Some(why) = report.describe_failure(&study) {
         screen::note(&format!("error: {why}"));
     }
@@ -173,7 +168,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(sweep::exit_code(&study.runs, failed, session))
 }
 
-/// Reports a saved comparison again.
 pub(super) fn show(
     file: &str,
     study: &model::study::Study,
@@ -181,24 +175,21 @@ pub(super) fn show(
     mirror: bool,
     outputs: &StudyOutputs,
 ) -> Result<(), Faults> {
-    let report = Report::from_study(study, margin).ok_or_else(|| {
+    let mut report = Report::from_study(study, margin).ok_or_else(|| {
         let fault = Fault::new(format!(
             "{file} holds another kind of study, not a comparison of A and B"
         ));
         Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
     })?;
     outputs.check_files(&[])?;
-    let report = if mirror {
-        report.with_mirror_expectation(study)
-    } else {
-        report
-    };
+    if mirror {
+        report = report.with_mirror_expectation(study);
+    }
     write_reports(outputs, &report, study)
 }
 
 type RunsAndSkipped = (Vec<StudyRun>, Vec<SkippedPoint>);
 
-/// Parses the names of two hosts.
 fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
     let names = list.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
     let is_one = |name: &str| !name.is_empty() && !name.contains(',');
@@ -371,14 +362,7 @@ fn dry_run(hosts: Option<u32>, bases: &[Plan; 2], runs: usize, permissions: &Per
     let mut text = String::new();
     let mut refused = false;
     for (plan, letter) in bases.iter().zip(["A", "B"]) {
-        ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (described, exit) = run::dry_run(
-            hosts,
-            [plan, plan],
-            permissions,
-            &lint::SHORT_BY_DESIGN.map(str::to_owned),
-            &Purpose::default(),
-        )?;
+        let (described, exit) = run::dry_run_in_study(hosts, [plan, plan], permissions)?;
         refused |= exit == Exit::Refused;
         text += &format!("{letter}, {} alternating runs:\n{described}\n", runs / 2);
     }
@@ -416,7 +400,6 @@ fn format_text(report: &Report, study: &model::study::Study) -> String {
     text
 }
 
-/// Formats a table of changes from A to B.
 pub(super) fn format_changes(changes: &[Change]) -> String {
     let mut text = format!(
         "\n  {:<14}{:>12}{:>12}   {:<34}{}\n",

@@ -11,6 +11,7 @@ use super::results;
 use crate::catalogue::{CatalogueArgs, load_catalogue};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::options::{parse_read_percent, wrong_value};
 use crate::screen;
 use crate::session::Session;
 
@@ -80,7 +81,7 @@ fn parse_need(args: &Args) -> Result<Need, Faults> {
         bytes_per_sec: parse_clause("mbps", &args.mbps, "mbps>=")?.or(measured.bytes_per_sec),
         latency_ns: parse_clause("latency", &args.latency, "mean<=")?.or(measured.latency_ns),
         block: parse_size("block", &args.block)?.or(measured.block),
-        read_percent: parse_percent(&args.read)?.or(measured.read_percent),
+        read_percent: parse_read_percent(args.read.as_deref())?.or(measured.read_percent),
         size: parse_size("size", &args.size)?,
     };
     let has_need =
@@ -98,7 +99,7 @@ fn parse_clause(name: &str, text: &Option<String>, start: &str) -> Result<Option
     let Some(text) = text else { return Ok(None) };
     match requirement::parse(&format!("{start}{text}")) {
         Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
-        Err(errors) => Err(flag_error(
+        Err(errors) => Err(wrong_value(
             name,
             text,
             errors.first().map_or("", |error| &error.why),
@@ -107,30 +108,10 @@ fn parse_clause(name: &str, text: &Option<String>, start: &str) -> Result<Option
     }
 }
 
-fn flag_error(name: &str, text: &str, why: &str, help: &str) -> Faults {
-    Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
-}
-
 fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
     let parse = |text: &String| {
         let parsed = text.parse::<Bytes>();
-        parsed.map_err(|error| flag_error(name, text, &error.to_string(), "for example 500GiB"))
-    };
-    text.as_ref().map(parse).transpose()
-}
-
-fn parse_percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
-    let parse = |text: &String| {
-        let value = text.trim_end_matches('%').parse::<f64>().ok();
-        let value = value.filter(|value| (0.0..=100.0).contains(value));
-        value.ok_or_else(|| {
-            flag_error(
-                "read",
-                text,
-                &format!("`{text}` is not a percentage from 0 to 100"),
-                "for example --read 70",
-            )
-        })
+        parsed.map_err(|error| wrong_value(name, text, error.to_string(), "for example 500GiB"))
     };
     text.as_ref().map(parse).transpose()
 }

@@ -67,7 +67,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
                     fleet::with_token_help(fault(format!("{address} rejects this agent: {error}")), &error)
                 }
             };
-            Faults::one(fault, Exit::Refused)
+            Faults::refused(fault)
         })?;
         return Ok(fleet::serve_duplex(&session.process, duplex, fleet::assigned_rank()));
     }

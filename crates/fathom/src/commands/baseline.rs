@@ -79,7 +79,6 @@ struct FileArgs {
     file: String,
 }
 
-/// Runs the subcommand.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = DocumentStore::new(folder()?);
     match &args.action {
@@ -91,7 +90,6 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
 }
 
-/// Finds the directory of this user's baselines.
 fn folder() -> Result<PathBuf, Faults> {
     user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
         let fault = Fault::new(format!("cannot store baselines: {}", user_data::NOWHERE));
@@ -114,10 +112,7 @@ fn check_name(name: &str) -> Result<&str, Faults> {
 fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Result<Exit, Faults> {
     if store.path(name).exists() && !replace {
         let fault = Fault::new(format!("baseline `{name}` already exists"));
-        return Err(Faults::one(
-            fault.help("choose another name, or add --replace"),
-            Exit::Refused,
-        ));
+        return Err(Faults::refused(fault.help("choose another name, or add --replace")));
     }
     let loaded = results::read(file)?;
     let baseline = Baseline {
@@ -163,9 +158,8 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
         store.path(name).display(),
         baseline.format_version
     );
-    Err(Faults::one(
+    Err(Faults::refused(
         Fault::new(message).help("use the version of fathom that wrote it"),
-        Exit::Refused,
     ))
 }
 

@@ -136,7 +136,6 @@ struct Credits {
     is_bytes: bool,
 }
 
-/// Prints the result of a calculation.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let answer = match &args.calculation {
         Calculation::Little { iops, latency, depth } => calculate_little(*iops, *latency, *depth)?,
@@ -249,10 +248,10 @@ fn calculate_little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>)
     Ok(new_answer(text, &solution))
 }
 
-/// Formats bytes in both kinds of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
-fn format_both_units(bytes: f64, per: &str) -> String {
+/// Formats a throughput in both kinds of units: `1 MB/s (10^6) = 0.95 MiB/s (2^20)`.
+fn format_both_units(bytes: f64) -> String {
     format!(
-        "{} MB{per} (10^6) = {} MiB{per} (2^20)",
+        "{} MB/s (10^6) = {} MiB/s (2^20)",
         numbers::throughput(bytes / 1e6),
         numbers::throughput(bytes / f64::from(1 << 20))
     )
@@ -266,7 +265,7 @@ fn calculate_bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Opti
         rate(solution.iops),
         solution.block_bytes.round(),
         Bytes(solution.block_bytes.round() as u64),
-        format_both_units(solution.bytes_per_sec, "/s")
+        format_both_units(solution.bytes_per_sec)
     );
     if let Some(binary) = block.and_then(|block| block.binary)
         && let Some(binary_solution) = calc::bandwidth(iops, Some(binary), throughput)
@@ -276,7 +275,7 @@ fn calculate_bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Opti
             Bytes(binary as u64),
             binary,
             rate(binary_solution.iops),
-            format_both_units(binary_solution.bytes_per_sec, "/s")
+            format_both_units(binary_solution.bytes_per_sec)
         ));
     }
     Ok(new_answer(text, &solution))
@@ -327,7 +326,6 @@ fn calculate_percentiles(args: &PercentileArgs) -> Result<Answer, Faults> {
     Ok(new_answer(text, &rows))
 }
 
-/// Formats seconds as clock time.
 fn format_clock(seconds: f64) -> String {
     duration(Nanos((seconds * 1e9).min(9e18).round() as u64))
 }

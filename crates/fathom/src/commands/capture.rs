@@ -16,6 +16,7 @@ use study::capture::{CapturedLoad, DirectionLoad, LoadRecorder};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::options;
 use crate::outputs;
 use crate::own_files;
 use crate::screen;
@@ -74,31 +75,31 @@ enum Source {
     Counters(String),
 }
 
-/// Captures the load and writes the job file.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let Args { what, out, quiet, .. } = args;
-    let time = parse_time(args.time.as_deref())?;
+    let time = options::parse_time("time", args.time.as_deref(), "30s")?.unwrap_or(DEFAULT_TIME);
     if let Some(path) = out {
-        outputs::check_not_target([path.as_path()].into_iter(), &[])?;
-        outputs::check_writable([path.as_path()].into_iter())?;
+        outputs::check_file(path, &[])?;
     }
     let device = find_device(what)?;
     let started = Zoned::now();
     engine::sys::signals::set_examining(false);
     let (load, source) = record_load(session, &device, time, args.counters, *quiet)?;
+    let unless_interrupted = |exit: Exit| match session.process.is_interrupted() {
+        true => Exit::interrupted(),
+        false => exit,
+    };
     if load.operations() == 0 {
         let fault = Fault::new(format!(
             "{device} received no I/O in {}: there is no load to write",
             load.duration
         ));
-        let exit = if session.process.is_interrupted() {
-            interrupted_exit()
-        } else {
-            Exit::Inconclusive
-        };
         let help = "capture while the application runs, or for longer (--time 5m); reads served by the page cache do \
             not reach the device";
-        return Err(Faults::one(fault.at(&**what).help(help), exit));
+        return Err(Faults::one(
+            fault.at(&**what).help(help),
+            unless_interrupted(Exit::Inconclusive),
+        ));
     }
     let text = format_comments(&device, &load, &source, &started) + "\n" + &build_job_file(&device, &load)?;
     match out {
@@ -115,36 +116,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             }
         }
     }
-    Ok(if session.process.is_interrupted() {
-        interrupted_exit()
-    } else {
-        Exit::Done
-    })
-}
-
-fn interrupted_exit() -> Exit {
-    Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2))
-}
-
-fn parse_time(text: Option<&str>) -> Result<Nanos, Faults> {
-    let Some(text) = text else { return Ok(DEFAULT_TIME) };
-    let wrong = |why: String| {
-        Faults::usage(
-            Fault::new(why)
-                .at(format!("--time {text}"))
-                .help("for example --time 30s"),
-        )
-    };
-    match text.parse::<Nanos>() {
-        Ok(Nanos(0)) => Err(wrong("the time must be above 0".into())),
-        Ok(time) => Ok(time),
-        Err(error) => Err(wrong(error.to_string())),
-    }
+    Ok(unless_interrupted(Exit::Done))
 }
 
 /// Finds the kernel's name of the device under a path.
 fn find_device(what: &str) -> Result<String, Faults> {
-    let refuse = |why: String, help: &str| Err(Faults::one(Fault::new(why).help(help), Exit::Refused));
+    let refuse = |why: String, help: &str| Err(Faults::refused(Fault::new(why).help(help)));
     // Accepts `vda` for `/dev/vda`.
     let by_name = Path::new("/dev").join(what);
     let path = if !Path::new(what).exists() && by_name.exists() {
@@ -157,7 +134,7 @@ fn find_device(what: &str) -> Result<String, Faults> {
         None => {
             let error = std::fs::metadata(path).err();
             let error = error.unwrap_or_else(|| std::io::Error::from(std::io::ErrorKind::Unsupported));
-            Err(Faults::one(Fault::for_file("look at", path, &error), Exit::Refused))
+            Err(Faults::refused(Fault::for_file("look at", path, &error)))
         }
         Some(devices) => match devices.first() {
             Some(device) => Ok(device.name.clone()),
@@ -356,7 +333,6 @@ fn describe_direction(name: &str, direction: &DirectionLoad, load: &CapturedLoad
     text
 }
 
-/// Builds the text of the job file.
 fn build_job_file(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
     let mut job = JobSpec {
         name: Some(device.to_owned()),

@@ -99,7 +99,6 @@ struct Comparison {
     jobs: Vec<ComparedJob>,
 }
 
-/// Compares saved results.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, FORMS)?;
     outputs.check_files(&[])?;
@@ -117,7 +116,6 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(Exit::Done)
 }
 
-/// Compares the results in files.
 fn compare_files(files: &[String], margin: f64, force: bool) -> Result<Comparison, Faults> {
     let sides: Vec<Side> = files.iter().map(|file| read_side(file)).collect::<Result<_, _>>()?;
     let match_jobs = match_jobs(&sides)?;
@@ -319,7 +317,6 @@ fn changes_from_best(observations: &[&Observation], ranking: &[RankedResult], ma
     others.iter().map(changes).collect()
 }
 
-/// Describes each ranked result against the best one.
 fn describe_ranking(files: &[String], ranking: &[RankedResult], from_best: &[Vec<Change>], margin: f64) -> Vec<String> {
     let Some((best, others)) = ranking.split_first() else {
         return Vec::new();
@@ -340,7 +337,6 @@ fn describe_change(decisive: &Change, changes: &[Change], [name, base]: [&str; 2
     }
 }
 
-/// Refuses to compare results of different loads.
 fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), Faults> {
     let blocks_comparison = |job: &&ComparedJob| {
         job.differences

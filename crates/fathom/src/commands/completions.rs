@@ -14,7 +14,6 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints completions for a shell.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut bytes = Vec::new();
     generate(args.shell, &mut command_line::command(), "fathom", &mut bytes);

@@ -123,10 +123,7 @@ fn format_conversion(conversion: &Conversion, with_heading: bool) -> String {
     if with_heading {
         let name = match conversion.dialect {
             Dialect::Native => "native",
-            Dialect::Fio => "fio",
-            Dialect::Diskspd => "DiskSpd",
-            Dialect::Iometer => "Iometer",
-            Dialect::Vdbench => "Vdbench",
+            other => report::html::run::tool_name(other),
         };
         text += &format!("# {name}\n");
     }

@@ -23,7 +23,6 @@ fn topic_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(COMMANDS.iter().map(|row| row.name).chain([EXIT_CODES_TOPIC]))
 }
 
-/// Prints the help of a topic.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     print(args.topic.as_deref())
 }

@@ -151,7 +151,6 @@ pub(super) struct FilterArgs {
     until: Option<String>,
 }
 
-/// Runs the subcommand.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     match &args.action {
         None => list(&args.list),
@@ -168,7 +167,6 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 }
 
 impl FilterArgs {
-    /// Builds the filter that the options describe.
     pub(super) fn filter(&self) -> Result<Filter, Faults> {
         let moment =
             |name: &str, text: &Option<String>| text.as_ref().map(|text| parse_filter_time(name, text)).transpose();
@@ -474,7 +472,6 @@ fn fit_columns(columns: &mut Vec<Column>, width: usize) {
     }
 }
 
-/// Shortens a text to a number of characters.
 fn shorten(text: String, to: usize) -> String {
     match text.chars().count() > to {
         true => text.chars().take(to - 1).chain(['…']).collect(),

@@ -267,7 +267,6 @@ fn parse_promised_latency(args: &Args) -> Result<Option<f64>, Faults> {
         .map_err(|wrong| Faults::usage(fault(wrong)))
 }
 
-/// Parses a value with a unit.
 fn parse_value<T: std::str::FromStr<Err: std::fmt::Display>>(
     name: &str,
     text: &Option<String>,

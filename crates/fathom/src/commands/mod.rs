@@ -64,7 +64,6 @@ impl Group {
         !matches!(self, Group::Housekeeping | Group::Also)
     }
 
-    /// Returns the heading in the help.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Measure => "Measure",
@@ -88,7 +87,6 @@ pub struct CommandRow {
     pub group: Group,
     /// Options and help.
     pub command: fn() -> Command,
-    /// Executes the command.
     pub execute: fn(&Session, &ArgMatches) -> Result<Exit, Faults>,
 }
 

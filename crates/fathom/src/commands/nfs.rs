@@ -46,9 +46,6 @@ pub struct Args {
 }
 
 /// Prints the counters of NFS mounts.
-///
-/// # Errors
-/// There is no such mount, or a file cannot be read.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if let [before, after] = &args.place[..] {
         return compare_files(before, after, args.json);
@@ -74,15 +71,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 }
 
 fn parse_interval(text: &str) -> Result<Duration, Faults> {
-    match text.parse::<Nanos>() {
-        Ok(length) if length >= Nanos::millis(100) => Ok(Duration::from_nanos(length.0)),
-        Ok(_) => Err(Faults::usage(
-            Fault::new("the interval must be at least 100 ms").at(format!("--interval {text}")),
-        )),
-        Err(why) => Err(Faults::usage(
-            Fault::new(why.to_string()).at(format!("--interval {text}")),
-        )),
-    }
+    let why = match text.parse::<Nanos>() {
+        Ok(length) if length >= Nanos::millis(100) => return Ok(Duration::from_nanos(length.0)),
+        Ok(_) => "the interval must be at least 100 ms".to_owned(),
+        Err(why) => why.to_string(),
+    };
+    Err(Faults::usage(Fault::new(why).at(format!("--interval {text}"))))
 }
 
 /// Lists the NFS mounts of this machine, or the one that holds a path.

@@ -2,7 +2,6 @@
 
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
-use analysis::lint::Purpose;
 use archive::history::{EntryKind, Subject};
 use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document, JobSpec};
@@ -18,7 +17,6 @@ use study::precondition::{
     Report, WINDOW_ROUNDS, matrix_cells,
 };
 
-use super::lint;
 use super::run;
 use super::study_outputs::{self, Contents, Form, StudyOutputs};
 use super::sweep;
@@ -26,7 +24,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
-use crate::options::{MeasureArgs, Subset, TestArgs};
+use crate::options::{self, MeasureArgs, Subset, TestArgs};
 use crate::outputs::OutputSpec;
 use crate::pages;
 use crate::permissions::{self, SafetyArgs};
@@ -161,7 +159,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     written?;
     Ok(match (bad, report.steady) {
-        _ if session.process.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
+        _ if session.process.is_interrupted() => Exit::interrupted(),
         (Exit::Done, true) => Exit::Done,
         (Exit::Done, false) => Exit::Failed,
         (bad, _) => bad,
@@ -235,7 +233,6 @@ fn describe_run(next: NextRun) -> String {
     }
 }
 
-/// Loads the document with the load of a round.
 fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let target = &args.what;
     let is_file = target.ends_with(".toml");
@@ -277,11 +274,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
 
 /// Refuses a load whose rate does not show the state of the device.
 fn refuse_fixed_rate(plan: &Plan) -> Result<(), Faults> {
-    let workers = plan
-        .steps
-        .iter()
-        .flat_map(|step| &step.jobs)
-        .flat_map(|job| &job.workers);
+    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
     let mut streams = workers.flat_map(|worker| &worker.streams);
     if streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some()) {
         let fault = Fault::new("the load has a rate or pauses, so its rate cannot show whether the device is steady");
@@ -313,14 +306,7 @@ fn select_cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
 }
 
 fn read_settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
-    let round = match &args.round {
-        None => ROUND_TIME,
-        Some(text) => match text.parse::<Nanos>() {
-            Ok(Nanos(0)) => return Err(wrong_round(text, "the time must be above 0")),
-            Ok(time) => time,
-            Err(error) => return Err(wrong_round(text, &error.to_string())),
-        },
-    };
+    let round = options::parse_time("round", args.round.as_deref(), "60s")?.unwrap_or(ROUND_TIME);
     let load = match cells.is_empty() {
         true => base
             .steps
@@ -336,14 +322,6 @@ fn read_settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<Procedure
         cells,
         load,
     })
-}
-
-fn wrong_round(text: &str, why: &str) -> Faults {
-    Faults::usage(
-        Fault::new(why)
-            .at(format!("--round {text}"))
-            .help("for example --round 60s"),
-    )
 }
 
 /// Builds the plan of each run.
@@ -506,14 +484,7 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
     };
     for next in shown {
         let plan = plans.plan(next)?;
-        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (described, exit) = run::dry_run(
-            session.ranks(),
-            [&plan, &plan],
-            permissions,
-            &lint::SHORT_BY_DESIGN.map(str::to_owned),
-            &Purpose::default(),
-        )?;
+        let (described, exit) = run::dry_run_in_study(session.ranks(), [&plan, &plan], permissions)?;
         refused |= exit == Exit::Refused;
         text += &format!("\n{}:\n{described}", describe_run(next));
     }
@@ -521,7 +492,6 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-/// Formats the report of the rounds.
 fn format_text(report: &Report) -> String {
     let mut text = format!("{}: {}\n", report.target, report.settings.load);
     text += &format!("{} written in total\n", report.written);

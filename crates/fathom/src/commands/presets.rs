@@ -98,7 +98,6 @@ fn format_list(all: &[&Preset]) -> String {
     text + "\n`fathom presets NAME` prints one in full; `fathom run --preset NAME --target PATH` runs it.\n"
 }
 
-/// Builds the plan of the preset on an example target.
 fn example_plan(preset: &Preset) -> Result<Plan, Faults> {
     let mut document = preset.document();
     for job in &mut document.jobs {

@@ -30,7 +30,7 @@ pub struct Args {
 
 /// Merges the parts and reports them.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
-    let fault = |why: String| Faults::one(Fault::new(why).at(args.folder.display().to_string()), Exit::Refused);
+    let fault = |why: String| Faults::refused(Fault::new(why).at(args.folder.display().to_string()));
     let mut records = read_journal(&args.folder).map_err(fault)?;
     // Takes the latest of several runs, whose names start with the time.
     let latest = records.iter().map(|(_, kept)| kept.run.clone()).max();

@@ -46,10 +46,8 @@ pub struct LoadedFile {
 pub fn read(file: &str) -> Result<LoadedFile, Faults> {
     let bytes = read_file_bytes(file)?;
     if archive::is_saved(&bytes) {
-        return Ok(from_results(
-            file,
-            &archive::load_bytes(&bytes, Path::new(&display_name(file)))?,
-        ));
+        let results = archive::load_bytes(&bytes, Path::new(&display_name(file)))?;
+        return Ok(from_results(file, &results));
     }
     import_report(file, &bytes)
 }
@@ -76,26 +74,19 @@ fn import_report(file: &str, bytes: &[u8]) -> Result<LoadedFile, Faults> {
     Ok(from_import(shown, imported))
 }
 
-/// Loads a saved result of fathom.
 pub fn load_results(file: &str) -> Result<Results, Faults> {
     let bytes = read_file_bytes(file)?;
     Ok(archive::load_bytes(&bytes, Path::new(&display_name(file)))?)
 }
 
-/// Loads a saved study of fathom.
 pub fn load_study(file: &str) -> Result<Study, Faults> {
-    Ok(archive::load_study_bytes(
-        &read_file_bytes(file)?,
-        Path::new(&display_name(file)),
-    )?)
+    let bytes = read_file_bytes(file)?;
+    Ok(archive::load_study_bytes(&bytes, Path::new(&display_name(file)))?)
 }
 
-/// Loads a saved result or study of fathom.
 pub fn load_saved(file: &str) -> Result<Saved, Faults> {
-    Ok(archive::load_any_bytes(
-        &read_file_bytes(file)?,
-        Path::new(&display_name(file)),
-    )?)
+    let bytes = read_file_bytes(file)?;
+    Ok(archive::load_any_bytes(&bytes, Path::new(&display_name(file)))?)
 }
 
 /// Reads a file, standard input for `-`, or a history entry for `history:12`.

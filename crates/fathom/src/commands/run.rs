@@ -293,7 +293,7 @@ pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
             let text = user_file::read_text(path, user_file::MAX_TEXT).map_err(|error| match error.kind() {
                 std::io::ErrorKind::IsADirectory => {
                     let fault = Fault::for_file("read", path, &error).help(format!("test it with --target {file}"));
-                    Faults::one(fault, Exit::Refused)
+                    Faults::refused(fault)
                 }
                 _ => Faults::unreadable(path, &error),
             })?;
@@ -411,7 +411,6 @@ pub(super) fn translate_document(
 }
 
 impl<S: Subset> TestArgs<S> {
-    /// Applies the flags to every job.
     pub(super) fn apply(&self, document: &mut Document, seed: Option<u64>) -> Result<(), Faults> {
         if self.name.is_some() {
             document.name.clone_from(&self.name);
@@ -420,7 +419,6 @@ impl<S: Subset> TestArgs<S> {
     }
 }
 
-/// Applies options to every job.
 pub(super) fn apply_options(
     document: &mut Document,
     options: &[OptionWithValues],
@@ -484,7 +482,17 @@ pub(super) fn dry_run(
     Ok((describe(shown, &decisions, &findings), exit))
 }
 
-/// Formats the plan, the action and decision for each target, and findings.
+/// Checks a run of a study, and describes it as [`dry_run`] does.
+pub(super) fn dry_run_in_study(
+    hosts: Option<u32>,
+    plans: [&Plan; 2],
+    permissions: &Permissions,
+) -> Result<(String, Exit), Faults> {
+    ::run::check(plans[0]).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+    let silenced = lint::SHORT_BY_DESIGN.map(str::to_owned);
+    dry_run(hosts, plans, permissions, &silenced, &Purpose::default())
+}
+
 fn describe(plan: &Plan, decisions: &[TargetDecision], findings: &[Finding]) -> String {
     let mut lines = words::plan(plan);
     for target in decisions {

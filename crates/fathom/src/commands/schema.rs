@@ -26,7 +26,6 @@ fn list_schemas() -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// Prints the schema of a format.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let schema = Schema::find(&args.of).expect("clap knows the names");
     screen::put_document(&schema.text())

@@ -97,12 +97,11 @@ fn read_token(word: Option<String>, wanted: SocketAddr) -> Result<Option<Token>,
     }
 }
 
-/// Creates a token of 128 random bits.
 fn random_token() -> Result<Token, Faults> {
     let mut bytes = [0; 16];
     let failed = |error| {
         let fault = Fault::new(format!("cannot get random numbers from the system: {error}"));
-        Faults::one(fault.help("set a token: --token TOKEN"), Exit::Refused)
+        Faults::refused(fault.help("set a token: --token TOKEN"))
     };
     getrandom::fill(&mut bytes).map_err(failed)?;
     let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -60,7 +60,6 @@ impl ShowArgs {
     }
 }
 
-/// Prints a saved result.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     show_file(&args.file, &args.output)
 }

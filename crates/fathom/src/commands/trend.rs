@@ -162,7 +162,6 @@ fn describe_runs(test: &TestTrend) -> Vec<String> {
     load.into_iter().chain(ends.map(words)).collect()
 }
 
-/// Prints the trends.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, STUDY_FORMS)?;
     let margin = parse_margin(&args.margin)?;
@@ -253,7 +252,6 @@ fn describe_too_few(alone: &[Vec<&Entry>]) -> Result<String, Faults> {
     Ok(text)
 }
 
-/// Lists the selected entries.
 fn select_entries(args: &Args) -> Result<Vec<Entry>, Faults> {
     let mut wanted = args.filter.filter()?;
     let named = args.entry.as_deref();

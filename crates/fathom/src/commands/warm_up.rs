@@ -224,9 +224,8 @@ fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
             "{path} has {} ({} bytes), but the range to read is bytes {from} to {to}",
             facts.size, facts.size.0
         );
-        return Err(Faults::one(
+        return Err(Faults::refused(
             Fault::new(message).help("remove --size and --offset to read all of it"),
-            Exit::Refused,
         ));
     }
     job.size = Some(Bytes(to - from));
@@ -253,7 +252,6 @@ fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
     })
 }
 
-/// Examines the target at a path.
 fn examine_target(path: &str) -> Result<TargetFacts, Faults> {
     let file = Path::new(path);
     let meta = std::fs::metadata(file).map_err(|error| Faults::unreadable(file, &error))?;
@@ -280,10 +278,7 @@ fn examine_target(path: &str) -> Result<TargetFacts, Faults> {
 
 fn cannot_warm(path: &str, why: &str) -> Faults {
     let fault = Fault::new(format!("cannot warm {path}: {why}"));
-    Faults::one(
-        fault.help("name the file or block device that the test will read"),
-        Exit::Refused,
-    )
+    Faults::refused(fault.help("name the file or block device that the test will read"))
 }
 
 /// Opens the store for state that is valid until the machine restarts.

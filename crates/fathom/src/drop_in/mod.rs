@@ -22,6 +22,7 @@ use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
+use ::run::targets::guard::Refusal;
 use archive::history::{EntryKind, Recording, Subject};
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, TargetKind, Verify};
@@ -40,7 +41,6 @@ pub enum Tool {
     Fio,
     /// `iometer`, `Iometer.exe`.
     Iometer,
-    /// `vdbench`.
     Vdbench,
 }
 
@@ -151,6 +151,18 @@ fn print_findings(results: &Results) {
     }
 }
 
+/// Describes a refusal by the guard, for which the other tools have no message.
+fn describe_refusal(refusal: &Refusal) -> String {
+    let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+    format!(
+        "{} must not be {}: {}; {}",
+        refusal.path.display(),
+        refusal.intent,
+        reasons.join("; "),
+        refusal.help
+    )
+}
+
 /// Prints lines on stderr. If it is closed, they are lost.
 fn print_stderr(lines: &[String]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -196,9 +208,6 @@ fn own_outputs() -> Vec<(&'static str, PathBuf)> {
 }
 
 /// Checks whether the native result and the page can be written.
-///
-/// # Errors
-/// A sentence with the reason.
 fn check_own_outputs() -> Result<(), String> {
     let outputs = own_outputs();
     outputs
@@ -232,9 +241,6 @@ fn check_replaceable(name: &str, path: &Path) -> Result<(), String> {
 /// the history, and a native result or page that would replace a file of another program. Checks
 /// `outputs`, those of the plan, the native result and the page. Links are followed. The other
 /// tools overwrite such files.
-///
-/// # Errors
-/// A sentence about the output that cannot be written.
 fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> Result<(), String> {
     let own = own_outputs();
     let job_files = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);

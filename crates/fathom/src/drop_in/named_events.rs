@@ -57,9 +57,6 @@ impl NamedEvent {
     }
 
     /// Sets an existing event permanently.
-    ///
-    /// # Errors
-    /// The file that marks it as set cannot be created.
     pub fn set_existing(name: &str) -> io::Result<()> {
         let path = event_path(name);
         match open_own(&path)?.try_lock() {
@@ -70,14 +67,10 @@ impl NamedEvent {
     }
 
     /// Sets the event permanently.
-    ///
-    /// # Errors
-    /// The file that marks it as set cannot be created.
     pub fn set(&self) -> io::Result<()> {
         mark(&self.path)
     }
 
-    /// True once the event is set.
     pub fn is_set(&self) -> bool {
         open_own(&mark_path(&self.path)).is_ok()
     }

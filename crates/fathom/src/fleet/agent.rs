@@ -19,7 +19,7 @@ pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once:
     engine::sys::signals::set_examining(false);
     loop {
         let Some((from, duplex)) = await_coordinator(process, listener, token) else {
-            return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
+            return Exit::interrupted();
         };
         crate::screen::note(&format!("{from} is the coordinator"));
         let exit = serve_duplex(process, duplex, None);

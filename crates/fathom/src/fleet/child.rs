@@ -70,7 +70,6 @@ impl HostProcess {
         self.child
     }
 
-    /// Kills the process.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

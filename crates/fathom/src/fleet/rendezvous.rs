@@ -9,7 +9,6 @@ use super::transport::{self, with_token_help};
 use super::waiting::interrupted;
 use super::{FleetRole, continues_on_loss, local_host, run_as_agent, start_coordinator};
 use crate::address;
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::process::Process;
 
@@ -51,7 +50,7 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
                     with_token_help(fault(format!("{address} rejects this process: {error}")), &error)
                 }
             };
-            Faults::one(fault, Exit::Refused)
+            Faults::refused(fault)
         })?;
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
     let place = LocalHost {

@@ -14,7 +14,6 @@ use super::child::{HostProcess, START_HELP};
 use super::link::{CONNECT_TIMEOUT, ConnectError, Connector, Listener, connect};
 use super::waiting::{Notice, interrupted};
 use crate::address;
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::user_file;
 
@@ -70,7 +69,6 @@ pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
     Ok(hosts)
 }
 
-/// Connects all hosts.
 pub fn connect_all(hosts: &[String], interrupt: &AtomicBool) -> Result<ConnectedHosts, Faults> {
     let (mut streams, mut names, mut children) = (Vec::new(), Vec::new(), Vec::new());
     let mut kinds = Vec::new();
@@ -153,7 +151,7 @@ pub fn set_own_process_group(_: &mut Command) {}
 fn host_fault(host: &str, what: String, help: &str) -> Faults {
     let fault = Fault::new(what).at(host);
     let fault = if help.is_empty() { fault } else { fault.help(help) };
-    Faults::one(fault, Exit::Refused)
+    Faults::refused(fault)
 }
 
 /// Reads the token that both sides must know.

@@ -38,8 +38,7 @@ impl Notice {
 pub fn interrupted(flag: &AtomicBool) -> Option<Faults> {
     let is_requested = flag.load(Ordering::Relaxed);
     is_requested.then(|| {
-        let signal = engine::sys::signals::stop_signal().unwrap_or(2);
         let fault = Fault::new("interrupted while waiting for other hosts: nothing was measured");
-        Faults::one(fault, Exit::Interrupted(signal))
+        Faults::one(fault, Exit::interrupted())
     })
 }

@@ -47,11 +47,8 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         .collect();
     sections.extend(explanation.shared_limits.iter().map(shared_limits_section));
     sections.extend(build_plane_section(explanation));
-    sections.push(Section {
-        title: "What these figures do not show".into(),
-        blocks: vec![Block::Text(DISCLAIMER.into())],
-        ..Section::default()
-    });
+    let disclaimer = vec![Block::Text(DISCLAIMER.into())];
+    sections.push(Section::new("What these figures do not show", disclaimer));
     let mut page = Page {
         table: None,
         title: describe_load(explanation).unwrap_or_else(|| source.file.clone()),
@@ -77,12 +74,11 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
         },
         findings,
         sections,
-        downloads: vec![Download {
-            file: "explanation.json".into(),
-            words: "All input and computed figures (JSON)".into(),
-            media: "application/json".into(),
-            text: serde_json::to_string_pretty(explanation).unwrap_or_default(),
-        }],
+        downloads: vec![Download::json(
+            "explanation.json".into(),
+            "All input and computed figures (JSON)",
+            serde_json::to_string_pretty(explanation).unwrap_or_default(),
+        )],
         provenance: format!("{}, read by fathom {}", source.file, env!("CARGO_PKG_VERSION")),
     };
     if !several {
@@ -118,11 +114,8 @@ fn build_plane_section(explanation: &Explanation) -> Option<Section> {
     let points: Vec<PlanePoint> = loads
         .filter_map(|load| PlanePoint::from_observation(&load.observation))
         .collect();
-    Some(Section {
-        title: "Rate, latency and queue depth".into(),
-        blocks: vec![Block::chart_block(plane_chart("plane", "Rate and latency", &points))?],
-        ..Section::default()
-    })
+    let chart = Block::chart_block(plane_chart("plane", "Rate and latency", &points))?;
+    Some(Section::new("Rate, latency and queue depth", vec![chart]))
 }
 
 /// Assesses a result without a promise.
@@ -151,12 +144,7 @@ fn assess(explanation: &Explanation) -> Verdict {
             super::compare_with_typical(observation).unwrap_or_default(),
         ),
     };
-    Verdict {
-        word: word.into(),
-        tone,
-        sentence,
-        ..Verdict::default()
-    }
+    Verdict::new(word, tone, sentence)
 }
 
 fn is_buffered(observation: &Observation) -> bool {
@@ -267,12 +255,8 @@ fn advise_judgement(explanation: &Explanation) -> Lead {
         [only] => Some(&only.observation),
         _ => None,
     };
-    let limits = only.and_then(|observation| {
-        Some(requirement_from_result(
-            observation.total.iops?,
-            find_quantiles(observation, 0.99),
-        ))
-    });
+    let limits =
+        only.and_then(|observation| Some(requirement_from_result(observation.total.iops?, find_p99(observation))));
     let file = shell_word(&explanation.source.file);
     let judge = |limits: &str| format!("fathom report {file} --require {limits} -o page.html");
     let advice = match limits {
@@ -293,17 +277,16 @@ fn advise_judgement(explanation: &Explanation) -> Lead {
     }
 }
 
-/// Finds a quantile, with its name in requirements: of all operations, or else of each direction.
-fn find_quantiles(observation: &Observation, share: f64) -> Vec<(String, f64)> {
-    let name = format!("p{}", (share * 1e8).round() / 1e6);
-    let value = |flow: &IoStats| flow.user_latency()?.quantile(share);
+/// Finds the p99, with its name in requirements: of all operations, or else of each direction.
+fn find_p99(observation: &Observation) -> Vec<(String, f64)> {
+    let value = |flow: &IoStats| flow.user_latency()?.quantile(0.99);
     match value(&observation.total) {
-        Some(value) => vec![(name, value)],
+        Some(value) => vec![("p99".to_owned(), value)],
         None => {
             let flows = observation.directions.iter();
             let flows = flows.filter_map(|(direction, flow)| Some((direction, value(flow.as_ref()?)?)));
             flows
-                .map(|(direction, value)| (format!("{}.{name}", direction.word()), value))
+                .map(|(direction, value)| (format!("{}.p99", direction.word()), value))
                 .collect()
         }
     }
@@ -435,14 +418,9 @@ fn build_lead(load: &ExplainedLoad, several: bool) -> Lead {
 
 fn build_tiles(observation: &Observation) -> Vec<Tile> {
     let total = &observation.total;
-    let tile = |name: &str, value: String, note: String| Tile {
-        name: name.into(),
-        value,
-        note,
-    };
     let mut tiles = Vec::new();
     tiles.extend(total.iops.map(|iops| {
-        tile(
+        Tile::new(
             "Operations per second",
             format!("{} IOPS", format_rough(iops)),
             String::new(),
@@ -450,7 +428,7 @@ fn build_tiles(observation: &Observation) -> Vec<Tile> {
     }));
     tiles.extend(total.bytes_per_sec.map(|bytes| {
         let mib = format!("{} MiB/s", format_rough(bytes / f64::from(1 << 20)));
-        tile("Throughput", format!("{} MB/s", format_rough(bytes / 1e6)), mib)
+        Tile::new("Throughput", format!("{} MB/s", format_rough(bytes / 1e6)), mib)
     }));
     let latency = total.user_latency();
     let in_flight = analysis::identities::estimate_queue_fill(observation).map(|found| {
@@ -460,17 +438,17 @@ fn build_tiles(observation: &Observation) -> Vec<Tile> {
     tiles.extend(
         latency
             .and_then(|latency| latency.mean_ns)
-            .map(|mean| tile("Mean latency", format_time(mean), in_flight.unwrap_or_default())),
+            .map(|mean| Tile::new("Mean latency", format_time(mean), in_flight.unwrap_or_default())),
     );
     // With separate figures for reads and writes, shows the slower ones.
-    let p99 = find_quantiles(observation, 0.99);
+    let p99 = find_p99(observation);
     let slowest = p99.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     tiles.extend(slowest.map(|(name, value)| {
         let note = match name.strip_suffix(".p99") {
             Some(direction) if p99.len() > 1 => format!("{direction}s, the slower ones"),
             _ => String::new(),
         };
-        tile("99 % took no longer than", format_time(*value), note)
+        Tile::new("99 % took no longer than", format_time(*value), note)
     }));
     tiles
 }
@@ -496,11 +474,8 @@ fn build_section(number: usize, load: &ExplainedLoad, several: bool) -> Section 
                 limit.source.clone(),
             ]
         });
-        blocks.push(Block::Table(Table {
-            caption: "Known limits".into(),
-            head: ["limit", "used", "source"].map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-        }));
+        let table = Table::new("Known limits", &["limit", "used", "source"], rows.collect());
+        blocks.push(Block::Table(table));
     }
     blocks.extend(io_path_of_report(observation, &load.diagnosis).map(Block::Path));
     for chart in [

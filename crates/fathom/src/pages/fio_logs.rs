@@ -8,7 +8,7 @@ use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::stats::{Support, support};
 use model::{Direction, PerDirection};
-use report::html::chart::{Axis, Chart, Form, Series, Tone, X, time_unit};
+use report::html::chart::{Axis, Chart, Form, Series, Tone, X, direction_tone, time_unit};
 use report::html::page::{Block, Page, Section, Table, Tile, Verdict};
 use report::html::run::percentile_curve;
 use report::numbers::{count, format_time, rate, throughput};
@@ -200,22 +200,13 @@ fn build_section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Se
             blocks.extend(Block::chart_block(Some(build_time_chart(id, title, kind, some))));
         }
     }
-    let table = Table {
-        caption: "Figures of the logs".into(),
-        head: ["log", "points", "each", "mean of the points", "smallest", "largest"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows,
-    };
+    let head = ["log", "points", "each", "mean of the points", "smallest", "largest"];
+    let table = Table::new("Figures of the logs", &head, rows);
     if !table.rows.is_empty() {
         blocks.insert(0, Block::Table(table));
     }
     blocks.extend(Block::chart_block(build_percentile_chart(prefix, files)));
-    Section {
-        title: job.into(),
-        blocks,
-        ..Section::default()
-    }
+    Section::new(job, blocks)
 }
 
 fn chart_id(kind: LogKind) -> &'static str {
@@ -359,14 +350,6 @@ fn points_of_intervals(lines: &DirectionLog, log: &Log, kind: LogKind, origin: u
     Some((points, format!("{quantity} {length}")))
 }
 
-fn direction_tone(direction: Direction) -> Tone {
-    match direction {
-        Direction::Read => Tone::Read,
-        Direction::Write => Tone::Write,
-        Direction::Trim => Tone::Trim,
-    }
-}
-
 fn build_time_chart(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Chart {
     let slowest = curves.iter().flat_map(Curve::values).fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
@@ -489,11 +472,7 @@ fn build_tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
             (1, false) => "counted in the latency log".to_owned(),
             (several, _) => format!("sum of {several} workers, if they ran at the same time"),
         };
-        Some(Tile {
-            name: name.into(),
-            value: words(value),
-            note,
-        })
+        Some(Tile::new(name, words(value), note))
     };
     let mut tiles = Vec::new();
     tiles.extend(sum(LogKind::Iops, "Operations per second", &|iops| {
@@ -516,11 +495,9 @@ fn build_tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
             } else {
                 "completion latency"
             };
-            tiles.push(Tile {
-                name: name.into(),
-                value: format_time(histogram.quantile(share) as f64),
-                note: format!("{quantity} of {} operations", count(histogram.n())),
-            });
+            let value = format_time(histogram.quantile(share) as f64);
+            let note = format!("{quantity} of {} operations", count(histogram.n()));
+            tiles.push(Tile::new(name, value, note));
         }
     }
     tiles
@@ -558,11 +535,9 @@ fn build_files_section(logs: &[LogFile]) -> Section {
         );
     }
     lacks.push("The load (sizes, depth, engine), errors, processor time and the totals of the run: fio's JSON report has them.".into());
-    let mut blocks = vec![Block::Table(Table {
-        caption: "Files".into(),
-        head: ["file", "job", "worker", "lines"].map(str::to_owned).to_vec(),
-        rows: logs.iter().map(row).collect(),
-    })];
+    let head = ["file", "job", "worker", "lines"];
+    let files = Table::new("Files", &head, logs.iter().map(row).collect());
+    let mut blocks = vec![Block::Table(files)];
     blocks.push(Block::Text(
         "Throughput is in KiB/s in the logs and in MB/s (10^6 bytes) on this page. Latencies are \
         read as nanoseconds, as of fio 3; earlier versions wrote microseconds, and a log does not \
@@ -580,11 +555,7 @@ fn build_files_section(logs: &[LogFile]) -> Section {
             .collect(),
         ..Table::default()
     }));
-    Section {
-        title: "Source and missing data".into(),
-        blocks,
-        ..Section::default()
-    }
+    Section::new("Source and missing data", blocks)
 }
 
 #[cfg(test)]

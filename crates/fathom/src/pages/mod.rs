@@ -35,12 +35,8 @@ pub use trend::{Test, build_page as trend, sentences as trend_sentences};
 
 /// The file `<name>.json` with the data of a page.
 fn figures_download<T: Serialize>(name: &str, document: &T) -> Download {
-    Download {
-        file: format!("{name}.json"),
-        words: "All figures (JSON)".into(),
-        media: "application/json".into(),
-        text: serde_json::to_string_pretty(document).unwrap_or_default(),
-    }
+    let text = serde_json::to_string_pretty(document).unwrap_or_default();
+    Download::json(format!("{name}.json"), "All figures (JSON)", text)
 }
 
 /// Builds the page of a run. `verdict` is the default if nothing was promised.
@@ -263,7 +259,6 @@ pub fn merge_warnings<'a>(runs: impl IntoIterator<Item = (&'a str, &'a [Finding]
         .collect()
 }
 
-/// Builds the page of a study.
 pub fn study(study: &Study, margin: f64) -> Option<Page> {
     match &study.question {
         Question::Sweep { .. } => {

@@ -8,7 +8,6 @@ use study::precondition::{Report, WINDOW_ROUNDS};
 
 use super::figures_download;
 
-/// Builds the page of a preconditioning.
 pub fn build_page(report: &Report) -> Page {
     let (word, tone, sentence) = match report.steady {
         true => (
@@ -35,6 +34,10 @@ pub fn build_page(report: &Report) -> Page {
             ]);
         }
     }
+    let chart = Block::chart_block(Some(build_chart(report)));
+    let head = ["round", "load", "IOPS", "MB/s", "mean", "p99.9"];
+    let table = Table::new("Every round", &head, rows);
+    let blocks = chart.into_iter().chain([Block::Table(table)]).collect();
     Page {
         title: format!("Preconditioning of {}", report.target),
         about: vec![
@@ -42,31 +45,11 @@ pub fn build_page(report: &Report) -> Page {
             format!("{} rounds of {}", report.rounds.len(), report.settings.round),
         ],
         verdict: Verdict {
-            word: word.into(),
-            tone,
-            sentence: sentence.into(),
             notes: report.left_out.clone(),
-            ..Verdict::default()
+            ..Verdict::new(word, tone, sentence)
         },
-        lead: vec![Lead {
-            topic: "What this means".into(),
-            sentence: report.sentences.join(" "),
-            advice: Vec::new(),
-        }],
-        sections: vec![Section {
-            title: "Rounds".into(),
-            blocks: Block::chart_block(Some(build_chart(report)))
-                .into_iter()
-                .chain([Block::Table(Table {
-                    caption: "Every round".into(),
-                    head: ["round", "load", "IOPS", "MB/s", "mean", "p99.9"]
-                        .map(str::to_owned)
-                        .to_vec(),
-                    rows,
-                })])
-                .collect(),
-            ..Section::default()
-        }],
+        lead: vec![Lead::new("What this means", report.sentences.join(" "), Vec::new())],
+        sections: vec![Section::new("Rounds", blocks)],
         downloads: vec![figures_download("rounds", report)],
         provenance: format!("fathom {}, {}", env!("CARGO_PKG_VERSION"), report.target),
         ..Page::default()
@@ -110,13 +93,7 @@ fn build_chart(report: &Report) -> Chart {
             )
             .tone(Tone::Write),
         );
-        marks.push(Mark {
-            across: Across::X,
-            at: first,
-            to: Some(last),
-            words: "window".into(),
-            tone: Tone::Other,
-        });
+        marks.push(Mark::band(Across::X, first, last, "window", Tone::Other));
     }
     Chart {
         id: "rounds".into(),

@@ -136,6 +136,7 @@ fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin:
         .iter()
         .map(|change| format!("{}: {}", change.describe(), change.describe_judgement()))
         .collect();
+    let (low, high) = (place(1.0 - margin), place(1.0 + margin));
     Chart {
         id,
         title: format!("Change of each figure: {name} against {from}"),
@@ -146,18 +147,11 @@ fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin:
             false => Axis::linear("change", "%"),
         },
         series: vec![series],
-        marks: vec![Mark {
-            across: Across::Y,
-            at: place(1.0 - margin),
-            to: Some(place(1.0 + margin)),
-            words: "counts as the same".into(),
-            tone: Tone::Other,
-        }],
+        marks: vec![Mark::band(Across::Y, low, high, "counts as the same", Tone::Other)],
         ..Chart::default()
     }
 }
 
-/// Builds a table of the change of each figure.
 pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
     let row = |change: &Change| {
         vec![
@@ -168,11 +162,9 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
             change.describe_judgement().to_owned(),
         ]
     };
-    Table {
-        caption: format!("{to} against {from}"),
-        head: ["", from, to, "change (95 %)", "it is"].map(str::to_owned).to_vec(),
-        rows: changes.iter().map(row).collect(),
-    }
+    let head = ["", from, to, "change (95 %)", "it is"];
+    let caption = format!("{to} against {from}");
+    Table::new(&caption, &head, changes.iter().map(row).collect())
 }
 
 /// Returns the title of a ranking: results of different loads are not better or worse.
@@ -275,7 +267,6 @@ fn mark_change(changes: Option<&Vec<Change>>, figure: Figure) -> &'static str {
 /// A column of a table of results: its title, and the cell of a result.
 type Column = (&'static str, fn(&Head) -> String);
 
-/// Lists the columns in which the results differ.
 fn list_differing(heads: &[Head]) -> Vec<Column> {
     let columns: [Column; 2] = [
         ("measured", |head| head.started.clone()),
@@ -322,6 +313,9 @@ fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult]
             )
         })
         .collect();
+    let place = best.value / scale;
+    let (low, high) = (place * (1.0 - margin), place * (1.0 + margin));
+    let words = format!("counts as the same as {}", baseline_file(files, ranking));
     Some(Chart {
         id: format!("{prefix}intervals"),
         title: format!("{title}: {}", ranking_title(ranking).to_lowercase()),
@@ -333,13 +327,7 @@ fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult]
         x: Axis::names("result"),
         y: Axis::linear(&title, unit),
         series: vec![series],
-        marks: vec![Mark {
-            across: Across::Y,
-            at: best.value / scale * (1.0 - margin),
-            to: Some(best.value / scale * (1.0 + margin)),
-            words: format!("counts as the same as {}", baseline_file(files, ranking)),
-            tone: Tone::Other,
-        }],
+        marks: vec![Mark::band(Across::Y, low, high, words, Tone::Other)],
         ..Chart::default()
     })
 }
@@ -391,21 +379,11 @@ fn job_sections(files: &[String], prefix: &str, job: &Sides<'_>, margin: f64) ->
         false => blocks.extend(pairs.iter().cloned()),
     }
     blocks.push(differences_block(files, job.differences));
-    sections.push(Section {
-        title: match prefix {
-            "" => "Compared results".into(),
-            _ => job.job.to_owned(),
-        },
-        blocks,
-        ..Section::default()
-    });
+    let title = if prefix.is_empty() { "Compared results" } else { job.job };
+    sections.push(Section::new(title, blocks));
     if is_ranked {
-        sections.push(Section {
-            title: format!("Each figure against {}", baseline_file(files, job.ranking)),
-            folded: true,
-            blocks: pairs,
-            ..Section::default()
-        });
+        let title = format!("Each figure against {}", baseline_file(files, job.ranking));
+        sections.push(Section::folded(title, pairs));
     }
     sections.extend(shared_facts(job.facts));
     sections
@@ -531,10 +509,5 @@ fn build_commands_section(files: &[String], heads: &[Head]) -> Option<Section> {
         notes: Vec::new(),
     });
     let blocks: Vec<Block> = code.collect();
-    (!blocks.is_empty()).then(|| Section {
-        title: "Command lines".into(),
-        folded: true,
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::folded("Command lines", blocks))
 }

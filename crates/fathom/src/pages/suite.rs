@@ -390,11 +390,7 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
         Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.".to_owned(),
     };
     advice.insert(0, format!("`{}`", repeat_command(arguments, &options)));
-    (!arguments.is_empty()).then(|| Lead {
-        topic: "What next".into(),
-        sentence,
-        advice,
-    })
+    (!arguments.is_empty()).then(|| Lead::new("What next", sentence, advice))
 }
 
 /// The first latency that a workload misses, with its value in nanoseconds.
@@ -473,19 +469,12 @@ fn build_limit_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         // A miss by a factor of 25 would leave no room for the others on a linear axis.
         y: Axis::log("of the limit", "%"),
         series: vec![series],
-        marks: vec![Mark {
-            across: Across::Y,
-            at: 0.0,
-            to: Some(100.0),
-            words: "met".into(),
-            tone: Tone::Trim,
-        }],
+        marks: vec![Mark::band(Across::Y, 0.0, 100.0, "met", Tone::Trim)],
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)
 }
 
-/// Lists the measured workloads by name.
 fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
     let observation = workloads.iter().filter_map(|workload| {
         Some((
@@ -576,7 +565,6 @@ fn build_latency_chart(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-/// Lists the rules that warned about a workload.
 fn list_warnings(workload: &JudgedWorkload<'_>) -> String {
     let is_grave = |finding: &&Finding| finding.severity >= Severity::Warning;
     let mut rules: Vec<&str> = workload
@@ -648,22 +636,12 @@ fn build_figures_section(workloads: &[JudgedWorkload<'_>]) -> Section {
             ]
         })
     });
-    let table = |caption: &str, head: Vec<String>, rows: Vec<Vec<String>>| {
-        Block::Table(Table {
-            caption: caption.into(),
-            head,
-            rows,
-        })
+    let workloads = Table {
+        caption: "Every workload".into(),
+        head,
+        rows: workloads.iter().map(row).collect(),
     };
-    let head_of_promises = ["promise", "verdict", "measured", "limit", "why"]
-        .map(str::to_owned)
-        .to_vec();
-    Section {
-        title: "Measurements".into(),
-        blocks: vec![
-            table("Every workload", head, workloads.iter().map(row).collect()),
-            table("Every promise", head_of_promises, promises.collect()),
-        ],
-        ..Section::default()
-    }
+    let head_of_promises = ["promise", "verdict", "measured", "limit", "why"];
+    let promises = Table::new("Every promise", &head_of_promises, promises.collect());
+    Section::new("Measurements", vec![Block::Table(workloads), Block::Table(promises)])
 }

@@ -26,7 +26,6 @@ const MIN_LOG_RATIO: f64 = 8.0;
 /// Maximum points that each have a tick on the axis.
 const MAX_TICKS: usize = 16;
 
-/// Builds the page of a sweep.
 pub fn build_page(report: &Report, study: &Study) -> Page {
     let first = study.runs.first().map(|run| &run.results);
     let summary = first.map(Summary::from_results);
@@ -244,13 +243,8 @@ fn build_rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         let at_one = at_one.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if no operation waited", Form::Guide, at_one).tone(Tone::Other));
     }
-    let sustained = curve.mixed_rates.map(|mixed| Mark {
-        across: Across::Y,
-        at: mixed.sustained_iops,
-        to: None,
-        words: "sustained rate".into(),
-        tone: Tone::Limit,
-    });
+    let sustained_line = |iops: f64| Mark::line(Across::Y, iops, "sustained rate", Tone::Limit);
+    let sustained = curve.mixed_rates.map(|mixed| sustained_line(mixed.sustained_iops));
     Chart {
         id: format!("rate-{number}"),
         title: format!("{}{subject}", title(curve.parameter)),
@@ -319,13 +313,7 @@ fn build_marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
     let mark_load = |load: f64, words: fn(&str) -> String, tone: Tone| {
         let setting = load / loads_per_setting(curve);
-        Mark {
-            across: Across::X,
-            at: setting,
-            to: None,
-            words: words(&format_setting(setting)),
-            tone,
-        }
+        Mark::line(Across::X, setting, words(&format_setting(setting)), tone)
     };
     let full = knee.kneedle.filter(|_| !curve.shows_no_load());
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
@@ -375,13 +363,8 @@ fn build_latency_chart(number: usize, curve: &Curve, report: &Report, subject: &
                 .collect();
         }
         series.push(limited);
-        marks.push(Mark {
-            across: Across::Y,
-            at: limit.max_ns.0 as f64 / ns,
-            to: None,
-            words: format!("limit {limit}"),
-            tone: Tone::Limit,
-        });
+        let at = limit.max_ns.0 as f64 / ns;
+        marks.push(Mark::line(Across::Y, at, format!("limit {limit}"), Tone::Limit));
     } else {
         let rows: Vec<&Row> = find_curve_rows(curve, report);
         let p99 = curve
@@ -468,12 +451,8 @@ fn build_analyses_section(curve: &Curve, is_disturbed: bool) -> Section {
         true => String::new(),
         false => format!(" for {}", format_settings(&curve.fixed)),
     };
-    Section {
-        title: format!("Methods that read the curve{of}"),
-        folded: true,
-        blocks: vec![Block::Table(build_analyses_table(curve, is_disturbed))],
-        ..Section::default()
-    }
+    let table = Block::Table(build_analyses_table(curve, is_disturbed));
+    Section::folded(format!("Methods that read the curve{of}"), vec![table])
 }
 
 fn build_analyses_table(curve: &Curve, is_disturbed: bool) -> Table {
@@ -565,14 +544,9 @@ fn build_heat_section(report: &Report) -> Option<Section> {
             ..Chart::default()
         }
     };
-    Some(Section {
-        title: format!("Over {} and {}", across.name(), up.name()),
-        blocks: vec![
-            Block::Chart(Box::new(map("heat-iops", "IOPS", "IOPS", |row| row.iops))),
-            Block::Chart(Box::new(map("heat-bytes", "MB/s", "MB/s", |row| {
-                row.bytes_per_sec / 1e6
-            }))),
-        ],
-        ..Section::default()
-    })
+    let rates = map("heat-iops", "IOPS", "IOPS", |row| row.iops);
+    let bytes = map("heat-bytes", "MB/s", "MB/s", |row| row.bytes_per_sec / 1e6);
+    let blocks = vec![Block::Chart(Box::new(rates)), Block::Chart(Box::new(bytes))];
+    let title = format!("Over {} and {}", across.name(), up.name());
+    Some(Section::new(title, blocks))
 }

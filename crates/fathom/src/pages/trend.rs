@@ -28,7 +28,6 @@ pub struct Test<'a> {
     pub figures: &'a [Trend],
 }
 
-/// Builds the page of trends.
 pub fn build_page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     let section = |(number, test): (usize, &Test<'_>)| {
         let charts = test.figures.iter().enumerate();
@@ -132,11 +131,8 @@ fn advise_next_step(test: &Test<'_>) -> Lead {
         ),
         None => (KEEP_AND_REPEAT.to_owned(), test.command.clone()),
     };
-    Lead {
-        topic: "What next".into(),
-        sentence,
-        advice: command.iter().map(|command| format!("`{command}`")).collect(),
-    }
+    let advice = command.iter().map(|command| format!("`{command}`")).collect();
+    Lead::new("What next", sentence, advice)
 }
 
 /// Lists the sentences about the figures of a test. A sentence about several figures comes once, at
@@ -160,12 +156,10 @@ fn build_verdict(tests: &[Test<'_>]) -> Verdict {
     let figures: Vec<Trend> = tests.iter().flat_map(|test| test.figures).cloned().collect();
     let judgement = judge(&figures);
     match tests {
-        [] => Verdict {
-            word: "TOO FEW RUNS".into(),
-            tone: page::Tone::Unsure,
-            sentence: "A trend needs at least two runs of the same test.".into(),
-            ..Verdict::default()
-        },
+        [] => {
+            let sentence = "A trend needs at least two runs of the same test.";
+            Verdict::new("TOO FEW RUNS", page::Tone::Unsure, sentence)
+        }
         [_] => judgement,
         _ => Verdict {
             headline: String::new(),
@@ -256,11 +250,8 @@ fn judge(figures: &[Trend]) -> Verdict {
         }
     };
     Verdict {
-        word: word.into(),
         headline,
-        tone,
-        sentence,
-        ..Verdict::default()
+        ..Verdict::new(word, tone, sentence)
     }
 }
 
@@ -303,12 +294,9 @@ fn build_chart(id: &str, trend: &Trend) -> Chart {
         let ends = [level.first, level.last].map(|entry| (place(entry), level.median / per_unit));
         Series::new(format!("level {} ({} runs)", number + 1, level.runs), Form::Guide, ends).tone(Tone::Read)
     });
-    let marks = trend.changes.iter().map(|change| Mark {
-        across: Across::X,
-        at: place(change.entry_after) - 0.5,
-        to: None,
-        words: format!("{:+.0} %", 100.0 * (change.ratio - 1.0)),
-        tone: Tone::Limit,
+    let marks = trend.changes.iter().map(|change| {
+        let words = format!("{:+.0} %", 100.0 * (change.ratio - 1.0));
+        Mark::line(Across::X, place(change.entry_after) - 0.5, words, Tone::Limit)
     });
     Chart {
         id: id.into(),

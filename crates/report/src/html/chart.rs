@@ -1,6 +1,7 @@
 //! The data of a chart: axes with units, series, marks. `svg` draws it; `page.js` and tests read it
 //! as JSON.
 
+use model::Direction;
 use serde::Serialize;
 
 /// A chart.
@@ -171,6 +172,15 @@ pub enum Tone {
     Other,
 }
 
+/// The colour of a direction.
+pub fn direction_tone(direction: Direction) -> Tone {
+    match direction {
+        Direction::Read => Tone::Read,
+        Direction::Write => Tone::Write,
+        Direction::Trim => Tone::Trim,
+    }
+}
+
 /// A labelled line or band across the chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
@@ -185,6 +195,27 @@ pub struct Mark {
     pub words: String,
     /// Colour of the line or band.
     pub tone: Tone,
+}
+
+impl Mark {
+    /// Creates a line.
+    pub fn line(across: Across, at: f64, words: impl Into<String>, tone: Tone) -> Mark {
+        Mark {
+            across,
+            at,
+            to: None,
+            words: words.into(),
+            tone,
+        }
+    }
+
+    /// Creates a band between two positions.
+    pub fn band(across: Across, at: f64, to: f64, words: impl Into<String>, tone: Tone) -> Mark {
+        Mark {
+            to: Some(to),
+            ..Mark::line(across, at, words, tone)
+        }
+    }
 }
 
 /// The axis of a mark.

@@ -83,6 +83,18 @@ pub struct Verdict {
     pub judged_by: Option<JudgeCommand>,
 }
 
+impl Verdict {
+    /// Creates a verdict without clauses, notes and advice.
+    pub fn new(word: impl Into<String>, tone: Tone, sentence: impl Into<String>) -> Verdict {
+        Verdict {
+            word: word.into(),
+            tone,
+            sentence: sentence.into(),
+            ..Verdict::default()
+        }
+    }
+}
+
 /// A `fathom report` command that judged a saved result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeCommand {
@@ -163,6 +175,17 @@ pub struct Lead {
     pub advice: Vec<String>,
 }
 
+impl Lead {
+    /// Creates a lead.
+    pub fn new(topic: &str, sentence: String, advice: Vec<String>) -> Lead {
+        Lead {
+            topic: topic.into(),
+            sentence,
+            advice,
+        }
+    }
+}
+
 /// An important figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tile {
@@ -172,6 +195,17 @@ pub struct Tile {
     pub value: String,
     /// Additional information, such as the confidence interval.
     pub note: String,
+}
+
+impl Tile {
+    /// Creates a tile.
+    pub fn new(name: &str, value: String, note: String) -> Tile {
+        Tile {
+            name: name.into(),
+            value,
+            note,
+        }
+    }
 }
 
 /// A part of a page with a title.
@@ -189,11 +223,19 @@ pub struct Section {
 
 impl Section {
     /// Creates an open section without an introduction.
-    pub fn new(title: &str, blocks: Vec<Block>) -> Section {
+    pub fn new(title: impl Into<String>, blocks: Vec<Block>) -> Section {
         Section {
             title: title.into(),
             blocks,
             ..Section::default()
+        }
+    }
+
+    /// Creates a section that is closed until the reader opens it.
+    pub fn folded(title: impl Into<String>, blocks: Vec<Block>) -> Section {
+        Section {
+            folded: true,
+            ..Section::new(title, blocks)
         }
     }
 }
@@ -273,6 +315,26 @@ pub struct Download {
     pub text: String,
 }
 
+impl Download {
+    /// Creates the download of a JSON document.
+    pub fn json(file: String, words: &str, text: String) -> Download {
+        Download {
+            file,
+            words: words.into(),
+            media: "application/json".into(),
+            text,
+        }
+    }
+
+    /// Creates the download of a CSV table.
+    pub fn csv(file: String, words: &str, text: String) -> Download {
+        Download {
+            media: "text/csv".into(),
+            ..Download::json(file, words, text)
+        }
+    }
+}
+
 /// Adds to a statement the runs or jobs that it is about, if there are several.
 pub fn likewise(statement: &str, names: &[&str]) -> String {
     match names {
@@ -301,7 +363,6 @@ pub(crate) fn sort_by_severity(findings: &[Finding]) -> Vec<&Finding> {
     sorted
 }
 
-/// The class of a severity in the style sheet.
 pub(super) fn severity_class(severity: Severity) -> &'static str {
     severity.word()
 }

@@ -93,7 +93,6 @@ const TERMS: [Term; 27] = [
     ),
 ];
 
-/// Finds the terms that a page uses.
 pub(super) fn find_terms(page: &Page) -> Vec<Term> {
     let mut screen_text = vec![page.title.as_str(), &page.verdict.sentence];
     screen_text.extend(page.sections.iter().flat_map(list_texts));
@@ -163,7 +162,6 @@ fn has_word(text: &str, word: &str) -> bool {
         .any(|(at, _)| is_end(text[..at].chars().next_back()) && is_end(text[at + word.len()..].chars().next()))
 }
 
-/// Writes the list of terms.
 pub(super) fn write(terms: &[Term], out: &mut String) {
     if terms.is_empty() {
         return;

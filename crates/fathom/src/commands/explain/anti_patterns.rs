@@ -6,7 +6,6 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
 
-/// Prints the named anti-patterns, or all.
 pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     let list: Vec<&AntiPattern> = if names.is_empty() {
         ANTI_PATTERNS.iter().collect()

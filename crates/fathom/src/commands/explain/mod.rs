@@ -138,15 +138,13 @@ pub fn explain(mut loaded: LoadedFile, context: &ExplainContext, storage: &Stora
     };
     if loaded.loads.is_empty() {
         let fault = Fault::new(format!("{} contains no measured load", loaded.source.file));
-        return Err(Faults::one(
+        return Err(Faults::refused(
             fault.help("no operation completed, or the run was interrupted before it measured"),
-            Exit::Refused,
         ));
     }
     Ok(explain::explain(loaded.source, loaded.findings, loaded.loads, &context))
 }
 
-/// Returns the exit code of one explanation.
 pub fn exit_code(explanation: &Explanation) -> Exit {
     exit_of_all(std::slice::from_ref(explanation), false)
 }

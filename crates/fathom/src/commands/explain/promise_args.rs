@@ -79,7 +79,6 @@ pub fn read_context(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
     Ok(context)
 }
 
-/// Adds a policy's limits, load and promises to the context.
 fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> Result<(), Faults> {
     let inputs = catalogue::parse_inputs(&args.inputs)?;
     let resolved = catalogue::resolve_policy(&args.catalogue, name, &inputs)?;

@@ -12,7 +12,6 @@ use study::verify::headline;
 
 use crate::screen;
 
-/// Formats the whole explanation.
 pub(super) fn render(explanation: &Explanation) -> String {
     let source = &explanation.source;
     let mut text = format!("{}: {}\n", source.file, source.form);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ::report::junit::{self, Case, CaseOutcome};
 use ::report::words;
-use analysis::verdict::{FORMAT_VERSION, JudgedWorkload, Outcome, SuiteKind, SuiteReport};
+use analysis::verdict::{FORMAT_VERSION, JudgedWorkload, SuiteKind, SuiteReport};
 use dialects::native::suite::Suite;
 use jiff::Zoned;
 use model::observation::{Latency, Observation};
@@ -16,9 +16,9 @@ use study::suite;
 
 use super::super::compare;
 use super::super::study_outputs::{csv_number, csv_table};
+use crate::judged::case_outcome;
 use crate::{pages, screen};
 
-/// Builds the report of a suite.
 pub(super) fn build_report(
     suite: &Suite,
     file: &str,
@@ -139,7 +139,6 @@ fn this_tool() -> model::results::Tool {
     }
 }
 
-/// Formats the report as text.
 pub(super) fn format_text(report: &SuiteReport, runs: &[StudyRun]) -> String {
     let (lines, notes) = suite::table(report);
     let mut text = format!("{}, {}\n", report.name, report.started);
@@ -221,18 +220,12 @@ pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
 }
 
 pub(super) fn junit_suite(report: &SuiteReport, started: &Zoned, text: &str) -> junit::Suite {
-    let outcome = |outcome: Outcome| match outcome {
-        Outcome::Pass => CaseOutcome::Passed,
-        Outcome::Fail => CaseOutcome::Failed,
-        Outcome::Inconclusive => CaseOutcome::Undecided,
-        Outcome::Consistent => CaseOutcome::Skipped,
-    };
     let mut cases = Vec::new();
     for workload in &report.workloads {
         let clauses = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
         cases.extend(clauses.map(|clause| Case {
             name: format!("{}: {}", workload.name, clause.clause),
-            outcome: outcome(clause.outcome),
+            outcome: case_outcome(clause.outcome),
             message: clause.reason.clone(),
         }));
         let reasons = workload.verdict.iter().flat_map(|verdict| &verdict.reasons);

@@ -192,7 +192,6 @@ fn mean_size(sizes: &BlockSizes) -> f64 {
     }
 }
 
-/// Describes a plan in a line.
 pub(super) fn describe_load(plan: &Plan) -> String {
     let Some((_, job)) = plan.jobs().next() else {
         return String::new();

@@ -7,7 +7,6 @@ pub(super) use text::describe_analyses;
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::knee::Limit;
-use analysis::lint::Purpose;
 use archive::history::EntryKind;
 use clap::ValueHint;
 use dialects::Location;
@@ -21,7 +20,6 @@ use report::words;
 use study::sweep::{self, NextRun, Report, Sweep, SweepSettings};
 use study::verify;
 
-use super::lint;
 use super::results;
 use super::run;
 use super::source;
@@ -93,7 +91,6 @@ pub struct Args {
     safety: SafetyArgs,
 }
 
-/// Runs a sweep.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
     let limit = parse_limit(args)?;
@@ -153,7 +150,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(exit_code(&study.runs, failed, session))
 }
 
-/// Reports a saved sweep again.
 pub(super) fn show(
     file: &str,
     study: &model::study::Study,
@@ -172,7 +168,7 @@ pub(super) fn show(
 /// some runs could not start.
 pub(super) fn exit_code(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
     if session.process.is_interrupted() {
-        return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
+        return Exit::interrupted();
     }
     let mut exits = runs.iter().map(|run| Exit::from_results(&run.results, false));
     let default_exit = if failed { Exit::Partial } else { Exit::Done };
@@ -303,7 +299,6 @@ fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> 
     })
 }
 
-/// Returns the largest block of all points.
 fn largest_block(job: &JobSpec, varied: &[VariedParameter]) -> Bytes {
     let parts = match job.parts.is_empty() {
         true => std::slice::from_ref(&job.part),
@@ -316,7 +311,6 @@ fn largest_block(job: &JobSpec, varied: &[VariedParameter]) -> Bytes {
     sizes.max().unwrap_or_default()
 }
 
-/// Sets a parameter of a job.
 fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     let text = format!("--over {}={}", setting.name, setting.value);
     if setting.name == Parameter::Targets.name() {
@@ -341,7 +335,6 @@ fn check_settings(document: &Document, sweep_settings: &SweepSettings) -> Result
     settings.try_for_each(|setting| set_parameter(&mut document.jobs[0].clone(), setting))
 }
 
-/// Builds the plan of a point.
 fn build_plan(document: &Document, next: &NextRun) -> Result<Plan, Faults> {
     let mut document = document.clone();
     let job = &mut document.jobs[0];
@@ -409,14 +402,7 @@ fn dry_run(
     let mut sweep = Sweep::new(sweep_settings.clone());
     let first = sweep.next_run().expect("a sweep has a point");
     let shown = build_plan(document, &first)?;
-    ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-    let (described, exit) = run::dry_run(
-        session.ranks(),
-        [&shown, base],
-        permissions,
-        &lint::SHORT_BY_DESIGN.map(str::to_owned),
-        &Purpose::default(),
-    )?;
+    let (described, exit) = run::dry_run_in_study(session.ranks(), [&shown, base], permissions)?;
     let mut text = format!(
         "a sweep of about {} points, {} in all\n",
         first.expected_total,

@@ -20,7 +20,7 @@ use crate::catalogue::{CatalogueArgs, InputArgs, find_policy, load_catalogue, pa
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, CapArgs, MetadataArgs, Storage, StorageArgs};
-use crate::options::DryRunArgs;
+use crate::options::{DryRunArgs, parse_read_percent, wrong_value};
 use crate::outputs::OutputArgs;
 use crate::permissions::SafetyArgs;
 use crate::session::Session;
@@ -139,7 +139,6 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
     }
 }
 
-/// The resolved command line.
 pub(super) struct VerifyRequest {
     pub(super) verification: Verification,
     pub(super) policy: Option<ResolvedPolicy>,
@@ -343,20 +342,14 @@ fn default_workload(overrides: &Overrides) -> Workload {
     }
 }
 
-fn flag_fault(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
-    Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
-}
-
 fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
-    let parse = |text: &String| match text.parse::<Bytes>() {
-        Ok(Bytes(0)) => Err(flag_fault(
-            name,
-            text,
-            format!("--{name} must be above 0"),
-            "for example 32KiB",
-        )),
-        Ok(size) => Ok(size),
-        Err(error) => Err(flag_fault(name, text, error.to_string(), "for example 32KiB")),
+    let parse = |text: &String| {
+        let why = match text.parse::<Bytes>() {
+            Ok(Bytes(0)) => format!("--{name} must be above 0"),
+            Ok(size) => return Ok(size),
+            Err(error) => error.to_string(),
+        };
+        Err(wrong_value(name, text, why, "for example 32KiB"))
     };
     text.as_ref().map(parse).transpose()
 }
@@ -364,27 +357,15 @@ fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults
 fn parse_time(name: &str, text: &Option<String>) -> Result<Option<Nanos>, Faults> {
     let parse = |text: &String| {
         let parsed = text.parse::<Nanos>();
-        parsed.map_err(|error| flag_fault(name, text, error.to_string(), "for example 300s"))
+        parsed.map_err(|error| wrong_value(name, text, error.to_string(), "for example 300s"))
     };
     text.as_ref().map(parse).transpose()
 }
 
 fn parse_overrides(args: &Args) -> Result<Overrides, Faults> {
-    let parse = |text: &String| {
-        let value = text.trim_end_matches('%').parse::<f64>().ok();
-        let value = value.filter(|value| (0.0..=100.0).contains(value));
-        value.ok_or_else(|| {
-            flag_fault(
-                "read",
-                text,
-                format!("`{text}` is not a percentage from 0 to 100"),
-                "for example --read 70",
-            )
-        })
-    };
     Ok(Overrides {
         block: parse_size("block", &args.block)?,
-        read_percent: args.read.as_ref().map(parse).transpose()?,
+        read_percent: parse_read_percent(args.read.as_deref())?,
         random: args.sequential.then_some(false),
     })
 }
@@ -404,7 +385,7 @@ pub(super) fn parse_rate(args: &Args) -> Result<Option<f64>, Faults> {
     let Some(text) = &args.rate else { return Ok(None) };
     match requirement::parse(&format!("iops>={text}")) {
         Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
-        Err(_) => Err(flag_fault(
+        Err(_) => Err(wrong_value(
             "rate",
             text,
             format!("`{text}` is not a number of operations per second"),

@@ -39,7 +39,6 @@ enum AttemptError {
     Faults(Faults),
 }
 
-/// Runs the attempts of a verification.
 pub(super) struct Attempts<'a> {
     session: &'a Session,
     request: &'a VerifyRequest,
@@ -126,7 +125,6 @@ impl<'a> Attempts<'a> {
         Ok((results, shallower, verdict, LastAttempt { attempt, search }))
     }
 
-    /// Runs an attempt.
     fn run(&mut self, attempt: &Attempt) -> Result<Results, AttemptError> {
         let verification = &self.request.verification;
         self.screen.print(&introduction(verification, attempt));
@@ -197,9 +195,6 @@ fn describe_missing_attempt(outcome: &Result<Results, AttemptError>) -> Option<S
 }
 
 /// Returns the results of the last probe, with the reason why nothing followed it.
-///
-/// # Errors
-/// Why there is nothing to judge.
 fn judge_last_probe(
     outcome: Result<Results, AttemptError>,
     probed: Option<(Results, Attempt)>,
@@ -208,7 +203,7 @@ fn judge_last_probe(
         Ok(results) => (results.findings.clone(), nothing_measured_fault(&results)),
         Err(AttemptError::TargetLost(why)) => {
             let finding = lost_target_finding(format!("the test could not continue: {why}"));
-            (vec![finding], Faults::one(Fault::new(why), Exit::Refused))
+            (vec![finding], Faults::refused(Fault::new(why)))
         }
         Err(AttemptError::Faults(faults)) => return Err(faults),
     };

@@ -103,7 +103,6 @@ impl FileLoad {
         }))
     }
 
-    /// The paths of its targets.
     pub(super) fn paths(&self) -> Vec<String> {
         self.plan.targets.iter().map(|target| target.path.clone()).collect()
     }

@@ -25,7 +25,7 @@ use study::verify::{Attempt, Search};
 use super::run;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::outputs::{Outputs, PAGE};
+use crate::outputs::{self, Outputs, PAGE};
 use crate::own_files;
 use crate::permissions;
 use crate::preflight;
@@ -62,7 +62,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
     if let Some(path) = &args.junit {
-        outputs.check_file(path, &plan)?;
+        outputs::check_file(path, &plan.targets)?;
     }
     let started = Zoned::now();
     let background_io = preflight::watch_and_report(session, &plan, preflight, args.output.measure.progress.quiet);

@@ -13,6 +13,7 @@ use study::verify::{self, Paragraph, TestLength};
 
 use super::args::VerifyRequest;
 use super::attempts::LastAttempt;
+use crate::judged::case_outcome;
 use crate::pages;
 use crate::screen;
 
@@ -154,12 +155,7 @@ fn format_caveats(verified: &VerificationReport, strict: bool) -> String {
 pub(super) fn junit_suite(verified: &VerificationReport, started: &Zoned, text: &str) -> Suite {
     let case = |judged: &ClauseVerdict| Case {
         name: judged.clause.to_string(),
-        outcome: match judged.outcome {
-            Outcome::Pass => CaseOutcome::Passed,
-            Outcome::Fail => CaseOutcome::Failed,
-            Outcome::Inconclusive => CaseOutcome::Undecided,
-            Outcome::Consistent => CaseOutcome::Skipped,
-        },
+        outcome: case_outcome(judged.outcome),
         message: judged.reason.clone(),
     };
     let policy = verified.promise.policy.as_ref().map(|policy| policy.id.clone());

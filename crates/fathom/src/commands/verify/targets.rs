@@ -9,7 +9,6 @@ use model::Bytes;
 use model::caps::LimitLayer;
 use model::plan::{SimulatedDevice, StoragePath};
 
-use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::user_file;
@@ -130,11 +129,9 @@ impl Targets {
             .filter(|_| self.simulated.is_empty())
         {
             let Some(size) = file_size else {
-                return Err(Faults::one(
-                    Fault::new(format!("{path} does not exist"))
-                        .help("check the spelling; --file-size SIZE creates a file of that name for the test"),
-                    Exit::Refused,
-                ));
+                return Err(Faults::refused(Fault::new(format!("{path} does not exist")).help(
+                    "check the spelling; --file-size SIZE creates a file of that name for the test",
+                )));
             };
             let parent = Path::new(path).parent().filter(|parent| *parent != Path::new(""));
             screen::note(&format!(

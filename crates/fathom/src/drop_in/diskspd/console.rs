@@ -44,7 +44,6 @@ struct Dots {
 }
 
 impl<'a> Console<'a> {
-    /// Creates the console of a plan and its profile.
     pub fn new(profile: &'a Profile, plan: &Plan, env: &'a LocalEnv, interrupt: &'static AtomicBool) -> Console<'a> {
         let cpus = plan.steps.iter().map(|step| {
             let workers = step.jobs.iter().flat_map(|job| &job.workers);

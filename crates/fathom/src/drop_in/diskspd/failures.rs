@@ -7,11 +7,11 @@ use model::access::AccessError;
 use model::finding::Severity;
 use model::plan::{Plan, Prepare};
 use model::results::{Failure, Results};
-use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
 use run::{RunError, SetupError, WorkerFault};
 
 use super::error_codes;
+use crate::drop_in::describe_refusal;
 
 /// Messages about a failed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,9 @@ pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> O
             false
         }
         RunError::Refused(refusals) => {
-            refusals.iter().for_each(|refusal| messages.line(refusal_line(refusal)));
+            refusals
+                .iter()
+                .for_each(|refusal| messages.line(format!("ERROR: {}", describe_refusal(refusal))));
             false
         }
         RunError::Targets(errors) => {
@@ -214,18 +216,6 @@ fn worker_line(number: usize, failure: &Failure, routines: bool) -> String {
         (None, Some(errno)) => format!("error during overlapped IO operation (error code: {errno})"),
         (None, None) => format!("ERROR: {} ({})", failure.what, failure.location),
     }
-}
-
-/// Formats a refusal by the guard, for which DiskSpd has no message.
-fn refusal_line(refusal: &Refusal) -> String {
-    let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-    format!(
-        "ERROR: {} must not be {}: {}; {}",
-        refusal.path.display(),
-        refusal.intent,
-        reasons.join("; "),
-        refusal.help
-    )
 }
 
 /// Adds the message about a target. Returns true if DiskSpd reports it from a thread.

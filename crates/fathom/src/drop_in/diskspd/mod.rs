@@ -110,7 +110,6 @@ fn print(text: &str) -> bool {
 /// Environment variable that selects an older text format.
 const TEXT_FORM_VARIABLE: &str = "FATHOM_DISKSPD_TEXT";
 
-/// Chooses the format of text reports.
 fn text_form() -> TextVersion {
     match std::env::var_os(TEXT_FORM_VARIABLE) {
         Some(form) if form == "2.0" => TextVersion::V2_0,
@@ -307,7 +306,6 @@ fn report(results: &Results, profile: &Profile) -> u8 {
     })
 }
 
-/// Prints the system information of a report.
 fn report_system(session: &Session, format: ResultFormat) -> u8 {
     let results = session.empty_results(Plan::default());
     print_report(|bytes| reports::system(&results, format == ResultFormat::Xml, bytes))

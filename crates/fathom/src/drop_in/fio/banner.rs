@@ -6,7 +6,6 @@ use dialects::fio::{Job, Jobs};
 use model::Direction;
 use report::formats::fio::numbers::{Style, Unit};
 
-/// Formats the lines of each job, in job order.
 pub(super) fn format_lines(jobs: &Jobs) -> Vec<Vec<String>> {
     let mut group = 0;
     let banners = jobs.jobs.iter().enumerate().map(|(number, job)| {

@@ -26,7 +26,7 @@ use super::local_env::{self, LocalEnv, RealDisk};
 use super::output::Output;
 use super::server::{TOKEN_HELP, resolve_addresses, token_from_env};
 use super::status::Status;
-use super::{FAILED, Files, SIGNALLED, banner, failures, logs, print_parse_messages};
+use super::{FAILED, Files, SIGNALLED, banner, failures, finish, logs, print_parse_messages};
 use crate::drop_in::{can_save_result, note, print_stderr, record_results};
 use crate::fleet;
 use crate::fleet::link::{self, ConnectError, Connector};
@@ -113,13 +113,7 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[HostArgs]) -> E
             FAILED
         }),
     };
-    match output.close() {
-        Ok(()) => ExitCode::from(code),
-        Err(error) => {
-            print_stderr(&[format!("fio: cannot write the output: {error}")]);
-            ExitCode::from(code.max(FAILED))
-        }
-    }
+    finish(output, code)
 }
 
 fn run(session: &Session, parts: &[HostArgs], all: &[&Jobs], output: &mut Output) -> Result<u8, Refused> {

@@ -11,12 +11,12 @@ use model::results::{ControlOutcome, FailedOperation, Failure, JobResults, Resul
 use report::formats::fio as reports;
 use report::formats::fio::codes::{error_text, fio_error_number};
 use report::formats::fio::errors::{error_of_rule, missed_rule};
-use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
 use run::{RunError, SetupError, SystemSetting};
 
 use super::mismatches;
 use super::partial_plan::Origin;
+use crate::drop_in::describe_refusal;
 
 /// Messages about a run that failed completely or in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +101,6 @@ pub(super) fn unusable_targets(plan: &Plan, reported: &[Unusable]) -> Vec<Unusab
     unusable
 }
 
-/// `ENOENT`.
 const ENOENT: i32 = 2;
 
 fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
@@ -173,7 +172,7 @@ pub(super) fn messages_for_error(error: &RunError, plan: &Plan, places: &[Vec<Or
             .for_each(|trouble| messages.stderr.push(format!("fio: {trouble}"))),
         RunError::Refused(refusals) => refusals
             .iter()
-            .for_each(|refusal| messages.stderr.push(refusal_line(refusal))),
+            .for_each(|refusal| messages.stderr.push(format!("fio: {}", describe_refusal(refusal)))),
         RunError::Targets(errors) => errors
             .iter()
             .for_each(|error| add_target_error(error, plan, &mut messages)),
@@ -219,17 +218,6 @@ fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
         ],
         None => vec![format!("fio: verify state is corrupt: {path}: {why}")],
     }
-}
-
-fn refusal_line(refusal: &Refusal) -> String {
-    let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-    format!(
-        "fio: {} must not be {}: {}; {}",
-        refusal.path.display(),
-        refusal.intent,
-        reasons.join("; "),
-        refusal.help
-    )
 }
 
 fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
@@ -361,7 +349,6 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
     messages
 }
 
-/// Formats the line about an operation that failed.
 fn operation_line(failure: &Failure) -> Option<String> {
     let operation = failure.operation.as_ref()?;
     let (errno, verb) = (failure.errno.unwrap_or(5), operation.direction.word());

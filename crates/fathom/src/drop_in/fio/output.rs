@@ -70,9 +70,6 @@ impl Output {
 
     /// Opens and empties a file that is written immediately. Call it only when this cannot destroy
     /// an input or a target.
-    ///
-    /// # Errors
-    /// The file cannot be opened.
     pub(super) fn open(&mut self) -> io::Result<()> {
         if let Destination::Direct { path, file, buffered } = &mut self.destination
             && file.is_none()
@@ -92,7 +89,6 @@ impl Output {
         self.has_information = false;
     }
 
-    /// Prints an information line.
     pub(super) fn print_line(&mut self, line: &str) {
         if self.has_information {
             self.put(&format!("{line}\n"));
@@ -145,9 +141,6 @@ impl Output {
     }
 
     /// Closes the output.
-    ///
-    /// # Errors
-    /// The first error of any write.
     pub(super) fn close(mut self) -> io::Result<()> {
         self.open()?;
         if let Destination::Whole { path, bytes } = &self.destination {

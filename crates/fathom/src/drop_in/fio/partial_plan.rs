@@ -31,7 +31,6 @@ pub(super) struct PartialPlan<'a> {
 }
 
 impl<'a> PartialPlan<'a> {
-    /// Removes unusable workers from a plan.
     pub(super) fn new(whole: &'a Plan, unusable: &[Unusable]) -> PartialPlan<'a> {
         let mut plan = whole.clone();
         plan.steps.clear();

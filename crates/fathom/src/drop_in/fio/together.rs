@@ -7,7 +7,6 @@ use dialects::fio::{Disk, Jobs, PathFacts, TraceFile};
 use super::clients::RemoteFs;
 use super::local_env::RealDisk;
 
-/// Refuses options that work on a single host only.
 pub(super) fn refuse_single_host_options(jobs: &Jobs) -> Result<(), String> {
     let flags = &jobs.flags;
     let has_job = |wanted: fn(&dialects::fio::Job) -> bool| jobs.jobs.iter().any(wanted);

@@ -25,7 +25,6 @@ impl CpuReader {
         }
     }
 
-    /// Returns the present times.
     pub fn read(&mut self) -> Arc<CoreTimes> {
         if self.read.elapsed() > CpuReader::MAX_AGE {
             *self = CpuReader::new();

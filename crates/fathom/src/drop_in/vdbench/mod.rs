@@ -101,9 +101,6 @@ pub struct Translation {
 }
 
 /// Reads a command line without running it.
-///
-/// # Errors
-/// The command line or a file is wrong.
 pub fn build_plan(arguments: &[String]) -> Result<Translation, Diagnostic> {
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();
@@ -188,7 +185,6 @@ struct Drive<'a> {
     map_locks: Vec<File>,
     /// `compratio=` of the run that wrote the journals.
     compratio_before: Option<f64>,
-    /// Lines with links to the runs.
     run_links: Vec<String>,
     /// Width of the names on the page of anchors.
     anchor_width: usize,

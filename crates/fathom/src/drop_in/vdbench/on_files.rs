@@ -50,7 +50,6 @@ fn format_short_size(bytes: u64) -> String {
     format!("{rest:.1}{unit}")
 }
 
-/// Formats the line with the size of an anchor.
 fn format_anchor_size(fsd: &Fsd) -> String {
     let tree = fsd.whole_tree();
     let bytes = tree.total_size().0;
@@ -70,7 +69,6 @@ fn format_anchor_size(fsd: &Fsd) -> String {
     )
 }
 
-/// The number of files in the working set of a run on a tree.
 fn working_set_files(plan: &Plan, fsd: &Fsd) -> Option<u64> {
     let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
     let mut streams = workers.flat_map(|worker| &worker.streams);
@@ -110,15 +108,16 @@ fn format_anchor_row(fsd: &Fsd, set: Option<u64>, width: usize) -> String {
     format!("{:<width$} {whole} {total} {working} {unknown}", fsd.anchor)
 }
 
+fn list_fsds<'a>(runs: impl IntoIterator<Item = &'a Run>) -> impl Iterator<Item = &'a Fsd> {
+    let files = runs.into_iter().filter_map(|run| run.files.as_ref());
+    files.flat_map(|files| &files.fsds)
+}
+
 impl Drive<'_> {
     /// Creates missing anchors, and prints the size of each.
     pub(super) fn prepare_anchors(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
         let mut prepared: Vec<Fsd> = Vec::new();
-        for fsd in runs
-            .iter()
-            .filter_map(|run| run.files.as_ref())
-            .flat_map(|files| &files.fsds)
-        {
+        for fsd in list_fsds(runs) {
             if !prepared.contains(fsd) {
                 prepared.push(fsd.clone());
             }
@@ -152,11 +151,7 @@ impl Drive<'_> {
     /// Creates the page of anchors, with a row for each.
     pub(super) fn create_anchors_page(&mut self, runs: &[&Run]) -> Result<(), Failure> {
         let mut listed: Vec<&Fsd> = Vec::new();
-        for fsd in runs
-            .iter()
-            .filter_map(|run| run.files.as_ref())
-            .flat_map(|files| &files.fsds)
-        {
+        for fsd in list_fsds(runs.iter().copied()) {
             if !listed.iter().any(|other| other.name == fsd.name) {
                 listed.push(fsd);
             }
@@ -172,7 +167,6 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Writes the rows of a run to the page of anchors.
     pub(super) fn write_anchor_rows(&mut self, run: &Run, plan: &Plan) {
         for fsd in run.files.iter().flat_map(|files| &files.fsds) {
             let row = format_anchor_row(fsd, working_set_files(plan, fsd), self.anchor_width);

@@ -21,9 +21,7 @@ pub const STANDARD: &[&str] = &[
 /// An output directory with its open files.
 #[derive(Debug)]
 pub struct Output {
-    /// Absolute path.
     pub folder: PathBuf,
-    /// Path in titles.
     title_path: String,
     files: BTreeMap<String, File>,
     /// Locked, so that another run does not remove the files. Windows opens no directories.
@@ -66,9 +64,6 @@ fn resolve_folder(name: &str) -> PathBuf {
 impl Output {
     /// Creates the directory, or removes Vdbench's files from an existing one. The second value is
     /// true if the directory is new.
-    ///
-    /// # Errors
-    /// It cannot be created or cleaned.
     pub fn open(name: &str) -> Result<(Output, bool), String> {
         let path = resolve_folder(name);
         let fail = |error: io::Error| format!("cannot use the output directory {}: {error}", path.display());

@@ -196,7 +196,6 @@ fn link_to_histogram(name: &str) -> String {
     format!("{:<LINK$}{link}", "Link to response time histogram:")
 }
 
-/// Formats a title with a link to a file.
 fn format_link(title: &str, name: &str) -> String {
     format!("{title:<LINK$}{}", html_anchor(&format!("{name}.html"), name))
 }
@@ -269,7 +268,6 @@ fn workload_names(run: &Run) -> Vec<String> {
     }
 }
 
-/// Returns the names of the files with rows of a run.
 pub(super) fn report_files(run: &Run, style: &RowStyle) -> Vec<String> {
     let standard = ["summary", "totals", "histogram", "skew", "anchors", "logfile"].map(str::to_owned);
     let items = storage_names(run).into_iter().chain(workload_names(run));

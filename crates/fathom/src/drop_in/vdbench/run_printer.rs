@@ -31,7 +31,6 @@ pub struct RowStyle {
     pub hosts: Vec<String>,
     /// The workers run on other hosts, so the processor time of this host is irrelevant.
     pub in_fleet: bool,
-    /// The columns of runs on files.
     pub files: Option<FileColumns>,
 }
 
@@ -100,7 +99,6 @@ pub struct Outcome {
 }
 
 impl<'a> RunPrinter<'a> {
-    /// Prepares to print a run.
     pub fn new(
         run: &'a Run,
         facts: FlatFacts,
@@ -209,7 +207,6 @@ impl<'a> RunPrinter<'a> {
         }
     }
 
-    /// Returns the files with the totals of a run.
     fn total_files(&self) -> Vec<String> {
         match &self.style.hosts[..] {
             [_] => [vec!["summary".into()], self.style.pages()].concat(),
@@ -217,7 +214,6 @@ impl<'a> RunPrinter<'a> {
         }
     }
 
-    /// Sums the figures of jobs by report file.
     fn sum_by_file(&self, job_tallies: &[Tally]) -> Vec<(String, Tally)> {
         let mut sums: Vec<(String, Tally)> = Vec::new();
         for (report_files, tally) in self.report_files.iter().zip(job_tallies) {

@@ -181,7 +181,6 @@ impl Drive<'_> {
         })
     }
 
-    /// Returns the number of key blocks of an SD.
     fn block_count(&self, sd: &Sd, length: u64) -> u64 {
         let size = sd.size.or_else(|| self.env.read_size(&sd.lun)).unwrap_or(0);
         size.div_ceil(length)
@@ -329,7 +328,6 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Executes a run that reads all known blocks.
     pub(super) fn read_known_blocks(&mut self, run: &Run, parameters: &Parameters) -> Result<(), Failure> {
         let mut earlier = parameters.clone();
         earlier.general.compratio = self.compratio_before.unwrap_or(parameters.general.compratio);
@@ -509,7 +507,6 @@ impl Drive<'_> {
         self.print_rank_line(None, text);
     }
 
-    /// Prints a line of the slave of a rank.
     fn print_rank_line(&mut self, rank: Option<usize>, text: &str) {
         let (now, host) = (time(), self.style.host(rank));
         let line = format!("{now} {host}-0: {now} {text}");
@@ -518,7 +515,6 @@ impl Drive<'_> {
     }
 }
 
-/// Describes a map that cannot be created.
 fn cannot_create(map: &Path, error: &io::Error) -> Failure {
     let help = match error.kind() {
         io::ErrorKind::WouldBlock => "wait for the other run, or set another `-o` or `journal=`",
@@ -531,7 +527,6 @@ fn cannot_create(map: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// Describes a map that cannot be restored.
 fn cannot_recover(mapped: &MappedStorage<'_>, error: &io::Error) -> Failure {
     let help = match error.kind() {
         io::ErrorKind::NotFound => "run with `-j` first, or set the `journal=` or `-o` of the run that wrote it",

@@ -48,6 +48,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         let is_hidden = |line: &String| common.contains(line) || is_when(line);
         describe_side(name, &specs[number], heads.get(number), &heads, &is_hidden)
     };
+    let meaning: Vec<String> = sentences(report, Topic::Meaning).collect();
     let mut page = Page {
         title: report::html::page::mark_title(
             heads.iter().find_map(|head| head.simulation),
@@ -67,14 +68,9 @@ pub fn ab(report: &Report, study: &Study) -> Page {
             let changes = Changes::new(comparison.primary, &comparison.changes);
             weaken_if_disturbed(judge_pair(changes, "B", "A", "chance"), &heads)
         }),
-        lead: [Lead {
-            topic: "What this means".into(),
-            sentence: sentences(report, Topic::Meaning).collect::<Vec<_>>().join(" "),
-            advice: Vec::new(),
-        }]
-        .into_iter()
-        .chain(advise_next_step(report, study, &heads))
-        .collect(),
+        lead: std::iter::once(Lead::new("What this means", meaning.join(" "), Vec::new()))
+            .chain(advise_next_step(report, study, &heads))
+            .collect(),
         findings: warnings(report),
         sections: build_sections(report, study),
         downloads: vec![figures_download("ab", report)],
@@ -98,7 +94,6 @@ fn find_shared_target(heads: &[Head], common: &[String]) -> Option<String> {
     (!common.contains(line)).then(|| line.clone())
 }
 
-/// The sentences of a report about a topic.
 fn sentences(report: &Report, topic: Topic) -> impl Iterator<Item = String> {
     let of_topic = report.sentences.iter().filter(move |sentence| sentence.topic == topic);
     of_topic.map(|sentence| sentence.text.clone())
@@ -112,14 +107,10 @@ fn build_sections(report: &Report, study: &Study) -> Vec<Section> {
         .map(|comparison| comparison.changes.as_slice())
         .unwrap_or_default();
     let names = ["A".to_owned(), "B".to_owned()];
-    let mut sections = vec![Section {
-        title: "B against A".into(),
-        blocks: Block::chart_block(latencies("", &names, &[changes], &[0, 1]))
-            .into_iter()
-            .chain(build_change_charts("", &names, &[changes], &[0, 1], report.margin))
-            .collect(),
-        ..Section::default()
-    }];
+    let latency_chart = Block::chart_block(latencies("", &names, &[changes], &[0, 1]));
+    let change_charts = build_change_charts("", &names, &[changes], &[0, 1], report.margin);
+    let blocks = latency_chart.into_iter().chain(change_charts).collect();
+    let mut sections = vec![Section::new("B against A", blocks)];
     sections.push(Section {
         title: "Pair by pair".into(),
         about: "Drift affects both sides equally, because each pair was measured in succession.".into(),
@@ -280,7 +271,6 @@ fn lengthen_sides(arguments: &[String]) -> Vec<String> {
     arguments.iter().map(lengthen).collect()
 }
 
-/// Builds the chart of the rate of each run, pair by pair.
 fn build_pair_chart(study: &Study) -> Chart {
     let series_of_side = |side: &str| {
         let runs = study.runs.iter().filter(|run| run.role == RunRole::Measured);

@@ -38,12 +38,7 @@ pub(super) fn shared_facts(facts: &[Vec<Fact>]) -> Option<Section> {
     let rows = first.iter().filter(is_shared);
     let rows: Vec<(String, String)> = rows.map(|fact| (fact.name.clone(), fact.value.clone())).collect();
     const TITLE: &str = "Settings and environment that all results share";
-    (!rows.is_empty()).then(|| Section {
-        title: TITLE.into(),
-        folded: true,
-        blocks: vec![Block::Table(Table::from_pairs(TITLE, rows))],
-        ..Section::default()
-    })
+    (!rows.is_empty()).then(|| Section::folded(TITLE, vec![Block::Table(Table::from_pairs(TITLE, rows))]))
 }
 
 #[cfg(test)]

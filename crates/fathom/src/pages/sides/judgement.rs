@@ -23,7 +23,6 @@ pub(super) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// The changes whose deciding figure is `primary`.
     pub(super) fn new(primary: Figure, all: &'a [Change]) -> Changes<'a> {
         let decisive = all.iter().find(|change| change.figure == primary);
         Changes { decisive, all }
@@ -161,12 +160,7 @@ pub(super) fn judge_pair(changes: Changes<'_>, what: &str, than: &str, beyond: &
             format!("These runs do not show which is better, {what} or {than}."),
         ),
     };
-    Verdict {
-        word: label.into(),
-        tone,
-        sentence,
-        ..Verdict::default()
-    }
+    Verdict::new(label, tone, sentence)
 }
 
 /// Weakens a verdict if other programs disturbed a run: they may be the cause of a difference.
@@ -227,7 +221,7 @@ fn judge_ranking(files: &[String], best: &RankedResult, others: &[RankedResult],
     let compared = describe_others(best, best_name, &results);
     let all_equal = |wanted: Judgement| words.iter().all(|word| *word == Some(wanted));
     let has = |wanted: Option<Judgement>| words.contains(&wanted);
-    let (label, tone, sentence) = if has(Some(Judgement::DifferentLoad)) {
+    let (label, tone, sentence): (String, Tone, String) = if has(Some(Judgement::DifferentLoad)) {
         (
             "DIFFERENT LOADS".into(),
             Tone::Plain,
@@ -263,15 +257,9 @@ fn judge_ranking(files: &[String], best: &RankedResult, others: &[RankedResult],
             "These runs do not show which is the best: they may differ by chance alone.".to_owned(),
         )
     };
-    Verdict {
-        word: label,
-        tone,
-        sentence,
-        ..Verdict::default()
-    }
+    Verdict::new(label, tone, sentence)
 }
 
-/// Describes how each of the other results compares with the best.
 fn describe_others(best: &RankedResult, best_name: &str, results: &[(&str, Changes<'_>)]) -> String {
     let first = best.figures.first().map(|first| first.figure.name());
     let described = results.iter().map(|(name, changes)| match changes.judge() {

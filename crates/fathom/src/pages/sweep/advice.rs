@@ -112,11 +112,7 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
         }
         _ => return confirm(curve, report, study, summary?),
     };
-    Some(Lead {
-        topic: "What next".into(),
-        sentence,
-        advice: vec![format!("`{command}`")],
-    })
+    Some(Lead::new("What next", sentence, vec![format!("`{command}`")]))
 }
 
 /// Advises to vary the rate of a job file, which hides the effect of any other load.
@@ -177,7 +173,6 @@ fn confirm(curve: &Curve, report: &Report, study: &Study, summary: &Summary) -> 
     })
 }
 
-/// Formats a limit as a clause of a requirement.
 fn format_clause(limit: &Limit) -> String {
     limit.to_string().replace(' ', "")
 }
@@ -199,19 +194,10 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
     let disturbance = report.describe_disturbance();
     let Some(limit) = &report.limit else {
         return match disturbance {
-            Some(sentence) => Verdict {
-                word: "NOT RELIABLE".into(),
-                tone: Tone::Unsure,
-                sentence,
-                ..Verdict::default()
-            },
+            Some(sentence) => Verdict::new("NOT RELIABLE", Tone::Unsure, sentence),
             None => {
                 let (word, sentence) = describe_highest_rate(report).unwrap_or_default();
-                Verdict {
-                    word,
-                    sentence,
-                    ..Verdict::default()
-                }
+                Verdict::new(word, Tone::Plain, sentence)
             }
         };
     };
@@ -304,7 +290,6 @@ fn describe_highest_rate(report: &Report) -> Option<(String, String)> {
     Some((format!("AT MOST {rate} IOPS"), sentence))
 }
 
-/// Judges the limit on a curve, in a word.
 fn limit_outcome(curve: &Curve) -> (&'static str, Tone) {
     let kept = curve.knee.kept.unwrap_or_default();
     match kept.kept_at {

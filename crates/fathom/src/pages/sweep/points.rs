@@ -102,15 +102,12 @@ pub(super) fn table(report: &Report) -> Section {
         cells
     });
     let rows = report.rows.iter().map(row).chain(repeat);
-    Section {
-        title: "Every point".into(),
-        blocks: vec![Block::Table(Table {
-            caption: "Percentiles with fewer than ten operations beyond them are omitted".into(),
-            head,
-            rows: rows.collect(),
-        })],
-        ..Section::default()
-    }
+    let table = Table {
+        caption: "Percentiles with fewer than ten operations beyond them are omitted".into(),
+        head,
+        rows: rows.collect(),
+    };
+    Section::new("Every point", vec![Block::Table(table)])
 }
 
 /// Half-widths of intervals above this share make a curve weak.
@@ -201,11 +198,7 @@ pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
         .into_iter()
         .chain(notes.map(|note| format_sentence(note)))
         .collect();
-    (!sentences.is_empty()).then(|| Lead {
-        topic: "How sure is it?".into(),
-        sentence: sentences.join(" "),
-        advice: Vec::new(),
-    })
+    (!sentences.is_empty()).then(|| Lead::new("How sure is it?", sentences.join(" "), Vec::new()))
 }
 
 /// Builds the section of the points that were not measured.
@@ -215,27 +208,17 @@ pub(super) fn omitted(report: &Report) -> Option<Section> {
         .iter()
         .map(|skipped| format!("Omitted: {}: {}.", format_settings(&skipped.settings), skipped.why));
     let blocks: Vec<Block> = omitted.map(Block::Text).collect();
-    (!blocks.is_empty()).then(|| Section {
-        title: "Omitted points".into(),
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::new("Omitted points", blocks))
 }
 
 pub(super) fn downloads(report: &Report) -> Vec<Download> {
     let name = report::html::to_identifier(&report.name);
     vec![
         figures_download(&name, report),
-        Download {
-            file: format!("{name}.csv"),
-            words: "Every point (CSV)".into(),
-            media: "text/csv".into(),
-            text: csv(report),
-        },
+        Download::csv(format!("{name}.csv"), "Every point (CSV)", csv(report)),
     ]
 }
 
-/// Formats the points as CSV.
 pub fn csv(report: &Report) -> String {
     let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     head.extend([

@@ -205,11 +205,7 @@ pub(super) fn advise_judgement(
         (Tone::Unsure, None) => "Repeat the test; measure for longer if the rate still varies.".into(),
         _ => String::new(),
     };
-    Some(Lead {
-        topic: "What next".into(),
-        sentence,
-        advice,
-    })
+    Some(Lead::new("What next", sentence, advice))
 }
 
 /// True if a load writes to a file or a device that the user named.
@@ -537,11 +533,7 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
         ),
         None => ("Mean latency", total.latency.mean_ns, format_median(&total.latency)),
     };
-    Tile {
-        name: name.into(),
-        value: format_time(value),
-        note,
-    }
+    Tile::new(name, format_time(value), note)
 }
 
 fn format_median(latency: &LatencyFigures) -> String {

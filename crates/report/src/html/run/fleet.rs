@@ -49,7 +49,6 @@ fn count_noun(number: usize, word: &str) -> String {
     }
 }
 
-/// Lists the lost hosts.
 pub(super) fn lost_hosts_lead(results: &Results) -> Option<Lead> {
     let ranks = results.fleet.iter().flat_map(|fleet| fleet.ranks.iter().enumerate());
     let lost: Vec<String> = ranks
@@ -84,11 +83,7 @@ pub(super) fn fleet_tile(results: &Results) -> Option<Tile> {
         0 => count_noun(fleet.ranks.len(), "process"),
         lost => format!("{}, {lost} lost", count_noun(fleet.ranks.len(), "process")),
     };
-    Some(Tile {
-        name: "Hosts".into(),
-        value: count_hosts(results).to_string(),
-        note,
-    })
+    Some(Tile::new("Hosts", count_hosts(results).to_string(), note))
 }
 
 /// Creates the section with the figures of each host.
@@ -123,7 +118,6 @@ pub(super) fn fleet_section(results: &Results, summary: &Summary) -> Option<Sect
     })
 }
 
-/// Creates a table of differences between hosts.
 fn host_differences(summary: &Summary) -> Option<Table> {
     let findings = summary.findings.iter().filter(|finding| finding.rule == "HOSTS-DIFFER");
     let rows: Vec<Vec<String>> = findings
@@ -203,7 +197,6 @@ fn rank_row(rank: &RankSummary) -> Vec<String> {
     ]
 }
 
-/// The label of a rank in charts.
 fn rank_label(rank: &RankSummary) -> String {
     format!("{} {}", rank.rank, rank.host)
 }

@@ -47,13 +47,8 @@ pub(super) fn format_p99(latency: &LatencyFigures) -> Option<String> {
     (p99.support != PercentileSupport::None).then(|| format!("p99 {}", format_percentile(&p99)))
 }
 
-/// A tile for each of the first jobs.
 pub(super) fn tiles(jobs: &[&JobSummary]) -> Vec<Tile> {
-    let tile = |job: &&JobSummary| Tile {
-        name: job.name.clone(),
-        value: describe_rate(&job.total),
-        note: describe_latency(job),
-    };
+    let tile = |job: &&JobSummary| Tile::new(&job.name, describe_rate(&job.total), describe_latency(job));
     jobs.iter().take(OPEN_JOBS).map(tile).collect()
 }
 

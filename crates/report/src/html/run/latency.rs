@@ -7,8 +7,8 @@ use model::histogram::{Histogram, quantile_rank};
 use model::results::DirectionResults;
 use model::stats::{Support, quantile_interval, support};
 
-use super::{ChartScope, direction_tone};
-use crate::html::chart::{Axis, Chart, Form, Series, Tick, Tone, X, time_unit};
+use super::ChartScope;
+use crate::html::chart::{Axis, Chart, Form, Series, Tick, Tone, X, direction_tone, time_unit};
 use crate::numbers::count;
 
 /// Operations faster than this share of the median are not drawn. A few of them would leave little
@@ -85,7 +85,6 @@ pub fn percentile_curve(id: String, title: String, histograms: &[(String, Tone, 
     })
 }
 
-/// The percentile curve of one direction, and its weakly supported part.
 fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Series; 2] {
     let n = latency.n();
     let end = (n as f64).log10();

@@ -13,11 +13,11 @@ mod resources;
 mod settings;
 mod time;
 
+use model::Nanos;
 use model::diagnosis::{JobDiagnosis, LimitTable};
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::{JobResults, Results};
-use model::{Direction, Nanos};
 
 use super::chart::{Across, Chart, Mark, Tone};
 use super::page::{Block, Clause, Line, Page, Section, Table, Verdict, mark_title};
@@ -34,7 +34,7 @@ use next_step::describe_place;
 pub use next_step::{KEEP_AND_REPEAT, locate_commands, name_place, name_program};
 pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
 pub use resources::{PlanePoint, plane_chart};
-pub use settings::{repeat_section, settings_section};
+pub use settings::{repeat_section, settings_section, tool_name};
 pub(crate) use time::merge_into_columns;
 
 /// Number of jobs whose sections are not folded.
@@ -94,14 +94,6 @@ impl ChartScope {
             None => title.to_owned(),
             Some(name) => format!("{title}: {name}"),
         }
-    }
-}
-
-pub(super) fn direction_tone(direction: Direction) -> Tone {
-    match direction {
-        Direction::Read => Tone::Read,
-        Direction::Write => Tone::Write,
-        Direction::Trim => Tone::Trim,
     }
 }
 
@@ -332,17 +324,11 @@ fn overview_section(summary: &Summary) -> Option<Section> {
             job.in_flight.map_or("-".into(), |average| format!("{average:.1}")),
         ]
     };
-    Some(Section {
-        title: "Jobs".into(),
-        blocks: vec![Block::Table(Table::new(
-            "Jobs",
-            &[
-                "job", "load", "IOPS", "MB/s", "MiB/s", "mean", "median", "p99", "in flight",
-            ],
-            summary.jobs.iter().map(row).collect(),
-        ))],
-        ..Section::default()
-    })
+    let head = [
+        "job", "load", "IOPS", "MB/s", "MiB/s", "mean", "median", "p99", "in flight",
+    ];
+    let table = Table::new("Jobs", &head, summary.jobs.iter().map(row).collect());
+    Some(Section::new("Jobs", vec![Block::Table(table)]))
 }
 
 fn job_section(
@@ -407,13 +393,7 @@ fn job_section(
 /// Lines in a chart of rates: limits that the load came near, and the mean if there is no
 /// requirement.
 fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usize) -> Vec<Mark> {
-    let line = |at: f64, words: String, tone: Tone| Mark {
-        across: Across::Y,
-        at,
-        to: None,
-        words,
-        tone,
-    };
+    let line = |at: f64, words: String, tone: Tone| Mark::line(Across::Y, at, words, tone);
     let layers = find_diagnosis(context, step, job).map_or(&[][..], |job_diagnosis| &job_diagnosis.diagnosis.layers);
     // A rate that the test itself sets is the requirement, or coincides with the curve.
     let near = layers
@@ -562,11 +542,8 @@ fn plane_section(results: &Results, summary: &Summary) -> Option<Section> {
             ])
         })
         .collect();
-    blocks.push(Block::Table(Table::new(
-        "Operations in flight",
-        &["job", "configured", "achieved"],
-        depth,
-    )));
+    let head = ["job", "configured", "achieved"];
+    blocks.push(Block::Table(Table::new("Operations in flight", &head, depth)));
     Some(Section::new("Rate, latency and queue depth", blocks))
 }
 
@@ -666,10 +643,5 @@ fn limits_section(context: &PageContext) -> Option<Section> {
             rows,
         }));
     }
-    (!blocks.is_empty()).then(|| Section {
-        title: "Evidence for the bottleneck".into(),
-        folded: true,
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::folded("Evidence for the bottleneck", blocks))
 }

@@ -17,7 +17,6 @@ pub const KEEP_AND_REPEAT: &str =
 /// The topic whose commands the reader runs next.
 const TOPIC: &str = "What next";
 
-/// The next step after a verdict, with its commands.
 pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead> {
     let verdict = &context.verdict;
     let arguments = &results.plan.origin.arguments;
@@ -75,11 +74,7 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
         (_, true) => default.to_owned(),
         (_, false) => actions.join(" "),
     };
-    Some(Lead {
-        topic: TOPIC.into(),
-        sentence,
-        advice: list_commands(verdict, arguments),
-    })
+    Some(Lead::new(TOPIC, sentence, list_commands(verdict, arguments)))
 }
 
 /// True if a command line of this program takes the options that a verdict advises.

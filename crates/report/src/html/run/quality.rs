@@ -103,11 +103,8 @@ fn create_verdict(word: &str, sentences: impl IntoIterator<Item = Option<String>
     let sentences = sentences.into_iter().flatten();
     let sentences: Vec<String> = sentences.filter(|sentence| !sentence.is_empty()).collect();
     Verdict {
-        word: word.into(),
-        tone: tone_of(word),
-        sentence: sentences.join(" "),
         notes: vec![describe_scope("Tested", summary, &summary.jobs)],
-        ..Verdict::default()
+        ..Verdict::new(word, tone_of(word), sentences.join(" "))
     }
 }
 

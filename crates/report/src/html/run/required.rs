@@ -31,13 +31,9 @@ pub(super) fn mark(page: &mut Page) {
             }
         };
         let marks = page.verdict.clauses.iter().filter_map(|clause| {
-            Some(Mark {
-                across: Across::Y,
-                at: required_value(clause.line?)?,
-                to: None,
-                words: group_thousands(&clause.promised),
-                tone: Tone::Limit,
-            })
+            let at = required_value(clause.line?)?;
+            let words = group_thousands(&clause.promised);
+            Some(Mark::line(Across::Y, at, words, Tone::Limit))
         });
         let marks: Vec<Mark> = marks.collect();
         chart.marks.extend(marks);

@@ -157,7 +157,6 @@ pub fn plane_chart(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart
     })
 }
 
-/// Formats a number without needless digits.
 fn trim_zeros(value: f64) -> String {
     match value {
         value if value >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),

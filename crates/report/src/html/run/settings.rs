@@ -92,12 +92,8 @@ pub fn settings_section(runs: &[(String, &Results)]) -> Option<Section> {
     let (_, first) = runs.first()?;
     let plans = runs.iter().flat_map(|(name, results)| plan_rows(name, results));
     let pairs: Vec<(String, String)> = plans.chain(environment_rows(first)).collect();
-    Some(Section {
-        title: "Settings and environment".into(),
-        folded: true,
-        blocks: vec![Block::Table(Table::from_pairs("Settings and environment", pairs))],
-        ..Section::default()
-    })
+    let table = Table::from_pairs("Settings and environment", pairs);
+    Some(Section::folded("Settings and environment", vec![Block::Table(table)]))
 }
 
 fn plan_rows(name: &str, results: &Results) -> Vec<(String, String)> {
@@ -241,12 +237,7 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
     let shown = results.equivalents.iter();
     let shown = shown.filter(|equivalent| !is_simulated || equivalent.dialect == Dialect::Native);
     let blocks: Vec<Block> = shown.map(block).collect();
-    (!blocks.is_empty()).then(|| Section {
-        title: "Equivalent commands".into(),
-        folded: true,
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::folded("Equivalent commands", blocks))
 }
 
 /// Replaces temporary files of the run, which no longer exist, by files that other tools create.
@@ -260,7 +251,8 @@ fn replace_temporary_files(mut code: String, results: &Results) -> String {
     code
 }
 
-fn tool_name(dialect: Dialect) -> &'static str {
+/// The name of the tool of a dialect.
+pub fn tool_name(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Native => "fathom",
         Dialect::Fio => "fio",
@@ -278,31 +270,15 @@ pub(super) fn list_downloads(results: &Results) -> Vec<Download> {
         String::from_utf8(bytes).ok()
     };
     let name = to_identifier(&results.plan.name);
-    let mut downloads = Vec::new();
-    downloads.extend(named("json").map(|text| Download {
-        file: format!("{name}.json"),
-        words: "All figures (JSON)".into(),
-        media: "application/json".into(),
-        text,
-    }));
-    downloads.extend(named("csv").map(|text| Download {
-        file: format!("{name}-intervals.csv"),
-        words: "Every interval (CSV)".into(),
-        media: "text/csv".into(),
-        text,
-    }));
+    let (figures, intervals) = (named("json"), named("csv"));
     let ranks = results.fleet.is_some().then(|| named("csv-ranks")).flatten();
-    downloads.extend(ranks.map(|text| Download {
-        file: format!("{name}-ranks.csv"),
-        words: "Every rank (CSV)".into(),
-        media: "text/csv".into(),
-        text,
-    }));
-    downloads.push(Download {
-        file: format!("{name}-plan.json"),
-        words: "Every setting (JSON)".into(),
-        media: "application/json".into(),
-        text: serde_json::to_string_pretty(&results.plan).unwrap_or_default(),
-    });
-    downloads
+    let plan = serde_json::to_string_pretty(&results.plan).unwrap_or_default();
+    let file = |end: &str| format!("{name}{end}");
+    let downloads = [
+        figures.map(|text| Download::json(file(".json"), "All figures (JSON)", text)),
+        intervals.map(|text| Download::csv(file("-intervals.csv"), "Every interval (CSV)", text)),
+        ranks.map(|text| Download::csv(file("-ranks.csv"), "Every rank (CSV)", text)),
+        Some(Download::json(file("-plan.json"), "Every setting (JSON)", plan)),
+    ];
+    downloads.into_iter().flatten().collect()
 }

@@ -11,8 +11,7 @@ use model::{Bytes, Direction, Nanos};
 
 use super::ChartScope;
 use super::latency::MIN_DRAWN_SHARE;
-use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X, time_unit};
-use crate::html::run::direction_tone;
+use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X, direction_tone, time_unit};
 
 /// Maximum number of points over time; longer series are merged.
 const MAX_POINTS: usize = 3600;
@@ -202,7 +201,6 @@ fn group_points(points: &[SeriesPoint]) -> Vec<&[SeriesPoint]> {
     points.chunks(values_per_point).collect()
 }
 
-/// Merges adjacent intervals.
 fn merge_points(some: &[SeriesPoint]) -> SeriesPoint {
     let mut sum = some[0];
     for point in &some[1..] {
@@ -336,13 +334,6 @@ pub(super) fn heat_chart(scope: &ChartScope, job: &JobResults) -> Option<Chart> 
     })
 }
 
-/// A vertical line at a time.
 pub(super) fn time_mark(at_secs: f64, words: &str) -> Mark {
-    Mark {
-        across: Across::X,
-        at: at_secs,
-        to: None,
-        words: words.into(),
-        tone: Tone::Other,
-    }
+    Mark::line(Across::X, at_secs, words, Tone::Other)
 }

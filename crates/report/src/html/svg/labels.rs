@@ -101,7 +101,6 @@ pub(super) fn place_top_labels<'a>(marks: impl Iterator<Item = (f64, &'a Mark)>,
     placed.collect()
 }
 
-/// Number of rows of labels.
 pub(super) fn row_count(labels: &[TopLabel<'_>]) -> usize {
     labels.iter().map(|label| label.row + 1).max().unwrap_or(0)
 }
@@ -208,6 +207,11 @@ impl<'a> Drawing<'a> {
         placed
     }
 
+    /// The place of a point, unless it is a gap.
+    fn point_place(&self, (x, y): (&X, &Option<f64>)) -> Option<(f64, f64)> {
+        Some((self.x_position(x_to_number(x, &[]))?, self.y_position(&self.y, (*y)?)?))
+    }
+
     /// Left end, right end and height of the measured points of a chart with guides.
     fn measured_places(&self) -> Vec<(f64, f64, f64)> {
         if guide_series(self.chart).all(|guide| is_listed(self.chart, guide)) {
@@ -215,11 +219,8 @@ impl<'a> Drawing<'a> {
         }
         let measured = self.chart.series.iter().filter(|series| series.form != Form::Guide);
         let points = measured.flat_map(|series| series.x.iter().zip(&series.y));
-        let place = |(x, y): (&X, &Option<f64>)| {
-            Some((self.x_position(x_to_number(x, &[]))?, self.y_position(&self.y, (*y)?)?))
-        };
         points
-            .filter_map(place)
+            .filter_map(|point| self.point_place(point))
             .map(|(x, y)| (x - LETTER, x + LETTER, y))
             .collect()
     }
@@ -227,10 +228,8 @@ impl<'a> Drawing<'a> {
     /// Points of a line within the plot area, from the right.
     fn places_within(&self, series: &Series) -> impl Iterator<Item = (f64, f64)> {
         const STEPS: u32 = 200;
-        let place = |(x, y): (&X, &Option<f64>)| {
-            Some((self.x_position(x_to_number(x, &[]))?, self.y_position(&self.y, (*y)?)?))
-        };
-        let points: Vec<(f64, f64)> = series.x.iter().zip(&series.y).filter_map(place).collect();
+        let points = series.x.iter().zip(&series.y);
+        let points: Vec<(f64, f64)> = points.filter_map(|point| self.point_place(point)).collect();
         let (width, height) = (self.area.width, self.area.height);
         let lines: Vec<_> = points.windows(2).rev().map(|ends| (ends[0], ends[1])).collect();
         let places = lines.into_iter().flat_map(|(from, to)| {

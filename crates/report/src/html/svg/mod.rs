@@ -57,7 +57,6 @@ struct Drawing<'a> {
 /// A point in the plot area; `None` as the vertical position is a gap.
 type Point = (f64, Option<f64>);
 
-/// Draws a chart.
 pub(super) fn draw(chart: &Chart) -> String {
     if let Some(series) = chart.series.iter().find(|series| series.form == Form::Rows) {
         return rows::draw(chart, series);
@@ -315,7 +314,6 @@ impl<'a> Drawing<'a> {
         Some((1.0 - span.place(value)?) * self.area.height)
     }
 
-    /// Draws titles, grid and tick labels.
     fn draw_axes(&self, out: &mut String) {
         let Area {
             left,
@@ -435,7 +433,6 @@ fn has_open_end(chart: &Chart, series: &Series) -> bool {
     series.form == Form::Steps && !series.weak && chart.x.scale == Scale::Linear
 }
 
-/// The horizontal values of a chart over numbers.
 fn horizontal_values(chart: &Chart) -> Vec<f64> {
     let series = chart.series.iter().flat_map(|series| {
         let numbers: Vec<f64> = series.x.iter().map(|x| x_to_number(x, &[])).collect();

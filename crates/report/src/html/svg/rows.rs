@@ -138,7 +138,6 @@ fn draw_row(out: &mut String, series: &Series, row: usize, top: f64, across: &im
     out.push_str("</g>\n");
 }
 
-/// The class of a look in the style sheet.
 fn look_class(look: Look) -> String {
     match look {
         Look::Series(number) => format!("c-{}", number % COLOURS),

@@ -50,7 +50,6 @@ impl Span {
         }
     }
 
-    /// Spans an axis of `count` names.
     pub(super) fn from_names(count: usize) -> Span {
         Span {
             scale: Scale::Names,

@@ -186,13 +186,7 @@ fn assert_apart(labels: &[(f64, f64, f64)]) {
 }
 
 fn mark(across: Across, at: f64, words: &str) -> Mark {
-    Mark {
-        across,
-        at,
-        to: None,
-        words: words.into(),
-        tone: Tone::Limit,
-    }
+    Mark::line(across, at, words, Tone::Limit)
 }
 
 #[test]
