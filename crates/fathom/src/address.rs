@@ -5,6 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use crate::fault::{Fault, Faults};
 
 /// Parses an address. A port alone means loopback, which other machines cannot reach.
+///
+/// # Errors
+/// [`Faults`] if the text is not an address.
 pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = text
@@ -24,6 +27,9 @@ pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
 }
 
 /// Binds an address and returns the actual one: port 0 chooses a free port.
+///
+/// # Errors
+/// [`Faults`] if the address cannot be bound.
 pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Faults> {
     let bound = TcpListener::bind(address).and_then(|listener| {
         let bound = listener.local_addr()?;

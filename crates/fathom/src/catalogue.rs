@@ -60,6 +60,9 @@ pub struct InputArgs {
 }
 
 /// Collects the policy inputs that the flags set.
+///
+/// # Errors
+/// [`Faults`] if `--set` has no `=`.
 pub fn parse_inputs(args: &InputArgs) -> Result<Inputs, Faults> {
     let own = [
         ("size", &args.size),
@@ -76,6 +79,9 @@ pub fn parse_inputs(args: &InputArgs) -> Result<Inputs, Faults> {
 }
 
 /// Parses the values of `--set`.
+///
+/// # Errors
+/// [`Faults`] if one has no `=`.
 pub fn parse_pairs(pairs: &[String]) -> Result<Inputs, Faults> {
     let mut inputs = Inputs::new();
     for pair in pairs {
@@ -90,6 +96,9 @@ pub fn parse_pairs(pairs: &[String]) -> Result<Inputs, Faults> {
 
 /// Loads the catalogue with the user's files. `also` is the file of a policy that was named by its
 /// path.
+///
+/// # Errors
+/// [`Faults`] for each file that cannot be read or parsed.
 pub fn load_catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue, Faults> {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
     for path in list_policy_paths(&args.catalogue)
@@ -119,6 +128,9 @@ pub fn policy_file(name: &str) -> Option<&Path> {
 
 /// Finds a policy by name, or takes the one in a file. The catalogue was loaded with that file;
 /// `option` stands before the name in errors.
+///
+/// # Errors
+/// The catalogue has no such policy.
 pub fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, option: &str) -> Result<&'a Policy, Faults> {
     let fault = |why: String| {
         Faults::usage(
@@ -140,6 +152,9 @@ pub fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, option: &str) -> Re
 }
 
 /// Resolves the policy of `--policy` with its inputs.
+///
+/// # Errors
+/// [`Faults`] if there is no such policy, or an input is invalid.
 pub fn resolve_policy(args: &CatalogueArgs, name: &str, inputs: &Inputs) -> Result<ResolvedPolicy, Faults> {
     let catalogue = load_catalogue(args, policy_file(name))?;
     let policy = find_policy(&catalogue, name, "--policy ")?;

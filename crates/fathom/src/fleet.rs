@@ -193,6 +193,9 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
 }
 
 /// Connects the hosts of the command line or of `FATHOM_HOSTS`, if any.
+///
+/// # Errors
+/// [`Faults`] if a host cannot be reached or cannot take part.
 pub fn connect_from_options(process: &Process, named: Option<&String>) -> Result<Option<Fleet>, Faults> {
     if named.is_some_and(|text| text.trim().is_empty()) {
         let fault = Fault::new("--hosts has no host").at("--hosts");
@@ -208,6 +211,9 @@ pub fn connect_from_options(process: &Process, named: Option<&String>) -> Result
 }
 
 /// Refuses `--hosts` in a process that a launcher has started.
+///
+/// # Errors
+/// [`Faults`] if hosts are named.
 pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults> {
     let Some(named) = named else { return Ok(()) };
     let fault = Fault::new("cannot use --hosts in processes that a launcher has started").at(named.as_str());
@@ -239,11 +245,17 @@ pub fn refuse_fleet(ranks: Option<u32>, command: &str, named: Option<&String>) -
 }
 
 /// Connects the hosts of a list in the syntax of `--hosts`.
+///
+/// # Errors
+/// [`Faults`] if a host cannot be reached or cannot take part.
 pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
     connect(process, &transport::parse_hosts(text)?)
 }
 
 /// Connects hosts, each in the syntax of `--hosts`.
+///
+/// # Errors
+/// [`Faults`] if a host cannot be reached or cannot take part.
 pub fn connect(process: &Process, hosts: &[String]) -> Result<Fleet, Faults> {
     let continues_on_loss = continues_on_loss(false)?;
     let interrupt = process.interrupt_flag();
@@ -289,6 +301,9 @@ fn connection_faults(list: Vec<HostError>, children: &mut [HostProcess]) -> Faul
 
 /// Coordinates hosts that are already connected. Each continues if another is lost, and uses its
 /// own working directory.
+///
+/// # Errors
+/// Faults of the hosts that cannot take part.
 pub fn coordinate_duplexes(
     process: &Process,
     duplexes: Vec<Duplex>,

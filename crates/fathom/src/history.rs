@@ -236,6 +236,9 @@ pub fn path() -> Result<PathBuf, Faults> {
 }
 
 /// Opens the history for reading.
+///
+/// # Errors
+/// [`Faults`] if it does not exist or cannot be opened.
 pub fn open() -> Result<History, Faults> {
     Ok(History::open_existing(&path()?)?)
 }
@@ -246,6 +249,9 @@ pub fn is_entry(word: &str) -> bool {
 }
 
 /// Parses the number of an entry: `12`, `last`, `history:12`, `history:last`.
+///
+/// # Errors
+/// [`Faults`] if there is no such entry.
 pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
     let text = word.strip_prefix(PREFIX).unwrap_or(word);
     if text == "last" {
@@ -262,6 +268,9 @@ pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
 }
 
 /// Loads the saved form of the entry that `history:…` names.
+///
+/// # Errors
+/// [`Faults`] if there is none.
 pub fn load_document(word: &str) -> Result<Vec<u8>, Faults> {
     let history = open()?;
     Ok(history.document(parse_entry(&history, word)?)?)

@@ -29,6 +29,9 @@ struct JobVerdict {
 }
 
 /// Reads the clauses of the `[preset]` table of a document; empty if there are none.
+///
+/// # Errors
+/// [`Faults`] about every invalid clause.
 pub fn read_clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
     match document.preset_info.as_ref().and_then(|info| info.judged_by.as_ref()) {
         Some(text) => parse_clauses(text, "judged-by"),
@@ -37,6 +40,9 @@ pub fn read_clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
 }
 
 /// Parses clauses; `at` is the place of the text, for faults.
+///
+/// # Errors
+/// [`Faults`] about every invalid clause.
 pub fn parse_clauses(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
     requirement::parse(text).map_err(|errors| {
         let fault = |error: requirement::RequirementError| Fault::new(error.to_string()).at(at).help(error.help);

@@ -95,6 +95,9 @@ pub struct MetadataArgs {
 
 /// Finds the limits that apply to a plan: the limits of the flags, and without `--vm` those of the
 /// detected machine.
+///
+/// # Errors
+/// As [`from_args`].
 pub fn from_args_and_machine(
     args: &LimitArgs,
     metadata: bool,
@@ -168,6 +171,9 @@ pub struct Storage {
 impl Storage {
     /// Reads `--host-cache` and [`StorageArgs`] for a single load. Flags take precedence over its
     /// job file.
+    ///
+    /// # Errors
+    /// [`Faults`] about the invalid value.
     pub fn for_single_load(
         args: &StorageArgs<false>,
         host_cache: bool,
@@ -207,6 +213,9 @@ impl Storage {
     }
 
     /// Reads `--host-cache` and the flags.
+    ///
+    /// # Errors
+    /// [`Faults`] about the invalid value.
     pub fn parse(args: &StorageArgs<true>, host_cache: bool) -> Result<Storage, Faults> {
         let mut storage = Storage::from_host_cache(host_cache);
         for (name, text) in &args.0 {
@@ -306,6 +315,9 @@ pub fn list_jobs(plan: &Plan) -> Vec<(&str, &StoragePath)> {
 }
 
 /// Refuses limits that name a job, role or path that no job has: they would never apply.
+///
+/// # Errors
+/// [`Faults`] with the first of them.
 pub fn refuse_unused(layers: &[LimitLayer], jobs: &[(&str, &StoragePath)]) -> Result<(), Faults> {
     let selects = |layer: &&LimitLayer| layer.job.is_some() || layer.role.is_some();
     let covers = |layer: &LimitLayer| jobs.iter().any(|(name, storage)| layer.covers(name, storage));
@@ -322,11 +334,17 @@ pub fn refuse_unused(layers: &[LimitLayer], jobs: &[(&str, &StoragePath)]) -> Re
 }
 
 /// Reads the limits of the flags, also from the user's policy files.
+///
+/// # Errors
+/// [`Faults`] about the invalid value.
 pub fn from_args(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
     from_args_with(&args.named, args.host_cache, args.named.vm.clone(), Some(policies))
 }
 
 /// Reads the limits that the user names, for loads without a host cache.
+///
+/// # Errors
+/// As [`from_args`].
 pub fn from_named(args: &NamedLimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
     from_args_with(args, false, args.vm.clone(), Some(policies))
 }
@@ -355,6 +373,9 @@ fn from_args_with(
 }
 
 /// Parses the limits of `--cap`.
+///
+/// # Errors
+/// [`Faults`] about the invalid value.
 pub fn parse_caps(args: &CapArgs) -> Result<Vec<LimitLayer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {

@@ -21,6 +21,9 @@ struct NamedFile {
 }
 
 /// Checks the files of a command line.
+///
+/// # Errors
+/// [`Faults`] about the first output that names another file.
 pub fn check_distinct_files(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
     let (mut files, mut policy_paths) = (Vec::new(), Vec::new());
     let (mut command, mut matches) = (root, matches);
@@ -60,6 +63,9 @@ pub fn check_distinct_files(root: &Command, matches: &ArgMatches) -> Result<(), 
 
 /// Checks outputs against inputs that the command line does not name, such as the job files of a
 /// suite.
+///
+/// # Errors
+/// [`Faults`] about the first output that names an input.
 pub fn check_inputs<'a>(outputs: impl Iterator<Item = &'a Path>, inputs: &[PathBuf]) -> Result<(), Faults> {
     for output in outputs {
         if inputs.iter().any(|input| is_same_file(output, input)) {

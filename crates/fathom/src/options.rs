@@ -156,6 +156,9 @@ pub struct MeasureArgs {
 }
 
 /// Parses the time of an option, which must be above 0. The help names `example`.
+///
+/// # Errors
+/// The text is no such time.
 pub fn parse_time(name: &str, text: Option<&str>, example: &str) -> Result<Option<Nanos>, Faults> {
     let Some(text) = text else { return Ok(None) };
     let why = match text.parse::<Nanos>() {
@@ -168,6 +171,9 @@ pub fn parse_time(name: &str, text: Option<&str>, example: &str) -> Result<Optio
 }
 
 /// Parses the percentage of `--read`.
+///
+/// # Errors
+/// The text is no percentage.
 pub fn parse_read_percent(text: Option<&str>) -> Result<Option<f64>, Faults> {
     let Some(text) = text else { return Ok(None) };
     let value = text.trim_end_matches('%').parse::<f64>().ok();

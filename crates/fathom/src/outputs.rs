@@ -162,11 +162,17 @@ enum Sink {
 impl Outputs {
     /// Reads `--out` and `--save`. Checks before the run that every file can be written, and that
     /// none is a target of the plan.
+    ///
+    /// # Errors
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn from_args(args: &OutputArgs, plan: &Plan) -> Result<Outputs, Faults> {
         Outputs::parse(args)?.open(plan)
     }
 
     /// Checks the files, and opens streams and the server.
+    ///
+    /// # Errors
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn open(mut self, plan: &Plan) -> Result<Outputs, Faults> {
         self.check_not_target(plan)?;
         self.check_writable()?;
@@ -176,11 +182,17 @@ impl Outputs {
     }
 
     /// Reads `--out` and `--save`, and opens nothing.
+    ///
+    /// # Errors
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn parse(args: &OutputArgs) -> Result<Outputs, Faults> {
         Outputs::new(&args.spec, args.charts, args.save.clone(), args.metrics.clone())
     }
 
     /// Reads the outputs from the single options.
+    ///
+    /// # Errors
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn new(
         spec: &OutputSpec,
         ChartsArg { charts }: ChartsArg,
@@ -323,6 +335,9 @@ impl Outputs {
     }
 
     /// Writes all reports. `text` replaces the default text report.
+    ///
+    /// # Errors
+    /// As [`Outputs::finish_with`].
     pub fn finish(self, results: &Results, text: Option<&str>) -> Result<(), Faults> {
         let replaced: Vec<(&str, &str)> = text.map(|text| ("text", text)).into_iter().collect();
         self.finish_with(results, &replaced)

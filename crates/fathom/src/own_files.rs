@@ -59,6 +59,9 @@ pub fn check(path: &Path) -> io::Result<()> {
 }
 
 /// As [`check`], with the fault for the user.
+///
+/// # Errors
+/// [`Faults`] if the file must not be replaced.
 pub fn check_before_run(path: &Path) -> Result<(), Faults> {
     check(path).map_err(|error| Faults::refused(Fault::for_file("write", path, &error)))
 }
@@ -78,12 +81,18 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Saves results by the rule of [`write`].
+///
+/// # Errors
+/// As [`write`].
 pub fn save(results: &Results, path: &Path) -> io::Result<()> {
     check(path)?;
     archive::save(results, path).map_err(into_io_error)
 }
 
 /// Saves a study by the rule of [`write`].
+///
+/// # Errors
+/// As [`write`].
 pub fn save_study(study: &Study, path: &Path) -> io::Result<()> {
     check(path)?;
     archive::save_study(study, path).map_err(into_io_error)

@@ -17,6 +17,9 @@ use crate::session::Session;
 const RULES: [&str; 2] = ["BUSY-DISK", "DEGRADED-RAID"];
 
 /// Parses the time of `--preflight`.
+///
+/// # Errors
+/// The text is not a time.
 pub fn parse_time(text: Option<&String>, default: Nanos) -> Result<Nanos, Faults> {
     let Some(text) = text else { return Ok(default) };
     text.parse().map_err(|error: <Nanos as std::str::FromStr>::Err| {

@@ -20,6 +20,9 @@ pub struct Process {
 }
 
 /// Starts a named thread.
+///
+/// # Errors
+/// The system allows no more threads.
 pub fn start_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,

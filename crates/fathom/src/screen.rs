@@ -82,6 +82,9 @@ enum Form {
 impl Screen {
     /// Chooses the form by `--quiet`, `--live` and the terminal. `streaming` is true if events are
     /// printed on standard output.
+    ///
+    /// # Errors
+    /// A view was requested, but there is no terminal for it.
     pub fn from_args(session: &Session, args: &ProgressArgs, streaming: bool) -> Result<Screen, Faults> {
         let mut screen = Screen::line(args.quiet);
         if matches!(screen.form, Form::Quiet) {

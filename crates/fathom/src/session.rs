@@ -98,6 +98,9 @@ impl Session {
 
     /// Names the files in directories that all runs of a study share. In a fleet each host names
     /// its own.
+    ///
+    /// # Errors
+    /// [`Faults`] with every target that cannot be used.
     pub fn prepare_shared_files(&self, shared_files: &mut SharedFiles, plan: &mut Plan) -> Result<(), Faults> {
         match self
             .fleet
@@ -176,6 +179,9 @@ impl<'a> Execution<'a> {
     }
 
     /// Executes the plan and adds the findings of the self-checks.
+    ///
+    /// # Errors
+    /// [`RunError`] if nothing could be measured.
     pub fn run(self, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
         let Session { process, fleet, .. } = self.session;
         // This may fail, so it comes before the measurement: a later failure would lose the

@@ -22,6 +22,9 @@ pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
 }
 
 /// Reads the bytes of a regular file of at most `max` bytes.
+///
+/// # Errors
+/// As [`read_text`].
 pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     read_limited(open(path)?, max)
 }

@@ -6,6 +6,9 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
 /// Lowers fio arguments to a plan.
+///
+/// # Errors
+/// fio's messages about them.
 pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
     fio::build_plan(arguments)
         .map_err(|printed| extract_faults(&printed.join("\n")))

@@ -46,6 +46,9 @@ pub struct Args {
 }
 
 /// Prints the counters of NFS mounts.
+///
+/// # Errors
+/// There is no such mount, or a file cannot be read.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if let [before, after] = &args.place[..] {
         return compare_files(before, after, args.json);

@@ -53,6 +53,9 @@ pub struct Source {
 impl Source {
     /// Refuses a source whose targets are not here: a test would create files with their names.
     /// `verb` is what the caller does with targets.
+    ///
+    /// # Errors
+    /// A fault for each such target.
     pub fn refuse_missing(&self, verb: &str, help: &str) -> Result<(), Faults> {
         let errors = self
             .findings
@@ -84,6 +87,9 @@ impl From<Plan> for Source {
 
 /// Reads a dialect's name with its arguments, or one file. Flags without a name are those of
 /// `fathom run`.
+///
+/// # Errors
+/// Every fault of the source.
 pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
     let (first, rest) = words.split_first().expect("clap asks for a source");
     match (first.as_str(), rest) {
@@ -126,6 +132,9 @@ pub fn read_job_file(session: &Session, file: &str, iometer: &[&str]) -> Result<
 }
 
 /// Refuses switches for a configuration of Iometer if the file is none.
+///
+/// # Errors
+/// The first switch.
 pub fn refuse_switches(file: Option<&str>, iometer: &[&str]) -> Result<(), Faults> {
     match iometer.first() {
         Some(switch) if file.and_then(run::detect_extension) != Some("icf") => {

@@ -111,6 +111,9 @@ pub struct Contents<'a, T: Serialize> {
 
 impl StudyOutputs {
     /// Parses the destinations of the reports. The command has the `known` formats.
+    ///
+    /// # Errors
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn new(spec: &OutputSpec, save: Option<PathBuf>, formats: &[Form]) -> Result<StudyOutputs, Faults> {
         let mut list = Vec::new();
         for output in spec.forms() {
@@ -162,11 +165,17 @@ impl StudyOutputs {
     }
 
     /// Checks that no output names one of these inputs.
+    ///
+    /// # Errors
+    /// [`Faults`] about the first output that does.
     pub fn check_inputs(&self, inputs: &[PathBuf]) -> Result<(), Faults> {
         named_files::check_inputs(self.files(), inputs)
     }
 
     /// Checks that every file is writable, and none is a target of the test.
+    ///
+    /// # Errors
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn check_files(&self, targets: &[Target]) -> Result<(), Faults> {
         outputs::check_not_target(self.files(), targets)?;
         outputs::check_writable(self.files())

@@ -121,6 +121,9 @@ fn parse_arguments(program: &str, words: &[String]) -> Result<Result<Arguments, 
 }
 
 /// Reads a command line without running it. Returns the plan, and notes about differences.
+///
+/// # Errors
+/// The arguments or the configuration are wrong.
 pub fn build_plan(words: &[String]) -> Result<Lowered, Faults> {
     match parse_arguments("iometer", words)? {
         Ok(arguments) => {

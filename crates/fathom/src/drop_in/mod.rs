@@ -208,6 +208,9 @@ fn own_outputs() -> Vec<(&'static str, PathBuf)> {
 }
 
 /// Checks whether the native result and the page can be written.
+///
+/// # Errors
+/// A sentence with the reason.
 fn check_own_outputs() -> Result<(), String> {
     let outputs = own_outputs();
     outputs
@@ -241,6 +244,9 @@ fn check_replaceable(name: &str, path: &Path) -> Result<(), String> {
 /// the history, and a native result or page that would replace a file of another program. Checks
 /// `outputs`, those of the plan, the native result and the page. Links are followed. The other
 /// tools overwrite such files.
+///
+/// # Errors
+/// A sentence about the output that cannot be written.
 fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> Result<(), String> {
     let own = own_outputs();
     let job_files = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);

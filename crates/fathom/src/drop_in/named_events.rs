@@ -57,6 +57,9 @@ impl NamedEvent {
     }
 
     /// Sets an existing event permanently.
+    ///
+    /// # Errors
+    /// The file that marks it as set cannot be created.
     pub fn set_existing(name: &str) -> io::Result<()> {
         let path = event_path(name);
         match open_own(&path)?.try_lock() {
@@ -67,6 +70,9 @@ impl NamedEvent {
     }
 
     /// Sets the event permanently.
+    ///
+    /// # Errors
+    /// The file that marks it as set cannot be created.
     pub fn set(&self) -> io::Result<()> {
         mark(&self.path)
     }

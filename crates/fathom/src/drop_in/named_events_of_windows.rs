@@ -15,16 +15,25 @@ pub struct NamedEvent(Arc<Event>);
 
 impl NamedEvent {
     /// Opens the event of this name, or creates it.
+    ///
+    /// # Errors
+    /// The event cannot be opened or set.
     pub fn open_or_create(name: &str) -> io::Result<NamedEvent> {
         Event::open_or_create(name).map(|event| NamedEvent(Arc::new(event)))
     }
 
     /// Sets an existing event permanently.
+    ///
+    /// # Errors
+    /// The event cannot be opened or set.
     pub fn set_existing(name: &str) -> io::Result<()> {
         Event::open(name)?.set()
     }
 
     /// Sets the event permanently.
+    ///
+    /// # Errors
+    /// The event cannot be opened or set.
     pub fn set(&self) -> io::Result<()> {
         self.0.set()
     }

@@ -20,6 +20,9 @@ static NAMED: OnceLock<PathBuf> = OnceLock::new();
 ///
 /// No tool has an option of that name. A copy or link with the name of a tool accepts only the
 /// arguments of that tool, so there only the variable has an effect.
+///
+/// # Errors
+/// The name of the file is missing.
 pub fn take_option(arguments: &mut Vec<String>) -> Result<(), Fault> {
     let value = |word: &str| word.strip_prefix(OPTION).map(str::to_owned);
     let option = arguments.iter().enumerate().find_map(|(at, word)| {
@@ -48,6 +51,9 @@ pub(super) fn requested() -> Option<(&'static str, PathBuf)> {
 }
 
 /// Writes the page.
+///
+/// # Errors
+/// A sentence with the reason.
 pub(super) fn write(results: &Results, path: &Path) -> Result<(), String> {
     let page = html::file(&pages::run(results, Verdict::default()));
     own_files::write(path, page.as_bytes()).map_err(|error| format!("cannot write {}: {error}", path.display()))

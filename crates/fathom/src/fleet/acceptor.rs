@@ -68,6 +68,9 @@ impl Acceptor {
 
     /// Accepts waiting connections of a non-blocking listener and returns the next outcome; `None`
     /// if there is none within [`POLL_INTERVAL`].
+    ///
+    /// # Errors
+    /// An error of the listener.
     pub fn poll(&mut self, listener: &Listener) -> io::Result<Option<Outcome>> {
         while self.begin_next(listener)? {}
         Ok(self.outcome_rx.recv_timeout(POLL_INTERVAL).ok())

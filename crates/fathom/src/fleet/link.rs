@@ -23,9 +23,15 @@ pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 /// A bidirectional connection.
 pub trait Link: Read + Write + Send + std::fmt::Debug {
     /// Makes reads block for at most `timeout`; `None` for no limit.
+    ///
+    /// # Errors
+    /// The system refuses the timeout.
     fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
     /// Splits the connection into its two directions.
+    ///
+    /// # Errors
+    /// The descriptor cannot be duplicated.
     fn split(&self) -> io::Result<Halves>;
 }
 
@@ -113,6 +119,9 @@ impl<L: Link> Write for DeadlineLink<'_, L> {
 
 /// Performs the handshake of an accepted connection. `claim_seat` reserves a seat for a side that
 /// knows the token.
+///
+/// # Errors
+/// [`HandshakeError`].
 pub fn accept_handshake(
     link: &mut impl Link,
     (role, token): (Role, &str),
@@ -189,6 +198,9 @@ impl Connector<'_> {
 }
 
 /// Connects to the first of these addresses that answers.
+///
+/// # Errors
+/// The error of the last address.
 pub fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut why = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in addresses {
@@ -239,6 +251,9 @@ impl Listener {
     }
 
     /// Returns a function that checks whether any process listens at this address.
+    ///
+    /// # Errors
+    /// The local address cannot be read.
     pub fn probe(&self) -> io::Result<Box<dyn Fn() -> bool>> {
         Ok(match self {
             Listener::Network(listener) => {
@@ -303,6 +318,9 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
 }
 
 /// Fails: this system has no Unix sockets.
+///
+/// # Errors
+/// Always.
 #[cfg(not(unix))]
 pub fn listen_at(_: &Path) -> io::Result<Listener> {
     Err(io::Error::new(
@@ -312,12 +330,18 @@ pub fn listen_at(_: &Path) -> io::Result<Listener> {
 }
 
 /// Connects to a Unix socket.
+///
+/// # Errors
+/// No process accepts the connection.
 #[cfg(unix)]
 pub fn connect_at(path: &Path) -> io::Result<Box<dyn Link>> {
     Ok(Box::new(std::os::unix::net::UnixStream::connect(path)?))
 }
 
 /// Fails: this system has no Unix sockets.
+///
+/// # Errors
+/// Always.
 #[cfg(not(unix))]
 pub fn connect_at(_: &Path) -> io::Result<Box<dyn Link>> {
     Err(io::Error::new(

@@ -195,6 +195,9 @@ fn describe_missing_attempt(outcome: &Result<Results, AttemptError>) -> Option<S
 }
 
 /// Returns the results of the last probe, with the reason why nothing followed it.
+///
+/// # Errors
+/// Why there is nothing to judge.
 fn judge_last_probe(
     outcome: Result<Results, AttemptError>,
     probed: Option<(Results, Attempt)>,

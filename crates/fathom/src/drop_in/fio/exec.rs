@@ -32,6 +32,9 @@ struct JobCommands {
 
 impl Commands {
     /// Collects the commands of these jobs.
+    ///
+    /// # Errors
+    /// The line that refuses the commands.
     pub(super) fn from_jobs(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
         let runs_program = |job: &&Job| job.options.queue.ioengine == "exec" && job.options.engine.program.is_some();
         if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !are_programs_allowed()) {

@@ -73,11 +73,17 @@ impl Logs {
     }
 
     /// Writes the logs into the working directory: all logs of jobs, or none.
+    ///
+    /// # Errors
+    /// The message, if a log cannot be written.
     pub(super) fn write(&self, results: &Results) -> Result<(), String> {
         self.write_of_host(results, "")
     }
 
     /// Writes the logs of another host, with `suffix` at the end of their names.
+    ///
+    /// # Errors
+    /// As [`Logs::write`].
     pub(super) fn write_of_host(&self, results: &Results, suffix: &str) -> Result<(), String> {
         let failed = |error| format!("fio: cannot write logs: {error}");
         if self.requests.iter().any(Option::is_some) {

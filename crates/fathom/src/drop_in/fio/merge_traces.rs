@@ -12,6 +12,9 @@ use model::trace::{MergeError, MergeInput};
 use crate::user_file;
 
 /// Merges the traces of all jobs, and each set of traces only once.
+///
+/// # Errors
+/// The message, if a trace cannot be read or written.
 pub(super) fn merge(jobs: &Jobs, stop: &AtomicBool) -> Result<(), String> {
     let mut done: Vec<&Replay> = Vec::new();
     for job in &jobs.jobs {

@@ -144,6 +144,9 @@ fn run_standalone(session: &Session, action: &StandaloneAction, output: &mut Out
 type CappedDepths = Vec<(String, u32)>;
 
 /// Lowers a command line to a plan without running it. Opens only job files.
+///
+/// # Errors
+/// The messages, if there is no plan.
 pub fn build_plan(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>> {
     let mut env = LocalEnv::only_reading();
     let read = match fio::read("fio", arguments, &mut env) {
@@ -205,6 +208,9 @@ struct Files<'a> {
 impl Files<'_> {
     /// Refuses `--output` and `others` if they would replace an input, a target of the plan or
     /// each other.
+    ///
+    /// # Errors
+    /// The line that refuses an output.
     fn check(self, plan: &Plan, others: &[(&str, &Path)]) -> Result<(), String> {
         let output = self.output.map(|path| ("--output", path));
         let outputs: Vec<_> = output.into_iter().chain(others.iter().copied()).collect();
@@ -342,6 +348,9 @@ struct PreparedRun<'a> {
 }
 
 /// Prepares the run, or refuses it.
+///
+/// # Errors
+/// The lines that refuse the run.
 fn prepare<'a>(
     session: &Session,
     jobs: &'a Jobs,
@@ -385,6 +394,9 @@ fn prepare<'a>(
 
 /// Adds facts for reports to the plan: the offset of `job_start_clock_id` from wall time, and
 /// whether idleness is shown for each processor.
+///
+/// # Errors
+/// The line that refuses a clock.
 fn add_clocks(jobs: &Jobs, plan: &mut Plan) -> Result<(), String> {
     let presentation = &mut plan.origin.presentation.other;
     for (number, job) in jobs.jobs.iter().enumerate() {

@@ -70,6 +70,9 @@ impl Output {
 
     /// Opens and empties a file that is written immediately. Call it only when this cannot destroy
     /// an input or a target.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
     pub(super) fn open(&mut self) -> io::Result<()> {
         if let Destination::Direct { path, file, buffered } = &mut self.destination
             && file.is_none()
@@ -141,6 +144,9 @@ impl Output {
     }
 
     /// Closes the output.
+    ///
+    /// # Errors
+    /// The first error of any write.
     pub(super) fn close(mut self) -> io::Result<()> {
         self.open()?;
         if let Destination::Whole { path, bytes } = &self.destination {

@@ -43,6 +43,9 @@ struct TriggerRequest {
 impl Trigger {
     /// Starts to wait if there is a trigger, and sets `interrupt` when it fires. The timeout begins
     /// at `started`.
+    ///
+    /// # Errors
+    /// The message, if the command is not allowed.
     pub(super) fn from_jobs(jobs: &Jobs, started: Instant, interrupt: &'static AtomicBool) -> Result<Trigger, String> {
         let flags = &jobs.flags;
         let state = Arc::new(State::default());

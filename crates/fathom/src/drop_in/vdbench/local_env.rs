@@ -85,6 +85,9 @@ impl VdbenchEnv for LocalEnv {
 
 /// Refuses paths that cannot be examined; they would look like missing files. If the plan is only
 /// printed, missing permissions are accepted.
+///
+/// # Errors
+/// The first such path, with the cause.
 pub fn check_paths_are_accessible(runs: &[Run], is_executed: bool) -> Result<(), Diagnostic> {
     let luns = runs.iter().flat_map(|run| &run.sds).map(|sd| &*sd.lun);
     let files = runs.iter().filter_map(|run| run.files.as_ref());

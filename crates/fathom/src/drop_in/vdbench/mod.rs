@@ -101,6 +101,9 @@ pub struct Translation {
 }
 
 /// Reads a command line without running it.
+///
+/// # Errors
+/// The command line or a file is wrong.
 pub fn build_plan(arguments: &[String]) -> Result<Translation, Diagnostic> {
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();

@@ -36,6 +36,9 @@ pub struct EarlyEnds<'a> {
 }
 
 /// Empties the file, or creates it. Refuses to empty other files.
+///
+/// # Errors
+/// A sentence with the reason.
 pub fn prepare(path: &Path) -> Result<(), String> {
     let is_empty = fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == 0);
     if path.exists() && !is_empty && read_request(path).is_none() {

@@ -64,6 +64,9 @@ fn resolve_folder(name: &str) -> PathBuf {
 impl Output {
     /// Creates the directory, or removes Vdbench's files from an existing one. The second value is
     /// true if the directory is new.
+    ///
+    /// # Errors
+    /// It cannot be created or cleaned.
     pub fn open(name: &str) -> Result<(Output, bool), String> {
         let path = resolve_folder(name);
         let fail = |error: io::Error| format!("cannot use the output directory {}: {error}", path.display());

@@ -23,6 +23,9 @@ struct Selection {
 }
 
 /// Reads a flat file and writes the selected columns and rows.
+///
+/// # Errors
+/// The arguments are wrong, or a file cannot be read or written.
 pub fn execute(arguments: &[String]) -> Result<(), Diagnostic> {
     let selection = read_arguments(arguments)?;
     let failed =
