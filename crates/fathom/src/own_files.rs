@@ -80,19 +80,19 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Saves results by the rule of [`write`].
+/// Saves results by the rule of [`write()`].
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn save(results: &Results, path: &Path) -> io::Result<()> {
     check(path)?;
     archive::save(results, path).map_err(into_io_error)
 }
 
-/// Saves a study by the rule of [`write`].
+/// Saves a study by the rule of [`write()`].
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn save_study(study: &Study, path: &Path) -> io::Result<()> {
     check(path)?;
     archive::save_study(study, path).map_err(into_io_error)
