@@ -101,8 +101,9 @@ fn a_file_that_is_replaced_during_its_preparation_is_not_written() {
     let [target, user, link] = ["g", "user", "link"].map(|name| folder.path().join(name));
     let rename = || fs::rename(&link, &target).unwrap();
     let symbolic = || {
-        fs::remove_file(&target).unwrap();
-        std::os::unix::fs::symlink(&user, &target).unwrap();
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&user, &link).unwrap();
+        rename();
     };
     for replace in [&rename as &dyn Fn(), &symbolic] {
         for share in ["0", "100"] {
