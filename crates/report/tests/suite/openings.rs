@@ -5,7 +5,7 @@ use crate::prelude::*;
 use model::diagnosis::{Answer, Diagnosis, JobDiagnosis};
 use model::histogram::Histogram;
 use report::html;
-use report::html::page::{Block, Lead, Tone, Verdict};
+use report::html::page::{Block, Page, Tone, Verdict};
 use report::html::run::{self, PageContext};
 
 #[test]
@@ -21,20 +21,25 @@ fn several_jobs_have_one_opening() {
         at("PCT-UNSUPPORTED", "check"),
         Finding::new("GUARD", Severity::Note, "a file").at("/t/f"),
     ];
-    let limit = |name: &str, step: u32| JobDiagnosis {
+    let limit = |name: &str, step: u32, answer: Answer| JobDiagnosis {
         name: name.into(),
         step,
         diagnosis: Diagnosis {
-            answer: Answer::Processor,
+            answer,
             sentence: format!("the processors limit {name}"),
             ..Diagnosis::default()
         },
         ..JobDiagnosis::default()
     };
-    let context = PageContext {
-        diagnoses: vec![limit("fill", 0), limit("check", 1)],
+    let limits = |page: &Page| -> Vec<(String, String)> {
+        let limits = page.lead.iter().filter(|lead| lead.topic.starts_with("What limits"));
+        limits.map(|lead| (lead.topic.clone(), lead.sentence.clone())).collect()
+    };
+    let context_with = |answer: Answer| PageContext {
+        diagnoses: vec![limit("fill", 0, answer), limit("check", 1, answer)],
         ..PageContext::default()
     };
+    let context = context_with(Answer::Processor);
     let page = run::create_page(&results, &context);
     assert_eq!(
         (&*page.verdict.word, &*page.verdict.sentence),
@@ -67,17 +72,16 @@ fn several_jobs_have_one_opening() {
     let merged = "D-CPU of fill (fill; likewise in check)";
     assert_eq!(findings, [merged, "PCT-UNSUPPORTED of check", "a file"]);
     assert_eq!(page.findings[1].at.as_deref(), Some("check"));
-    let limits: Vec<&Lead> = page
-        .lead
-        .iter()
-        .filter(|lead| lead.topic.starts_with("What limits"))
-        .collect();
-    assert_eq!(limits.len(), 1, "{limits:?}");
-    assert_eq!(limits[0].topic, "What limits them");
-    assert_eq!(
-        limits[0].sentence,
-        "The processors limit fill (fill; likewise in check)."
-    );
+    let merged = "The processors limit fill (fill; likewise in check).";
+    assert_eq!(limits(&page), [("What limits them".to_owned(), merged.to_owned())]);
+    // Other reasons are those of one job.
+    let apart = limits(&run::create_page(&results, &context_with(Answer::Undetermined)));
+    let apart: Vec<&str> = apart.iter().map(|(topic, _)| topic.as_str()).collect();
+    assert_eq!(apart, ["What limits fill", "What limits check"]);
+    // The jobs of a finding are not cut off as details after a semicolon.
+    results.findings = ["fill", "check"].map(|job| at("MIX-DRIFT", job)).to_vec();
+    let sentence = run::create_page(&results, &context).verdict.sentence;
+    sentence.assert_contains(&["Warning: MIX-DRIFT of fill (fill; likewise in check)."]);
 }
 
 #[test]

@@ -70,7 +70,10 @@ pub fn describe_region(summary: &Summary) -> String {
         [target] => format!(
             " on {} of {}{}",
             target.size,
-            target_location(target),
+            match &*target_location(target) {
+                "." => "the working directory",
+                path => path,
+            },
             share_of_disk(target)
         ),
         _ => String::new(),
@@ -135,8 +138,10 @@ pub(super) fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Opti
             _ => format!("Do not rely on these figures: {why} (see Findings)."),
         });
     }
-    // Details follow a semicolon.
-    let (first, _) = grave.first()?.what.split_once(';').unwrap_or((&grave[0].what, ""));
+    // Details follow a semicolon, unless it is part of the names of jobs in brackets.
+    let what = &grave.first()?.what;
+    let is_whole = |start: &str| start.matches('(').count() == start.matches(')').count();
+    let first = what.split(';').next().filter(|start| is_whole(start)).unwrap_or(what);
     Some(match grave.len() {
         1 => format!("Warning: {first}."),
         count => format!("{count} warnings under Findings; the first: {first}."),

@@ -88,11 +88,13 @@ pub(super) fn promoted_charts(summary: &Summary, has_scopes: bool) -> Vec<String
 pub(super) fn limits_lead(diagnoses: &[JobDiagnosis], findings: &[Finding]) -> Vec<Lead> {
     let mut groups: Vec<Vec<&JobDiagnosis>> = Vec::new();
     for job in diagnoses {
-        let key = (job.diagnosis.answer, &job.diagnosis.layer);
-        let same = groups
-            .iter()
-            .position(|group| (group[0].diagnosis.answer, &group[0].diagnosis.layer) == key);
-        match same {
+        let is_same = |group: &Vec<&JobDiagnosis>| {
+            let (first, this) = (&group[0].diagnosis, &job.diagnosis);
+            // Other programs are the same limit, although each job measured their use in its own time.
+            (first.answer, &first.layer) == (this.answer, &this.layer)
+                && (first.sentence == this.sentence || this.answer == Answer::Processor)
+        };
+        match groups.iter().position(is_same) {
             Some(at) => groups[at].push(job),
             None => groups.push(vec![job]),
         }
