@@ -352,6 +352,11 @@ pub enum Consent {
 ///
 /// The name of such a file has the numbers of its process, so it does not identify a test.
 pub fn lasting_path(path: &str) -> &str {
+    temporary_file_directory(path).unwrap_or(path)
+}
+
+/// The directory of a file that fathom creates for one command; `None` for another path.
+pub fn temporary_file_directory(path: &str) -> Option<&str> {
     let (folder, name) = match path.rfind(std::path::is_separator) {
         Some(0) => (&path[..1], &path[1..]),
         Some(end) => (&path[..end], &path[end + 1..]),
@@ -362,7 +367,7 @@ pub fn lasting_path(path: &str) -> &str {
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         numbers.split('-').count() == 3 && numbers.split('-').all(is_number)
     });
-    if is_temporary { folder } else { path }
+    is_temporary.then_some(folder)
 }
 
 #[cfg(test)]
