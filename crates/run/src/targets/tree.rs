@@ -668,9 +668,7 @@ fn remove_leftover_trees(new_root: &Path, watcher: &mut dyn FnMut(Event)) {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let numbers = name.strip_prefix("fathom-").and_then(|name| name.strip_suffix(SUFFIX));
-        if !numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')) {
+        if !temp_file::has_own_name(&path, SUFFIX) {
             continue;
         }
         let Ok(root) = TreeRoot::open(&path) else { continue };
