@@ -301,7 +301,7 @@ mod tests {
     use model::plan::{Pacing, Rate, Stop, TargetId, Workload};
     use model::results::Results;
     use model::seconds::{HostSample, IntervalFacts};
-    use model::testing::assert_contains;
+    use model::testing::{assert_contains, assert_starts_with};
     use model::{Direction, Nanos};
 
     use super::super::samples;
@@ -366,10 +366,7 @@ mod tests {
             "no operation completed for 0.8 s, 3 times (8 % of the time), at 0.0 s, 10.0 s, 20.0 s"
         );
         results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::Together { rate: Rate::iops(970) };
-        assert!(
-            describe_stalls(&results).starts_with("no operation completed for 0.8 s, 3 times"),
-            "paced"
-        );
+        assert_starts_with(&describe_stalls(&results), "no operation completed for 0.8 s, 3 times");
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 1;
         assert_contains(&describe_stalls(&results), "no operation succeeded");
