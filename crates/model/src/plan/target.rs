@@ -1,5 +1,7 @@
 //! Files and devices, with their preparation and cleanup.
 
+use std::path::Path;
+
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -357,17 +359,13 @@ pub fn lasting_path(path: &str) -> &str {
 
 /// The directory of a file that fathom creates for one command; `None` for another path.
 pub fn temporary_file_directory(path: &str) -> Option<&str> {
-    let (folder, name) = match path.rfind(std::path::is_separator) {
-        Some(0) => (&path[..1], &path[1..]),
-        Some(end) => (&path[..end], &path[end + 1..]),
-        None => (".", path),
-    };
-    let numbers = name.strip_prefix("fathom-").and_then(|rest| rest.strip_suffix(".dat"));
-    let is_temporary = numbers.is_some_and(|numbers| {
-        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        numbers.split('-').count() == 3 && numbers.split('-').all(is_number)
-    });
-    is_temporary.then_some(folder)
+    let path = Path::new(path);
+    let name = path.file_name()?.to_str()?;
+    let numbers = name.strip_prefix("fathom-")?.strip_suffix(".dat")?;
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_temporary = numbers.split('-').count() == 3 && numbers.split('-').all(is_number);
+    let directory = path.parent().filter(|_| is_temporary)?.to_str()?;
+    Some(if directory.is_empty() { "." } else { directory })
 }
 
 #[cfg(test)]
