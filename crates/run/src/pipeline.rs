@@ -12,7 +12,7 @@ use engine::{Simulation, sys};
 use model::Nanos;
 use model::environment::{BusyProgram, Environment, SystemUse, TargetFacts};
 use model::event::{EndReason, Event};
-use model::finding::{Finding, Severity};
+use model::finding::{Finding, Severity, TARGET_LOST};
 use model::plan::{Dialect, Plan, PlanError, Step, TargetKind};
 use model::results::{BECAME_SHORTER, JobResults, Results, StepResults};
 
@@ -22,7 +22,7 @@ use crate::error::{RunError, WorkerFault};
 use crate::results::{unix_now_ns, without_steps};
 use crate::schedulers::Schedulers;
 use crate::setup_error::SetupError;
-use crate::step::{StepContext, TARGET_LOST, lost_target_finding, run_step};
+use crate::step::{StepContext, lost_target_finding, run_step};
 use crate::targets::guard::Permissions;
 use crate::targets::{
     self, Cleanup, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError,
