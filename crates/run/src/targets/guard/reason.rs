@@ -470,7 +470,7 @@ impl Note {
         );
         is_lost.then_some((
             "the test overwrites what was there",
-            "no action needed if it may be lost; else test a file of its own (`--target FILE --size`)",
+            "no action needed if it may be lost; otherwise test a separate file (`--target FILE --size SIZE`)",
         ))
     }
 }
