@@ -2,6 +2,7 @@
 //! mean assumes a single state of the storage. If the window shows two, its mean describes only
 //! that window and is not a sample.
 
+use model::Nanos;
 use model::observation::{Observation, SeriesPoint};
 use model::stats::{Segment, mean, sample_deviation, segments};
 
@@ -221,22 +222,30 @@ fn stall_shift(observation: &Observation) -> Option<Shift> {
 /// a stall, because operations of equal latency complete in waves.
 pub fn find_stalls(observation: &Observation) -> Vec<(f64, f64)> {
     let rate = observation.total.iops.unwrap_or(0.0);
-    let mut stalls = Vec::new();
-    let mut gap: Option<(f64, f64)> = None;
-    for point in &observation.series {
-        let length = point.length_ns.as_secs();
-        if point.operations.iter().sum::<u64>() == 0 {
-            let (start, gap_secs) = gap.unwrap_or((point.start_ns.as_secs(), 0.0));
-            gap = Some((start, gap_secs + length));
-        } else {
-            stalls.extend(gap.take());
-        }
-    }
-    stalls.extend(gap);
     let service = observation.total.latency.as_ref().and_then(|latency| latency.mean_ns);
     let longest_wave = service.map_or(0.0, |ns| ns / 1e9);
-    stalls.retain(|(_, length)| *length >= MIN_STALL_SECS.max(longest_wave) && length * rate >= MIN_STALL_OPERATIONS);
-    stalls
+    let gaps = find_gaps(observation).map(|gap| (gap.start_ns.as_secs(), gap.length_ns.as_secs()));
+    let is_stall =
+        |(_, length): &(f64, f64)| *length >= MIN_STALL_SECS.max(longest_wave) && length * rate >= MIN_STALL_OPERATIONS;
+    gaps.filter(is_stall).collect()
+}
+
+/// A time without completions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    pub(crate) start_ns: Nanos,
+    pub(crate) length_ns: Nanos,
+}
+
+/// Finds each run of intervals without completions.
+pub(crate) fn find_gaps(observation: &Observation) -> impl Iterator<Item = Gap> {
+    let is_empty = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
+    let same = move |point: &SeriesPoint, next: &SeriesPoint| is_empty(point) == is_empty(next);
+    let gaps = observation.series.chunk_by(same).filter(move |run| is_empty(&run[0]));
+    gaps.map(|run| Gap {
+        start_ns: run[0].start_ns,
+        length_ns: Nanos(run.iter().map(|point| point.length_ns.0).sum()),
+    })
 }
 
 /// Operations per second in each whole second.
@@ -257,7 +266,6 @@ fn rates_by_second(observation: &Observation) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Nanos;
     use model::draws::{GeneratorChoice, Purpose};
 
     /// Ten points per second with this many operations and this mean latency in each.

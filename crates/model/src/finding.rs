@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Rules that find other programs: at the device during the test and before it, at the processors.
 pub const OTHER_PROGRAMS: [&str; 3] = ["OTHER-LOAD", "BUSY-DISK", "D-CPU"];
+/// Rule of a target that was removed, replaced or made smaller during the test.
+pub const TARGET_LOST: &str = "TARGET-LOST";
 
 /// One finding about a plan, an environment or results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -164,19 +164,10 @@ impl HostPlans {
                     &targets,
                 )
             };
+            let steps = plan.steps.iter().enumerate().map(step).collect();
             devices.push(Results {
-                format_version: results.format_version,
-                kind: results.kind,
-                tool: results.tool.clone(),
-                plan: plan.clone(),
-                hosts: host.into_iter().collect(),
-                steps: plan.steps.iter().enumerate().map(step).collect(),
-                findings: Vec::new(),
                 interrupted: results.interrupted,
-                equivalents: Vec::new(),
-                diagnoses: Vec::new(),
-                shared_limits: Vec::new(),
-                fleet: None,
+                ..Results::new(results.tool.clone(), plan.clone(), host.into_iter().collect(), steps)
             });
         }
         devices

@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::plan::{Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
-use crate::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
+use crate::results::{HostResults, Results, StepResults, Tool};
 
 /// A target that is used unchanged.
 pub fn target(path: &str, kind: TargetKind) -> Target {
@@ -67,24 +67,12 @@ pub fn host(environment: Environment, (started_unix_ns, ended_unix_ns): (u64, u6
 
 /// Results of a whole run of a plan.
 pub fn results(plan: Plan, hosts: Vec<HostResults>, steps: Vec<StepResults>) -> Results {
-    Results {
-        format_version: FORMAT_VERSION,
-        kind: Kind::Run,
-        tool: Tool {
-            name: "fathom".into(),
-            version: "0".into(),
-            engine_revision: 1,
-        },
-        plan,
-        hosts,
-        steps,
-        findings: Vec::new(),
-        interrupted: false,
-        equivalents: Vec::new(),
-        diagnoses: Vec::new(),
-        shared_limits: Vec::new(),
-        fleet: None,
-    }
+    let tool = Tool {
+        name: "fathom".into(),
+        version: "0".into(),
+        engine_revision: 1,
+    };
+    Results::new(tool, plan, hosts, steps)
 }
 
 /// Asserts that a text has this part; the failure shows both.

@@ -12,7 +12,7 @@ use engine::{Simulation, sys};
 use model::Nanos;
 use model::environment::{BusyProgram, Environment, SystemUse, TargetFacts};
 use model::event::{EndReason, Event};
-use model::finding::{Finding, Severity};
+use model::finding::{Finding, Severity, TARGET_LOST};
 use model::plan::{Dialect, Plan, PlanError, Step, TargetKind};
 use model::results::{BECAME_SHORTER, JobResults, Results, StepResults};
 
@@ -22,7 +22,7 @@ use crate::error::{RunError, WorkerFault};
 use crate::results::{unix_now_ns, without_steps};
 use crate::schedulers::Schedulers;
 use crate::setup_error::SetupError;
-use crate::step::{StepContext, TARGET_LOST, lost_target_finding, run_step};
+use crate::step::{StepContext, lost_target_finding, run_step};
 use crate::targets::guard::Permissions;
 use crate::targets::{
     self, Cleanup, FillError, HeldTargets, Objection, Preparation, ReadyTargets, Sharing, TargetError,
@@ -237,7 +237,7 @@ impl PreparedTargets<'_> {
         };
         probe_devices_again(&mut environment.targets);
         let mut cleanup = ready.finish();
-        let is_complete = { outcome.as_ref() }.is_ok_and(|done| done.steps.len() == run.plan.steps.len());
+        let is_complete = matches!(&outcome, Ok(done) if done.steps.len() == run.plan.steps.len());
         findings.extend(run.remove_trees(&mut cleanup, is_complete));
         if outcome.as_ref().is_ok_and(StepsDone::has_lost_target) {
             cleanup.keep_marks();
@@ -324,17 +324,14 @@ pub fn check_logs(plan: &Plan, permissions: &Permissions) -> Result<(), RunError
 fn check_logs_of_steps(plan: &Plan, steps: &[Step], permissions: &Permissions) -> Result<(), RunError> {
     let jobs = steps.iter().flat_map(|step| step.jobs.iter().enumerate());
     let logs = jobs.flat_map(|(number, job)| {
-        let log = job
-            .operation_log
-            .clone()
-            .map(|path| (path, operation_log::log_format()));
-        let trace_path = job.trace.clone();
-        let trace = trace_path.map(|path| (path, issue_trace::log_format(plan, job)));
+        let (log, trace) = (job.operation_log.as_ref(), job.trace.as_ref());
+        let log = log.map(|path| (path, operation_log::log_format()));
+        let trace = trace.map(|path| (path, issue_trace::log_format(plan, job)));
         [log, trace].into_iter().flatten().map(move |log| (number, log))
     });
     let faults = logs.filter_map(|(job, (path, log_format))| {
-        let source = line_log::inspect(Path::new(&path), &log_format, permissions).err()?;
-        let what = log_format.name;
+        let source = line_log::inspect(Path::new(path), &log_format, permissions).err()?;
+        let (what, path) = (log_format.name, path.clone());
         let why = SetupError::Log { what, path, source };
         Some(WorkerFault { job, worker: 0, why })
     });
@@ -367,25 +364,20 @@ impl StepsDone {
         self.findings.iter().any(|finding| finding.rule == TARGET_LOST)
     }
 
-    /// Removes the advice to check the health of a target that became smaller: operations beyond
-    /// its new end fail.
+    /// Replaces the advice about failures on a lost target. Operations beyond the end of a target
+    /// that became smaller fail, although the device is healthy.
     fn correct_advice(&self, results: &mut StepResults) {
         let is_lost = |path: &str| {
-            let mut lost = self.findings.iter().filter(|finding| finding.rule == TARGET_LOST);
-            lost.any(|finding| {
-                finding
-                    .what
-                    .strip_prefix(path)
-                    .is_some_and(|rest| rest.starts_with([' ', ',']))
-            })
+            let names_path = |finding: &Finding| {
+                let rest = finding.what.strip_prefix(path);
+                finding.rule == TARGET_LOST && rest.is_some_and(|rest| rest.starts_with([' ', ',']))
+            };
+            self.findings.iter().any(names_path)
         };
         let workers = results.jobs.iter_mut().flat_map(|job| &mut job.workers);
         for failure in workers.filter_map(|worker| worker.failure.as_mut()) {
-            if failure
-                .operation
-                .as_ref()
-                .is_some_and(|operation| is_lost(&operation.path))
-            {
+            let operation = failure.operation.as_ref();
+            if operation.is_some_and(|operation| is_lost(&operation.path)) {
                 failure.help = Some("find the program that truncates, replaces or resizes the target".into());
             }
         }

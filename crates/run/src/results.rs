@@ -6,7 +6,7 @@ use engine::Clock;
 use engine::probe::{self, System};
 use model::environment::Environment;
 use model::plan::Plan;
-use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
+use model::results::{HostResults, Results, StepResults, Tool};
 
 /// Incremented whenever a change of the measuring code may change figures.
 pub const ENGINE_REVISION: u32 = 1;
@@ -24,30 +24,19 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
 /// Results of one host that begin and end now.
 pub(crate) fn without_steps(plan: Plan, environment: Environment) -> Results {
     let now = unix_now_ns();
-    Results {
-        format_version: FORMAT_VERSION,
-        kind: Kind::Run,
-        tool: Tool {
-            name: "fathom".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            engine_revision: ENGINE_REVISION,
-        },
-        plan,
-        hosts: vec![HostResults {
-            environment,
-            started_unix_ns: now,
-            ended_unix_ns: now,
-            system: None,
-            idleness: None,
-        }],
-        steps: Vec::new(),
-        findings: Vec::new(),
-        interrupted: false,
-        equivalents: Vec::new(),
-        diagnoses: Vec::new(),
-        shared_limits: Vec::new(),
-        fleet: None,
-    }
+    let tool = Tool {
+        name: "fathom".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        engine_revision: ENGINE_REVISION,
+    };
+    let host = HostResults {
+        environment,
+        started_unix_ns: now,
+        ended_unix_ns: now,
+        system: None,
+        idleness: None,
+    };
+    Results::new(tool, plan, vec![host], Vec::new())
 }
 
 /// The wall clock, in nanoseconds since 1970.

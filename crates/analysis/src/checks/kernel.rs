@@ -66,16 +66,13 @@ fn check_device(
     let device_bytes = device.counters.bytes.iter().sum::<u64>();
     let mut others = Vec::new();
     for direction in [Direction::Read, Direction::Write] {
-        let (ours, mut kernels) = (
-            moved.counts[direction].bytes.0,
-            device.counters.bytes[direction as usize],
-        );
-        if let (Direction::Read, false, true, Some(own)) = (
-            direction,
-            moved.direct[direction],
-            moved.buffered[direction],
-            device.own_reads,
-        ) {
+        let ours = moved.counts[direction].bytes.0;
+        let mut kernels = device.counters.bytes[direction as usize];
+        let is_buffered = moved.buffered[direction] && !moved.direct[direction];
+        if let Some(own) = device.own_reads
+            && is_buffered
+            && direction == Direction::Read
+        {
             // Reads of other programs would hide that memory served this test.
             let foreign = kernels.saturating_sub(own.0);
             if is_notable(foreign, kernels) && foreign as f64 > TOLERANCE * device_bytes as f64 {

@@ -8,6 +8,7 @@ use model::stats::{Segment, fit_line, mean, segments};
 use super::Check;
 use crate::attribution::is_simulated;
 use crate::figures;
+use crate::shifts::{Gap, find_gaps};
 
 /// A shorter window is not judged.
 const MIN_SECONDS: usize = 20;
@@ -227,7 +228,7 @@ fn time_correlation(values: &[f64], slope: f64) -> f64 {
 
 /// Finds gaps of the storage, and gaps in which this program did not run.
 fn detect_stalls(observation: &Observation) -> Vec<Finding> {
-    let (stopped, stalled): (Vec<Gap>, Vec<Gap>) = find_gaps(observation)
+    let (stopped, stalled): (Vec<Gap>, Vec<Gap>) = find_long_gaps(observation)
         .into_iter()
         .partition(|gap| was_stopped(observation, *gap));
     let mut findings = Vec::new();
@@ -251,13 +252,6 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
     findings
 }
 
-/// A time without completions.
-#[derive(Clone, Copy, Debug)]
-struct Gap {
-    start_ns: Nanos,
-    length_ns: Nanos,
-}
-
 /// True if this program did not run for most of a gap.
 fn was_stopped(observation: &Observation, gap: Gap) -> bool {
     let end = gap.start_ns + gap.length_ns;
@@ -266,22 +260,14 @@ fn was_stopped(observation: &Observation, gap: Gap) -> bool {
     overlapping.any(|host| host.paused_ns.is_some_and(|pause| 2 * pause.0 > gap.length_ns.0))
 }
 
-fn find_gaps(observation: &Observation) -> Vec<Gap> {
+fn find_long_gaps(observation: &Observation) -> Vec<Gap> {
     let total: u64 = observation.series.iter().flat_map(|point| point.operations).sum();
     let is_even = observation.load.closed_loop == Some(true) || observation.load.rate_iops.is_some();
     if !is_even || (total as f64) < MIN_MEAN_OPERATIONS_PER_INTERVAL * observation.series.len() as f64 {
         return Vec::new();
     }
-    let is_empty = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
-    let runs = observation
-        .series
-        .chunk_by(|point, next| is_empty(point) == is_empty(next));
-    let gap = |run: &[SeriesPoint]| Gap {
-        start_ns: run[0].start_ns,
-        length_ns: Nanos(run.iter().map(|point| point.length_ns.0).sum()),
-    };
-    let gaps = runs.filter(|run| is_empty(&run[0])).map(gap);
-    let mut gaps: Vec<Gap> = gaps.filter(|gap| gap.length_ns >= MIN_SHORT_STALL).collect();
+    let gaps = find_gaps(observation).filter(|gap| gap.length_ns >= MIN_SHORT_STALL);
+    let mut gaps: Vec<Gap> = gaps.collect();
     let stalled: u64 = gaps.iter().map(|gap| gap.length_ns.0).sum();
     let window: u64 = observation.series.iter().map(|point| point.length_ns.0).sum();
     if (stalled as f64) < MIN_STALLED_SHARE * window as f64 {
@@ -315,7 +301,7 @@ mod tests {
     use model::plan::{Pacing, Rate, Stop, TargetId, Workload};
     use model::results::Results;
     use model::seconds::{HostSample, IntervalFacts};
-    use model::testing::assert_contains;
+    use model::testing::{assert_contains, assert_starts_with};
     use model::{Direction, Nanos};
 
     use super::super::samples;
@@ -380,10 +366,7 @@ mod tests {
             "no operation completed for 0.8 s, 3 times (8 % of the time), at 0.0 s, 10.0 s, 20.0 s"
         );
         results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::Together { rate: Rate::iops(970) };
-        assert!(
-            describe_stalls(&results).starts_with("no operation completed for 0.8 s, 3 times"),
-            "paced"
-        );
+        assert_starts_with(&describe_stalls(&results), "no operation completed for 0.8 s, 3 times");
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 1;
         assert_contains(&describe_stalls(&results), "no operation succeeded");

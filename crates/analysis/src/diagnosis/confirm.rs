@@ -4,7 +4,7 @@ use model::diagnosis::Evidence;
 use model::observation::Observation;
 
 use super::bounds::total_iops;
-use super::symptom::figure_vs;
+use super::symptom::{Symptom, figure_vs};
 
 /// The rate counts as unchanged within this share plus two standard errors of each operation count.
 const RATE_TOLERANCE: f64 = 0.03;
@@ -90,6 +90,15 @@ fn relative_variance(load: &Observation) -> f64 {
 }
 
 impl Comparison {
+    /// A symptom that the second depth confirms.
+    pub(super) fn to_symptom(self) -> Symptom {
+        Symptom {
+            confirmed: Some(true),
+            evidence: self.evidence().into(),
+            ..Symptom::default()
+        }
+    }
+
     pub(super) fn evidence(&self) -> [Evidence; 2] {
         [
             figure_vs(

@@ -24,16 +24,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     }
     let depth = input.observation.load.depth?;
     let symptom = match (input.comparison(), input.context.unloaded_ns) {
-        (Some(comparison), _) => {
-            let [rate_evidence, latency_evidence] = comparison.evidence();
-            (comparison.verdict == Verdict::Latency)
-                .then(|| Symptom {
-                    confirmed: Some(true),
-                    ..Symptom::default()
-                })?
-                .with_evidence(rate_evidence)
-                .with_evidence(latency_evidence)
-        }
+        (Some(comparison), _) => (comparison.verdict == Verdict::Latency).then(|| comparison.to_symptom())?,
         (None, Some(unloaded_ns)) => {
             let latency = input.mean_latency()?;
             (latency <= MAX_LATENCY_GROWTH * unloaded_ns)

@@ -30,14 +30,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         // Waiting operations prove a limit, even if flushes emptied the queue at times, or the
         // report does not state whether the loop was closed.
         (Some(comparison), _) => {
-            let [rate_evidence, latency_evidence] = comparison.evidence();
-            matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)
-                .then(|| Symptom {
-                    confirmed: Some(true),
-                    ..Symptom::default()
-                })?
-                .with_evidence(rate_evidence)
-                .with_evidence(latency_evidence)
+            let is_saturated = matches!(comparison.verdict, Verdict::Limit | Verdict::Decline);
+            is_saturated.then(|| comparison.to_symptom())?
         }
         (None, Some(unloaded_ns)) if input.is_closed_loop() && input.is_queue_full()? => {
             let latency = input.mean_latency()?;

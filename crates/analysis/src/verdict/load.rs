@@ -1,7 +1,7 @@
 //! Checks whether the load matches the promise, and whether the generator could have caused a miss.
 
 use model::Nanos;
-use model::finding::{Finding, Severity};
+use model::finding::{Finding, Severity, TARGET_LOST};
 use model::observation::Observation;
 
 use super::doubt::Doubt;
@@ -29,8 +29,6 @@ const OTHER_SOURCE_FINDINGS: [&str; 5] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
 const FAILURE_FINDINGS: [&str; 3] = ["WORKER-FAILED", "JOB-FAILED", "IO-ERRORS"];
-/// Rule of a target that was removed, replaced or truncated during the test.
-const TARGET_LOST: &str = "TARGET-LOST";
 
 /// Lists the rules of findings with which figures are not those of the storage, each once.
 pub fn list_doubts<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<&'a str> {

@@ -124,11 +124,9 @@ impl History {
     /// # Errors
     /// [`HistoryError`], if it cannot be stored.
     pub fn add_prepared(&mut self, prepared: &PreparedEntry) -> Result<u64, HistoryError> {
-        let path = self.path.clone();
-        let failed = |error| HistoryError::from_sqlite(error, &path);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate);
+        let (connection, path) = (&mut self.connection, &self.path);
+        let failed = |error| HistoryError::from_sqlite(error, path);
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = transaction.map_err(failed)?;
         let id = prepared.entry.insert(&transaction).map_err(failed)?;
         transaction
@@ -256,11 +254,9 @@ impl History {
     /// # Errors
     /// [`HistoryError`], if they cannot be removed.
     pub fn prune(&mut self, entries: &[Entry]) -> Result<(), HistoryError> {
-        let path = self.path.clone();
-        let failed = |error| HistoryError::from_sqlite(error, &path);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate);
+        let (connection, path) = (&mut self.connection, &self.path);
+        let failed = |error| HistoryError::from_sqlite(error, path);
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = transaction.map_err(failed)?;
         for entry in entries {
             let id = entry.id.cast_signed();

@@ -54,7 +54,7 @@ pub use simulated::{
 pub use storage_path::{CachePath, StoragePath};
 pub use target::{
     AllocateMode, Consent, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target, TargetCleanup,
-    TargetId, TargetKind, TargetRules, lasting_path,
+    TargetId, TargetKind, TargetRules, lasting_path, temporary_file_directory,
 };
 pub use tree_key_blocks::TreeKeyBlocks;
 pub use workload::{DepthPer, Workload, WorkloadPart};

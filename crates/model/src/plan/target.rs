@@ -1,5 +1,7 @@
 //! Files and devices, with their preparation and cleanup.
 
+use std::path::Path;
+
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -352,17 +354,18 @@ pub enum Consent {
 ///
 /// The name of such a file has the numbers of its process, so it does not identify a test.
 pub fn lasting_path(path: &str) -> &str {
-    let (folder, name) = match path.rfind(std::path::is_separator) {
-        Some(0) => (&path[..1], &path[1..]),
-        Some(end) => (&path[..end], &path[end + 1..]),
-        None => (".", path),
-    };
-    let numbers = name.strip_prefix("fathom-").and_then(|rest| rest.strip_suffix(".dat"));
-    let is_temporary = numbers.is_some_and(|numbers| {
-        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        numbers.split('-').count() == 3 && numbers.split('-').all(is_number)
-    });
-    if is_temporary { folder } else { path }
+    temporary_file_directory(path).unwrap_or(path)
+}
+
+/// The directory of a file that fathom creates for one command; `None` for another path.
+pub fn temporary_file_directory(path: &str) -> Option<&str> {
+    let path = Path::new(path);
+    let name = path.file_name()?.to_str()?;
+    let numbers = name.strip_prefix("fathom-")?.strip_suffix(".dat")?;
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_temporary = numbers.split('-').count() == 3 && numbers.split('-').all(is_number);
+    let directory = path.parent().filter(|_| is_temporary)?.to_str()?;
+    Some(if directory.is_empty() { "." } else { directory })
 }
 
 #[cfg(test)]

@@ -76,6 +76,26 @@ pub struct Results {
     pub fleet: Option<Fleet>,
 }
 
+impl Results {
+    /// Results in the current format, without findings.
+    pub fn new(tool: Tool, plan: Plan, hosts: Vec<HostResults>, steps: Vec<StepResults>) -> Results {
+        Results {
+            format_version: FORMAT_VERSION,
+            kind: Kind::Run,
+            tool,
+            plan,
+            hosts,
+            steps,
+            findings: Vec::new(),
+            interrupted: false,
+            equivalents: Vec::new(),
+            diagnoses: Vec::new(),
+            shared_limits: Vec::new(),
+            fleet: None,
+        }
+    }
+}
+
 /// The kind of a saved file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

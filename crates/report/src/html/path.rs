@@ -1,12 +1,10 @@
 //! The path of an operation from the program to the medium: its layers, their known limits, and the
 //! layer that is the bottleneck.
 
-use std::path::Path;
-
 use model::diagnosis::{Answer, Diagnosis};
 use model::environment::TargetFacts;
 use model::observation::Observation;
-use model::plan::{CachePath, Job, StoragePath};
+use model::plan::{CachePath, Job, StoragePath, temporary_file_directory};
 use model::results::{JobResults, Results};
 
 use crate::diagnosis::{format_short_use, list_sources};
@@ -165,13 +163,6 @@ fn name_target(target: &TargetFacts) -> String {
         Some(directory) => format!("the test file in {directory}"),
         None => target.path.clone(),
     }
-}
-
-/// The directory of a temporary file that the run creates and removes; `None` for other targets.
-pub(super) fn temporary_file_directory(target: &str) -> Option<&str> {
-    let path = Path::new(target);
-    let name = path.file_name()?.to_str()?;
-    (name.starts_with("fathom-") && name.ends_with(".dat")).then_some(path.parent()?.to_str()?)
 }
 
 /// True if the load reached the rate that the test requested.

@@ -573,7 +573,7 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
         unsaved[0].contains("whose data are lost: `fathom verify "),
         "{unsaved:?}"
     );
-    results.hosts[0].environment.targets[0].path = "/data/fathom-1-0.dat".into();
+    results.hosts[0].environment.targets[0].path = "/data/fathom-1-2-0.dat".into();
     let (_, created) = judge(&results);
     assert!(created[0].contains("`fathom verify /data --file-size "), "{created:?}");
 }
@@ -605,7 +605,7 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
     let mut results = results("mixed");
     results.plan.origin.arguments = words("fathom verify /data --require iops>=60000,p99<=3ms");
     let target = &mut results.hosts[0].environment.targets[0];
-    target.path = "/data/fathom-7.dat".into();
+    target.path = "/data/fathom-7-1-0.dat".into();
     target.kind = "file".into();
     target.size = Bytes::mib(1024);
     target.devices = vec![model::environment::Device {
@@ -654,7 +654,7 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
     let next = next_steps(&page);
     assert_eq!(next.advice, ["`fathom verify /data --require 'iops>=60000,p99<=3ms'`"]);
     // The name of a file that was created for the run is not shown.
-    assert!(!page.about[0].contains("fathom-7.dat"), "{:?}", page.about);
+    assert!(!page.about[0].contains("fathom-7-1-0.dat"), "{:?}", page.about);
     let help = page.findings[0].help.as_deref().unwrap();
     help.assert_contains(&["`fathom sweep /data --size 1GiB --block ", " --over depth=1..64`"]);
     let file = html::file(&page);

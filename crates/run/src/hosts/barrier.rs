@@ -1,6 +1,7 @@
-//! Synchronizes the creation of files. No rank creates files before all ranks have examined their
-//! targets. A rank that needs another rank's file continues once no rank is creating files. So each
-//! rank sees either the files from before the test, or complete new ones.
+//! Synchronizes the creation of files and the removal of shared trees. No rank creates files before
+//! all ranks have examined their targets. A rank that needs another rank's file continues once no
+//! rank is creating files. So each rank sees either the files from before the test, or complete new
+//! ones.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -11,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::POLL_INTERVAL;
 use crate::targets::{Cleanup, Peers};
 
-/// Stands for a step that no rank is ever ready for.
+/// A step for which no rank is ever ready.
 const AFTER_ALL_STEPS: u32 = u32::MAX;
 
-/// The point at which a rank waits for others while it prepares its targets.
+/// The point at which a rank waits for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Arrival {
     /// It has examined all targets.

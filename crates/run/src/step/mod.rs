@@ -19,7 +19,6 @@ use model::event::{DeviceUnder, EndReason, Event};
 use model::plan::{Plan, Step};
 use model::results::StepResults;
 
-pub(crate) use self::target_watch::TARGET_LOST;
 pub use self::target_watch::lost_target_finding;
 use crate::context::RunHooks;
 use crate::control_groups::ControlGroups;

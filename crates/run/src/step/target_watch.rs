@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::probe::{System, accessible_bytes};
 use engine::{DeviceNumber, Identity, sys};
 use model::event::Event;
-use model::finding::{Finding, Severity};
+use model::finding::{Finding, Severity, TARGET_LOST};
 use model::plan::{Effect, Plan, Target, TargetCleanup};
 
 use super::StepContext;
@@ -17,8 +17,6 @@ use crate::worker::{ReadyKind, ReadyTarget};
 
 /// File systems on local devices whose calls ask other hosts or programs.
 const SLOW_FILE_SYSTEMS: [&str; 3] = ["fuse", "gfs2", "ocfs2"];
-/// Rule of the finding.
-pub(crate) const TARGET_LOST: &str = "TARGET-LOST";
 /// Driver number of loop devices, whose file may be on a server (linux/major.h).
 const LOOP_MAJOR: u32 = 7;
 /// The number of targets that are checked at each poll. Other local ones are checked only at the

@@ -297,14 +297,19 @@ fn remove_note(note: Option<&Path>, path: &Path) {
     }
 }
 
+/// True if the name of a file or directory is one of ours, with this suffix.
+pub(super) fn has_own_name(path: &Path, suffix: &str) -> bool {
+    let numbers = utf8_file_name(path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(suffix));
+    numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))
+}
+
 /// Removes temporary files of killed runs in the same directory, and reports each.
 pub(super) fn remove_leftovers(near: &Path, watcher: &mut dyn FnMut(Event)) {
     let Ok(entries) = fs::read_dir(super::parent_directory(near)) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| path != near) {
-        let numbers = utf8_file_name(&path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(".dat"));
-        let ours = numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
+        let ours = has_own_name(&path, ".dat");
         // Foreign files must not be locked, even for a moment.
         let seen = |file: &fs::File| ours && identify(file, &path) != Leftover::Foreign;
         if !sys::file::open_without_waiting(&path).is_ok_and(|file| seen(&file)) {

@@ -469,7 +469,10 @@ impl Preparation<'_> {
         let root = Arc::clone(&opened.root);
         // A tree that was never created has no operations and leaves nothing behind.
         let has_nothing = is_missing && kept == KeptTree::Existing && !creates_directories(self.plan, number);
-        opened.is_kept = kept != KeptTree::Removed && !has_nothing;
+        // Only the creator removes it. Of two hosts that remove it at the same time, each would
+        // report the files that the other removed first.
+        let is_removed = kept == KeptTree::Removed || has_nothing;
+        opened.is_kept = !is_removed || role == TreeRole::User;
         ready.cleanup.add_tree(opened);
         refuse_links(path, &root, tree, self.interrupt)?;
         if kept == KeptTree::Emptied {
@@ -668,9 +671,7 @@ fn remove_leftover_trees(new_root: &Path, watcher: &mut dyn FnMut(Event)) {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let numbers = name.strip_prefix("fathom-").and_then(|name| name.strip_suffix(SUFFIX));
-        if !numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')) {
+        if !temp_file::has_own_name(&path, SUFFIX) {
             continue;
         }
         let Ok(root) = TreeRoot::open(&path) else { continue };

@@ -1,10 +1,10 @@
 //! Commands in advice, completed with the target and the load of a test.
 
 use model::observation::Observation;
+use model::plan::lasting_path;
 use model::results::Results;
 use model::{Bytes, shell_word};
 
-use super::first_screen::target_location;
 use super::repetition::repeat_command;
 use crate::summary::{JobSummary, Summary};
 
@@ -95,12 +95,12 @@ pub(super) fn load(results: &Results, summary: &Summary) -> Option<String> {
     if target.kind == "simulated" {
         return None;
     }
-    let location = target_location(target);
-    let size = match *location == target.path {
+    let location = lasting_path(&target.path);
+    let size = match location == target.path {
         true => String::new(),
         false => format!(" --size {}", size_word(target.size)),
     };
-    let location = shell_word(&location);
+    let location = shell_word(location);
     Some(format!("{location}{size}{}", load_options(results, job)?))
 }
 

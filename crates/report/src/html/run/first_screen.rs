@@ -1,12 +1,11 @@
 //! The first screen of the page of a run: title, scope of the verdict, bottleneck, and the most
 //! important figures.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use model::environment::TargetFacts;
 use model::finding::{Finding, OTHER_PROGRAMS, Severity};
-use model::plan::{FileOperationKind, Phases};
+use model::plan::{FileOperationKind, Phases, lasting_path, temporary_file_directory};
 use model::results::Results;
 use model::{Nanos, shell_word};
 
@@ -14,7 +13,6 @@ use super::commands::{complete_commands, job_file, load, load_options, permit_ov
 use super::repetition::{name_of_repetition, repeat_command};
 use super::{PageContext, fleet, format_percentile, jobs, quality};
 use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
-use crate::html::path;
 use crate::numbers::{duration_with_unit, format_rough, format_time, local_time};
 use crate::summary::{Figures, FileFigures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::words;
@@ -70,7 +68,7 @@ pub fn describe_region(summary: &Summary) -> String {
         [target] => format!(
             " on {} of {}{}",
             target.size,
-            match &*target_location(target) {
+            match lasting_path(&target.path) {
                 "." => "the working directory",
                 path => path,
             },
@@ -217,7 +215,7 @@ pub(super) fn advise_judgement(
 fn writes_existing_file(job: &JobSummary, target: &TargetFacts) -> bool {
     (job.write.is_some() || job.trim.is_some())
         && target.kind != "simulated"
-        && path::temporary_file_directory(&target.path).is_none()
+        && temporary_file_directory(&target.path).is_none()
 }
 
 /// The saved result of a repetition, if the test itself saved none.
@@ -309,16 +307,11 @@ fn judge_command(results: &Results, summary: &Summary, saved: Option<&str>) -> O
     })
 }
 
-/// The path of a target, or the directory of a temporary file that the run created.
-pub(super) fn target_location(target: &TargetFacts) -> Cow<'_, str> {
-    Cow::Borrowed(path::temporary_file_directory(&target.path).unwrap_or(&target.path))
-}
-
 /// The targets of a run: a path, or their number.
 pub(super) fn list_targets(summary: &Summary) -> String {
     match &summary.targets[..] {
         [] => String::new(),
-        [target] => target_location(target).into_owned(),
+        [target] => lasting_path(&target.path).to_owned(),
         several => format!("{} targets", several.len()),
     }
 }
@@ -363,7 +356,7 @@ pub(super) fn run_title(summary: &Summary) -> String {
         [] => String::new(),
         [target] => format!(
             " — {}{}",
-            target_location(target),
+            lasting_path(&target.path),
             target
                 .devices
                 .first()
@@ -396,7 +389,7 @@ pub(super) fn describe_run(results: &Results, summary: &Summary) -> Vec<String> 
     }
     // The name of a temporary file is meaningless.
     for target in &summary.targets {
-        let location = target_location(target);
+        let location = lasting_path(&target.path);
         let file = format!("{}: {} of {}", target.path, target.kind, target.size);
         let shown = format!("test file of {} in {location}", target.size);
         if location != target.path {

@@ -1,12 +1,12 @@
 //! Sections on the machine, the settings and the equivalent commands of a run, and its downloads.
 
 use model::environment::Environment;
-use model::plan::Dialect;
+use model::plan::{Dialect, temporary_file_directory};
 use model::results::{Equivalent, Results};
 use model::shell_word;
 
 use super::super::page::{Block, Download, Section, Table};
-use super::super::{path, to_identifier};
+use super::super::to_identifier;
 use super::{ChartScope, resources};
 use crate::numbers::count;
 use crate::summary::Summary;
@@ -243,7 +243,7 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
 /// Replaces temporary files of the run, which no longer exist, by files that other tools create.
 fn replace_temporary_files(mut code: String, results: &Results) -> String {
     for target in &results.plan.targets {
-        if let Some(directory) = path::temporary_file_directory(&target.path) {
+        if let Some(directory) = temporary_file_directory(&target.path) {
             code = code.replace(&format!("filename={}", target.path), &format!("directory={directory}"));
             code = code.replace(&target.path, &format!("{}/test.dat", directory.trim_end_matches('/')));
         }

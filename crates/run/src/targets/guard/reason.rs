@@ -136,17 +136,6 @@ pub enum Reason {
     ReadOnly,
 }
 
-impl Reason {
-    /// True for a file that a killed run of fathom has left.
-    fn is_unfinished_file(&self) -> bool {
-        let mark = match self {
-            Reason::ForeignFile { mark, .. } => *mark,
-            _ => return false,
-        };
-        mark == MarkState::Unfinished
-    }
-}
-
 /// How a reason can be lifted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lift {
@@ -241,6 +230,10 @@ fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
     let path = path.display();
     let hardest = reasons.iter().min_by_key(|reason| reason.lift());
     let Some(hardest) = hardest else { return String::new() };
+    let mark = match hardest {
+        Reason::ForeignFile { mark, .. } => *mark,
+        _ => MarkState::Unmarked,
+    };
     match (hardest.lift(), caller) {
         (Lift::Never, _) => release(reasons, hardest),
         (Lift::Destroy, CallerKind::Native) => {
@@ -249,7 +242,7 @@ fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
         (Lift::Destroy, CallerKind::DropIn) => {
             format!("if everything on it may be lost, name it again: FATHOM_ALLOW_DESTROY={path}")
         }
-        (Lift::Overwrite, CallerKind::Native) if hardest.is_unfinished_file() => format!(
+        (Lift::Overwrite, CallerKind::Native) if mark == MarkState::Unfinished => format!(
             "if no other run uses it, remove it, so that fathom creates it again; or, if its contents may be lost, \
              name it again: --allow-overwrite {path}"
         ),
@@ -470,7 +463,7 @@ impl Note {
         );
         is_lost.then_some((
             "the test overwrites what was there",
-            "no action needed if it may be lost; else test a file of its own (`--target FILE --size`)",
+            "no action needed if it may be lost; otherwise test a separate file (`--target FILE --size SIZE`)",
         ))
     }
 }

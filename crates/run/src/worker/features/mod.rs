@@ -465,7 +465,7 @@ impl Features {
         let Some(verification) = &mut self.verification else {
             return false;
         };
-        verification.issue_backlog(io, &mut self.files, pool, number, slot)
+        verification.issue_backlog(io, &mut self.files, (pool, number, slot))
     }
 
     /// The next operation of a stream.

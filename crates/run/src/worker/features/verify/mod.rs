@@ -21,6 +21,9 @@ use crate::worker::stream::LiveStream;
 pub(crate) use check::load_state;
 pub(crate) use stream::{StreamVerification, VerifySetup};
 
+/// Where an operation is queued: a slot pool, a stream, and a free slot of the pool.
+type Place = (usize, usize, Slot);
+
 /// A request for a whole block.
 fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
     Request {
@@ -100,7 +103,7 @@ impl Verification {
             while io.pools[pool].has_room() && (io.requests.is_empty() || !io.batching.inline.is_detected) {
                 let slot = io.pools[pool].next_slot();
                 let mut streams = io.pools[pool].streams.clone();
-                if !streams.any(|stream_index| self.read_back(io, files, pool, stream_index, slot).is_some()) {
+                if !streams.any(|stream_index| self.read_back(io, files, (pool, stream_index, slot)).is_some()) {
                     break;
                 }
             }
@@ -116,7 +119,7 @@ impl Verification {
             while io.pools[pool].has_room() {
                 let slot = io.pools[pool].next_slot();
                 let mut streams = io.pools[pool].streams.clone();
-                if !streams.any(|stream_index| self.trim_written(io, files, pool, stream_index, slot).is_some()) {
+                if !streams.any(|stream_index| self.trim_written(io, files, (pool, stream_index, slot)).is_some()) {
                     has_room = true;
                     break;
                 }
@@ -126,30 +129,17 @@ impl Verification {
     }
 
     /// Queues a read or trim of a block of the backlog, if due. False if none is due.
-    pub(super) fn issue_backlog(
-        &mut self,
-        io: &mut IoLoop,
-        files: &mut Files,
-        pool: usize,
-        stream_index: usize,
-        slot: Slot,
-    ) -> bool {
+    pub(super) fn issue_backlog(&mut self, io: &mut IoLoop, files: &mut Files, place: Place) -> bool {
+        let (_, stream_index, _) = place;
         let Some(stream) = &mut self.streams[stream_index] else {
             return false;
         };
-        stream.start_backlog_if_due() && self.read_back(io, files, pool, stream_index, slot).is_some()
-            || self.trim_written(io, files, pool, stream_index, slot).is_some()
+        stream.start_backlog_if_due() && self.read_back(io, files, place).is_some()
+            || self.trim_written(io, files, place).is_some()
     }
 
     /// Queues a read of the oldest written block. `None` if there is none now.
-    fn read_back(
-        &mut self,
-        io: &mut IoLoop,
-        files: &mut Files,
-        pool: usize,
-        stream_index: usize,
-        slot: Slot,
-    ) -> Option<()> {
+    fn read_back(&mut self, io: &mut IoLoop, files: &mut Files, (pool, stream_index, slot): Place) -> Option<()> {
         if self.reading_back {
             self.recompute(io, stream_index);
         }
@@ -166,14 +156,7 @@ impl Verification {
     }
 
     /// Discards a written block. `None` if none is due.
-    fn trim_written(
-        &mut self,
-        io: &mut IoLoop,
-        files: &mut Files,
-        pool: usize,
-        stream_index: usize,
-        slot: Slot,
-    ) -> Option<()> {
+    fn trim_written(&mut self, io: &mut IoLoop, files: &mut Files, (pool, stream_index, slot): Place) -> Option<()> {
         let stream = self.streams[stream_index].as_mut()?;
         stream.take_due_trim().then_some(())?;
         let file = stream.history.next_file_to_trim()?;
