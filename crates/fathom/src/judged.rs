@@ -130,11 +130,13 @@ impl Judged {
         self.jobs.into_iter().next().and_then(|job| job.verdict)
     }
 
-    /// Lists the verdicts of jobs with measurements, and the lengths of the tests.
-    pub fn verdicts(&self) -> impl Iterator<Item = (&Verdict, TestLength)> {
-        self.jobs
-            .iter()
-            .filter_map(|job| Some((job.verdict.as_ref()?, job.length)))
+    /// Lists the jobs with measurements: name, verdict and length of the test.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&str, &Verdict, TestLength)> {
+        let judged = |job| {
+            let JobVerdict { name, verdict, length } = job;
+            Some((name.as_str(), verdict.as_ref()?, *length))
+        };
+        self.jobs.iter().filter_map(judged)
     }
 
     /// Formats the verdict as text, to follow the report.
@@ -162,9 +164,9 @@ impl Judged {
                 text += &screen::wrap_paragraph(&format!("Note: {note}."));
             }
         }
-        let clauses = self.verdicts().flat_map(|(verdict, _)| verdict.clauses.clone());
+        let clauses = self.verdicts().flat_map(|(_, verdict, _)| verdict.clauses.clone());
         let clauses: Vec<ClauseVerdict> = clauses.collect();
-        let shortest = self.verdicts().map(|(_, length)| length);
+        let shortest = self.verdicts().map(|(_, _, length)| length);
         let shortest = shortest.min_by_key(|length| length.measured_ns);
         text + &format!("{}\n", verify::headline(self.outcome(), &clauses, (shortest, None)))
     }

@@ -163,8 +163,12 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, within_limit: &LimitResu
         );
     }
     if let (Some(enough), Some(max_point)) = (smallest.and_then(point), within_limit.kept_at.and_then(point)) {
+        let gain = match max_point.iops > enough.iops {
+            true => "A higher load gains at most 2 %",
+            false => "A higher load gains nothing",
+        };
         sentence = format!(
-            "Use {}: {} operations per second at a mean of {}. A higher load gains at most 2 %: at {} the mean is {}, for {} operations per second. \
+            "Use {}: {} operations per second at a mean of {}. {gain}: at {} the mean is {}, for {} operations per second. \
              {sentence}",
             format_load(axis, enough.load),
             format_rate(enough.iops),

@@ -159,8 +159,15 @@ fn describe_typical(observation: &Observation) -> Option<(f64, String)> {
 /// Finds the worst verdict of a run, for the first screen of its page.
 pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     let worst = judged.outcome();
-    match judged.verdicts().find(|(verdict, _)| verdict.outcome == worst) {
-        Some((worst_of_job, length)) => verdict(&describe_promise(clauses), worst_of_job, Some(length)),
+    let found = judged.verdicts().find(|(_, verdict, _)| verdict.outcome == worst);
+    match found {
+        Some((name, worst_of_job, length)) => {
+            let mut page = verdict(&describe_promise(clauses), worst_of_job, Some(length));
+            if judged.verdicts().count() > 1 {
+                page.sentence = format!("{} (job “{name}”; the worst verdict of all jobs)", page.sentence);
+            }
+            page
+        }
         None => page::Verdict {
             word: worst.word().into(),
             tone: Tone::Unsure,
@@ -512,7 +519,7 @@ fn describe_clauses(verdict: &Verdict) -> Vec<page::Clause> {
 fn without_rule_names(reason: &str) -> String {
     let is_name = |word: &&str| {
         let name = word.strip_suffix(':').unwrap_or_default();
-        name.len() > 3 && name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '-')
+        name.len() > 3 && name != "IOPS" && name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '-')
     };
     let words: Vec<&str> = reason.split(' ').filter(|word| !is_name(word)).collect();
     words.join(" ")
@@ -540,7 +547,9 @@ mod tests {
             without_rule_names("27.3 times the required rate; BUFFERED: the operating system's cache was in use"),
             "27.3 times the required rate; the operating system's cache was in use"
         );
-        assert_eq!(without_rule_names("IO: 3 of 4 p99: 2 ms"), "IO: 3 of 4 p99: 2 ms");
+        for figures in ["IO: 3 of 4 p99: 2 ms", "2000 IOPS: at the required rate"] {
+            assert_eq!(without_rule_names(figures), figures);
+        }
     }
 
     #[test]

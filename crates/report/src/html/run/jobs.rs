@@ -16,7 +16,7 @@ const PROMOTED_JOBS: usize = 2;
 /// From this mean size on, operations are quoted by their throughput.
 const LARGE_BLOCK: u64 = 128 * 1024;
 
-/// Describes the figures of a job: `519 IOPS, flush (commit) 964 us, p99 1.82 ms`.
+/// Describes the figures of a job: `519 IOPS, flush 964 us, p99 1.82 ms`.
 pub(super) fn describe_figures(job: &JobSummary) -> String {
     format!("{}, {}", describe_rate(&job.total), describe_latency(job))
 }
@@ -33,7 +33,7 @@ fn describe_latency(job: &JobSummary) -> String {
     match job.flush.as_ref().filter(|flush| flush.operations > 0) {
         Some(flush) => {
             let p99 = format_p99(&flush.latency).map_or(String::new(), |p99| format!(", {p99}"));
-            format!("flush (commit) {}{p99}", format_time(flush.latency.mean_ns))
+            format!("flush {}{p99}", format_time(flush.latency.mean_ns))
         }
         None => {
             format_p99(&job.total.latency).unwrap_or_else(|| format!("mean {}", format_time(job.total.latency.mean_ns)))
@@ -90,9 +90,10 @@ pub(super) fn limits_lead(diagnoses: &[JobDiagnosis], findings: &[Finding]) -> V
     for job in diagnoses {
         let is_same = |group: &Vec<&JobDiagnosis>| {
             let (first, this) = (&group[0].diagnosis, &job.diagnosis);
-            // Other programs are the same limit, although each job measured their use in its own time.
+            // Each job measured the use of other programs in its own time.
+            let [is_others, is_others_too] = [first, this].map(|found| found.sentence.starts_with("other programs "));
             (first.answer, &first.layer) == (this.answer, &this.layer)
-                && (first.sentence == this.sentence || this.answer == Answer::Processor)
+                && (first.sentence == this.sentence || is_others && is_others_too)
         };
         match groups.iter().position(is_same) {
             Some(at) => groups[at].push(job),

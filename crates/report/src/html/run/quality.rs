@@ -53,7 +53,7 @@ fn assess_job(context: &PageContext, summary: &Summary, job: &JobSummary) -> Ver
         unreliable.as_deref().map(format_sentence),
         stalls,
         describe_cache(summary),
-        Some(context.comparison.clone()).filter(|_| !is_simulated(summary)),
+        Some(context.comparison.clone()).filter(|_| word != "NOT RELIABLE" && !is_simulated(summary)),
         Some(rate),
         describe_other_warnings(findings, context),
     ];
