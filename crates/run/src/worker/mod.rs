@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use engine::{Completion, SimulatedWorker};
 use model::Nanos;
-use model::plan::{Job, Worker as Plan};
+use model::plan::{Job, Worker as WorkerPlan};
 
 use crate::control::JobControl;
 use crate::flow::Flows;
@@ -51,7 +51,7 @@ pub(crate) struct Worker<'plan> {
 
 /// Data from the plan and the step of the worker.
 struct Context<'plan> {
-    plan: &'plan Plan,
+    plan: &'plan WorkerPlan,
     job: &'plan Job,
     control: &'plan Arc<JobControl>,
     /// Operations that streams of the step share by weight (fio `flow`).

@@ -1,7 +1,7 @@
 //! Counts the waits of the worker (DiskSpd's verbose statistics).
 
 use model::Nanos;
-use model::plan::Worker as Plan;
+use model::plan::Worker as WorkerPlan;
 
 use crate::worker::io_loop::IoLoop;
 
@@ -10,7 +10,7 @@ use crate::worker::io_loop::IoLoop;
 pub(crate) struct WaitCounts;
 
 impl WaitCounts {
-    pub(crate) fn from_plan(plan: &Plan) -> Option<WaitCounts> {
+    pub(crate) fn from_plan(plan: &WorkerPlan) -> Option<WaitCounts> {
         plan.batching.count_waits.then_some(WaitCounts)
     }
 

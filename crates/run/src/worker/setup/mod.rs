@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicU64;
 
 use ::engine::{Batch, Clock, Identity, OpenTree, Simulation};
 use model::access::SharedAccess;
-use model::plan::{DepthScope, FileWork, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
+use model::plan::{DepthScope, FileWork, Job, LatencyPoints, Pacing, Stream, Worker as WorkerPlan};
 use model::{Direction, Nanos};
 
 use super::bursts::Bursts;
@@ -50,7 +50,7 @@ const SPARE_WINDOWS: u64 = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Assignment<'plan> {
     pub(crate) job: &'plan Job,
-    pub(crate) worker: &'plan Plan,
+    pub(crate) worker: &'plan WorkerPlan,
     pub(crate) targets: &'plan [ReadyTarget],
     pub(crate) control: &'plan Arc<JobControl>,
     pub(crate) clock: Clock,
@@ -194,7 +194,7 @@ impl IssuePath {
     /// Chooses the fast path for streams that nothing delays, each with its own slots. They have no
     /// features, pacing, pauses or flushes. With `fill_device`, no operation may follow a write
     /// that finds no space.
-    fn choose(plan: &Plan, no_features: bool) -> IssuePath {
+    fn choose(plan: &WorkerPlan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == DepthScope::PerStream || plan.streams.len() == 1;
         let free = |stream: &Stream| {
             let is_delayed = stream.think.is_some() || flushes(&stream.sync) || stream.on_error.stop_when_full;

@@ -5,7 +5,7 @@ use engine::Slot;
 use model::Nanos;
 use model::content::Filler;
 use model::draws::{Draws, GeneratorChoice, Purpose};
-use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker as Plan};
+use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker as WorkerPlan};
 use model::sequence::Operation;
 
 use super::{EndedOperation, MAX_RECOMPUTED_IN_A_ROW, Progress, SlotRecord, SlotTag};
@@ -71,7 +71,7 @@ pub(crate) struct VerifySetup {
 
 impl StreamVerification {
     /// The verification of a stream.
-    pub(crate) fn new(plan: &Plan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
+    pub(crate) fn new(plan: &WorkerPlan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
         let single_pass = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let visits_once = stream.pattern.access.iter().all(model::access::Access::visits_once);
         // Without writes there is no flush, so all data of an earlier process counts.
@@ -325,7 +325,7 @@ impl StreamVerification {
 }
 
 /// True if the seed of a stream is sufficient to recompute its operations.
-fn can_be_recomputed(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
+fn can_be_recomputed(plan: &WorkerPlan, stream: &Stream, verify: &Verify) -> bool {
     let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
     only_at_the_end
         && plan.streams.len() == 1
