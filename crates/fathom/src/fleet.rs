@@ -70,7 +70,7 @@ pub enum FleetRole {
     /// The process runs alone.
     Alone {
         /// Number of CPUs that the launcher allowed, if the affinity was widened.
-        widened_from: Option<u32>,
+        launcher_cpu_count: Option<u32>,
     },
     /// The process is the coordinator.
     Coordinator(Box<Fleet>),
@@ -88,13 +88,13 @@ pub fn assigned_rank() -> Option<u32> {
 }
 
 /// Describes the host and settings of this process.
-pub fn local_host(process: &Process, widened_from: Option<u32>) -> LocalHost<'static> {
+pub fn local_host(process: &Process, launcher_cpu_count: Option<u32>) -> LocalHost<'static> {
     LocalHost {
         host: probe::host(&System::live()),
         clock: process.clock(),
         interrupt: process.interrupt_flag(),
         permissions: permissions::from_env(),
-        widened_from,
+        launcher_cpu_count,
         announced: None,
     }
 }
@@ -106,7 +106,9 @@ pub fn local_host(process: &Process, widened_from: Option<u32>) -> LocalHost<'st
 /// [`Faults`] if the MPI library is missing, or other processes do not join.
 pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
     if is_agent {
-        return Ok(FleetRole::Alone { widened_from: None });
+        return Ok(FleetRole::Alone {
+            launcher_cpu_count: None,
+        });
     }
     let rendezvous = rendezvous(variable).map_err(|(what, help)| {
         let fault = Fault::new(what).at("FATHOM_HEAD");
@@ -116,11 +118,13 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
         return rendezvous::join_over_tcp(process, &rendezvous);
     }
     let Some(launch) = detect_launcher(variable) else {
-        return Ok(FleetRole::Alone { widened_from: None });
+        return Ok(FleetRole::Alone {
+            launcher_cpu_count: None,
+        });
     };
-    let widened_from = engine::sys::thread::unbind_cpus();
+    let launcher_cpu_count = engine::sys::thread::unbind_cpus();
     if launch.is_alone() {
-        return Ok(FleetRole::Alone { widened_from });
+        return Ok(FleetRole::Alone { launcher_cpu_count });
     }
     let comm = run::hosts::mpi(&launch).map_err(|why| {
         let message = format!("{}: cannot join its MPI", launch.describe());
@@ -135,7 +139,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
             ..fault
         })
     })?;
-    let place = local_host(process, widened_from);
+    let place = local_host(process, launcher_cpu_count);
     match comm.process_number() {
         0 => start_coordinator(comm, &place, continues_on_loss(launch.tolerates_lost_processes)?),
         _ => Ok(FleetRole::AgentDone(run_as_agent(&*comm, &place).code())),

@@ -378,7 +378,7 @@ impl Outputs {
                 }
                 (None, OutputKind::Page | OutputKind::Stream) => {
                     let page = pages::run(results, page::Verdict::default());
-                    bytes.extend_from_slice(html::file(&page).as_bytes());
+                    bytes.extend_from_slice(html::render_file(&page).as_bytes());
                 }
             }
             if self.charts && output.is_text() {

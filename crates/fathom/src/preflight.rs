@@ -48,7 +48,7 @@ pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool
     findings.retain(|finding| RULES.contains(&finding.rule.as_str()));
     if !quiet {
         let mut bytes = Vec::new();
-        formats::findings(&findings, &mut bytes).expect("writing to memory does not fail");
+        formats::write_findings(&findings, &mut bytes).expect("writing to memory does not fail");
         crate::screen::note(String::from_utf8_lossy(&bytes).trim_end());
     }
     environment.before

@@ -27,7 +27,7 @@ pub struct Session {
     /// The other hosts, if any.
     fleet: RefCell<Option<Fleet>>,
     /// CPUs that a launcher allowed, if this process runs alone and widened its affinity.
-    widened_from: Cell<Option<u32>>,
+    launcher_cpu_count: Cell<Option<u32>>,
     /// Results contain the test in the other dialects.
     translates: Cell<bool>,
 }
@@ -38,7 +38,7 @@ impl Session {
         Session {
             process,
             fleet: RefCell::new(None),
-            widened_from: Cell::new(None),
+            launcher_cpu_count: Cell::new(None),
             translates: Cell::new(true),
         }
     }
@@ -49,8 +49,8 @@ impl Session {
     }
 
     /// Records the number of CPUs that a launcher allowed before this process widened its affinity.
-    pub fn set_widened_from(&self, from: Option<u32>) {
-        self.widened_from.set(from);
+    pub fn set_launcher_cpu_count(&self, count: Option<u32>) {
+        self.launcher_cpu_count.set(count);
     }
 
     /// Sets whether results contain the test in the other dialects. Translating many jobs takes
@@ -252,7 +252,7 @@ impl Session {
         };
         if let Some(host) = host {
             host.environment.before = background_io;
-            host.environment.widened_from = self.widened_from.get().filter(|_| is_alone);
+            host.environment.widened_from = self.launcher_cpu_count.get().filter(|_| is_alone);
         }
     }
 }

@@ -20,10 +20,10 @@ const MAX_FLAT_VARIATION: f64 = 0.015;
 /// Alternatively, its variance divided by its mean is below this: token buckets are near 0, real
 /// service near 1.
 const MAX_FLAT_DISPERSION: f64 = 0.1;
-const BUCKET_TOLERANCE: f64 = 0.15;
-/// Room after the step: a bucket that was fuller lasts longer.
+/// Margin of the advised warm-up after the step, because a fuller bucket lasts longer.
 const MIN_SECONDS_AFTER_STEP: f64 = 10.0;
 /// Tolerances for matching a bucket and a level with known credits.
+const BUCKET_TOLERANCE: f64 = 0.15;
 const LEVEL_TOLERANCE: f64 = 0.05;
 
 pub(super) const BURST_END: Signature = Signature {
@@ -176,7 +176,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// A warm-up in seconds that contains a step, in tens of seconds.
+/// Advises a warm-up that contains a step: seconds, rounded up to tens.
 pub(crate) fn warm_up_beyond(step_secs: f64) -> u64 {
     10 * ((step_secs + MIN_SECONDS_AFTER_STEP) / 10.0).ceil() as u64
 }

@@ -176,7 +176,7 @@ async fn show_entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -
         })?;
         let file = format!("/entry/{id}/file");
         let links = [("/", "History"), (file.as_str(), "The saved file")];
-        Ok(html_response(html::linked(&report, &links)))
+        Ok(html_response(html::render_with_links(&report, &links)))
     })
     .await
 }
@@ -224,7 +224,7 @@ async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> 
         }
         let force = pairs.iter().any(|(key, value)| key == "force" && value == "1");
         let compared = browse.pages.comparison_page(&entries, force)?;
-        Ok(html_response(html::linked(&compared, &[("/", "History")])))
+        Ok(html_response(html::render_with_links(&compared, &[("/", "History")])))
     })
     .await
 }

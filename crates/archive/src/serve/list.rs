@@ -63,7 +63,12 @@ pub(super) fn render_page(browse: &Browse, pairs: &[(String, String)]) -> Result
             text(&older_query(pairs, last.id))
         );
     }
-    Ok(html_response(html::plain("History of measurements", &[], &body, "")))
+    Ok(html_response(html::render_plain(
+        "History of measurements",
+        &[],
+        &body,
+        "",
+    )))
 }
 
 /// The runs in progress, with links to their pages.
@@ -190,7 +195,12 @@ pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Bo
     }
     body += "</ul>\n<p>Removed entries cannot be restored; files written by --save remain.</p>\n\
              <p><button type=\"submit\">Remove</button> <a href=\"/\">Keep</a></p>\n</form>\n";
-    html_response(html::plain("Remove these entries?", &[("/", "History")], &body, ""))
+    html_response(html::render_plain(
+        "Remove these entries?",
+        &[("/", "History")],
+        &body,
+        "",
+    ))
 }
 
 fn render_table(browse: &Browse, entries: &[Entry]) -> String {

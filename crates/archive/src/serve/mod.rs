@@ -78,7 +78,7 @@ impl ErrorPage {
         }
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let title = status.canonical_reason().unwrap_or("Error");
-        let mut response = html_response(html::plain(title, &[("/", "Start page")], &body, ""));
+        let mut response = html_response(html::render_plain(title, &[("/", "Start page")], &body, ""));
         *response.status_mut() = status;
         response
     }

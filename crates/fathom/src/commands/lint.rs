@@ -193,7 +193,7 @@ pub(super) fn format_findings(findings: &[Finding]) -> String {
         return "No findings.\n".into();
     }
     let mut bytes = Vec::new();
-    formats::findings(findings, &mut bytes).expect("writing to memory does not fail");
+    formats::write_findings(findings, &mut bytes).expect("writing to memory does not fail");
     let count = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note].map(count);
     let some = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });

@@ -208,7 +208,8 @@ fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String
         text += &screen::wrap_paragraph(&format!("To test writes: {}.", refusal.help));
     }
     let mut buffer = Vec::new();
-    formats::findings(&merge_disturbances(&summary.findings), &mut buffer).expect("writing to memory does not fail");
+    formats::write_findings(&merge_disturbances(&summary.findings), &mut buffer)
+        .expect("writing to memory does not fail");
     if !buffer.is_empty() {
         text += &format!("\nCaveats\n{}", String::from_utf8_lossy(&buffer));
     }

@@ -192,7 +192,7 @@ impl StudyOutputs {
             let text = match form {
                 Form::Text => contents.text.clone(),
                 Form::Json => screen::json_text(contents.json),
-                Form::Html => contents.page.map(|page| html::file(&page())).unwrap_or_default(),
+                Form::Html => contents.page.map(|page| html::render_file(&page())).unwrap_or_default(),
                 Form::Csv | Form::Markdown | Form::Sarif | Form::Junit => {
                     let other_form = contents.other_forms.iter().find(|(other, _)| other == form);
                     other_form.map(|(_, write)| write()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Connects processes that a launcher has started without MPI: over TCP, to the first of them.
+//! Connects processes that a launcher started without MPI. Each connects over TCP to the first.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -19,7 +19,7 @@ const HEAD_VARIABLE: &str = "FATHOM_HEAD";
 pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Result<FleetRole, Faults> {
     let token = transport::read_token()?;
     let interrupt = process.interrupt_flag();
-    let widened_from = engine::sys::thread::unbind_cpus();
+    let launcher_cpu_count = engine::sys::thread::unbind_cpus();
     if rendezvous.number == 0 {
         let any_address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
         let (listener, bound) = address::bind(HEAD_VARIABLE, any_address)?;
@@ -32,7 +32,7 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
         let comm = StreamComm::new(0, rendezvous.size, streams, "TCP");
         return start_coordinator(
             Box::new(comm),
-            &local_host(process, widened_from),
+            &local_host(process, launcher_cpu_count),
             continues_on_loss(false)?,
         );
     }
@@ -55,7 +55,7 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
     let place = LocalHost {
         announced: Some(rendezvous.number),
-        ..local_host(process, widened_from)
+        ..local_host(process, launcher_cpu_count)
     };
     Ok(FleetRole::AgentDone(run_as_agent(&comm, &place).code()))
 }

@@ -51,7 +51,7 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     write_first_and_last_end(&summary.jobs, out)?;
     if !summary.findings.is_empty() {
         writeln!(out)?;
-        findings(&summary.findings, out)?;
+        write_findings(&summary.findings, out)?;
     }
     if !summary.diagnoses.is_empty() {
         writeln!(out)?;
@@ -447,7 +447,7 @@ fn transfers(transfers: &Transfers) -> String {
 ///
 /// # Errors
 /// `out` cannot be written to.
-pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     // Findings of one rule form a group, which prints the reason and advice only once.
     sorted.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(&b.rule)));

@@ -33,11 +33,11 @@ use crate::numbers::{count, format_rough, group_thousands};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// The figures of a chart are also written as a table if it has at most this many rows.
-const MAX_ROWS: usize = 100;
+const MAX_FIGURE_ROWS: usize = 100;
 /// Number of findings that are not folded.
-const OPEN_FINDINGS: usize = 5;
+const UNFOLDED_FINDINGS: usize = 5;
 /// A verdict with more notes folds those between the first and the scope.
-const OPEN_NOTES: usize = 3;
+const MAX_UNFOLDED_NOTES: usize = 3;
 
 /// Converts a name to letters, digits and `-`, for identifiers and file names.
 pub fn to_identifier(name: &str) -> String {
@@ -57,12 +57,12 @@ pub fn to_identifier(name: &str) -> String {
 }
 
 /// Renders the page as a self-contained file.
-pub fn file(page: &Page) -> String {
-    linked(page, &[])
+pub fn render_file(page: &Page) -> String {
+    render_with_links(page, &[])
 }
 
 /// Renders the page with links at the top: address and text.
-pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
+pub fn render_with_links(page: &Page, links: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(1 << 16);
     write_head(page, &mut out);
     out.push_str("<main>\n");
@@ -89,7 +89,7 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
 
 /// Renders a server page that is not a report. `body` is markup, and `script` may be empty. The
 /// script may contact only its own server.
-pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
+pub fn render_plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
     let scripts = match script {
         "" => "'none'".to_owned(),
         script => script_digest(script.as_bytes()),
@@ -203,11 +203,11 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
 
 /// Joins lines that fit into one of a wide screen, so that the charts are higher on the page.
 fn join_short_lines(lines: &[String]) -> Vec<String> {
-    const LONGEST_LINE: usize = 150;
+    const MAX_LINE_CHARS: usize = 150;
     let mut joined: Vec<String> = Vec::new();
     for line in lines {
         match joined.last_mut() {
-            Some(last) if last.chars().count() + line.chars().count() + 3 <= LONGEST_LINE => {
+            Some(last) if last.chars().count() + line.chars().count() + 3 <= MAX_LINE_CHARS => {
                 last.push_str(" · ");
                 last.push_str(line);
             }
@@ -246,7 +246,7 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
     let notes = &verdict.notes;
     let is_scope = |note: &String| note.starts_with(run::SCOPE) || note.starts_with("Tested: ");
     let scope = notes.iter().position(is_scope);
-    let folded = match notes.len() > OPEN_NOTES {
+    let folded = match notes.len() > MAX_UNFOLDED_NOTES {
         true => 1..scope.unwrap_or(notes.len() - 1).max(1),
         false => 0..0,
     };
@@ -301,7 +301,7 @@ fn write_findings(all: &[Finding], out: &mut String) {
         "<section id=\"findings\">\n<h2>Findings ({})</h2>\n<ul class=\"findings\">",
         all.len()
     );
-    let (open, rest) = sorted.split_at(sorted.len().min(OPEN_FINDINGS));
+    let (open, rest) = sorted.split_at(sorted.len().min(UNFOLDED_FINDINGS));
     open.iter().for_each(|finding| write_finding(finding, out));
     out.push_str("</ul>\n");
     if !rest.is_empty() {
@@ -421,13 +421,13 @@ fn figures_table(chart: &Chart) -> Option<Table> {
         && chart.x.ticks.is_empty()
         && points.words.len() == points.x.len()
     {
-        return (points.x.len() <= MAX_ROWS).then(|| named_points_table(chart, points));
+        return (points.x.len() <= MAX_FIGURE_ROWS).then(|| named_points_table(chart, points));
     }
     let mut rows: Vec<&X> = Vec::new();
     for x in drawn.iter().flat_map(|series| &series.x) {
         if !rows.contains(&x) {
             rows.push(x);
-            if rows.len() > MAX_ROWS {
+            if rows.len() > MAX_FIGURE_ROWS {
                 return None;
             }
         }
@@ -495,7 +495,7 @@ fn named_points_table(chart: &Chart, points: &chart::Series) -> Table {
     }
 }
 
-/// Formats a count exactly, and another figure with three significant digits.
+/// Formats counts exactly and other figures with three significant digits.
 fn format_figure(value: f64, axis: &chart::Axis) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let digits = match value.abs() {
@@ -563,8 +563,11 @@ fn write_table(table: &Table, out: &mut String) {
 
 /// The class of a column of long text, whose lines may wrap.
 fn column_class(table: &Table, index: usize) -> &'static str {
-    const LONGEST_FIGURE: usize = 30;
-    let is_long = |row: &Vec<String>| row.get(index).is_some_and(|cell| cell.chars().count() > LONGEST_FIGURE);
+    const MAX_FIGURE_CHARS: usize = 30;
+    let is_long = |row: &Vec<String>| {
+        row.get(index)
+            .is_some_and(|cell| cell.chars().count() > MAX_FIGURE_CHARS)
+    };
     match table.rows.iter().any(is_long) {
         true => " class=\"words\"",
         false => "",
@@ -629,7 +632,7 @@ fn write_code(title: &str, code: &str, notes: &[String], out: &mut String) {
 }
 
 /// Compresses text to base64 of gzip, because an hour of intervals is long.
-fn compress(text: &str) -> String {
+fn gzip_base64(text: &str) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let compressed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
     STANDARD.encode(compressed.expect("writing to memory does not fail"))
@@ -654,7 +657,7 @@ fn write_downloads(page: &Page, out: &mut String) {
         let _ = writeln!(
             out,
             "<script type=\"text/plain\" id=\"download-{number}\">{}</script>",
-            compress(&download.text)
+            gzip_base64(&download.text)
         );
     }
     out.push_str("</section>\n");

@@ -50,11 +50,7 @@ fn several_jobs_have_one_opening() {
     );
     let clauses: Vec<&str> = page.verdict.clauses.iter().map(|clause| &*clause.promised).collect();
     assert_eq!(clauses, ["fill", "check"]);
-    assert!(
-        page.verdict.clauses[0]
-            .sentence
-            .contains(" MB/s, flush 100 us")
-    );
+    assert!(page.verdict.clauses[0].sentence.contains(" MB/s, flush 100 us"));
     assert!(
         page.verdict.notes[0].starts_with("Tested: 13 ms to 100 ms on "),
         "{:?}",
@@ -136,7 +132,7 @@ fn stalls_and_a_falling_rate_are_stated_in_the_box() {
     let page = run::create_page(&results, &judged);
     assert_eq!(page.verdict.word, "PASS, one stall of 2.0 s");
     // What was tested is never folded.
-    let text = html::file(&page);
+    let text = html::render_file(&page);
     let folded = text.split("<details><summary>2 more notes</summary>").nth(1).unwrap();
     let folded = folded.split("</details>").next().unwrap();
     assert!(

@@ -17,7 +17,7 @@ fn a_bottleneck_is_not_red_if_the_load_passes() {
         context.verdict.tone = tone;
         context.verdict.clauses =
             vec![Clause::default().with(|clause| (clause.tone, clause.line) = (tone, Some(Line::Iops(1000.0))))];
-        html::file(&run::create_page(&results, &context))
+        html::render_file(&run::create_page(&results, &context))
     };
     let (bad, good) = (markup(Tone::Bad), markup(Tone::Partly));
     assert!(bad.contains(">Bottleneck</em>") && bad.contains("optimum=\"0\""));
@@ -37,7 +37,7 @@ fn figures_of_named_points_have_a_row_each() {
     };
     let chart = run::plane_chart("plane", "Rate and latency", &[point(16, 1e6), point(32, 2e6)]);
     let page = Page::default().with(|page| page.charts = chart.into_iter().collect());
-    let text = html::file(&page);
+    let text = html::render_file(&page);
     text.assert_contains(&[
         "<th scope=\"row\">depth 16</th><td>2,200</td><td>1</td>",
         "<th scope=\"row\">depth 32</th><td>2,200</td><td>2</td>",

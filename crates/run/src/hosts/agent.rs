@@ -39,7 +39,7 @@ pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) 
         version: env!("CARGO_PKG_VERSION").into(),
         host: local.host.clone(),
         cpus: engine::sys::thread::usable_cpus(),
-        widened_from: local.widened_from,
+        widened_from: local.launcher_cpu_count,
         announced: local.announced,
     })));
     let mut last_heartbeat = Instant::now();

@@ -100,7 +100,7 @@ impl Coordinator {
     ) -> Result<Coordinator, Vec<HostError>> {
         let mut coordinator = Coordinator::without_introductions(comm, has_own_rank);
         coordinator.host = local.host.clone();
-        coordinator.launcher_cpu_count = local.widened_from;
+        coordinator.launcher_cpu_count = local.launcher_cpu_count;
         let count_missing = |coordinator: &Coordinator| {
             let agents = coordinator.peers.iter().skip(1);
             agents

@@ -91,7 +91,7 @@ pub struct LocalHost<'a> {
     /// Whether programs named in a plan may be run here, and the targets of the runs so far.
     pub permissions: Permissions,
     /// Number of CPUs that the launcher had allowed, if the CPU affinity was widened.
-    pub widened_from: Option<u32>,
+    pub launcher_cpu_count: Option<u32>,
     /// The rank assigned to this process, if processes connect in any order.
     pub announced: Option<u32>,
 }

@@ -166,7 +166,7 @@ const COMPLETION_ROUTINES: Switch = Switch {
     scope: Scope::TimeSpan,
     default: "completion port",
     detail: "Linux uses the same queue in both cases; only the report differs. Not with `-g` and `-Sm`.",
-    forms: &[form("x", Value::None, &["-x"]).help("Completes operations by routines instead of a completion port.")],
+    forms: &[form("x", Value::None, &["-x"]).help("Uses I/O completion routines instead of a completion port.")],
     apply: |line, _| assign(&mut line.span.completion_routines, Ok(true)),
     ..SYSTEM
 };

@@ -50,7 +50,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
 
 fn format_findings(findings: &[Finding]) -> String {
     let mut bytes = Vec::new();
-    formats::findings(findings, &mut bytes).expect("writing to memory does not fail");
+    formats::write_findings(findings, &mut bytes).expect("writing to memory does not fail");
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

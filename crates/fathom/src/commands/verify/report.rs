@@ -103,7 +103,7 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
         None => target,
     };
     page.title = mark_title(words::describe_simulation(&results.plan), &title);
-    html::file(&page)
+    html::render_file(&page)
 }
 
 /// Formats the verdict, its caveats and the diagnosis. With `strict` it mentions that warnings
@@ -144,7 +144,7 @@ fn format_caveats(verified: &VerificationReport, strict: bool) -> String {
         return String::new();
     }
     let mut bytes = b"\nCaveats\n".to_vec();
-    formats::findings(&shown, &mut bytes).expect("writing to memory does not fail");
+    formats::write_findings(&shown, &mut bytes).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if strict && verified.verdict.outcome == Outcome::Pass {
         text += "With --strict these findings cause exit code 1.\n";
