@@ -169,7 +169,7 @@ impl Stream for Lines {
 
 fn render(title: &str, about: &[String]) -> String {
     let links = [("/metrics", "Metrics"), ("/events", "Events")];
-    let about: Vec<String> = about.iter().map(|line| escape::text(line).to_string()).collect();
+    let about: Vec<String> = about.iter().map(|line| escape::escape_text(line).to_string()).collect();
     let body = format!("<p class=\"about\">{}</p>\n{BODY}", about.join("<br>\n"));
     html::render_plain(title, &links, &body, SCRIPT)
 }

@@ -64,16 +64,19 @@ impl ErrorPage {
     }
 
     fn into_response(self) -> Response<Body> {
-        let mut body = format!("<p>{}</p>\n", escape::text(&self.what));
+        let mut body = format!("<p>{}</p>\n", escape::escape_text(&self.what));
         if !self.why.is_empty() {
-            let items = self.why.iter().map(|why| format!("<li>{}</li>", escape::text(why)));
+            let items = self
+                .why
+                .iter()
+                .map(|why| format!("<li>{}</li>", escape::escape_text(why)));
             body += &format!("<ul>{}</ul>\n", items.collect::<String>());
         }
         if let Some(help) = &self.help {
-            body += &format!("<p><em>What to do:</em> {}</p>\n", escape::text(help));
+            body += &format!("<p><em>What to do:</em> {}</p>\n", escape::escape_text(help));
         }
         if let Some((address, words)) = self.link.as_deref() {
-            let (address, words) = (escape::text(address), escape::text(words));
+            let (address, words) = (escape::escape_text(address), escape::escape_text(words));
             body += &format!("<p><a href=\"{address}\">{words}</a></p>\n");
         }
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

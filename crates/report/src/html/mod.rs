@@ -24,7 +24,7 @@ use model::finding::Finding;
 use sha2::{Digest, Sha256};
 
 use chart::{Chart, Scale, X};
-use escape::{phrase, prose, text, text_with_nbsp};
+use escape::{escape_phrase, escape_text, escape_with_nbsp, format_prose};
 use page::{Block, Lead, Page, Section, Table, Tone, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
@@ -80,7 +80,7 @@ pub fn render_with_links(page: &Page, links: &[(&str, &str)]) -> String {
     let _ = write!(
         out,
         "<footer id=\"provenance\">{}</footer>\n</main>\n",
-        text(&page.provenance)
+        escape_text(&page.provenance)
     );
     let _ = writeln!(out, "<script>{SCRIPT}</script>");
     out.push_str("</body>\n</html>\n");
@@ -99,10 +99,14 @@ pub fn render_plain(title: &str, links: &[(&str, &str)], body: &str, script: &st
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        text(title)
+        escape_text(title)
     );
     write_links(links, &mut out);
-    let _ = write!(out, "<header>\n<h1>{}</h1>\n</header>\n{body}</main>\n", text(title));
+    let _ = write!(
+        out,
+        "<header>\n<h1>{}</h1>\n</header>\n{body}</main>\n",
+        escape_text(title)
+    );
     if !script.is_empty() {
         let _ = writeln!(out, "<script>{script}</script>");
     }
@@ -116,7 +120,7 @@ fn write_links(links: &[(&str, &str)], out: &mut String) {
     }
     out.push_str("<nav aria-label=\"Navigation\"><p class=\"about\">");
     for (address, words) in links {
-        let _ = write!(out, "<a href=\"{}\">{}</a> ", text(address), text(words));
+        let _ = write!(out, "<a href=\"{}\">{}</a> ", escape_text(address), escape_text(words));
     }
     out.push_str("</p></nav>\n");
 }
@@ -141,7 +145,7 @@ fn write_head(page: &Page, out: &mut String) {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"fathom {}\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         env!("CARGO_PKG_VERSION"),
-        text(&full_title(page)),
+        escape_text(&full_title(page)),
     );
 }
 
@@ -155,7 +159,7 @@ fn full_title(page: &Page) -> String {
 
 fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     out.push_str("<header>\n");
-    let _ = writeln!(out, "<h1>{}</h1>", text_with_nbsp(&full_title(page)));
+    let _ = writeln!(out, "<h1>{}</h1>", escape_with_nbsp(&full_title(page)));
     let about = join_short_lines(&page.about);
     for (number, line) in about.iter().enumerate() {
         let is_last = has_terms && number + 1 == about.len();
@@ -165,7 +169,7 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
         } else {
             ""
         };
-        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", phrase(line));
+        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", escape_phrase(line));
     }
     out.push_str("</header>\n<section id=\"answer\" aria-label=\"Result\">\n");
     write_verdict(&page.verdict, out);
@@ -186,9 +190,9 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
             let _ = writeln!(
                 out,
                 "<div><dt>{}</dt><dd><strong{class}>{}</strong><span>{}</span></dd></div>",
-                text(&tile.name),
-                text_with_nbsp(&tile.value),
-                text_with_nbsp(&tile.note)
+                escape_text(&tile.name),
+                escape_with_nbsp(&tile.value),
+                escape_with_nbsp(&tile.note)
             );
         }
         out.push_str("</dl>\n");
@@ -224,9 +228,9 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
     let class = verdict.tone.class();
     let _ = write!(out, "<div class=\"verdict {class}\" id=\"verdict\">\n<p>");
     if !verdict.word.is_empty() {
-        let _ = write!(out, "<strong class=\"word\">{}</strong> ", text(&verdict.word));
+        let _ = write!(out, "<strong class=\"word\">{}</strong> ", escape_text(&verdict.word));
     }
-    let _ = writeln!(out, "{}</p>", prose(&verdict.sentence));
+    let _ = writeln!(out, "{}</p>", format_prose(&verdict.sentence));
     if !verdict.clauses.is_empty() {
         out.push_str("<ul class=\"clauses\">\n");
         for clause in &verdict.clauses {
@@ -234,9 +238,9 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
                 out,
                 "<li class=\"{}\"><strong>{}</strong> <b>{}:</b> {}</li>",
                 clause.tone.class(),
-                text(&clause.word),
-                prose(&clause.promised),
-                prose(&clause.sentence)
+                escape_text(&clause.word),
+                format_prose(&clause.promised),
+                format_prose(&clause.sentence)
             );
         }
         out.push_str("</ul>\n");
@@ -255,7 +259,7 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
             let more = crate::numbers::pluralize(folded.len() as u64, "more note");
             let _ = writeln!(out, "<details><summary>{more}</summary>");
         }
-        let _ = writeln!(out, "<p>{}</p>", prose(note));
+        let _ = writeln!(out, "<p>{}</p>", format_prose(note));
         if number + 1 == folded.end && !folded.is_empty() {
             out.push_str("</details>\n");
         }
@@ -270,8 +274,8 @@ fn write_lead(lead: &Lead, out: &mut String) {
     let _ = writeln!(
         out,
         "<div class=\"{class}\"><h2>{}</h2><p>{}</p>",
-        text(&lead.topic),
-        prose(&lead.sentence)
+        escape_text(&lead.topic),
+        format_prose(&lead.sentence)
     );
     if !lead.advice.is_empty() {
         out.push_str("<ul>");
@@ -288,9 +292,14 @@ fn format_advice(advice: &str) -> String {
     let parts: Vec<&str> = advice.split('`').collect();
     match parts[..] {
         [before, command, after] if command.contains("fathom ") || command.starts_with("fio ") => {
-            format!("{}{}{}", prose(before), escape::command_box(command), prose(after))
+            format!(
+                "{}{}{}",
+                format_prose(before),
+                escape::format_command_box(command),
+                format_prose(after)
+            )
         }
-        _ => prose(advice),
+        _ => format_prose(advice),
     }
 }
 
@@ -319,12 +328,12 @@ fn write_findings(all: &[Finding], out: &mut String) {
 
 fn write_finding(finding: &Finding, out: &mut String) {
     let class = severity_class(finding.severity);
-    let at = finding.at.as_ref().map(|at| format!(" {}", text(at)));
+    let at = finding.at.as_ref().map(|at| format!(" {}", escape_text(at)));
     let _ = write!(
         out,
         "<li class=\"{class}\"><p><strong>{class}</strong> {} <span class=\"at\"><code>{}</code>{}</span></p>",
-        prose(&crate::diagnosis::format_sentence(&finding.what)),
-        text(&finding.rule),
+        format_prose(&crate::diagnosis::format_sentence(&finding.what)),
+        escape_text(&finding.rule),
         at.unwrap_or_default()
     );
     for (word, sentence) in [("Why it matters", &finding.why), ("What to do", &finding.help)] {
@@ -343,14 +352,14 @@ fn write_finding(finding: &Finding, out: &mut String) {
 fn write_section(number: usize, section: &Section, tone: Tone, out: &mut String) {
     let (open, close) = match section.folded {
         true => (
-            format!("<details><summary><h2>{}</h2></summary>", text(&section.title)),
+            format!("<details><summary><h2>{}</h2></summary>", escape_text(&section.title)),
             "</details>",
         ),
-        false => (format!("<h2>{}</h2>", text(&section.title)), ""),
+        false => (format!("<h2>{}</h2>", escape_text(&section.title)), ""),
     };
     let _ = writeln!(out, "<section id=\"part-{number}\">\n{open}");
     if !section.about.is_empty() {
-        let _ = writeln!(out, "<p class=\"about\">{}</p>", text_with_nbsp(&section.about));
+        let _ = writeln!(out, "<p class=\"about\">{}</p>", escape_with_nbsp(&section.about));
     }
     let is_chart = |block: &Block| matches!(block, Block::Chart(_));
     for (index, block) in section.blocks.iter().enumerate() {
@@ -360,7 +369,7 @@ fn write_section(number: usize, section: &Section, tone: Tone, out: &mut String)
         }
         match block {
             Block::Text(sentence) => {
-                let _ = writeln!(out, "<p>{}</p>", prose(sentence));
+                let _ = writeln!(out, "<p>{}</p>", format_prose(sentence));
             }
             Block::Chart(chart) => write_chart(chart, out),
             Block::Table(table) => write_table(table, out),
@@ -384,10 +393,10 @@ fn write_chart(chart: &Chart, out: &mut String) {
         "<figure class=\"chart\" id=\"chart-{0}\" aria-labelledby=\"title-{0}\">\n<h3 id=\"title-{0}\">{1}</h3>\n\
          <div class=\"drawing\">{2}</div>\n{3}<figcaption>{4}</figcaption>\n",
         chart.id,
-        text(&chart.title),
+        escape_text(&chart.title),
         svg::draw(chart),
         svg::draw_legend(chart),
-        text_with_nbsp(&chart.about)
+        escape_with_nbsp(&chart.about)
     );
     if let Some(table) = figures_table(chart) {
         out.push_str("<details class=\"figures\"><summary>Figures</summary>\n");
@@ -528,7 +537,7 @@ fn write_table(table: &Table, out: &mut String) {
     let _ = write!(
         out,
         "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption>",
-        text(&table.caption)
+        escape_text(&table.caption)
     );
     if !table.head.is_empty() {
         out.push_str("<thead><tr>");
@@ -537,7 +546,7 @@ fn write_table(table: &Table, out: &mut String) {
                 out,
                 "<th scope=\"col\"{}>{}</th>",
                 column_class(table, index),
-                text_with_nbsp(cell)
+                escape_with_nbsp(cell)
             );
         }
         out.push_str("</tr></thead>");
@@ -551,9 +560,9 @@ fn write_table(table: &Table, out: &mut String) {
                     out,
                     "<th scope=\"row\"{}>{}</th>",
                     column_class(table, index),
-                    text_with_nbsp(cell)
+                    escape_with_nbsp(cell)
                 ),
-                _ => write!(out, "<td{}>{}</td>", column_class(table, index), text_with_nbsp(cell)),
+                _ => write!(out, "<td{}>{}</td>", column_class(table, index), escape_with_nbsp(cell)),
             };
         }
         out.push_str("</tr>\n");
@@ -575,7 +584,11 @@ fn column_class(table: &Table, index: usize) -> &'static str {
 }
 
 fn write_path(path: &IoPath, tone: Tone, out: &mut String) {
-    let _ = writeln!(out, "<figure class=\"path\">\n<h3>{}</h3>\n<ol>", text(&path.title));
+    let _ = writeln!(
+        out,
+        "<figure class=\"path\">\n<h3>{}</h3>\n<ol>",
+        escape_text(&path.title)
+    );
     for layer in &path.layers {
         let class = if layer.binds { " class=\"binds\"" } else { "" };
         let hop = if layer.hop {
@@ -583,7 +596,7 @@ fn write_path(path: &IoPath, tone: Tone, out: &mut String) {
         } else {
             ""
         };
-        let _ = write!(out, "<li{class}>{hop}<strong>{}</strong>", text(&layer.name));
+        let _ = write!(out, "<li{class}>{hop}<strong>{}</strong>", escape_text(&layer.name));
         if layer.binds {
             let _ = write!(out, "<em class=\"limit\">{}</em>", path::BOTTLENECK);
         }
@@ -601,16 +614,16 @@ fn write_path(path: &IoPath, tone: Tone, out: &mut String) {
             );
         }
         for fact in layer.facts.iter().filter(|fact| !fact.is_empty()) {
-            let _ = write!(out, "<span>{}</span>", text_with_nbsp(fact));
+            let _ = write!(out, "<span>{}</span>", escape_with_nbsp(fact));
         }
         out.push_str("</li>\n");
     }
     let _ = writeln!(
         out,
         "</ol>\n<figcaption>{} {} {}</figcaption>\n</figure>",
-        prose(&crate::diagnosis::format_sentence(&path.sentence)),
-        text(&path.hops),
-        text(&path.sources)
+        format_prose(&crate::diagnosis::format_sentence(&path.sentence)),
+        escape_text(&path.hops),
+        escape_text(&path.sources)
     );
 }
 
@@ -618,13 +631,13 @@ fn write_code(title: &str, code: &str, notes: &[String], out: &mut String) {
     let _ = writeln!(
         out,
         "<div class=\"code\"><h3>{}</h3><pre tabindex=\"0\"><code>{}</code></pre><button type=\"button\" class=\"copy\" hidden>Copy</button>",
-        text(title),
-        escape::command(code)
+        escape_text(title),
+        escape::format_code(code)
     );
     if !notes.is_empty() {
         out.push_str("<ul>");
         for note in notes {
-            let _ = write!(out, "<li>{}</li>", text(note));
+            let _ = write!(out, "<li>{}</li>", escape_text(note));
         }
         out.push_str("</ul>");
     }
@@ -647,9 +660,9 @@ fn write_downloads(page: &Page, out: &mut String) {
         let _ = write!(
             out,
             "<button type=\"button\" class=\"download\" hidden data-of=\"download-{number}\" data-file=\"{}\" data-media=\"{}\">{}</button> ",
-            text(&download.file),
-            text(&download.media),
-            text(&download.words)
+            escape_text(&download.file),
+            escape_text(&download.media),
+            escape_text(&download.words)
         );
     }
     out.push_str("</p>\n");

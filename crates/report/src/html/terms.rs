@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::chart::Chart;
-use super::escape::text;
+use super::escape::escape_text;
 use super::page::{Block, Page, Section, Table};
 use super::path::BOTTLENECK;
 
@@ -169,7 +169,12 @@ pub(super) fn write(terms: &[Term], out: &mut String) {
     out.push_str("<section id=\"terms\">\n<h2>Glossary</h2>\n<dl class=\"glossary\">\n");
     for (names, meaning) in terms {
         let names = names.replace('|', ", ");
-        let _ = writeln!(out, "<div><dt>{}</dt>: <dd>{}</dd></div>", text(&names), text(meaning));
+        let _ = writeln!(
+            out,
+            "<div><dt>{}</dt>: <dd>{}</dd></div>",
+            escape_text(&names),
+            escape_text(meaning)
+        );
     }
     out.push_str("</dl>\n</section>\n");
 }

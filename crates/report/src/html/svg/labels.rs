@@ -8,7 +8,7 @@ use super::{
     Area, Drawing, LETTER, WIDE_LETTER, WIDTH, guide_series, is_listed, marks_on_axis, tone_class, x_to_number,
 };
 use crate::html::chart::{Across, Form, Mark, Series, X};
-use crate::html::escape::text;
+use crate::html::escape::escape_text;
 
 /// Maximum number of label rows above the plot area. Marks without room have only a tooltip.
 const MAX_LABEL_ROWS: usize = 3;
@@ -129,7 +129,7 @@ impl<'a> Drawing<'a> {
                 "<text class=\"label c-other\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 left + x + long - 2.0,
                 top + y - ABOVE_LINE,
-                text(&guide.name)
+                escape_text(&guide.name)
             );
         }
     }
@@ -159,7 +159,7 @@ impl<'a> Drawing<'a> {
                 self.x.place(mark.at).unwrap_or(0.0),
                 left + x,
                 top - ABOVE_LINE - LABEL_LINE * *row as f64,
-                text(words)
+                escape_text(words)
             );
         }
     }
@@ -176,7 +176,7 @@ impl<'a> Drawing<'a> {
                 start - KEY,
                 y - ABOVE_LINE,
                 KEY - 4.0,
-                text(&words)
+                escape_text(&words)
             );
         }
     }

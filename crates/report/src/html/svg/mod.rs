@@ -13,7 +13,7 @@ mod shapes;
 use std::fmt::Write;
 
 use super::chart::{Across, Axis, Chart, Form, Mark, Scale, Series, Tone, X};
-use super::escape::text;
+use super::escape::escape_text;
 use labels::LABEL_LINE;
 use scale::{PlacedTick, Span};
 
@@ -79,7 +79,7 @@ pub(super) fn draw(chart: &Chart) -> String {
         out,
         "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\" data-area=\"{left:.1} {top:.1} {width:.1} {height:.1}\" \
          data-x=\"{} {}\" data-scale=\"{scale}\">",
-        text(&chart.title),
+        escape_text(&chart.title),
         drawing.x.low,
         drawing.x.high,
     );
@@ -128,7 +128,7 @@ pub(super) fn draw_legend(chart: &Chart) -> String {
                 Form::Bars | Form::Stack => "swatch",
                 Form::Line | Form::Steps | Form::Points | Form::Rows | Form::Guide => "line",
             },
-            text(&series.name)
+            escape_text(&series.name)
         );
     }
     out.push_str("</ul>\n");
@@ -325,14 +325,14 @@ impl<'a> Drawing<'a> {
         let _ = writeln!(
             out,
             "<text class=\"title\" x=\"2\" y=\"12\">{}</text>",
-            text(&self.chart.y.title_with_unit())
+            escape_text(&self.chart.y.title_with_unit())
         );
         let _ = writeln!(
             out,
             "<text class=\"title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             left + width / 2.0,
             HEIGHT - 5.0,
-            text(&self.chart.x.title_with_unit())
+            escape_text(&self.chart.x.title_with_unit())
         );
         let rows = self
             .chart
@@ -352,7 +352,7 @@ impl<'a> Drawing<'a> {
                 left - 5.0,
                 // Keeps the lowest label above those of the horizontal axis.
                 (y + 4.0).min(bottom),
-                text(&label)
+                escape_text(&label)
             );
         }
         if let (Some(axis), Some(span)) = (&self.chart.right, &self.right) {
@@ -360,11 +360,11 @@ impl<'a> Drawing<'a> {
                 out,
                 "<text class=\"title\" x=\"{:.1}\" y=\"12\" text-anchor=\"end\">{}</text>",
                 WIDTH - 2.0,
-                text(&axis.title_with_unit())
+                escape_text(&axis.title_with_unit())
             );
             for (place, label) in axis_ticks(axis, span) {
                 let (x, y) = (right + 5.0, bottom - place * height + 4.0);
-                let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", text(&label));
+                let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape_text(&label));
             }
         }
         for (place, label) in select_ticks(self.horizontal_ticks(), width, |label| {
@@ -377,7 +377,7 @@ impl<'a> Drawing<'a> {
                 out,
                 "<g class=\"tick\" data-at=\"{place:.4}\"><path class=\"grid\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/><text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
                 bottom + 15.0,
-                text(&label)
+                escape_text(&label)
             );
         }
         let _ = writeln!(
@@ -404,7 +404,7 @@ impl<'a> Drawing<'a> {
             let Some(from) = place(mark.at) else { continue };
             let to = mark.to.and_then(place);
             let class = tone_class(mark.tone);
-            let words = text(&mark.words);
+            let words = escape_text(&mark.words);
             let _ = match (mark.across, to) {
                 (Across::X, None) => writeln!(
                     out,

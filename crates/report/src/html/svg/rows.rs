@@ -9,7 +9,7 @@ use super::{
     COLOURS, HEIGHT, WIDE_LETTER, WIDTH, axis_ticks, marks_on_axis, select_ticks, tone_class, vertical_values,
 };
 use crate::html::chart::{Across, Chart, Look, Mark, Series, X};
-use crate::html::escape::text;
+use crate::html::escape::escape_text;
 
 /// Height of a row: the name above, the interval below.
 const ROW: f64 = 40.0;
@@ -33,7 +33,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
     let height = (bottom + BELOW).max(HEIGHT / 3.0);
     let mut out = format!(
         "<svg class=\"plot rows\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">\n",
-        text(&chart.title)
+        escape_text(&chart.title)
     );
     // Bands and grid lines only behind the intervals: the text above them stays on plain paper.
     let in_rows = |shape: &dyn Fn(f64) -> String| -> String {
@@ -56,7 +56,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
             tone_class(label.mark.tone),
             label.x,
             above - 8.0 - LABEL_LINE * label.row as f64,
-            text(&label.words)
+            escape_text(&label.words)
         );
     }
     for (place, label) in select_ticks(axis_ticks(&chart.y, &span), width, |label| {
@@ -68,7 +68,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
             "<path class=\"grid\" d=\"{}\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             in_rows(&|top: f64| format!("M{x:.1} {top}v{INTERVAL}")),
             bottom + 15.0,
-            text(&label)
+            escape_text(&label)
         );
     }
     let _ = writeln!(
@@ -77,7 +77,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         SIDE + width,
         WIDTH / 2.0,
         bottom + 33.0,
-        text(&chart.y.title_with_unit())
+        escape_text(&chart.y.title_with_unit())
     );
     for row in 0..series.x.len() {
         draw_row(&mut out, series, row, above + ROW * row as f64, &across);
@@ -97,10 +97,10 @@ fn draw_row(out: &mut String, series: &Series, row: usize, top: f64, across: &im
         "<g class=\"{}\"><text class=\"name\" x=\"{SIDE}\" y=\"{:.1}\">{}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
         look_class(look),
         top + 15.0,
-        text(&shorten_name(name, words)),
+        escape_text(&shorten_name(name, words)),
         WIDTH - SIDE,
         top + 15.0,
-        text(words)
+        escape_text(words)
     );
     // An end outside of the axis is drawn to its edge, without an end bar.
     let has = |ends: &[Option<f64>]| ends.get(row).copied().flatten().is_some();
