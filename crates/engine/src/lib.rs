@@ -36,9 +36,9 @@ mod iocp;
 mod ioring;
 #[cfg(target_os = "linux")]
 mod libaio;
+mod metadata;
 mod mmap;
 mod mmap_hybrid;
-mod names;
 mod null;
 mod offload;
 mod program;
@@ -197,7 +197,7 @@ fn open_engine(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         | EngineKind::FileDelete
         | EngineKind::DirectoryCreate
         | EngineKind::DirectoryStat
-        | EngineKind::DirectoryDelete => SyncEngine::open(setup, names::Names::open),
+        | EngineKind::DirectoryDelete => SyncEngine::open(setup, metadata::MetadataEngine::open),
         EngineKind::Files => SyncEngine::open(setup, files::Files::open),
         EngineKind::Cpu => SyncEngine::open(setup, cpu::Cpu::open),
         EngineKind::Program => SyncEngine::open(setup, program::ProgramRunner::open),

@@ -273,5 +273,5 @@ pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
 /// [`Faults`] if there is none.
 pub fn load_document(word: &str) -> Result<Vec<u8>, Faults> {
     let history = open()?;
-    Ok(history.document(parse_entry(&history, word)?)?)
+    Ok(history.read_document(parse_entry(&history, word)?)?)
 }

@@ -406,7 +406,7 @@ impl Gather {
         };
         match self.histograms.entry(number) {
             Entry::Vacant(place) => _ = place.insert(histogram),
-            Entry::Occupied(mut existing) => existing.get_mut().add(histogram),
+            Entry::Occupied(mut existing) => existing.get_mut().merge(histogram),
         }
     }
 

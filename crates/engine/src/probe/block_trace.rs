@@ -13,7 +13,7 @@ use model::block_event::{BlockAction, BlockEvent, BlockRequest};
 
 use super::System;
 use super::blocks::block_device;
-use super::mounts::own_mounts_with;
+use super::mounts::own_mounts_containing;
 use crate::sys::names::open_nonblocking;
 
 /// Prefix of instance names, followed by the process id.
@@ -131,7 +131,7 @@ impl BlockTrace {
 
 /// The mount point of tracefs: the default one if mounted there.
 fn find_tracefs(system: &System) -> Option<String> {
-    let mounts = own_mounts_with(system, " - tracefs ");
+    let mounts = own_mounts_containing(system, " - tracefs ");
     let usual = mounts.iter().find(|mount| mount.mount_point == "/sys/kernel/tracing");
     usual.or(mounts.first()).map(|mount| mount.mount_point.clone())
 }

@@ -2,7 +2,7 @@
 
 use super::blocks::{BlockDevice, block_devices, is_hidden};
 use super::guests::{OpenFile, Process, guest_files};
-use super::mounts::{Mount, mounts};
+use super::mounts::{Mount, own_and_init_mounts};
 use super::swaps::{Swap, read_swaps};
 use super::{BlockKind, System};
 use crate::identity::{DeviceNumber, Identity};
@@ -72,7 +72,7 @@ impl Inventory {
         let btrfs_ids = system.names("/sys/fs/btrfs").into_iter();
         Inventory {
             devices: block_devices(system),
-            mounts: mounts(system),
+            mounts: own_and_init_mounts(system),
             swaps: read_swaps(system),
             guest_files,
             inaccessible_guests,

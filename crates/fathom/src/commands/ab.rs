@@ -146,8 +146,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             ));
         }
         Some((a, b)) => [
-            Some(fleet::connect_hosts(&session.process, a)?),
-            Some(fleet::connect_hosts(&session.process, b)?),
+            Some(fleet::connect_host_list(&session.process, a)?),
+            Some(fleet::connect_host_list(&session.process, b)?),
         ],
         None => [None, None],
     };

@@ -281,7 +281,7 @@ fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
     }
     let history = history::open()?;
     let id = entry.number(&history)?;
-    history.label(id, label)?;
+    history.set_label(id, label)?;
     screen::put(&match label.is_empty() {
         true => format!("{id} has no label\n"),
         false => format!("{id}: {label}\n"),
@@ -290,7 +290,7 @@ fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
 
 fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
-    let bytes = history.document(entry.number(&history)?)?;
+    let bytes = history.read_document(entry.number(&history)?)?;
     outputs::check_not_target([path].into_iter(), &[])?;
     own_files::check_before_run(path)?;
     own_files::write(path, &bytes)

@@ -7,7 +7,7 @@ use run::hosts::{LocalHost, Rendezvous, StreamComm};
 use super::link::ConnectError;
 use super::transport::{self, with_token_help};
 use super::waiting::interrupted;
-use super::{FleetRole, continues_on_loss, local_host, run_as_agent, start_coordinator};
+use super::{FleetRole, local_host, read_continues_on_loss, run_as_agent, start_coordinator};
 use crate::address;
 use crate::fault::{Fault, Faults};
 use crate::process::Process;
@@ -33,7 +33,7 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
         return start_coordinator(
             Box::new(comm),
             &local_host(process, launcher_cpu_count),
-            continues_on_loss(false)?,
+            read_continues_on_loss(false)?,
         );
     }
     let address = format!("{}:{}", rendezvous.host, rendezvous.port);
@@ -53,9 +53,9 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
             Faults::refused(fault)
         })?;
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
-    let place = LocalHost {
-        announced: Some(rendezvous.number),
+    let local = LocalHost {
+        assigned_rank: Some(rendezvous.number),
         ..local_host(process, launcher_cpu_count)
     };
-    Ok(FleetRole::AgentDone(run_as_agent(&comm, &place).code()))
+    Ok(FleetRole::AgentDone(run_as_agent(&comm, &local).code()))
 }

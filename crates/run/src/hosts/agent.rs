@@ -40,7 +40,7 @@ pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) 
         host: local.host.clone(),
         cpus: engine::sys::thread::usable_cpus(),
         widened_from: local.launcher_cpu_count,
-        announced: local.announced,
+        announced: local.assigned_rank,
     })));
     let mut last_heartbeat = Instant::now();
     // Dropping it, when the coordinator disconnects, removes the files.

@@ -38,7 +38,7 @@ pub use comm::{Comm, Incoming};
 pub use coordinator::Coordinator;
 pub use handshake::{HANDSHAKE_TIMEOUT, HandshakeError, Role, Session, accept_session, connect_session};
 pub use launch::{Launch, detect_launcher};
-pub use rendezvous::{Rendezvous, announced_rank, rendezvous};
+pub use rendezvous::{Rendezvous, assigned_rank, read_rendezvous};
 pub use streams::{Duplex, PROCESS_ENDED, StreamComm};
 
 /// Joins the processes of a launcher through its MPI library.
@@ -93,7 +93,7 @@ pub struct LocalHost<'a> {
     /// Number of CPUs that the launcher had allowed, if the CPU affinity was widened.
     pub launcher_cpu_count: Option<u32>,
     /// The rank assigned to this process, if processes connect in any order.
-    pub announced: Option<u32>,
+    pub assigned_rank: Option<u32>,
 }
 
 /// Results of one rank so far, with all facts that merging needs.

@@ -74,7 +74,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
     for stream in &assignment.worker.streams {
         let options = open_options(stream, assignment.worker);
         let priority = if own_priorities {
-            priorities::default_number(stream)
+            priorities::default_priority_number(stream)
         } else {
             0
         };
@@ -106,8 +106,13 @@ fn open_files(assignment: &Assignment<'_>) -> Result<OpenedFiles, SetupError> {
             target_ids.collect()
         };
         opened.files = open(priority)?;
-        let rules = priorities::rules(stream).into_iter();
-        let rules = rules.map(|rule| Ok((rule, open(priorities::number(rule.class, rule.level, rule.hint))?)));
+        let rules = priorities::priority_rules(stream).into_iter();
+        let rules = rules.map(|rule| {
+            Ok((
+                rule,
+                open(priorities::priority_number(rule.class, rule.level, rule.hint))?,
+            ))
+        });
         opened.rules = rules.collect::<Result<_, SetupError>>()?;
         streams.push(opened);
     }

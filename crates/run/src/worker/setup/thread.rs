@@ -87,7 +87,11 @@ fn common_priority(plan: &WorkerPlan) -> Option<Priority> {
 pub(super) fn has_own_priorities(plan: &WorkerPlan) -> bool {
     let streams_have_priorities =
         common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
-    streams_have_priorities || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())
+    streams_have_priorities
+        || plan
+            .streams
+            .iter()
+            .any(|stream| !priorities::priority_rules(stream).is_empty())
 }
 
 /// Every priority that some operation can have.

@@ -15,7 +15,7 @@ use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys;
 use crate::{File, Setup};
 
-pub(crate) struct Names {
+pub(crate) struct MetadataEngine {
     kind: EngineKind,
     lookup_call: LookupCall,
     files: Vec<File>,
@@ -25,9 +25,9 @@ pub(crate) struct Names {
     created_file: Option<fs::File>,
 }
 
-impl Names {
-    pub(crate) fn open(setup: Setup) -> Result<Names, EngineError> {
-        Ok(Names {
+impl MetadataEngine {
+    pub(crate) fn open(setup: Setup) -> Result<MetadataEngine, EngineError> {
+        Ok(MetadataEngine {
             kind: setup.choice.kind,
             lookup_call: setup.choice.lookup_call,
             buffers: Buffers::new(&setup)?,
@@ -51,7 +51,7 @@ impl Names {
     }
 }
 
-impl SyncCalls for Names {
+impl SyncCalls for MetadataEngine {
     fn finish_previous(&mut self) -> bool {
         self.created_file.take().is_some()
     }
