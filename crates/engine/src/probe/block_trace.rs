@@ -52,7 +52,7 @@ impl BlockTrace {
         remove_orphans(system, &instances);
         let instance = Instance::create(&instances)?;
         let disk = device.partition_of.as_deref().unwrap_or(&device.name);
-        let merged = system.has(&format!("/sys/class/block/{disk}/mq"));
+        let merged = system.exists(&format!("/sys/class/block/{disk}/mq"));
         let filter = match (&device.partition_of, merged) {
             (Some(disk), true) => {
                 let number = block_device(system, disk).map_or(device.number, |disk| disk.number);
@@ -175,7 +175,7 @@ fn remove_orphans(system: &System, instances: &Path) {
         let process = name
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
-        if process.is_some_and(|process| !system.has(&format!("/proc/{process}"))) {
+        if process.is_some_and(|process| !system.exists(&format!("/proc/{process}"))) {
             remove_instance(&entry.path());
         }
     }

@@ -37,7 +37,7 @@ impl Mount {
 /// outside the container is in use too.
 pub(super) fn own_and_init_mounts(system: &System) -> Vec<Mount> {
     let mut mounts = own_mounts(system);
-    let namespace = |process: &str| system.link(&format!("/proc/{process}/ns/mnt"));
+    let namespace = |process: &str| system.read_link(&format!("/proc/{process}/ns/mnt"));
     let init_namespace = namespace("1");
     if init_namespace.is_some() && init_namespace != namespace("self") {
         let text = system.read_text("/proc/1/mountinfo").unwrap_or_default();

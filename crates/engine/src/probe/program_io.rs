@@ -20,7 +20,7 @@ impl ProgramIo {
     /// Reads a file for each process, and another for its name if it moved any bytes. Empty if the
     /// system has none.
     pub fn read(system: &System) -> ProgramIo {
-        let processes = system.names("/proc").into_iter();
+        let processes = system.list_names("/proc").into_iter();
         let processes: Vec<u32> = processes.filter_map(|name| name.parse().ok()).collect();
         if processes.len() > MAX_PROCESSES {
             return ProgramIo::default();

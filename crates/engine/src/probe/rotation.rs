@@ -56,10 +56,10 @@ pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static s
 /// kernel sets it from the same page. `model`: the disk's model, if known.
 pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) -> bool {
     let attribute_path = |file: &str| format!("/sys/class/block/{name}/{file}");
-    if !system.flag(&attribute_path("queue/rotational")) {
+    if !system.read_flag(&attribute_path("queue/rotational")) {
         return false;
     }
-    let members = system.names(&attribute_path("slaves"));
+    let members = system.list_names(&attribute_path("slaves"));
     if !members.is_empty() {
         let disk_of = |member: &String| match super::blocks::block_device(system, member)?.partition_of {
             Some(disk) => Some(disk),

@@ -202,9 +202,9 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
         && let Some(number) = mount.device
         && let Some(name) = kernel_name(system, number)
     {
-        let spanned = system.names("/sys/fs/btrfs").into_iter();
+        let spanned = system.list_names("/sys/fs/btrfs").into_iter();
         let devices = spanned
-            .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
+            .map(|id| system.list_names(&format!("/sys/fs/btrfs/{id}/devices")))
             .find(|names| names.contains(&name));
         let read_device_number = |name: &String| system.read_value(&format!("/sys/class/block/{name}/dev"));
         return devices.map_or(vec![number], |names| {

@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-use super::ioctl::{text, wide};
+use super::ioctl::{from_wide, to_wide};
 use super::library;
 use crate::probe::windows::ClusterVolume;
 
@@ -78,13 +78,13 @@ fn shared_root(path: &Path) -> Option<String> {
             library::function::<RootOf>(RESOURCES, c"ClusterGetVolumePathName")?,
         )
     };
-    let path = wide(std::path::absolute(path).ok()?);
+    let path = to_wide(std::path::absolute(path).ok()?);
     let mut root = vec![0u16; path.len() + 64];
     // SAFETY: the path ends with a zero, and the second call writes at most as many units as the
     // list has.
     let succeeded =
         unsafe { is_shared(path.as_ptr()) != 0 && root_of(path.as_ptr(), root.as_mut_ptr(), root.len() as u32) != 0 };
-    let root = text(&root).trim_end_matches('\\').to_owned();
+    let root = from_wide(&root).trim_end_matches('\\').to_owned();
     (succeeded && !root.is_empty()).then_some(root)
 }
 
@@ -93,7 +93,7 @@ fn shared_root(path: &Path) -> Option<String> {
 /// (`szVolumeFriendlyName`) ends with a zero at any offset.
 fn names_volume(answer: &[u8], root: &str) -> bool {
     let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
-    let wanted: Vec<u16> = wide(root).into_iter().map(lower).collect();
+    let wanted: Vec<u16> = to_wide(root).into_iter().map(lower).collect();
     let string_at = |start: usize| {
         let units: Vec<u16> = answer[start..]
             .as_chunks::<2>()
@@ -164,7 +164,7 @@ impl Calls {
 
     fn resource(&self, cluster: &ClusterHandle, name: &str) -> Handle {
         // SAFETY: the cluster is open, and the name ends with a zero.
-        unsafe { (self.open_resource)(cluster.handle, wide(name).as_ptr()) }
+        unsafe { (self.open_resource)(cluster.handle, to_wide(name).as_ptr()) }
     }
 
     /// Names of the resources that are shared volumes.
@@ -183,7 +183,7 @@ impl Calls {
             // into the buffer, which has as many.
             let result = unsafe { (self.next)(list, index, &mut kind, name.as_mut_ptr(), &mut length) };
             match result {
-                SUCCESS => names.push(text(&name)),
+                SUCCESS => names.push(from_wide(&name)),
                 MORE_DATA if name.len() < 1 << 16 => name.resize(name.len() * 4, 0),
                 // ERROR_NO_MORE_ITEMS or an error: return the names listed so far.
                 _ => break,
@@ -235,7 +235,7 @@ impl Calls {
         // SAFETY: the resource is open; the call writes one live word and at most `length` units;
         // the group is not asked for.
         let state = unsafe { (self.state)(resource.handle, name.as_mut_ptr(), &mut length, null_mut(), null_mut()) };
-        let name = text(&name);
+        let name = from_wide(&name);
         (state != UNKNOWN && !name.is_empty()).then_some(name)
     }
 }
@@ -248,7 +248,7 @@ mod tests {
     fn a_volume_name_is_found_at_any_offset() {
         let answer = |before: usize, name: &str| -> Vec<u8> {
             let mut bytes = vec![0u8; before];
-            bytes.extend(wide(name).into_iter().flat_map(u16::to_le_bytes));
+            bytes.extend(to_wide(name).into_iter().flat_map(u16::to_le_bytes));
             bytes.extend([0; 40]);
             bytes
         };

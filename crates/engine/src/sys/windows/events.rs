@@ -10,7 +10,7 @@ use windows_sys::Win32::System::Threading::{
     CreateEventW, EVENT_MODIFY_STATE, OpenEventW, SetEvent, WaitForSingleObject,
 };
 
-use super::ioctl::{check, wide};
+use super::ioctl::{check, to_wide};
 
 /// An open event.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Event {
     /// # Errors
     /// The system's error.
     pub fn open_or_create(name: &str) -> io::Result<Event> {
-        let name = wide(name);
+        let name = to_wide(name);
         // SAFETY: the name ends with a zero and lives through the call; the other arguments are
         // numbers or absent.
         let handle = unsafe { CreateEventW(null(), 1, 0, name.as_ptr()) };
@@ -38,7 +38,7 @@ impl Event {
     /// # Errors
     /// The system's error.
     pub fn open(name: &str) -> io::Result<Event> {
-        let name = wide(name);
+        let name = to_wide(name);
         // SAFETY: the name ends with a zero and lives through the call.
         let handle = unsafe { OpenEventW(EVENT_MODIFY_STATE, 0, name.as_ptr()) };
         if handle.is_null() {

@@ -484,7 +484,7 @@ pub fn remove_abandoned(file: fs::File, _path: &Path) -> io::Result<()> {
 /// The system's error.
 pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
-    let path = ioctl::wide(path);
+    let path = ioctl::to_wide(path);
     let (mut available, mut total, mut free) = (0u64, 0u64, 0u64);
     // SAFETY: the path ends with a zero, and the call writes three live words.
     ioctl::check(unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &mut available, &mut total, &mut free) })?;

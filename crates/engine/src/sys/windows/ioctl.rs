@@ -163,18 +163,18 @@ pub(crate) fn check(result: i32) -> io::Result<()> {
 }
 
 /// Encodes a path or text as UTF-16 with a terminating zero.
-pub(crate) fn wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
+pub(crate) fn to_wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
     text.as_ref().encode_wide().chain([0]).collect()
 }
 
 /// Decodes the text up to the first zero.
-pub(crate) fn text(wide: &[u16]) -> String {
+pub(crate) fn from_wide(wide: &[u16]) -> String {
     let end = wide.iter().position(|unit| *unit == 0).unwrap_or(wide.len());
     String::from_utf16_lossy(&wide[..end])
 }
 
 /// Decodes a list of zero-terminated texts, ended by an empty one.
-pub(crate) fn texts(wide: &[u16]) -> Vec<String> {
+pub(crate) fn from_wide_list(wide: &[u16]) -> Vec<String> {
     let strings = wide.split(|unit| *unit == 0).take_while(|string| !string.is_empty());
     strings.map(String::from_utf16_lossy).collect()
 }
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn texts_survive_a_round_trip() {
-        assert_eq!(text(&wide("C:\\Straße")), "C:\\Straße");
-        assert_eq!(texts(&[67, 58, 0, 68, 58, 0, 0, 70]), ["C:", "D:"]);
-        assert!(texts(&[0, 0]).is_empty());
+        assert_eq!(from_wide(&to_wide("C:\\Straße")), "C:\\Straße");
+        assert_eq!(from_wide_list(&[67, 58, 0, 68, 58, 0, 0, 70]), ["C:", "D:"]);
+        assert!(from_wide_list(&[0, 0]).is_empty());
     }
 
     #[test]

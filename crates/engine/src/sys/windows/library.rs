@@ -8,12 +8,12 @@ use windows_sys::Win32::System::LibraryLoader::{
     GetModuleHandleW, GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW,
 };
 
-use super::ioctl::wide;
+use super::ioctl::to_wide;
 
 /// The address of a function in a library that every process has loaded; `None` if it does not
 /// exist. The caller casts it to the documented type.
 pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
-    let name = wide(library);
+    let name = to_wide(library);
     // SAFETY: the name is live and ends with a zero.
     address(unsafe { GetModuleHandleW(name.as_ptr()) }, function)
 }
@@ -21,7 +21,7 @@ pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
 /// Same as [`find`], but loads the library from the system directory if necessary and keeps it
 /// loaded.
 pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
-    let name = wide(library);
+    let name = to_wide(library);
     // SAFETY: the name is live and ends with a zero; the flag prevents other libraries from being
     // loaded instead of the system's.
     address(

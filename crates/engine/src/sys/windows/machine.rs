@@ -14,7 +14,7 @@ use windows_sys::Win32::System::SystemInformation::{
 };
 use windows_sys::core::GUID;
 
-use super::ioctl::{text, wide};
+use super::ioctl::{from_wide, to_wide};
 use super::{processors, thread};
 
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
@@ -85,7 +85,7 @@ fn name() -> Option<String> {
     let mut length = name.len() as u32;
     // SAFETY: the call writes one live word and at most `length` units.
     let done = unsafe { GetComputerNameExW(ComputerNamePhysicalDnsHostname, name.as_mut_ptr(), &mut length) };
-    (done != 0).then(|| text(&name)).filter(|name| !name.is_empty())
+    (done != 0).then(|| from_wide(&name)).filter(|name| !name.is_empty())
 }
 
 /// Such as `Windows Server 2022 Datacenter 21H2`.
@@ -122,7 +122,7 @@ fn string(key: &str, name: &str) -> Option<String> {
     // SAFETY: both names end with a zero; the call writes one live word and at most `length` bytes,
     // and ends a text with a zero.
     let result = unsafe {
-        let (key, name) = (wide(key), wide(name));
+        let (key, name) = (to_wide(key), to_wide(name));
         let into = value.as_mut_ptr().cast();
         RegGetValueW(
             HKEY_LOCAL_MACHINE,
@@ -134,7 +134,7 @@ fn string(key: &str, name: &str) -> Option<String> {
             &mut length,
         )
     };
-    let value = text(&value).trim().to_owned();
+    let value = from_wide(&value).trim().to_owned();
     (result == 0 && !value.is_empty()).then_some(value)
 }
 
@@ -144,7 +144,7 @@ fn registry_number(key: &str, name: &str) -> Option<u32> {
     // SAFETY: both names end with a zero; the call writes one live word and at most four bytes into
     // another.
     let result = unsafe {
-        let (key, name) = (wide(key), wide(name));
+        let (key, name) = (to_wide(key), to_wide(name));
         let into = (&raw mut value).cast();
         RegGetValueW(
             HKEY_LOCAL_MACHINE,
@@ -193,7 +193,7 @@ fn power_scheme() -> Option<String> {
         "{:08x}-{:04x}-{:04x}-{a:02x}{b:02x}-{last}",
         guid.data1, guid.data2, guid.data3
     );
-    let name = text(&name);
+    let name = from_wide(&name);
     Some(match succeeded && !name.is_empty() {
         true => format!("{name} ({number})"),
         false => number,

@@ -23,7 +23,7 @@ use windows_sys::Win32::System::Threading::{
     THREAD_PRIORITY_NORMAL, TIMER_ALL_ACCESS, WaitForSingleObject,
 };
 
-use super::ioctl::{check, wide};
+use super::ioctl::{check, to_wide};
 use super::library;
 
 /// Maximum processors in a group.
@@ -247,7 +247,7 @@ pub fn set_name(name: &str) {
     let Some(function) = library::find("kernelbase.dll", c"SetThreadDescription") else {
         return;
     };
-    let wide = wide(name);
+    let wide = to_wide(name);
     // SAFETY: this is the documented type of the function.
     let function: unsafe extern "system" fn(HANDLE, *const u16) -> i32 = unsafe { std::mem::transmute(function) };
     // SAFETY: the pseudo handle names the calling thread; the name is live and ends with a zero.
