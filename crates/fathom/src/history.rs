@@ -157,7 +157,7 @@ fn add_entry(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError
 fn missing_folder_fault() -> Fault {
     let fault = Fault::new(format!(
         "cannot find a directory for the history: {}",
-        user_data::NOWHERE
+        user_data::NO_FOLDER_REASON
     ));
     fault.help("set FATHOM_HISTORY to the path of a file, or to `off`")
 }

@@ -34,7 +34,7 @@ const FORMAT: Switch = Switch {
         form("Rp", Value::None, &["-Rp"]).help("Prints the profile instead of running it."),
         form("Rp", Value::Word(&["text", "xml"]), &["-Rptext", "-Rpxml"]).help("Prints the profile in this format."),
         form("Rs", Value::None, &["-Rs"])
-            .help("Prints the facts of the machine and runs nothing. Needs no target.")
+            .help("Prints system information and runs nothing. Needs no target.")
             .since(Version::V2_3),
         form("Rs", Value::Word(&["text", "xml"]), &["-Rstext", "-Rsxml"])
             .help("The same in this format.")

@@ -143,7 +143,7 @@ fn read_span_settings(span: Node<'_, '_>) -> Settings {
     }
 }
 
-fn read_target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
+fn read_target(node: Node<'_, '_>, is_pooled: bool) -> TargetSettings {
     let limit = find_child(node, "Throughput").and_then(|limit| {
         let number = parse_decimal(limit.text()?.trim()).filter(|number| *number > 0.0)?;
         Some(match limit.attribute("unit") {
@@ -159,7 +159,7 @@ fn read_target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
         random: Some(find_child(node, "Random").is_some() || find_child(node, "RandomRatio").is_some()),
         requests: child_integer(node, "RequestCount").map(|requests| requests as u32),
         threads: child_integer(node, "ThreadsPerFile")
-            .filter(|_| !of_pool)
+            .filter(|_| !is_pooled)
             .map(|threads| threads as u32),
         bypasses_cache: Some(disables_all_caches || is_true(node, "DisableOSCache")),
         writes_through: Some(disables_all_caches || is_true(node, "WriteThrough")),
@@ -183,7 +183,8 @@ fn read_count(target: Node<'_, '_>, operations: &str, bytes: &str) -> Option<Cou
     })
 }
 
-const NAMES: [(&str, &str); 3] = [
+/// Elements with the operations and bytes of all directions, of reads and of writes.
+const COUNT_ELEMENTS: [(&str, &str); 3] = [
     ("IOCount", "BytesCount"),
     ("ReadCount", "ReadBytes"),
     ("WriteCount", "WriteBytes"),
@@ -202,7 +203,7 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         }
         (!targets.is_empty()).then_some(sum)
     };
-    let totals = NAMES.map(sum);
+    let totals = COUNT_ELEMENTS.map(sum);
     let total = totals[0]?;
     let latencies = read_latencies(span);
     let threads_counted = child_integer(span, "ThreadCount").map(|threads| threads as u32);
@@ -217,17 +218,17 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         load.size = Some(Bytes(*first));
     }
     let deviation = |name: &str| find_child(span, "Iops").and_then(|iops| child_number(iops, name));
-    let flow_of = |index: usize, count: Count, deviation: Option<f64>| IoStats {
+    let stats_of = |index: usize, count: Count, deviation: Option<f64>| IoStats {
         iops_deviation: deviation,
         latency: latencies[index].clone().map(|latency| Latency {
             samples: Some(count.operations),
             ..latency
         }),
-        ..flow_from_count(count, time)
+        ..stats_from_count(count, time)
     };
     let direction = |index: usize, name: &str| {
         let count = totals[index].filter(|count| count.operations > 0)?;
-        Some(flow_of(index, count, deviation(name)))
+        Some(stats_of(index, count, deviation(name)))
     };
     Some(Observation {
         tool: "DiskSpd".into(),
@@ -236,8 +237,8 @@ fn read_observation(span: Node<'_, '_>, settings: Option<&Settings>, name: Strin
         started_unix_ns: None,
         measured_ns: Some(time),
         directions: PerDirection::new(direction(1, "ReadIopsStdDev"), direction(2, "WriteIopsStdDev"), None),
-        total: flow_of(0, total, deviation("IopsStdDev")),
-        breakdown: read_parts(&targets, time),
+        total: stats_of(0, total, deviation("IopsStdDev")),
+        breakdown: read_breakdown(&targets, time),
         cores: read_cores(span),
         series: read_series(span, settings),
         ..Observation::default()
@@ -254,7 +255,7 @@ fn thread_targets<'a, 'i>(thread: Node<'a, 'i>) -> Vec<(String, Node<'a, 'i>)> {
     named.collect()
 }
 
-fn flow_from_count(count: Count, time: Nanos) -> IoStats {
+fn stats_from_count(count: Count, time: Nanos) -> IoStats {
     let seconds = time.as_secs();
     let rate = |number: u64| (seconds > 0.0).then(|| number as f64 / seconds);
     IoStats {
@@ -308,7 +309,7 @@ fn read_latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
     ]
 }
 
-fn read_parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry> {
+fn read_breakdown(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownEntry> {
     let directions = [None, Some(Direction::Read), Some(Direction::Write)];
     let means = [
         "AverageLatencyMilliseconds",
@@ -317,7 +318,7 @@ fn read_parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownE
     ];
     let rows = directions
         .into_iter()
-        .zip(NAMES)
+        .zip(COUNT_ELEMENTS)
         .zip(means)
         .flat_map(|((direction, names), mean)| {
             targets.iter().filter_map(move |(name, target)| {
@@ -332,7 +333,7 @@ fn read_parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<BreakdownE
                             mean_ns: Some(mean_ns),
                             ..Latency::default()
                         }),
-                        ..flow_from_count(count, time)
+                        ..stats_from_count(count, time)
                     },
                 })
             })
