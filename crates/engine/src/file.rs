@@ -137,7 +137,7 @@ impl File {
             device,
             direct_alignment,
             options,
-            ..File::nothing(size)
+            ..File::placeholder(size)
         })
     }
 
@@ -145,12 +145,12 @@ impl File {
     pub fn named(path: &Path, size: u64) -> File {
         File {
             path: path.to_owned(),
-            ..File::nothing(size)
+            ..File::placeholder(size)
         }
     }
 
     /// A placeholder of the given size, for engines that use no file.
-    pub fn nothing(size: u64) -> File {
+    pub fn placeholder(size: u64) -> File {
         let options = OpenOptions::new(Access::ReadWrite, CacheMode::default());
         File {
             handle: None,
@@ -169,7 +169,7 @@ impl File {
     pub fn simulated(device: u32, size: u64) -> File {
         File {
             simulated_device: Some(device),
-            ..File::nothing(size)
+            ..File::placeholder(size)
         }
     }
 
@@ -269,7 +269,7 @@ impl File {
 impl File {
     /// Wraps an open overlapped handle.
     pub(crate) fn from_handle(handle: fs::File) -> File {
-        let mut file = File::nothing(0);
+        let mut file = File::placeholder(0);
         (file.handle, file.kind, file.options.overlapped) = (Some(handle), FileKind::Other, true);
         file
     }

@@ -78,7 +78,7 @@ pub fn size_of_stderr() -> Option<(usize, usize)> {
 }
 
 /// Returns the reason why a view is impossible, if any.
-pub fn obstacle() -> Option<&'static str> {
+pub fn unsupported_reason() -> Option<&'static str> {
     use std::io::IsTerminal;
     let dumb = match std::env::var_os("TERM") {
         Some(name) => name == "dumb",

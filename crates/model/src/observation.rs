@@ -482,7 +482,7 @@ pub fn requested_read_percent(stream: &Stream) -> Option<f64> {
 }
 
 fn is_random(stream: &Stream) -> bool {
-    stream.pattern.access.iter().any(Access::jumps)
+    stream.pattern.access.iter().any(Access::has_random_positions)
 }
 
 /// The target rate of a job over all its workers; absent if a stream has no target rate.

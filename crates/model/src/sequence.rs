@@ -106,7 +106,7 @@ pub struct Sequence {
 
 impl Sequence {
     /// A sequence without operations, for a stream with another source of operations.
-    pub fn nothing(mix: Mix) -> Sequence {
+    pub fn empty(mix: Mix) -> Sequence {
         Sequence {
             mix: mix.start(),
             cursors: Vec::new(),

@@ -324,7 +324,7 @@ impl DeviceSummary {
     }
 
     /// True if the kernel counted what this test issued, including merged operations.
-    pub fn agrees(&self) -> bool {
+    pub fn matches_test(&self) -> bool {
         let kernel = Transfers {
             reads: self.kernel.reads + self.merged[0],
             writes: self.kernel.writes + self.merged[1],

@@ -99,7 +99,7 @@ fn dialect_name(dialect: Dialect) -> &'static str {
 }
 
 /// Converts a plan to a dialect.
-pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
+pub fn convert_to(dialect: Dialect, plan: &Plan) -> Conversion {
     let is_tree = |target: &Target| matches!(target.kind, TargetKind::Tree { .. });
     let has_trees = plan.targets.iter().any(is_tree);
     match dialect {
@@ -133,7 +133,7 @@ fn without_writer(dialect: Dialect, why: &str) -> Conversion {
 pub fn equivalents(plan: &Plan) -> Vec<Conversion> {
     let dialects = [Dialect::Native, Dialect::Fio, Dialect::Diskspd];
     let others = dialects.into_iter().filter(|dialect| *dialect != plan.origin.dialect);
-    let conversions = others.map(|dialect| to(dialect, plan));
+    let conversions = others.map(|dialect| convert_to(dialect, plan));
     conversions.filter(|conversion| !conversion.text.is_empty()).collect()
 }
 

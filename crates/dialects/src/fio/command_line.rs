@@ -275,7 +275,7 @@ impl CommandLine<'_, '_> {
         self.profile = ChosenProfile::from_name(name);
         match self.profile {
             Some(_) => Ok(()),
-            None => Err(self.session.halt(profiles::refusal(name))),
+            None => Err(self.session.halt(profiles::unknown_profile_line(name))),
         }
     }
 

@@ -79,7 +79,7 @@ const ALTERNATIVES: &[(&str, &str)] = &[(
 )];
 
 /// The error line for an unknown profile.
-pub(super) fn refusal(name: &str) -> String {
+pub(super) fn unknown_profile_line(name: &str) -> String {
     match ALTERNATIVES.iter().find(|(profile, _)| *profile == name) {
         Some((_, instead)) => format!("fio: profile '{name}' is not supported by this program: {instead}"),
         None => format!("fio: profile '{name}' not found"),

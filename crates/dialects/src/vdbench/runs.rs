@@ -75,7 +75,7 @@ pub struct Run {
 
 /// The rates of `distribution=variable` and `spike`: pairs of a rate and its seconds. Percentages
 /// are of the highest rate, or of `elapsed=`.
-fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
+fn parse_rate_steps(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
     const MAX_SECONDS: u64 = 3600;
     if !["variable", "spike"].contains(&rd.distribution.as_str()) {
         return Ok(Vec::new());
@@ -256,7 +256,7 @@ fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Para
         .iter()
         .filter(|sd| wds.iter().any(|wd| wd.sds.contains(&sd.name)));
     let first = rd.rates.first().copied().unwrap_or(MAX_RATE);
-    let course = course(rd)?;
+    let course = parse_rate_steps(rd)?;
     let rate = match course.is_empty() {
         true => decode_rate(first),
         false => RunRate::Variable,

@@ -34,7 +34,7 @@ fn targets(bytes: u64) -> impl Iterator<Item = Target> {
 /// A placeholder for engines that use no file, a real file for the others.
 fn file_for(kind: EngineKind, target: &Target) -> File {
     match kind {
-        EngineKind::Null => File::nothing(SIZE),
+        EngineKind::Null => File::placeholder(SIZE),
         EngineKind::Simulated => File::simulated(0, SIZE),
         _ => target.open(kind),
     }
@@ -98,7 +98,7 @@ fn engines_that_transfer_nothing_have_the_same_guarantees() {
             for depth_is_one in [false, true] {
                 let file = match kind {
                     EngineKind::Simulated => File::simulated(0, SIZE),
-                    _ => File::nothing(SIZE),
+                    _ => File::placeholder(SIZE),
                 };
                 let mut setup = setup(kind, vec![file], depth);
                 setup.depth_is_one = depth_is_one && kind == EngineKind::Null;

@@ -93,7 +93,7 @@ fn a_comparison_whose_runs_failed_names_the_error() {
     let flags = "--time 300ms --warm-up 0s -q --target".split(' ');
     let words = ["ab", "--block 4k", "--block 8k"].into_iter().chain(flags);
     let ran = fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
-    ran.expect(1, &["No comparison", "WORKER-FAILED: ", "(A; likewise in B)"]);
+    ran.expect(1, &["No comparison", "WORKER-FAILED: ", "(A; also in B)"]);
     assert!(
         ran.err.contains("error: no two pairs of runs are complete: "),
         "{}",

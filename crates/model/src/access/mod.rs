@@ -192,7 +192,7 @@ impl Access {
     }
 
     /// True if at least some positions are random.
-    pub fn jumps(&self) -> bool {
+    pub fn has_random_positions(&self) -> bool {
         match self {
             Access::Random { .. } | Access::Every(_) => true,
             Access::Mixed(mixed) => mixed.random_percent.iter().any(|(_, share)| *share > 0),
@@ -203,7 +203,7 @@ impl Access {
     }
 
     /// True if a pass over the area ends without a stop condition.
-    pub fn ends(&self) -> bool {
+    pub fn is_finite(&self) -> bool {
         let visits_once = |placement: &Placement| matches!(placement, Placement::Once(_) | Placement::Aged(_));
         match self {
             // A gap may wrap to the base, so a pass may repeat blocks.
@@ -234,7 +234,7 @@ impl Access {
                     }
             )
         };
-        self.ends() && !may_repeat(self)
+        self.is_finite() && !may_repeat(self)
     }
 
     /// Creates the state of the pattern for the given areas. `shared` is the position that all

@@ -464,7 +464,7 @@ fn check_passes(job: &Job, faults: &mut Faults) {
             let index = usize::from(stream.pattern.access_index[direction]);
             stream.pattern.access.get(index)
         });
-        patterns.any(|access| !access.ends())
+        patterns.any(|access| !access.is_finite())
     };
     if job.workers.iter().flat_map(|worker| &worker.streams).any(endless) {
         faults.add(

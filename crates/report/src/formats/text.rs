@@ -410,10 +410,10 @@ fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let merged: u64 = device.merged.iter().sum();
     match &device.ours {
-        Some(_) if device.agrees() && merged > 0 => {
+        Some(_) if device.matches_test() && merged > 0 => {
             write!(out, ", equal to this test's own count with {merged} merged requests")?
         }
-        Some(_) if device.agrees() => write!(out, ", equal to this test's own count")?,
+        Some(_) if device.matches_test() => write!(out, ", equal to this test's own count")?,
         Some(ours) => write!(out, "; this test issued {}", transfers(ours))?,
         None => {}
     }

@@ -336,10 +336,10 @@ impl Download {
 }
 
 /// Adds to a statement the runs or jobs that it is about, if there are several.
-pub fn likewise(statement: &str, names: &[&str]) -> String {
+pub fn add_places(statement: &str, names: &[&str]) -> String {
     match names {
         [] | [_] => statement.to_owned(),
-        [first, others @ ..] => format!("{statement} ({first}; likewise in {})", others.join(", ")),
+        [first, others @ ..] => format!("{statement} ({first}; also in {})", others.join(", ")),
     }
 }
 
@@ -349,7 +349,7 @@ pub fn name_places(mut finding: Finding, names: &[&str]) -> Finding {
         [] => {}
         [only] => finding.at = Some((*only).to_owned()),
         names => {
-            finding.what = likewise(&finding.what, names);
+            finding.what = add_places(&finding.what, names);
             finding.at = None;
         }
     }

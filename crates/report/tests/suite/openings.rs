@@ -65,10 +65,10 @@ fn several_jobs_have_one_opening() {
     assert_eq!(tiles, ["fill", "check"]);
     // Equal findings and limits are stated once.
     let findings: Vec<&str> = page.findings.iter().map(|finding| &*finding.what).collect();
-    let merged = "D-CPU of fill (fill; likewise in check)";
+    let merged = "D-CPU of fill (fill; also in check)";
     assert_eq!(findings, [merged, "PCT-UNSUPPORTED of check", "a file"]);
     assert_eq!(page.findings[1].at.as_deref(), Some("check"));
-    let merged = "Other programs limit fill (fill; likewise in check).";
+    let merged = "Other programs limit fill (fill; also in check).";
     assert_eq!(limits(&page), [("What limits them".to_owned(), merged.to_owned())]);
     // Other reasons are those of one job.
     let apart = limits(&run::create_page(&results, &context_with("these processors")));
@@ -77,7 +77,7 @@ fn several_jobs_have_one_opening() {
     // The jobs of a finding are not cut off as details after a semicolon.
     results.findings = ["fill", "check"].map(|job| at("MIX-DRIFT", job)).to_vec();
     let sentence = run::create_page(&results, &context).verdict.sentence;
-    sentence.assert_contains(&["Warning: MIX-DRIFT of fill (fill; likewise in check)."]);
+    sentence.assert_contains(&["Warning: MIX-DRIFT of fill (fill; also in check)."]);
 }
 
 #[test]

@@ -296,7 +296,7 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
 }
 
 /// The bytes that the preparation of a file adds to its file system.
-fn growth(target: &ExaminedTarget) -> u64 {
+fn added_bytes(target: &ExaminedTarget) -> u64 {
     match target.action {
         PrepareAction::Create { size, .. } => size.0,
         PrepareAction::Extend { from, to } => to.0.saturating_sub(from.0),
@@ -316,7 +316,7 @@ fn growth(target: &ExaminedTarget) -> u64 {
 /// [`TargetError::WouldFillFileSystem`] for each file system without room.
 pub(super) fn check_growth(targets: &[ExaminedTarget]) -> Result<(), Vec<TargetError>> {
     let mut file_systems: Vec<(u64, &Path, Vec<String>, u64)> = Vec::new();
-    for (path, growth) in targets.iter().map(|target| (&target.path, growth(target))) {
+    for (path, growth) in targets.iter().map(|target| (&target.path, added_bytes(target))) {
         if growth == 0 {
             continue;
         }

@@ -334,7 +334,7 @@ fn stop_options(group: &WorkerGroup<'_>, options: &mut Options) {
     let has_end = |stream: &Stream| {
         let length = stream.region.length.filter(|length| length.percent == 0.0);
         let is_counted = length.is_some_and(|length| operations_per_pass(stream, length.bytes.0).is_some());
-        is_counted || stream.pattern.access.iter().all(Access::ends)
+        is_counted || stream.pattern.access.iter().all(Access::is_finite)
     };
     let ends = streams().all(|stream| stream.pattern.access.iter().all(visits_each_block_once) && has_end(stream));
     let mut stop = compare::multiply_rounds(job.stop);

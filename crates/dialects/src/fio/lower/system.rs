@@ -4,7 +4,7 @@ use model::plan::{ControlGroup, MemoryNodes, Priority};
 use model::{Direction, Nanos};
 
 use super::{pattern, priorities};
-use crate::fio::draft::{Draft, us};
+use crate::fio::draft::{Draft, from_micros};
 use crate::fio::options::job::ContinueOnError;
 use crate::fio::options::system::CpuPolicy;
 
@@ -129,7 +129,7 @@ pub(in crate::fio) fn lower_tolerance(draft: &mut Draft<'_>) {
 pub(in crate::fio) fn lower_latency_max(draft: &mut Draft<'_>) {
     let limits = &draft.options.pace.max_latency;
     draft.parts.stream.on_error.latency_ns_max =
-        limits.map(|limits| Some(us(*limits)).filter(|limits| *limits > Nanos(0)));
+        limits.map(|limits| Some(from_micros(*limits)).filter(|limits| *limits > Nanos(0)));
 }
 
 pub(in crate::fio) fn lower_block_lifetimes(draft: &mut Draft<'_>) {

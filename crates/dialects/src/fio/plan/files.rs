@@ -83,7 +83,7 @@ impl Lowering<'_> {
         let mut names = file_names(clone, self.env);
         let position_of = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
         if let Some(folder) = &options.files.opendir {
-            match self.env.disk.below(folder) {
+            match self.env.disk.list_files_below(folder) {
                 Ok(globbed) if options.files.filename.is_empty() => names = globbed,
                 // In the order of the options.
                 Ok(globbed) if position_of("opendir") < position_of("filename") => names = [globbed, names].concat(),
@@ -112,7 +112,7 @@ impl Lowering<'_> {
                 "fio: filesize: the size exceeds the maximum file size, or is a percentage",
             );
         }
-        let base = self.base_at_setup(options, base(clone, &names, self.env.disk), &names);
+        let base = self.base_at_setup(options, clone_start(clone, &names, self.env.disk), &names);
         let mut ids = Vec::new();
         let mut length = None;
         self.area = Some(0);
@@ -213,7 +213,7 @@ impl Lowering<'_> {
         if is_diskless(options) && sized || facts.is_some_and(|facts| !has_size(facts)) {
             return Prepare::Existing;
         }
-        if let Some((line, errno, function)) = self.refusal(options, name, facts, extents.file.unwrap_or(0)) {
+        if let Some((line, errno, function)) = self.find_open_error(options, name, facts, extents.file.unwrap_or(0)) {
             self.unusable.push(Unusable {
                 job: place,
                 clone: clone.index as usize,
@@ -271,7 +271,7 @@ impl Lowering<'_> {
 
 impl Lowering<'_> {
     /// The error with which fio fails before it changes a file: line, error number and function.
-    fn refusal(
+    fn find_open_error(
         &self,
         options: &JobOptions,
         name: &str,
@@ -388,7 +388,7 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
 }
 
 /// The start of a clone in each of its files.
-fn base(clone: JobClone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
+fn clone_start(clone: JobClone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     let pattern = &clone.job.options.pattern;
     if clone.job.options.files.file_append {
         let size = names

@@ -227,7 +227,7 @@ impl<'a> Lowering<'a> {
             Some(trace) => self.files_of_trace(clone, trace),
             None => self.lower_files(clone, place),
         };
-        self.unusable.extend(special::unusable(clone, place));
+        self.unusable.extend(special::find_unusable_engine(clone, place));
         self.stdout.extend(special::startup_lines(clone));
         let Parts { job, worker, stream } = self.draft(clone, options);
         let stream = Stream {

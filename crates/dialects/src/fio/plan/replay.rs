@@ -17,7 +17,7 @@ use model::{Direction, PerDirection};
 use super::Lowering;
 use super::files::{Files, NOMINAL_SIZE, is_diskless};
 use crate::fio::disk::{PathKind, TraceFile};
-use crate::fio::draft::{JobClone, push_error, us};
+use crate::fio::draft::{JobClone, from_micros, push_error};
 use crate::fio::jobs::Job;
 use crate::fio::lower::{pattern, queue};
 use crate::fio::options::JobOptions;
@@ -271,7 +271,7 @@ impl SurveyedTrace {
 /// A trace is replayed once.
 pub(super) fn stop(options: &JobOptions) -> Stop {
     Stop {
-        after_ns: Some(us(options.job.runtime)).filter(|time| time.0 > 0),
+        after_ns: Some(from_micros(options.job.runtime)).filter(|time| time.0 > 0),
         passes: Some(1),
         ..Stop::default()
     }

@@ -4,7 +4,7 @@ use model::plan::{Dialect, Grid, GridScope, JobEcho, Origin, Presentation};
 use model::{Direction, Nanos};
 
 use super::Lowering;
-use crate::fio::draft::us;
+use crate::fio::draft::from_micros;
 use crate::fio::jobs::{Job, Jobs};
 use crate::fio::lower::report::{bandwidth_sample, iops_sample};
 use crate::fio::lower::{pattern, queue};
@@ -21,7 +21,7 @@ pub(super) fn grids(jobs: &Jobs) -> Vec<Grid> {
         lengths.push(bandwidth_sample(options));
         lengths.push(iops_sample(options));
         if pace.steadystate_duration > 0 {
-            lengths.push(us(pace.steadystate_check_interval));
+            lengths.push(from_micros(pace.steadystate_check_interval));
         }
     }
     lengths.sort_unstable();

@@ -52,7 +52,7 @@ fn stop_besides_time(section: &Section<'_>) -> Option<Stop> {
 fn passes(section: &Section<'_>) -> Option<u32> {
     let streams = section.clones().iter().flat_map(|clone| &clone.streams);
     let mut patterns = streams.flat_map(|stream| &stream.pattern.access);
-    let all_end = patterns.all(|access| matches!(access, model::access::Access::Sequential(_)) || access.ends());
+    let all_end = patterns.all(|access| matches!(access, model::access::Access::Sequential(_)) || access.is_finite());
     section.job().stop.passes.filter(|_| all_end)
 }
 
@@ -127,38 +127,38 @@ pub(in crate::fio) fn startdelay(section: &Section<'_>) -> Option<String> {
 }
 
 /// When a job ends the others: `exitall` or `exitall_on_error`.
-enum Ends {
+enum ExitRule {
     Always,
     OnFailure,
     Nothing,
 }
 
-fn ends(section: &Section<'_>) -> Ends {
+fn exit_rule(section: &Section<'_>) -> ExitRule {
     let (ends, others) = (&section.job().ends_with, section.jobs().len() > 1);
     let with_clones = ends.workers && section.clones().len() > 1;
     if !ends.jobs.is_empty() && others || with_clones || ends.plan_always {
-        return Ends::Always;
+        return ExitRule::Always;
     }
     match !ends.on_failure.is_empty() && others {
-        true => Ends::OnFailure,
-        false => Ends::Nothing,
+        true => ExitRule::OnFailure,
+        false => ExitRule::Nothing,
     }
 }
 
 pub(in crate::fio) fn exit_what(section: &Section<'_>) -> Option<String> {
-    match ends(section) {
-        Ends::Always if section.job().ends_with.plan_always => Some("all".into()),
-        Ends::Always | Ends::OnFailure => Some("stonewall".into()),
-        Ends::Nothing => None,
+    match exit_rule(section) {
+        ExitRule::Always if section.job().ends_with.plan_always => Some("all".into()),
+        ExitRule::Always | ExitRule::OnFailure => Some("stonewall".into()),
+        ExitRule::Nothing => None,
     }
 }
 
 pub(in crate::fio) fn exitall(section: &Section<'_>) -> Option<String> {
-    bare(matches!(ends(section), Ends::Always))
+    bare(matches!(exit_rule(section), ExitRule::Always))
 }
 
 pub(in crate::fio) fn exitall_on_error(section: &Section<'_>) -> Option<String> {
-    bare(matches!(ends(section), Ends::OnFailure))
+    bare(matches!(exit_rule(section), ExitRule::OnFailure))
 }
 
 /// The windows of a log of averages or of histograms.

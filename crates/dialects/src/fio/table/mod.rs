@@ -21,7 +21,7 @@ mod zones;
 use std::sync::LazyLock;
 
 pub use reader::{Notice, ParseEnv};
-pub(super) use reader::{OptionError, ParseResult, Reader, spread};
+pub(super) use reader::{OptionError, ParseResult, Reader, assign_directions};
 pub use row::{FieldAccess, Kind, Rank, Row, Status};
 
 /// Groups of options: the heading of each and its rows.

@@ -2,7 +2,7 @@
 
 use model::PerDirection;
 
-use super::reader::{Notice, OptionError, ParseResult, Reader, spread};
+use super::reader::{Notice, OptionError, ParseResult, Reader, assign_directions};
 use crate::fio::lower;
 use crate::fio::options::replay::Skip;
 use crate::fio::options::typed::{
@@ -143,7 +143,7 @@ pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
             reader.check_bounds(row, range.low)?;
         }
     }
-    spread(&mut reader.job.pattern.bsrange, &ranges, false);
+    assign_directions(&mut reader.job.pattern.bsrange, &ranges, false);
     Ok(())
 }
 
@@ -166,7 +166,7 @@ pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
         let splits = splits.map(|(bytes, percent)| Split { bytes, percent });
         lists.push(Some(splits.collect()));
     }
-    spread(&mut reader.job.pattern.bssplit, &lists, false);
+    assign_directions(&mut reader.job.pattern.bssplit, &lists, false);
     Ok(())
 }
 
@@ -181,7 +181,7 @@ pub(super) fn parse_priorities(reader: &mut Reader<'_>, text: &str) -> ParseResu
         lists.push(Some(entries));
     }
     let mut splits = PerDirection::default();
-    spread(&mut splits, &lists, false);
+    assign_directions(&mut splits, &lists, false);
     // Trims have no priorities.
     splits.trim.clear();
     reader.job.engine.cmdprio_bssplit = Some(splits);
@@ -343,7 +343,7 @@ fn parse_zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<Per
         lists.push(Some(zones.map(|(access, size)| Zone { access, size }).collect()));
     }
     let mut values = PerDirection::default();
-    spread(&mut values, &lists, false);
+    assign_directions(&mut values, &lists, false);
     Ok(values)
 }
 

@@ -154,7 +154,7 @@ fn measure(plan: &Plan) -> Measured {
                 let mut ends_of_streams: BTreeMap<(usize, u32), u64> = BTreeMap::new();
                 for one in issued {
                     let (operation, stream) = (one.operation, &worker.streams[one.stream]);
-                    let jumps = stream.access(operation.direction).jumps();
+                    let jumps = stream.access(operation.direction).has_random_positions();
                     measured.fixed_positions &= !jumps;
                     count += 1.0;
                     bytes += f64::from(operation.length);
@@ -304,7 +304,7 @@ fn again(conversion: &Conversion) -> Plan {
 
 /// The differences that no line names, and the text of the conversion.
 fn unnamed_differences(plan: &Plan, measured: &Measured, to: Dialect) -> Vec<String> {
-    let conversion = convert::to(to, plan);
+    let conversion = convert::convert_to(to, plan);
     let lines: Vec<String> = conversion
         .lost
         .iter()

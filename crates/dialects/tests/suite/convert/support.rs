@@ -178,7 +178,7 @@ impl fio::Disk for SmallFiles {
         Err(format!("{path} is not opened"))
     }
 
-    fn below(&self, _: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, _: &str) -> Result<Vec<String>, String> {
         Ok(Vec::new())
     }
 

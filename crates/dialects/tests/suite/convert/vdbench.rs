@@ -148,7 +148,7 @@ fn losses_name_the_setting() {
     let all = lost.join("\n");
     all.assert_contains(&["Vdbench threads: 4 ", "Vdbench iorate: 700 iops"]);
     // Both workloads are on one target.
-    let fio = convert::to(Dialect::Fio, &two);
+    let fio = convert::convert_to(Dialect::Fio, &two);
     texts(&fio.lost).join("\n").assert_lacks(&["2 targets"]);
     let found = to_vdbench(&to_plan_of_iometer());
     let lost = texts(&found.lost);
@@ -193,7 +193,10 @@ fn shares_and_rates_are_never_dropped_silently() {
     ];
     for (number, (first, second)) in pairs.iter().enumerate() {
         for dialect in dialects {
-            let (first, second) = (convert::to(dialect, first), convert::to(dialect, second));
+            let (first, second) = (
+                convert::convert_to(dialect, first),
+                convert::convert_to(dialect, second),
+            );
             let is_silent = first.text == second.text && listed(&first) == listed(&second);
             assert!(
                 !is_silent,
@@ -237,7 +240,7 @@ fn trees_of_files_are_refused() {
         (Dialect::Diskspd, "DiskSpd has no trees of files"),
         (Dialect::Iometer, "Iometer has no trees of files"),
     ] {
-        let found = convert::to(dialect, &tree);
+        let found = convert::convert_to(dialect, &tree);
         let lost = texts(&found.lost);
         assert!(lost[0].contains("the whole test") && lost[0].contains(why), "{lost:?}");
         assert_eq!((&*found.text, lost.len()), ("", 1));

@@ -54,7 +54,7 @@ impl Disk for FakeDisk {
         }
     }
 
-    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, folder: &str) -> Result<Vec<String>, String> {
         match folder {
             "d" => Ok(["d/a", "d/b"].map(String::from).to_vec()),
             _ => Ok(Vec::new()),

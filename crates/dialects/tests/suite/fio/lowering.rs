@@ -32,7 +32,7 @@ impl Disk for Files {
         Err("No such file or directory".into())
     }
 
-    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+    fn list_files_below(&self, folder: &str) -> Result<Vec<String>, String> {
         match folder {
             "there" => Ok(vec!["there/a".into(), "there/b".into()]),
             _ => Err("No such file or directory".into()),

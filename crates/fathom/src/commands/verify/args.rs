@@ -434,8 +434,8 @@ impl LimitsBelow {
             cached: storage.common().cache == Some(CachePath::Cached),
         };
         let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
-        let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
-        let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
+        let mut named = policies::stack_limits(catalogue, &wanted).map_err(unknown)?;
+        let credits = policies::burst_credits(catalogue, &wanted).map_err(unknown)?;
         let caps: Vec<LimitLayer> = targets
             .caps
             .iter()
@@ -458,7 +458,7 @@ impl LimitsBelow {
         };
         let workload = &promise.workload;
         let machine = is_named.then(|| Machine {
-            reach: policies::reach(&layers, workload.block, workload.read_percent, storage.replicas()),
+            reach: policies::compute_reach(&layers, workload.block, workload.read_percent, storage.replicas()),
             layers,
         });
         Ok(LimitsBelow {

@@ -353,7 +353,7 @@ mod tests {
         let heads = [head(&["OTHER-LOAD"]), head(&["OTHER-LOAD", "D-CPU"])];
         let found = warnings(&files, &heads);
         assert_eq!(found.len(), 2);
-        assert_eq!(found[0].what, "the reason (a; likewise in b)");
+        assert_eq!(found[0].what, "the reason (a; also in b)");
         assert_eq!(found[1].at.as_deref(), Some("b"));
         let advised = next(&files, &heads, &sides(&[])).sentence;
         assert!(

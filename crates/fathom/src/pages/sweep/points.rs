@@ -26,7 +26,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
                 true => "all other points".into(),
                 false => join_settings(&points[1..]),
             };
-            warning.what = format!("{} ({first}; likewise at {others})", warning.what);
+            warning.what = format!("{} ({first}; also at {others})", warning.what);
         }
         warning.at = Some(first);
         warning

@@ -5,7 +5,7 @@ use model::finding::Finding;
 
 use super::{OPEN_JOBS, format_percentile};
 use crate::diagnosis::format_sentence;
-use crate::html::page::{Lead, Tile, likewise, name_places};
+use crate::html::page::{Lead, Tile, add_places, name_places};
 use crate::numbers::{duration_with_unit, format_rough, format_time};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 
@@ -115,7 +115,7 @@ pub(super) fn limits_lead(diagnoses: &[JobDiagnosis], findings: &[Finding]) -> V
                 1 => "What limits them".into(),
                 _ => format!("What limits {}", names.join(", ")),
             },
-            sentence: format_sentence(&likewise(sentence, &names)),
+            sentence: format_sentence(&add_places(sentence, &names)),
             advice: diagnosis.advice.clone(),
         }
     };

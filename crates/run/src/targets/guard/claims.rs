@@ -11,8 +11,7 @@ use crate::targets::MarkState;
 ///
 /// It keeps the target open. A block device is held exclusively: while the claim exists, the kernel
 /// does not mount it or add it to an array or volume. The descriptor is only for reading. A writer
-/// opens another one, not exclusively, and checks with [`Claim::is`] that both refer to the same
-/// device.
+/// opens another one, not exclusively, and checks that both have the same identity.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
@@ -38,11 +37,6 @@ impl Claim {
     /// The descriptor on which the decision is based.
     pub fn file(&self) -> &File {
         &self.file
-    }
-
-    /// True if another descriptor refers to the same file or device.
-    pub fn is(&self, other: &File) -> bool {
-        self.file.identity().is_some() && self.file.identity() == other.identity()
     }
 }
 

@@ -325,7 +325,7 @@ impl StreamReplay {
                 flush(&replayed.target, FlushKind::Full)?;
             }
             io.engine
-                .exchange_file(replayed.place, File::nothing(0))
+                .exchange_file(replayed.place, File::placeholder(0))
                 .map_err(|error| trace_failure(&replayed.target, error.to_string(), error.errno()))?;
             watchers.on_closed(io, replayed.place);
         }

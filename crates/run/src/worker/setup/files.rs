@@ -184,7 +184,7 @@ impl FileOpener<'_> {
     /// A slot for a file that is opened later.
     fn reserve_slot(&mut self, target: u32) -> Result<u16, SetupError> {
         let index = self.next_index()?;
-        let nothing = File::nothing(0);
+        let nothing = File::placeholder(0);
         self.opened.push((target, *nothing.options(), 0, false));
         self.files.push(nothing);
         Ok(index)
@@ -207,7 +207,7 @@ pub(crate) fn open_target(ready: &ReadyTarget, options: OpenOptions, engine: Eng
         ReadyKind::Path(path) if engine.is_metadata_engine() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_permitted(path, options, ready.identity),
         ReadyKind::Tree { path, .. } => Ok(File::named(path, ready.size)),
-        ReadyKind::Nothing => Ok(File::nothing(ready.size)),
+        ReadyKind::Nothing => Ok(File::placeholder(ready.size)),
         ReadyKind::Simulated { device } => Ok(File::simulated(*device, ready.size)),
     }
 }

@@ -90,7 +90,7 @@ fn sequence_and_set(
         })
     };
     if stream.replay.is_some() || stream.files.is_some() {
-        return Ok((Sequence::nothing(stream.mix), None));
+        return Ok((Sequence::empty(stream.mix), None));
     }
     let target = |id: &TargetId| &assignment.targets[id.0 as usize];
     match &stream.target {

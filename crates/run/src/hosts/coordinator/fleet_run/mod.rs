@@ -241,7 +241,7 @@ impl<'a> FleetRun<'a> {
             }
         }
         let has_passed = |since: Option<Instant>, timeout| since.is_some_and(|at: Instant| at.elapsed() > timeout);
-        let grace = self.coordinator.comm.grace();
+        let grace = self.coordinator.comm.grace_period();
         let grace_is_over = grace.is_some_and(|grace| has_passed(*interrupted, grace));
         if has_passed(state.stop_sent, STOP_TIMEOUT) || grace_is_over {
             give_up(state, &|_| true, "the host did not stop when requested");
