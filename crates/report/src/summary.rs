@@ -210,7 +210,7 @@ pub struct Figures {
     pub errors: u64,
     /// Operations that transferred fewer bytes than requested.
     pub short: u64,
-    /// Operations that were issued after their due time, or abandoned.
+    /// Operations that were due in the measured window but not issued in it, or dropped.
     pub late: u64,
     /// Queued → reaped; due → reaped where the job is paced.
     pub latency: LatencyFigures,

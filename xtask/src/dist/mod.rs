@@ -53,10 +53,10 @@ impl Artefact {
     /// Builds the program.
     fn build(self) -> Result<PathBuf, String> {
         match self {
-            Artefact::LinuxGnu | Artefact::Deb => toolchains::glibc(),
-            Artefact::LinuxMusl => toolchains::musl(),
-            Artefact::LinuxArm64 => toolchains::arm64(),
-            Artefact::Windows => toolchains::windows(),
+            Artefact::LinuxGnu | Artefact::Deb => toolchains::build_glibc(),
+            Artefact::LinuxMusl => toolchains::build_musl(),
+            Artefact::LinuxArm64 => toolchains::build_arm64(),
+            Artefact::Windows => toolchains::build_windows(),
         }
     }
 }

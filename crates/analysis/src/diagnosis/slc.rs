@@ -64,10 +64,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
              ran out, it does not",
         );
     }
-    Some(
-        symptom
-            .with_advice("for long writes the second level counts; the cache empties after some time without writes"),
-    )
+    Some(symptom.with_advice("judge long writes by the second level; the cache empties after some time without writes"))
 }
 
 /// True if the step came after the same number of bytes at another rate; `None` without such a run,

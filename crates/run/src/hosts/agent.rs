@@ -399,7 +399,7 @@ impl<'a> JournalWriter<'a> {
 
     pub(super) fn write_step(&mut self, step: u32, results: &StepResults) {
         if let Some(mine) = self.entry.results.steps.get_mut(step as usize) {
-            *mine = results.clone().cut_short();
+            *mine = results.clone().into_interrupted();
             self.journal.write(&self.entry);
         }
     }

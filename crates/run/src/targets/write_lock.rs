@@ -48,8 +48,8 @@ impl WriteLock {
         Ok(Some(WriteLock(identity)))
     }
 
-    /// Notes that this process has locked a file.
-    pub(super) fn for_locked(file: &fs::File) -> Option<WriteLock> {
+    /// Records that this process holds the lock of a file.
+    pub(super) fn record_held(file: &fs::File) -> Option<WriteLock> {
         let identity = sys::facts::open_file_identity(file)?;
         HELD.lock().unwrap_or_else(PoisonError::into_inner).push(identity);
         Some(WriteLock(identity))

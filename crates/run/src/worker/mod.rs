@@ -152,7 +152,7 @@ impl Worker<'_> {
     #[inline(always)]
     fn reap<const FEATURES: bool>(&mut self, at_least: u32, crosses_boundary: bool) {
         let reaped = self.io.batch.reap_time;
-        self.io.note_issued(at_least);
+        self.io.record_issued(at_least);
         if crosses_boundary {
             self.advance_phase(reaped);
         }

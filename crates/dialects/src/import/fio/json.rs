@@ -66,20 +66,14 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     if let [only] = &runs[..] {
         imported.job_options.clone_from(&only[0].options.0);
     }
-    let at_once = at_once(&imported.loads, &runs, version);
-    imported.loads.extend(at_once);
-    for entry in &entries {
-        let idle = Finding::new(
-            "JOB-FAILED",
-            Severity::Error,
-            format!("the job ended with error {}", entry.error),
-        );
-        if entry.error != 0 {
-            imported.findings.push(
-                idle.at(&*entry.name)
-                    .help("the figures cover only the time before the error"),
-            );
-        }
+    let sums = sum_groups(&imported.loads, &runs, version);
+    imported.loads.extend(sums);
+    for entry in entries.iter().filter(|entry| entry.error != 0) {
+        let message = format!("the job ended with error {}", entry.error);
+        let finding = Finding::new("JOB-FAILED", Severity::Error, message).at(&*entry.name);
+        imported
+            .findings
+            .push(finding.help("the figures cover only the time before the error"));
     }
     Ok(imported)
 }
@@ -177,7 +171,7 @@ fn combine_clones(clones: &[Entry], version: Option<String>) -> Observation {
         breakdown: if is_single_clone {
             Vec::new()
         } else {
-            list_parts(clones)
+            list_breakdown(clones)
         },
         generator: single.then(|| GeneratorCost {
             busiest_worker: busy.iter().copied().fold(0.0, f64::max),
@@ -227,7 +221,7 @@ impl Entry {
     }
 }
 
-fn list_parts(clones: &[Entry]) -> Vec<BreakdownEntry> {
+fn list_breakdown(clones: &[Entry]) -> Vec<BreakdownEntry> {
     let parts = clones.iter().enumerate().flat_map(|(number, clone)| {
         let name = format!("{}, clone {number}", clone.name);
         let total = BreakdownEntry {
@@ -270,9 +264,10 @@ fn check_clones(clones: &[Entry]) -> Vec<Finding> {
     }
     let engine = first.options.get("ioengine").unwrap_or("the default, psync");
     let waits = first.options.get("ioengine").is_none_or(is_synchronous);
-    let asked = first.options.count("iodepth").unwrap_or(1);
-    if waits && asked > 1 && first.depth_level_one.is_none_or(|share| share > 99.0) {
-        let message = format!("iodepth={asked} had no effect: the engine ({engine}) has one operation in flight");
+    let requested_depth = first.options.count("iodepth").unwrap_or(1);
+    if waits && requested_depth > 1 && first.depth_level_one.is_none_or(|share| share > 99.0) {
+        let message =
+            format!("iodepth={requested_depth} had no effect: the engine ({engine}) has one operation in flight");
         let finding = Finding::new("SYNC-ENGINE", Severity::Warning, message).at(&*first.name);
         let help = "use an asynchronous engine (ioengine=io_uring or libaio, with direct=1), or more jobs";
         findings.push(
@@ -285,7 +280,7 @@ fn check_clones(clones: &[Entry]) -> Vec<Finding> {
 }
 
 /// The sum of the jobs of each group: their storage sees the sum.
-fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) -> Vec<Observation> {
+fn sum_groups(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) -> Vec<Observation> {
     let groups: Vec<u64> = runs.iter().map(|run| run[0].group).collect();
     let mut sums = Vec::new();
     for group in groups

@@ -171,7 +171,7 @@ impl KeyBlocks {
             return None;
         }
         io.streams[number].idle_pass = false;
-        io.spend(operation.length);
+        io.spend_budget(operation.length);
         self.skipped += 1;
         Some(!self.skipped.is_multiple_of(MAX_SKIPPED_IN_A_ROW))
     }

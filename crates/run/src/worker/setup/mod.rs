@@ -160,7 +160,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Box<Worke
             pools,
             boundary: Nanos(0),
             bursts: Bursts::from_plan(plan),
-            budget: Budget::OPEN,
+            budget: Budget::UNLIMITED,
             passes: assignment.job.stop.passes,
             // Verification recomputes writes pass by pass, so passes must repeat.
             repeats_draws: !assignment.job.stop.repeat_until_time

@@ -133,7 +133,7 @@ impl FleetRun<'_> {
         let mut results = nothing_measured(self.shares[number].plan.clone(), &self.context.clock);
         for (step, partial_results) in results.steps.iter_mut().zip(&mut rank.partial_results) {
             if let Some(partial_results) = partial_results.take() {
-                *step = partial_results.cut_short();
+                *step = partial_results.into_interrupted();
             }
         }
         results.hosts = vec![HostResults {

@@ -209,7 +209,7 @@ impl Verification {
             set.uncount_last();
         }
         io.streams[stream_index].idle_pass = false;
-        io.spend(operation.length);
+        io.spend_budget(operation.length);
         Some(may_skip_more)
     }
 
@@ -347,7 +347,7 @@ impl Verification {
     /// recompute their writes.
     fn begin_reading_back(&mut self, io: &mut IoLoop) {
         self.reading_back = true;
-        (io.winding_down, io.budget) = (false, Budget::OPEN);
+        (io.winding_down, io.budget) = (false, Budget::UNLIMITED);
         io.streams.iter().for_each(LiveStream::drop_caches);
         if self.streams.iter().flatten().any(|stream| stream.replayed.is_some()) {
             io.restart_streams(None);
