@@ -6,7 +6,7 @@ use model::access::Access;
 use model::block_size::BlockSizes;
 use model::plan::{Dialect, Extent, Phases, Plan, Process, Rate, Step, Stop, Stream, Target, TargetId, WriteThrough};
 
-use super::shares::{direction, operation_schedules};
+use super::shares::{list_operation_rates, pattern_direction};
 use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
 use super::{Conversion, Form, Lost, compare};
 use crate::diagnostic::Diagnostic;
@@ -149,7 +149,7 @@ struct Load {
 const WD: &[Row<Load>] = &[
     ("sd", |load| Some(load.sds.clone())),
     ("xfersize", |load| {
-        let sizes = &load.stream.pattern.sizes[direction(&load.stream)];
+        let sizes = &load.stream.pattern.sizes[pattern_direction(&load.stream)];
         Some(match sizes {
             BlockSizes::Fixed { size: fixed } => size(fixed.0),
             BlockSizes::Range { low, high, .. } => format!("({},{},{})", size(low.0), size(high.0), size(low.0)),
@@ -165,7 +165,7 @@ const WD: &[Row<Load>] = &[
         Some((100.0 - load.stream.mix.write_share()).round().to_string())
     }),
     ("seekpct", |load| {
-        let direction = direction(&load.stream);
+        let direction = pattern_direction(&load.stream);
         Some(match load.stream.access(direction) {
             Access::Random { .. } => "100".to_owned(),
             Access::Mixed(mixed) => mixed.random_percent[direction].to_string(),
@@ -376,7 +376,7 @@ fn list(names: &[String]) -> String {
 
 /// Its part of the operations: its rate, or its weight.
 fn share(stream: &Stream) -> f64 {
-    match operation_schedules(stream).iter().map(Rate::per_second).sum::<f64>() {
+    match list_operation_rates(stream).iter().map(Rate::per_second).sum::<f64>() {
         0.0 => f64::from(stream.weight.max(1)),
         rate => rate,
     }

@@ -59,7 +59,7 @@ impl Aged {
             next_region: 0,
             fresh_left: 0,
             rewrites: Vec::new(),
-            later: VecDeque::new(),
+            pending_rewrites: VecDeque::new(),
             selected: Vec::new(),
             to_select: 0,
         };
@@ -68,7 +68,7 @@ impl Aged {
     }
 
     /// The number of regions from a write to its rewrite.
-    fn distance(&self) -> u32 {
+    fn rewrite_distance(&self) -> u32 {
         if self.cache.0 > 0 { 2 } else { 1 }
     }
 
@@ -76,7 +76,9 @@ impl Aged {
     /// is `all`.
     fn rewrites_before(&self, all: u64) -> Vec<u64> {
         let invalid = self.valid_shares().into_iter().map(|valid| 1.0 - valid);
-        let invalid: Vec<f64> = invalid.take((self.regions - self.distance()) as usize).collect();
+        let invalid: Vec<f64> = invalid
+            .take((self.regions - self.rewrite_distance()) as usize)
+            .collect();
         let scale = all as f64 / invalid.iter().sum::<f64>();
         let mut sum = 0.0;
         let mut before = vec![0];
@@ -118,7 +120,7 @@ pub struct AgedCursor {
     fresh_left: u64,
     rewrites: Vec<u64>,
     /// Blocks that later regions rewrite, starting with the next.
-    later: VecDeque<Vec<u64>>,
+    pending_rewrites: VecDeque<Vec<u64>>,
     /// Blocks of the current region to rewrite later, and how many more must be selected.
     selected: Vec<u64>,
     to_select: u64,
@@ -157,14 +159,14 @@ impl AgedCursor {
         self.fresh = Bijection::new(self.area.positions(), draws.next_u64(Purpose::Offset));
         (self.visited, self.next_region) = (0, 0);
         self.selected.clear();
-        self.later.clear();
+        self.pending_rewrites.clear();
         self.begin_region();
     }
 
     /// Bytes of memory for blocks to rewrite.
     pub(super) fn extra_bytes(&self) -> u64 {
         let region = self.writes / u64::from(self.parameters.regions) + 1;
-        8 * region * u64::from(self.parameters.distance() + 1)
+        8 * region * u64::from(self.parameters.rewrite_distance() + 1)
     }
 
     fn writes_left(&self) -> u64 {
@@ -172,12 +174,12 @@ impl AgedCursor {
     }
 
     fn begin_region(&mut self) {
-        let (region, distance) = (self.next_region, self.parameters.distance());
+        let (region, distance) = (self.next_region, self.parameters.rewrite_distance());
         if region > 0 {
-            self.later.push_back(std::mem::take(&mut self.selected));
+            self.pending_rewrites.push_back(std::mem::take(&mut self.selected));
         }
         self.rewrites = match region >= distance {
-            true => self.later.pop_front().unwrap_or_default(),
+            true => self.pending_rewrites.pop_front().unwrap_or_default(),
             false => Vec::new(),
         };
         let size = self.writes_before(region + 1) - self.writes_before(region);

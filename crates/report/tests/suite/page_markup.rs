@@ -58,6 +58,6 @@ fn other_programs_do_not_weaken_a_pass() {
     }
     let bad = notes(Tone::Bad);
     bad.assert_contains(&[
-        "The distance from the limit is not that of the storage alone: other programs used the disk (see Findings).",
+        "Not only the storage determined the distance from the limit: other programs used the disk (see Findings).",
     ]);
 }

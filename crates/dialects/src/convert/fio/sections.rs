@@ -148,7 +148,7 @@ fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
             operations: 1,
         },
         depth,
-        pacing: shares::sum_of_targets(&worker.streams[0], worker.streams.len() as u64),
+        pacing: shares::multiply_pacing(&worker.streams[0], worker.streams.len() as u64),
         ..worker.streams[0].clone()
     }]
 }

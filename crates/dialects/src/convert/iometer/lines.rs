@@ -7,7 +7,7 @@ use model::block_size::BlockSizes;
 use model::plan::{DepthScope, Stream, TargetId, Think, Worker};
 use model::{Direction, PerDirection};
 
-use crate::convert::shares::amounts;
+use crate::convert::shares::stream_shares;
 use crate::convert::words;
 use crate::iometer::config::SpecLine;
 
@@ -43,7 +43,7 @@ pub(super) fn targets_and_streams(worker: &Worker) -> (Vec<TargetId>, &[Stream])
 /// The lines of the specification of a worker.
 pub(super) fn lines_of_worker(worker: &Worker) -> Vec<SpecLine> {
     let (_, streams) = targets_and_streams(worker);
-    let amounts = amounts(streams);
+    let amounts = stream_shares(streams);
     let total: f64 = amounts.iter().sum();
     let mut shares = Vec::new();
     let mut lines = Vec::new();

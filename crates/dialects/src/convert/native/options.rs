@@ -54,7 +54,7 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
             options.extend(stream_options(part, native));
         }
         several => parts.extend(
-            shares::weights(several)
+            shares::integer_weights(several)
                 .into_iter()
                 .zip(several.iter().map(|stream| stream_options(stream, native))),
         ),
@@ -304,7 +304,7 @@ fn depth_options(group: &WorkerGroup<'_>, options: &mut Options) {
 
 /// Native rates are per job: the sum of all streams of its workers.
 fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Options) {
-    let rates: Vec<Rate> = group.worker().streams.iter().flat_map(shares::schedules).collect();
+    let rates: Vec<Rate> = group.worker().streams.iter().flat_map(shares::list_rates).collect();
     if let Some(first) = rates.first() {
         let rates_of_unit = rates.iter().filter(|rate| rate.unit == first.unit);
         let total = rates_of_unit.map(Rate::per_second).sum::<f64>() * group.workers.len() as f64;

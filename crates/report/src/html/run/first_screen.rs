@@ -131,7 +131,7 @@ pub(super) fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Opti
     {
         return Some(match verdict.tone {
             Tone::Bad => {
-                format!("The distance from the limit is not that of the storage alone: {why} (see Findings).")
+                format!("Not only the storage determined the distance from the limit: {why} (see Findings).")
             }
             _ => format!("Do not rely on these figures: {why} (see Findings)."),
         });

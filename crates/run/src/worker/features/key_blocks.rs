@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use engine::{Request, Slot};
 use model::content::Filler;
 use model::mismatch::Mismatch;
-use model::plan::KeyBlocks as Plan;
+use model::plan::KeyBlocks as KeyBlocksPlan;
 use model::results::{Failure, MAX_MISMATCHES};
 use model::sequence::Operation;
 use model::{Bytes, Direction};
@@ -33,7 +33,7 @@ const MAX_SKIPPED_IN_A_ROW: u64 = 1024;
 /// The key blocks of a worker's target.
 #[derive(Debug)]
 pub(crate) struct KeyBlocks {
-    plan: Plan,
+    plan: KeyBlocksPlan,
     checker: Checker,
     /// Generates the contents of blocks from their seeds.
     filler: Filler,

@@ -206,7 +206,7 @@ pub(super) fn compare_weights(pair: &Pair<'_>) -> Difference {
     }
     let shares = |worker: &Worker| {
         let amounts = match worker.streams.len() == count {
-            true => shares::amounts(&worker.streams),
+            true => shares::stream_shares(&worker.streams),
             false => vec![1.0; count],
         };
         let all: f64 = amounts.iter().sum();
