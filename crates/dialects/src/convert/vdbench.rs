@@ -287,7 +287,7 @@ impl Lines {
                 }
             }
             let streams = group.workers.iter().flat_map(|worker| &worker.streams);
-            all_rates.extend(streams.flat_map(operation_schedules));
+            all_rates.extend(streams.flat_map(list_operation_rates));
         }
         let total: f64 = loads.iter().map(|load| load.share).sum();
         if loads
