@@ -128,7 +128,7 @@ fn need_from_result(file: &str) -> Result<Need, Faults> {
     }
     let Some(observation) = loads.into_iter().next().filter(|load| load.total.iops != Some(0.0)) else {
         return Err(Faults::usage(
-            Fault::new(format!("{file} has measured nothing")).help("specify a result with figures"),
+            Fault::new(format!("{file} contains no measured figures")).help("specify a result with figures"),
         ));
     };
     let total = &observation.total;

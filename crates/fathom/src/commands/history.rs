@@ -276,7 +276,7 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
 fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
     let length = label.chars().count();
     if length > MAX_CELL {
-        let fault = Fault::new(format!("the label has {length} characters"));
+        let fault = Fault::new(format!("the label is too long: {length} characters"));
         return Err(Faults::usage(fault.help(format!("use at most {MAX_CELL}"))));
     }
     let history = history::open()?;

@@ -139,7 +139,7 @@ impl StudyOutputs {
         }
         list.extend(spec.report.clone().map(|file| (Form::Html, Some(file))));
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
-            let fault = Fault::new("only one output may go to standard output").at("--out");
+            let fault = Fault::new("only one output can go to standard output").at("--out");
             return Err(Faults::usage(
                 fault.help("write each of the others to a file: --out text,json=report.json"),
             ));

@@ -165,7 +165,7 @@ impl Coordinator {
                 Err(HostError {
                     host: hosts.join(" and "),
                     why: format!(
-                        "these hosts announce the same number {duplicate}: set FATHOM_RANK to a different number on each"
+                        "these hosts have the same rank {duplicate}: set FATHOM_RANK to a different number on each"
                     ),
                 })
             }

@@ -80,7 +80,7 @@ pub(super) fn check_for_engines(
         true => Err(TargetError::Unsuitable {
             path: target.path.clone(),
             kind: "a device",
-            help: "this engine creates, looks up and removes files and directories; name examined of these".into(),
+            help: "this engine creates, looks up and removes files and directories; name one of these".into(),
         }),
     }
 }
