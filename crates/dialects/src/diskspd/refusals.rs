@@ -89,15 +89,15 @@ fn check_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
         };
         let memory = env.memory.unwrap_or(u64::MAX);
         let why = match (
-            requests_per_thread > bounds::WORKER_OPERATIONS,
-            operations > bounds::OPERATIONS,
+            requests_per_thread > bounds::MAX_WORKER_OPERATIONS,
+            operations > bounds::MAX_OPERATIONS,
             bytes > memory,
         ) {
             (true, ..) => format!(
                 "a thread keeps at most {} operations in flight",
-                bounds::WORKER_OPERATIONS
+                bounds::MAX_WORKER_OPERATIONS
             ),
-            (_, true, _) => format!("a test keeps at most {} operations in flight", bounds::OPERATIONS),
+            (_, true, _) => format!("a test keeps at most {} operations in flight", bounds::MAX_OPERATIONS),
             (.., true) => format!("the buffers take {bytes} bytes, and {memory} bytes of memory are available"),
             _ => return None,
         };

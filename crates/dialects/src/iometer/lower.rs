@@ -208,7 +208,7 @@ fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
                 "set the third value of the outstanding I/Os to 1 or more",
             );
         }
-        if u64::from(*outstanding) > bounds::WORKER_OPERATIONS || *outstanding == 0 {
+        if u64::from(*outstanding) > bounds::MAX_WORKER_OPERATIONS || *outstanding == 0 {
             let cause = format!("{outstanding} outstanding I/Os are not possible");
             add(&name, cause, "set a number of 1 to 1048576");
         }
@@ -388,11 +388,14 @@ impl<'a> Lowering<'a> {
             let depth = u64::from(run.depth.unwrap_or(worker.outstanding));
             operations = depth.saturating_mul(*count as u64).saturating_add(operations);
         }
-        let message = match (*streams > bounds::STREAMS.max, operations > bounds::WORKER_OPERATIONS) {
+        let message = match (
+            *streams > bounds::STREAMS.max,
+            operations > bounds::MAX_WORKER_OPERATIONS,
+        ) {
             (true, _) => format!("more than {} lines on targets", bounds::STREAMS.max),
             (_, true) => format!(
                 "{operations} outstanding I/Os; the limit is {}",
-                bounds::WORKER_OPERATIONS
+                bounds::MAX_WORKER_OPERATIONS
             ),
             _ => return None,
         };

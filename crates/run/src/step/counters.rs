@@ -15,7 +15,7 @@ use super::launch::LiveJob;
 use crate::sampler::{GroupLimits, Reading, Sampler};
 
 /// Reads the counters while the jobs of a step run.
-pub(super) struct JobMonitor<'a> {
+pub(super) struct CounterMonitor<'a> {
     context: &'a StepContext<'a>,
     devices_before: DeviceTimes,
     /// Bytes that this process had read from devices; `None` if that is not comparable.
@@ -44,8 +44,8 @@ struct WindowCounters {
     samples: Vec<HostSample>,
 }
 
-impl<'a> JobMonitor<'a> {
-    pub(super) fn start(context: &'a StepContext<'a>) -> JobMonitor<'a> {
+impl<'a> CounterMonitor<'a> {
+    pub(super) fn start(context: &'a StepContext<'a>) -> CounterMonitor<'a> {
         // This machine's counters are irrelevant for a simulated device.
         let (devices_before, limits_before) = match context.simulated {
             true => (DeviceTimes::default(), GroupLimits::default()),
@@ -57,7 +57,7 @@ impl<'a> JobMonitor<'a> {
             let mut other_programs = context.other_programs.borrow_mut();
             other_programs.begin_step(nearest, context.clock.now(), &devices_before);
         }
-        JobMonitor {
+        CounterMonitor {
             context,
             devices_before,
             own_reads_before: read_own_reads(context),
@@ -82,7 +82,7 @@ impl<'a> JobMonitor<'a> {
                     let device = self.context.devices.first().map(|(name, _)| name.clone());
                     self.measured_before = Some(StartCounters {
                         volumes: self.read_volumes(),
-                        network_mounts: self.network_mounts(),
+                        network_mounts: self.read_network_mounts(),
                         sampler: Sampler::start(device, Rc::clone(&reading), self.limits_before.clone()),
                         reading,
                     });
@@ -172,8 +172,8 @@ impl<'a> JobMonitor<'a> {
         before.iter().filter_map(since).collect()
     }
 
-    /// The counters of the network mounts under the targets.
-    fn network_mounts(&self) -> Vec<NetworkMount> {
+    /// Reads the counters of the network mounts under the targets.
+    fn read_network_mounts(&self) -> Vec<NetworkMount> {
         let mut file_systems = self
             .context
             .facts
@@ -198,7 +198,7 @@ impl<'a> JobMonitor<'a> {
         let after = if before.network_mounts.is_empty() {
             Vec::new()
         } else {
-            self.network_mounts()
+            self.read_network_mounts()
         };
         let length = self.context.clock.now().since(before.reading.at);
         let since = |after: &NetworkMount| {

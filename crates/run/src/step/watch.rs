@@ -14,7 +14,7 @@ use model::plan::Job;
 use model::results::Failure;
 
 use super::StepState;
-use super::counters::JobMonitor;
+use super::counters::CounterMonitor;
 use super::launch::{JobState, LiveJob, LiveWorker};
 use super::results::internal_error;
 use super::target_watch::TargetWatch;
@@ -39,9 +39,9 @@ const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl<'a> StepState<'a> {
     /// Runs the jobs until all of them have ended.
-    pub(super) fn watch(&mut self, targets: &[ReadyTarget], watcher: &mut dyn FnMut(Event)) -> JobMonitor<'a> {
+    pub(super) fn watch(&mut self, targets: &[ReadyTarget], watcher: &mut dyn FnMut(Event)) -> CounterMonitor<'a> {
         let context = self.context;
-        let mut monitor = JobMonitor::start(context);
+        let mut monitor = CounterMonitor::start(context);
         let mut target_watch = TargetWatch::new(context, self.number, targets);
         let (mut snapshot_asked, mut start_published, mut resumed_at) = (None, false, None);
         loop {
