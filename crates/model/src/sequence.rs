@@ -37,7 +37,7 @@ impl Operation {
 /// Operations planned ahead of their time.
 #[derive(Clone, Debug)]
 pub struct PlannedOperations {
-    operations: [Operation; AHEAD],
+    operations: [Operation; MAX_PLANNED_AHEAD],
     next: usize,
     end: usize,
     /// The pass ends after them.
@@ -45,12 +45,12 @@ pub struct PlannedOperations {
 }
 
 /// Operations that may be planned ahead.
-const AHEAD: usize = 32;
+const MAX_PLANNED_AHEAD: usize = 32;
 
 impl Default for PlannedOperations {
     fn default() -> Self {
         PlannedOperations {
-            operations: [Operation::NONE; AHEAD],
+            operations: [Operation::NONE; MAX_PLANNED_AHEAD],
             next: 0,
             end: 0,
             is_last: false,
@@ -161,7 +161,11 @@ impl Sequence {
                 Cursor::Interlocked(_) | Cursor::Parallel(_) | Cursor::WritePointers(_)
             )
         };
-        let ahead = if cursors.iter().any(must_wait) { 1 } else { AHEAD };
+        let ahead = if cursors.iter().any(must_wait) {
+            1
+        } else {
+            MAX_PLANNED_AHEAD
+        };
         let only_taken = matches!(draws, Draws::DiskSpd(_));
         Ok(Sequence {
             fixed: fixed(&mix, pattern, only_taken),

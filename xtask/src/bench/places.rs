@@ -12,7 +12,7 @@ use super::options::Options;
 
 const GIB: u64 = 1 << 30;
 /// A size that nearly fits into the second-level cache of server processors.
-pub(crate) const HOT: u64 = 4 << 20;
+pub(crate) const HOT_BYTES: u64 = 4 << 20;
 
 /// The targets, created on first use.
 #[derive(Debug)]
@@ -60,11 +60,11 @@ impl Places {
         Ok(made)
     }
 
-    /// A file of [`HOT`] bytes in the page cache.
+    /// A file of [`HOT_BYTES`] bytes in the page cache.
     pub(crate) fn hot(&self) -> Result<&Path, BenchError> {
         let made = once(&self.hot, || {
             let path = self.folder()?.join("hot");
-            fill(&path, HOT)?;
+            fill(&path, HOT_BYTES)?;
             Ok(path)
         })?;
         read(made)?;

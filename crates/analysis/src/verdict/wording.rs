@@ -8,7 +8,7 @@ use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
 /// If at least this many clauses share a statement, it is printed once, below them.
-const MIN_SHARING: usize = 2;
+const MIN_SHARED_CLAUSES: usize = 2;
 
 /// Joins a share with the observation at that time.
 pub(super) const WHILE: &str = " while ";
@@ -53,7 +53,7 @@ impl Verdict {
     fn is_shared(&self, shared: &str) -> bool {
         let clauses = self.clauses.iter();
         let sharing = clauses.filter(|clause| clause.shared.as_deref() == Some(shared));
-        self.is_test_reason(shared) || sharing.count() >= MIN_SHARING
+        self.is_test_reason(shared) || sharing.count() >= MIN_SHARED_CLAUSES
     }
 
     fn short_reason(&self, clause: &ClauseVerdict) -> String {

@@ -33,9 +33,9 @@ use connections::{LimitedListener, RequestConnection};
 /// Upper limit of the connections of a server.
 pub const MAX_CONNECTIONS: usize = 64;
 /// Time for responses in progress when the server stops.
-const GRACE: Duration = Duration::from_secs(1);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// Upper limit of the pages that are rendered at the same time.
-const MAX_RENDERING: usize = 4;
+const MAX_CONCURRENT_PAGES: usize = 4;
 
 /// The content of an error page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,11 +110,11 @@ fn typed_response(media: &'static str, body: Body) -> Response<Body> {
 fn new_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(MAX_RENDERING)
+        .max_blocking_threads(MAX_CONCURRENT_PAGES)
         .build()
 }
 
-/// Serves until `over` resolves, then lets open responses finish for at most [`GRACE`].
+/// Serves until `over` resolves, then lets open responses finish for at most [`SHUTDOWN_GRACE`].
 async fn serve_until(
     listener: TcpListener,
     max_connections: usize,
@@ -140,6 +140,6 @@ async fn serve_until(
     over.await;
     drop(end);
     // Do not wait for a client that does not read its response.
-    let _ = tokio::time::timeout(GRACE, server).await;
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, server).await;
     Ok(())
 }

@@ -50,7 +50,7 @@ struct CommandLine<'a, 'p> {
 
 /// An argument that begins with dashes, resolved.
 #[derive(Clone, Copy)]
-enum Resolved {
+enum ResolvedArgument {
     Flag(&'static Flag),
     Option(&'static Row),
     /// An option of the chosen profile.
@@ -119,10 +119,12 @@ impl CommandLine<'_, '_> {
     fn apply_argument(&mut self, arg: &DashedArg<'_>, rest: &mut std::slice::Iter<'_, String>) -> Result<(), ExitCode> {
         let (row, name) = self.resolve(arg)?;
         let parameter = match row {
-            Resolved::Flag(flag) => flag.parameter,
-            Resolved::Option(row) if row.may_be_bare(false) => Parameter::Optional,
-            Resolved::Unsupported(option) if option.kind == ValueKind::Switch => Parameter::Optional,
-            Resolved::Option(_) | Resolved::Unsupported(_) | Resolved::Profile(_) => Parameter::Required,
+            ResolvedArgument::Flag(flag) => flag.parameter,
+            ResolvedArgument::Option(row) if row.may_be_bare(false) => Parameter::Optional,
+            ResolvedArgument::Unsupported(option) if option.kind == ValueKind::Switch => Parameter::Optional,
+            ResolvedArgument::Option(_) | ResolvedArgument::Unsupported(_) | ResolvedArgument::Profile(_) => {
+                Parameter::Required
+            }
         };
         let (program, dashes) = (self.program, arg.dashes);
         let value = match (parameter, arg.value) {
@@ -140,16 +142,16 @@ impl CommandLine<'_, '_> {
             (_, value) => value,
         };
         match row {
-            Resolved::Flag(flag) => self.apply_flag(flag, value),
-            Resolved::Option(row) if row.name == "profile" => self.choose_profile(value.unwrap_or_default()),
-            Resolved::Option(row) => self.apply_option(row, value),
-            Resolved::Profile(option) => self.apply_profile_option(option, value.unwrap_or_default()),
-            Resolved::Unsupported(option) => self.apply_unsupported_option(option, value),
+            ResolvedArgument::Flag(flag) => self.apply_flag(flag, value),
+            ResolvedArgument::Option(row) if row.name == "profile" => self.choose_profile(value.unwrap_or_default()),
+            ResolvedArgument::Option(row) => self.apply_option(row, value),
+            ResolvedArgument::Profile(option) => self.apply_profile_option(option, value.unwrap_or_default()),
+            ResolvedArgument::Unsupported(option) => self.apply_unsupported_option(option, value),
         }
     }
 
     /// Finds the flag or option of a name, which may be abbreviated.
-    fn resolve(&mut self, arg: &DashedArg<'_>) -> Result<(Resolved, &'static str), ExitCode> {
+    fn resolve(&mut self, arg: &DashedArg<'_>) -> Result<(ResolvedArgument, &'static str), ExitCode> {
         let short = match arg.text {
             "-h" => "help",
             "-v" => "version",
@@ -157,7 +159,7 @@ impl CommandLine<'_, '_> {
         };
         let of_profile = self.profile.iter().flat_map(ChosenProfile::options);
         if let Some(option) = of_profile.into_iter().find(|option| option.name == short) {
-            return Ok((Resolved::Profile(*option), option.name));
+            return Ok((ResolvedArgument::Profile(*option), option.name));
         }
         let names = self.visible_names();
         let begins: Vec<_> = names.iter().filter(|(_, name)| name.starts_with(short)).collect();
@@ -181,16 +183,17 @@ impl CommandLine<'_, '_> {
     }
 
     /// The known flags and options. Engine options are known only after the job's `ioengine`.
-    fn visible_names(&self) -> Vec<(Resolved, &'static str)> {
-        let flags = FLAGS.iter().map(|flag| (Resolved::Flag(flag), flag.name));
-        let all_names = |row: &'static Row| row.names().map(move |name| (Resolved::Option(row), name));
+    fn visible_names(&self) -> Vec<(ResolvedArgument, &'static str)> {
+        let flags = FLAGS.iter().map(|flag| (ResolvedArgument::Flag(flag), flag.name));
+        let all_names = |row: &'static Row| row.names().map(move |name| (ResolvedArgument::Option(row), name));
         let engine = self.draft().options.queue.ioengine.as_str();
         let of_engine = table::engine_rows().filter(|row| row.engines.contains(&engine));
         flags
             .chain(table::common_rows().flat_map(all_names))
             .chain(of_engine.flat_map(all_names))
             .chain(
-                unsupported_engines::engine_options(engine).map(|option| (Resolved::Unsupported(option), option.name)),
+                unsupported_engines::engine_options(engine)
+                    .map(|option| (ResolvedArgument::Unsupported(option), option.name)),
             )
             .collect()
     }

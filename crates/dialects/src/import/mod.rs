@@ -272,10 +272,10 @@ fn unknown_form(file: &str, text: &str) -> Diagnostic {
 
 /// A place in the file, with its text shortened.
 fn build_location(file: &str, line: usize, text: &str) -> Location {
-    const SHOWN: usize = 60;
+    const MAX_SHOWN_CHARS: usize = 60;
     let trimmed = text.trim();
-    let mut shown: String = trimmed.chars().take(SHOWN).collect();
-    if trimmed.chars().count() > SHOWN {
+    let mut shown: String = trimmed.chars().take(MAX_SHOWN_CHARS).collect();
+    if trimmed.chars().count() > MAX_SHOWN_CHARS {
         shown.push('…');
     }
     Location {

@@ -13,7 +13,7 @@ use super::general::parse_general;
 use super::hosts::{Host, parse_hosts, parse_selected_labels, repeat_for_hosts};
 use super::notes::{explain_remark, note_unused_parameters};
 use super::runs::{MaxData, parse_max_data};
-use super::scan::{Item, Scanned, scan};
+use super::scan::{Item, ScannedFiles, scan};
 use super::table::{Kind, RunKind, Section};
 use super::validation::Validation;
 use super::values::{MAX_RATE, append_number};
@@ -246,7 +246,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
 
 fn read_definitions(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
     let scanned = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
-    let Scanned {
+    let ScannedFiles {
         items,
         copies,
         mut notes,

@@ -56,7 +56,7 @@ fn copied(heading: &'static str, file: &str) -> CopiedLines {
 
 /// The contents of parameter files.
 #[derive(Debug)]
-pub struct Scanned {
+pub struct ScannedFiles {
     /// The items of all files, in order.
     pub items: Vec<Item>,
     /// The files as read.
@@ -83,7 +83,7 @@ pub fn scan(
     variables: &[(String, String)],
     plus: Option<&str>,
     env: &mut dyn VdbenchEnv,
-) -> Result<Scanned, Diagnostic> {
+) -> Result<ScannedFiles, Diagnostic> {
     let mut copies = Vec::new();
     let mut expansion = Expansion {
         variables,
@@ -133,7 +133,7 @@ pub fn scan(
     notes.extend(unused.map(|((name, value), _)| {
         format!("the variable `{name}={value}` of the command line has no effect: no line contains ${name}")
     }));
-    Ok(Scanned { items, copies, notes })
+    Ok(ScannedFiles { items, copies, notes })
 }
 
 /// The lines of a file without comments and remarks, with variables and includes replaced.

@@ -59,7 +59,7 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
 }
 
 /// One pass over an SD.
-struct WholeSd {
+struct SdPass {
     sd: Sd,
     mix: Mix,
     depth: u32,
@@ -70,9 +70,9 @@ struct WholeSd {
 }
 
 /// A plan of one pass over each of these SDs.
-fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u64) -> Lowered {
+fn whole_sds(name: &str, passes: Vec<SdPass>, parameters: &Parameters, seed: u64) -> Lowered {
     let general = &parameters.general;
-    let job = |(number, pass): (usize, &WholeSd)| {
+    let job = |(number, pass): (usize, &SdPass)| {
         let sequential = Sequential {
             advance: Advance::Length { skip: 0 },
             at_end: AtEnd::Finish,
@@ -115,14 +115,14 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
     };
     let mut jobs: Vec<Job> = passes.iter().enumerate().map(job).collect();
     end_on_failure(&mut jobs);
-    let target = |pass: &WholeSd| Target {
+    let target = |pass: &SdPass| Target {
         path: pass.sd.lun.clone(),
         kind: TargetKind::Path,
         prepare: pass.prepare.clone(),
         at_end: TargetCleanup::Keep,
     };
     let workload_of = jobs.iter().map(|_| vec![vec![0]]).collect();
-    let build_label = |pass: &WholeSd| JobLabel {
+    let build_label = |pass: &SdPass| JobLabel {
         report_files: vec![pass.sd.name.clone()],
         rank: None,
     };
@@ -169,7 +169,7 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
             divisor if from > 0 && divisor >= key.max(SECTOR) => divisor,
             _ => rounded_block,
         };
-        WholeSd {
+        SdPass {
             sd: format.sd.clone(),
             mix: Mix::WRITES,
             depth: 2,
@@ -204,7 +204,7 @@ pub fn recovery_plan(sds: &[Sd], parameters: &Parameters, env: &dyn VdbenchEnv, 
         let at_once = (1..=(MAX_BLOCK / key).max(1))
             .rev()
             .find(|keys_at_once| keys.is_multiple_of(*keys_at_once));
-        WholeSd {
+        SdPass {
             sd: sd.clone(),
             mix: Mix::READS,
             depth: sd.threads,

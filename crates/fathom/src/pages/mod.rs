@@ -25,7 +25,7 @@ use serde::Serialize;
 use study::diagnosis::KnownLimits;
 use study::verify::{NOT_TESTED, PARTLY_PROVEN, TestLength, count_proven, is_partly_proven};
 
-use crate::judged::Judged;
+use crate::judged::JudgedJobs;
 
 pub use explained::build_page as explained;
 pub use rounds::build_page as rounds;
@@ -157,7 +157,7 @@ fn describe_typical(observation: &Observation) -> Option<(f64, String)> {
 }
 
 /// Finds the worst verdict of a run, for the first screen of its page.
-pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
+pub fn worst_verdict(judged: &JudgedJobs, clauses: &[Clause]) -> page::Verdict {
     let worst = judged.outcome();
     let found = judged.verdicts().find(|(_, verdict, _)| verdict.outcome == worst);
     match found {

@@ -6,7 +6,7 @@ mod facts;
 mod judgement;
 
 use analysis::compare::{Change, Difference, Fact, Figure, Judgement, RankedResult};
-use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
+use report::html::chart::{Axis, Chart, Form, Mark, MarkAxis, PointStyle, Series, Tone, time_unit};
 use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
 use report::html::run::{Head, add_options, name_place};
 use serde::Serialize;
@@ -64,7 +64,7 @@ fn build_change_charts(
         };
         let mut chart = build_effect_chart(id, &names[0], &names[number + 1], to, margin);
         let place = order.iter().position(|index| *index == number + 1);
-        chart.series[0].looks = vec![Look::Series(place.unwrap_or(0)); to.len()];
+        chart.series[0].row_styles = vec![PointStyle::Series(place.unwrap_or(0)); to.len()];
         let table = Block::Table(changes_table(&names[0], &names[number + 1], to));
         Block::chart_block(Some(chart)).into_iter().chain([table])
     };
@@ -147,7 +147,7 @@ fn build_effect_chart(id: String, from: &str, name: &str, to: &[Change], margin:
             false => Axis::linear("change", "%"),
         },
         series: vec![series],
-        marks: vec![Mark::band(Across::Y, low, high, "counts as the same", Tone::Other)],
+        marks: vec![Mark::band(MarkAxis::Y, low, high, "counts as the same", Tone::Other)],
         ..Chart::default()
     }
 }
@@ -302,7 +302,7 @@ fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult]
         decisive().map(|(result, shown)| (files[result.index].clone(), Some(shown.value / scale))),
     );
     (series.low, series.high) = (ends(|interval| interval.0), ends(|interval| interval.1));
-    series.looks = (0..ranking.len()).map(Look::Series).collect();
+    series.row_styles = (0..ranking.len()).map(PointStyle::Series).collect();
     series.words = decisive()
         .map(|(result, shown)| {
             let to_best = result.to_best.as_ref().map(Change::describe);
@@ -327,7 +327,7 @@ fn build_interval_chart(prefix: &str, files: &[String], ranking: &[RankedResult]
         x: Axis::names("result"),
         y: Axis::linear(&title, unit),
         series: vec![series],
-        marks: vec![Mark::band(Across::Y, low, high, words, Tone::Other)],
+        marks: vec![Mark::band(MarkAxis::Y, low, high, words, Tone::Other)],
         ..Chart::default()
     })
 }

@@ -9,7 +9,7 @@ use model::observation::Observation;
 use model::results::Results;
 use model::study::{Parameter, RunRole, Setting, Study};
 use report::Summary;
-use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
+use report::html::chart::{Axis, Chart, Form, Heat, Mark, MarkAxis, Series, Tick, Tone, X, time_unit};
 use report::html::page::{self, Block, Page, Section, Table};
 use report::html::run::{Head, PlanePoint, locate_commands, plane_chart, provenance, repeat_section, settings_section};
 use report::numbers::{format_rough, format_time};
@@ -243,7 +243,7 @@ fn build_rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         let at_one = at_one.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if no operation waited", Form::Guide, at_one).tone(Tone::Other));
     }
-    let sustained_line = |iops: f64| Mark::line(Across::Y, iops, "sustained rate", Tone::Limit);
+    let sustained_line = |iops: f64| Mark::line(MarkAxis::Y, iops, "sustained rate", Tone::Limit);
     let sustained = curve.mixed_rates.map(|mixed| sustained_line(mixed.sustained_iops));
     Chart {
         id: format!("rate-{number}"),
@@ -313,7 +313,7 @@ fn build_marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
     let mark_load = |load: f64, words: fn(&str) -> String, tone: Tone| {
         let setting = load / loads_per_setting(curve);
-        Mark::line(Across::X, setting, words(&format_setting(setting)), tone)
+        Mark::line(MarkAxis::X, setting, words(&format_setting(setting)), tone)
     };
     let full = knee.kneedle.filter(|_| !curve.shows_no_load());
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
@@ -364,7 +364,7 @@ fn build_latency_chart(number: usize, curve: &Curve, report: &Report, subject: &
         }
         series.push(limited);
         let at = limit.max_ns.0 as f64 / ns;
-        marks.push(Mark::line(Across::Y, at, format!("limit {limit}"), Tone::Limit));
+        marks.push(Mark::line(MarkAxis::Y, at, format!("limit {limit}"), Tone::Limit));
     } else {
         let rows: Vec<&Row> = find_curve_rows(curve, report);
         let p99 = curve

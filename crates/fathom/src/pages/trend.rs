@@ -6,7 +6,7 @@ use analysis::compare::{Figure, Judgement, MIN_RUNS, Trend};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tick, Tone, time_unit};
+use report::html::chart::{Axis, Chart, Form, Mark, MarkAxis, Series, Tick, Tone, time_unit};
 use report::html::page::{self, Block, Lead, Page, Section, Verdict};
 use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
@@ -296,7 +296,7 @@ fn build_chart(id: &str, trend: &Trend) -> Chart {
     });
     let marks = trend.changes.iter().map(|change| {
         let words = format!("{:+.0} %", 100.0 * (change.ratio - 1.0));
-        Mark::line(Across::X, place(change.entry_after) - 0.5, words, Tone::Limit)
+        Mark::line(MarkAxis::X, place(change.entry_after) - 0.5, words, Tone::Limit)
     });
     Chart {
         id: id.into(),

@@ -11,7 +11,7 @@ const BATCHES: [&str; 3] = [
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     bench.tools.build_example("fathom-engine", "floor")?;
-    let hot = |engine| Ok::<_, BenchError>(Work::reads(Some(bench.places.hot()?), HOT, engine, bench.time()));
+    let hot = |engine| Ok::<_, BenchError>(Work::reads(Some(bench.places.hot()?), HOT_BYTES, engine, bench.time()));
     let disk = Work::reads(Some(bench.places.file()?), bench.places.size, "io_uring", bench.time()).direct();
     let deep = hot("io_uring")?.depth(32);
     let batched = deep.clone().ours(&["--batch", "32"]).theirs(&BATCHES);

@@ -25,7 +25,7 @@ use super::contest::{Bench, Comparison, Contender, Rounds, compare, ours, per_se
 use super::figure::Goal::{self, AtLeast, AtMost, Between, Nothing};
 use super::figure::{Figure, digits};
 use super::outcome::Outcome;
-use super::places::HOT;
+use super::places::HOT_BYTES;
 use super::statistics::median;
 use super::tools::Tool;
 use super::work::{Access, Until, Work};

@@ -76,12 +76,12 @@ pub fn read_allocation(file: &fs::File, size: u64) -> Option<Allocation> {
 
 /// Start and length of allocated ranges, up to the size.
 fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
-    const ROOM: usize = 64 << 10;
+    const BUFFER_BYTES: usize = 64 << 10;
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let mut start = 0;
     while start < size {
         let question = [start.to_le_bytes(), (size - start).to_le_bytes()].concat();
-        let answer = device_io_control(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, ROOM)?;
+        let answer = device_io_control(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, BUFFER_BYTES)?;
         let returned = ioctl_structs::ranges(&answer.bytes);
         let Some((last, length)) = returned.last().copied() else {
             break;
@@ -101,12 +101,12 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
 
 /// Number of extents of a file. Extents adjacent on the volume count as one.
 fn extents(file: &fs::File) -> Option<u64> {
-    const ROOM: usize = 64 << 10;
+    const BUFFER_BYTES: usize = 64 << 10;
     const MAX_EXTENTS: u64 = 1 << 20;
     let (mut count, mut from) = (0u64, 0u64);
     let mut end_before: Option<i64> = None;
     loop {
-        let answer = match device_io_control(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), ROOM) {
+        let answer = match device_io_control(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), BUFFER_BYTES) {
             Ok(answer) => answer,
             // Either a small file is stored in the file table, or there are no more extents.
             Err(error) if error.raw_os_error() == Some(ERROR_HANDLE_EOF as i32) => return Some(count),

@@ -137,11 +137,11 @@ pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
 /// The system's error, or the driver that prevents it and why.
 pub fn enable_bypass_io(file: &fs::File, wanted: BypassIo) -> io::Result<()> {
     /// Sizes of `FS_BPIO_INPUT` and of `FS_BPIO_OUTPUT`.
-    const QUESTION: usize = 24;
-    const ANSWER: usize = 352;
-    let mut question = [0; QUESTION];
+    const INPUT_BYTES: usize = 24;
+    const OUTPUT_BYTES: usize = 352;
+    let mut question = [0; INPUT_BYTES];
     question[..4].copy_from_slice(&FS_BPIO_OP_ENABLE.to_ne_bytes());
-    let answer = ioctl::device_io_control(file, FSCTL_MANAGE_BYPASS_IO, &question, ANSWER)?;
+    let answer = ioctl::device_io_control(file, FSCTL_MANAGE_BYPASS_IO, &question, OUTPUT_BYTES)?;
     check_bypass_io(&answer.bytes, wanted)
 }
 

@@ -94,13 +94,13 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, input: &[u8], room: 
 /// # Errors
 /// The system's error.
 pub(crate) fn device_io_control_all(file: &fs::File, code: u32, input: &[u8], room: usize) -> io::Result<Vec<u8>> {
-    const MAX_ROOM: usize = 4 << 20;
+    const MAX_BUFFER_BYTES: usize = 4 << 20;
     let mut room = room;
     loop {
         match device_io_control(file, code, input, room) {
             Ok(answer) if !answer.truncated => return Ok(answer.bytes),
             Err(error) if error.raw_os_error() != Some(ERROR_INSUFFICIENT_BUFFER as i32) => return Err(error),
-            _ if room >= MAX_ROOM => return Err(io::ErrorKind::OutOfMemory.into()),
+            _ if room >= MAX_BUFFER_BYTES => return Err(io::ErrorKind::OutOfMemory.into()),
             _ => room *= 4,
         }
     }

@@ -67,11 +67,11 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
         .notes
         .extend(expired.map(|note| ::report::diagnosis::format_sentence(note)));
     // The wrong tier questions the verdict, so it is the first thing to settle.
-    if let Some(other_size) = request.find_other_size(results) {
-        let note = ::report::diagnosis::format_sentence(&other_size.describe());
+    if let Some(mismatch) = request.find_tier_mismatch(results) {
+        let note = ::report::diagnosis::format_sentence(&mismatch.describe());
         shown.notes.retain(|shown| *shown != note);
-        shown.actions.insert(0, other_size.state_size());
-        shown.alternatives = other_size.alternatives();
+        shown.actions.insert(0, mismatch.state_size());
+        shown.alternatives = mismatch.alternatives();
     }
     let mut page = pages::run(results, shown);
     // A relative path such as `.` means nothing to other readers.

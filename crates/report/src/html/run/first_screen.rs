@@ -252,8 +252,8 @@ pub fn advise_judging(command: &str) -> String {
 
 /// The part of its rate that a result must reach again, and how much longer its operations may
 /// take: limits within its own confidence interval would be neither met nor missed.
-const RATE_ROOM: f64 = 0.9;
-const TIME_ROOM: f64 = 1.2;
+const SUGGESTED_RATE_SHARE: f64 = 0.9;
+const SUGGESTED_TIME_FACTOR: f64 = 1.2;
 
 /// Creates a requirement that a result meets with some room, as a command-line argument. `times`
 /// are names and nanoseconds.
@@ -263,13 +263,21 @@ pub fn requirement_from_result(iops: f64, times: impl IntoIterator<Item = (Strin
         let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0);
         round(value / unit) * unit
     };
-    let mut clauses = vec![format!("iops>={:.0}", two_digits(RATE_ROOM * iops, f64::floor))];
+    let mut clauses = vec![format!(
+        "iops>={:.0}",
+        two_digits(SUGGESTED_RATE_SHARE * iops, f64::floor)
+    )];
     let time = |us: f64| match us {
         us if us < 1000.0 => format!("{us:.0}us"),
         us => format!("{}ms", us / 1000.0),
     };
     let times = times.into_iter();
-    clauses.extend(times.map(|(name, ns)| format!("{name}<={}", time(two_digits(TIME_ROOM * ns / 1e3, f64::ceil)))));
+    clauses.extend(times.map(|(name, ns)| {
+        format!(
+            "{name}<={}",
+            time(two_digits(SUGGESTED_TIME_FACTOR * ns / 1e3, f64::ceil))
+        )
+    }));
     shell_word(&clauses.join(",")).into_owned()
 }
 

@@ -19,7 +19,7 @@ use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::{JobResults, Results};
 
-use super::chart::{Across, Chart, Mark, Tone};
+use super::chart::{Chart, Mark, MarkAxis, Tone};
 use super::page::{Block, Clause, Line, Page, Section, Table, Verdict, mark_title};
 use super::path;
 use crate::numbers::{count, duration, format_rough, format_time, local_time, rate};
@@ -393,7 +393,7 @@ fn job_section(
 /// Lines in a chart of rates: limits that the load came near, and the mean if there is no
 /// requirement.
 fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usize) -> Vec<Mark> {
-    let line = |at: f64, words: String, tone: Tone| Mark::line(Across::Y, at, words, tone);
+    let line = |at: f64, words: String, tone: Tone| Mark::line(MarkAxis::Y, at, words, tone);
     let layers = find_diagnosis(context, step, job).map_or(&[][..], |job_diagnosis| &job_diagnosis.diagnosis.layers);
     // A rate that the test itself sets is the requirement, or coincides with the curve.
     let near = layers

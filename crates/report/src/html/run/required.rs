@@ -1,7 +1,7 @@
 //! Required values in the charts of a run.
 
 use super::nines;
-use crate::html::chart::{Across, Form, Mark, Series, Tone, unit_ns};
+use crate::html::chart::{Form, Mark, MarkAxis, Series, Tone, unit_ns};
 use crate::html::page::{Block, Line, Page, Verdict};
 use crate::numbers::group_thousands;
 
@@ -33,7 +33,7 @@ pub(super) fn mark(page: &mut Page) {
         let marks = page.verdict.clauses.iter().filter_map(|clause| {
             let at = required_value(clause.line?)?;
             let words = group_thousands(&clause.promised);
-            Some(Mark::line(Across::Y, at, words, Tone::Limit))
+            Some(Mark::line(MarkAxis::Y, at, words, Tone::Limit))
         });
         let marks: Vec<Mark> = marks.collect();
         chart.marks.extend(marks);

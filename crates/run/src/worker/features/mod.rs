@@ -431,15 +431,15 @@ impl Features {
         let now = io.batch.reap_time;
         let Some(replay) = &mut self.replay else { return false };
         match replay.next(io, &mut self.files.watchers, number) {
-            replay::Due::Later => return false,
-            replay::Due::Over => return io.end_pass(number, Some(self)),
-            replay::Due::Flush(action) => {
+            replay::DueEntry::Later => return false,
+            replay::DueEntry::Over => return io.end_pass(number, Some(self)),
+            replay::DueEntry::Flush(action) => {
                 self.queue_flush(io, pool, number, slot, action);
                 if let Some(gate) = &mut io.streams[number].gate {
                     gate.issued_unscheduled();
                 }
             }
-            replay::Due::Move(operation) => {
+            replay::DueEntry::Move(operation) => {
                 let file = io.streams[number].file;
                 if let Some(overlap) = &mut self.overlap
                     && overlap.must_wait(pool, number, (slot, file), &operation, now)

@@ -32,7 +32,7 @@ use publish::Publisher;
 /// Minimum time between the agreement on a start time and the start. A message takes less.
 const START_MARGIN: Nanos = Nanos::millis(20);
 /// A rank that sends nothing for this long is late, because heartbeats come every second.
-const LATE_AFTER: Duration = Duration::from_millis(2500);
+const LATE_TIMEOUT: Duration = Duration::from_millis(2500);
 /// How long a rank may take to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(45);
 /// Upper limit of the events that wait to be published.

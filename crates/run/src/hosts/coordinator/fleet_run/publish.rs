@@ -3,7 +3,7 @@
 use model::event::{Event, RankFigures, RankProgress, RankState as PublishedState};
 use model::finding::{Finding, Severity};
 
-use super::{AgentEnd, AgentState, FleetRun, LATE_AFTER};
+use super::{AgentEnd, AgentState, FleetRun, LATE_TIMEOUT};
 use crate::error::RunError;
 use crate::hosts::intervals::IntervalMerger;
 
@@ -49,7 +49,7 @@ impl FleetRun<'_> {
         match (&rank.lost, &rank.end) {
             (_, Some(AgentEnd::Done { .. })) => PublishedState::Ended,
             (Some(_), _) | (_, Some(AgentEnd::Failed(_))) => PublishedState::Lost,
-            (None, None) if is_other && rank.last_message.elapsed() > LATE_AFTER => PublishedState::Late,
+            (None, None) if is_other && rank.last_message.elapsed() > LATE_TIMEOUT => PublishedState::Late,
             (None, None) if has_begun(&rank.began) => PublishedState::Running,
             (None, None) if rank.ready.is_some() => PublishedState::Ready,
             (None, None) => PublishedState::Preparing,
