@@ -298,13 +298,16 @@ fn stalls_finding(observation: &Observation, stalls: &[Gap]) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Finding;
     use model::plan::{Pacing, Rate, Stop, TargetId, Workload};
     use model::results::Results;
     use model::seconds::{HostSample, IntervalFacts};
     use model::testing::{assert_contains, assert_starts_with};
     use model::{Direction, Nanos};
 
-    use super::super::samples;
+    use super::super::support::MODES;
+    use super::super::{CheckInput, samples};
+    use super::{LEVEL_CHANGES, STEADINESS};
 
     /// A closed loop with these operations in each interval of 100 ms.
     fn results(operations: &[u64]) -> Results {
@@ -314,12 +317,23 @@ mod tests {
         samples::with_series(&workload, time, operations)
     }
 
+    /// The findings of these checks alone: the diagnosis replaces those about a fall.
+    fn detect(results: &Results) -> Vec<Finding> {
+        let (input, mut findings) = (CheckInput::new(results), Vec::new());
+        for check in [STEADINESS, LEVEL_CHANGES, MODES] {
+            (check.detect)(&input, &mut findings);
+        }
+        findings
+    }
+
+    fn detect_rule(results: &Results, rule: &str) -> Finding {
+        let mut found = detect(results).into_iter();
+        found.find(|finding| finding.rule == rule).expect("the finding")
+    }
+
     fn find_rules(operations: &[u64]) -> Vec<String> {
-        let rules = samples::rules(&results(operations));
-        rules
-            .into_iter()
-            .filter(|rule| rule == "NOT-STEADY" || rule == "STALLS")
-            .collect()
+        let rules = detect(&results(operations)).into_iter().map(|finding| finding.rule);
+        rules.filter(|rule| rule == "NOT-STEADY" || rule == "STALLS").collect()
     }
 
     /// The sampling thread did not run either.
@@ -400,7 +414,7 @@ mod tests {
     }
 
     fn not_steady(operations: &[u64]) -> String {
-        samples::finding(&results(operations), "NOT-STEADY").what
+        detect_rule(&results(operations), "NOT-STEADY").what
     }
 
     #[test]
@@ -422,8 +436,9 @@ mod tests {
         );
     }
 
-    fn steps(operations: &[u64]) -> Vec<model::finding::Finding> {
-        samples::findings(&results(operations), "CHANGEPOINT").collect()
+    fn steps(operations: &[u64]) -> Vec<Finding> {
+        let found = detect(&results(operations)).into_iter();
+        found.filter(|finding| finding.rule == "CHANGEPOINT").collect()
     }
 
     #[test]
@@ -455,7 +470,7 @@ mod tests {
             let total = &mut samples::reads(&mut results.steps[0].jobs[0]).total;
             total.record_times(50_000, 1_000_000);
             total.record_times(5_000_000, 1_000_000);
-            samples::finding(&results, "TWO-MODES").why.expect("a reason")
+            detect_rule(&results, "TWO-MODES").why.expect("a reason")
         };
         let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 }).collect();
         assert_contains(&reason_for_modes(&step), "before and after the change");
