@@ -87,8 +87,7 @@ pub(super) struct Undisturbed {
 
 impl From<SlotsNeeded> for Doubt {
     fn from(slots: SlotsNeeded) -> Doubt {
-        Doubt::new(Cause::Generator, slots.why)
-            .with_action(format!("allow more operations in flight: --depth {}", slots.enough))
+        Doubt::new(Cause::Generator, slots.why).with_action(slots.action)
     }
 }
 
@@ -194,6 +193,7 @@ impl Case<'_> {
         if let Some(service) = self.service_figure(clause)
             && !breaks_clause(clause, service)
             && self.excess_share_in_stalls(clause) < MIN_STORAGE_SHARE
+            && !observation.load.rate_iops.is_some_and(|rate| self.was_throttled(rate))
         {
             return Some(self.doubt_program_wait(clause, service, attribution.as_ref()));
         }

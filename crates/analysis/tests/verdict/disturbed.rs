@@ -144,6 +144,32 @@ fn a_rate_counts_its_missed_seconds_as_availability_does() {
     assert!(reason.ends_with("below it in 2 of 30 seconds"), "{verdict:#?}");
 }
 
+/// 16 slots serve the promised rate until the storage allows only half of it.
+#[test]
+fn a_rate_that_falls_to_a_constant_one_is_not_a_lack_of_slots() {
+    let verdict = |spread: u64| {
+        let operations: Vec<u64> = (0..60)
+            .map(|second| match second {
+                0..30 => 6000,
+                _ => 3000 + second % 2 * spread,
+            })
+            .collect();
+        let mut observed = observe_paced(6000, &operations);
+        for second in &mut observed.seconds {
+            second.facts.threads = ThreadUse::default();
+        }
+        observed.load.depth = Some(16);
+        observed.total.iops = Some(4500.0);
+        judge(&clauses("iops>=6000"), &observed, &Context::default())
+    };
+    let throttled = verdict(0);
+    assert_outcome(&throttled, Outcome::Fail);
+    assert_contains(&throttled.clauses[0].reason, "6000 IOPS for 30 s, then 3000");
+    // The service of a device varies as much, so more in flight may raise the rate.
+    let fell = "the rate fell from 6000 to 3040 IOPS at 30 s, as when credits run out";
+    assert_inconclusive(&verdict(80), Cause::Generator, fell);
+}
+
 /// Two tenths of a second without completions, during which the thread waited for a processor.
 #[test]
 fn a_gap_without_a_free_processor_is_no_stall_of_the_storage() {
