@@ -50,11 +50,7 @@ fn several_jobs_have_one_opening() {
     );
     let clauses: Vec<&str> = page.verdict.clauses.iter().map(|clause| &*clause.promised).collect();
     assert_eq!(clauses, ["fill", "check"]);
-    assert!(
-        page.verdict.clauses[0]
-            .sentence
-            .contains(" MB/s, flush 100 us")
-    );
+    assert!(page.verdict.clauses[0].sentence.contains(" MB/s, flush 100 us"));
     assert!(
         page.verdict.notes[0].starts_with("Tested: 13 ms to 100 ms on "),
         "{:?}",
@@ -159,6 +155,46 @@ fn stalls_and_a_falling_rate_are_stated_in_the_box() {
         next.advice[1].starts_with("then judge it by your own limits, for example: `"),
         "{:?}",
         next.advice
+    );
+}
+
+/// The rate that was missed is the same event, and the repetition begins after it.
+#[test]
+fn the_end_of_credits_is_one_finding_with_one_action() {
+    let mut results = results("mixed");
+    results.plan.origin.arguments = ["fathom", "run", "--target", "x"].map(str::to_owned).to_vec();
+    let fell = "the rate fell from 6000 to 3000 IOPS 30 s into the measured window";
+    results.findings = ["RATE-NOT-KEPT", "D-BURST-END"]
+        .map(|rule| Finding::new(rule, Severity::Warning, format!("{fell}; only that can be sustained")))
+        .to_vec();
+    let advice = "to judge the sustained rate, measure after the step, with 40 s of warm-up";
+    let context = PageContext {
+        diagnoses: vec![JobDiagnosis {
+            diagnosis: Diagnosis {
+                answer: Answer::BurstEnd,
+                sentence: fell.into(),
+                advice: vec![advice.into()],
+                ..Diagnosis::default()
+            },
+            ..JobDiagnosis::default()
+        }],
+        ..PageContext::default()
+    };
+    let page = run::create_page(&results, &context);
+    assert_eq!(
+        (&*page.verdict.word, &*page.verdict.sentence),
+        (
+            "NOT STEADY",
+            "The rate fell from 6000 to 3000 IOPS 30 s into the measured window."
+        )
+    );
+    let rules: Vec<&str> = page.findings.iter().map(|finding| &*finding.rule).collect();
+    assert_eq!(rules, ["D-BURST-END"]);
+    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    assert_eq!(next.sentence, "Repeat the test with a longer warm-up.");
+    assert_eq!(
+        next.advice[0],
+        "`fathom run --target x --warm-up 40s --save again.fathom`"
     );
 }
 
