@@ -119,7 +119,7 @@ fn assess_jobs(context: &PageContext, summary: &Summary) -> Option<Verdict> {
                 word: (*word).into(),
                 tone: tone_of(word),
                 sentence: format!("{}{stalls}", describe_figures(job)),
-                line: None,
+                ..Clause::default()
             }
         })
         .collect();
