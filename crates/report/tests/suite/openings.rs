@@ -4,6 +4,7 @@ use crate::pages::results;
 use crate::prelude::*;
 use model::diagnosis::{Answer, Diagnosis, JobDiagnosis};
 use model::histogram::Histogram;
+use model::results::SyncResults;
 use report::html;
 use report::html::page::{Block, Page, Tone, Verdict};
 use report::html::run::{self, PageContext};
@@ -196,6 +197,42 @@ fn the_end_of_credits_is_one_finding_with_one_action() {
         next.advice[0],
         "`fathom run --target x --warm-up 40s --save again.fathom`"
     );
+}
+
+#[test]
+fn a_commit_is_a_write_and_its_flush() {
+    let mut results = results("mixed");
+    let workers = results.steps[0].jobs[0].workers.iter_mut();
+    for stream in workers.flat_map(|worker| &mut worker.streams) {
+        let writes = stream.directions[Direction::Write].as_ref().unwrap().operations;
+        let mut latency = Histogram::new();
+        latency.record_times(1_000_000, writes);
+        stream.sync = Some(SyncResults {
+            operations: writes,
+            latency,
+        });
+    }
+    let summary = report::Summary::from_results(&results);
+    let commit_ns = summary.jobs[0].commit_ns().unwrap();
+    let write_ns = summary.jobs[0].write.as_ref().unwrap().latency.mean_ns;
+    assert!((commit_ns - write_ns - 1e6).abs() < 1.0, "{commit_ns} {write_ns}");
+    let page = run::create_page(&results, &PageContext::default());
+    let latency = page.tiles.iter().find(|tile| tile.name == "Mean latency").unwrap();
+    let commit = report::numbers::format_time(commit_ns);
+    assert_contains(&latency.note, &format!("; commit (write and flush) {commit}"));
+    let mut rows = page
+        .sections
+        .iter()
+        .flat_map(|section| &section.blocks)
+        .filter_map(|block| match block {
+            Block::Table(table) => Some(&table.rows),
+            _ => None,
+        });
+    let row = [
+        "commits, each a write and its flush".to_owned(),
+        format!("mean {commit}"),
+    ];
+    assert!(rows.any(|rows| rows.iter().any(|cells| cells == &row)));
 }
 
 /// One operation of 3 ns stretched the axis over seven decades.

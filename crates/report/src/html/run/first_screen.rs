@@ -498,7 +498,7 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
             value: format!("{} MB/s", format_rough(total.mb_per_sec)),
             note: format!("{} MiB/s", format_rough(total.mib_per_sec)),
         },
-        latency_tile(total, is_queued),
+        latency_tile(job, is_queued),
     ];
     let percent = judged_percent(verdict).filter(|percent| total.latency.percentile(*percent).is_some());
     let percent = percent.unwrap_or(99.0);
@@ -529,8 +529,10 @@ fn judged_percent(verdict: &Verdict) -> Option<f64> {
     })
 }
 
-/// The mean latency. If operations had to queue, that of an operation itself.
-fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
+/// The mean latency. If operations had to queue, that of an operation itself. A flush counts in no
+/// latency of a write.
+fn latency_tile(job: &JobSummary, is_queued: bool) -> Tile {
+    let total = &job.total;
     let (name, value, note) = match &total.service {
         Some(service) if is_queued => (
             "Time per operation",
@@ -547,7 +549,10 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
         ),
         None => ("Mean latency", total.latency.mean_ns, format_median(&total.latency)),
     };
-    Tile::new(name, format_time(value), note)
+    let commit = job
+        .commit_ns()
+        .map(|ns| format!("; commit (write and flush) {}", format_time(ns)));
+    Tile::new(name, format_time(value), note + &commit.unwrap_or_default())
 }
 
 fn format_median(latency: &LatencyFigures) -> String {
