@@ -232,15 +232,10 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
         .into_iter()
         .partition(|gap| was_stopped(observation, *gap));
     let mut findings = Vec::new();
-    if let Some(longest) = stopped.iter().map(|gap| gap.length_ns).max() {
-        let times = if stopped.len() == 1 {
-            "once".to_owned()
-        } else {
-            format!("{} times", stopped.len())
-        };
+    if !stopped.is_empty() {
         let message = format!(
-            "this program did not run for up to {longest} ({times}): it or its machine was stopped, or no processor \
-             was free"
+            "this program did not run {}: it or its machine was stopped, or no processor was free",
+            describe_gaps(observation, &stopped)
         );
         let finding = Finding::new("PROGRAM-STOPPED", Severity::Warning, message).at(&*observation.name);
         let finding = finding.why("no operation was issued or counted during that time, regardless of the storage");
@@ -276,18 +271,22 @@ fn find_long_gaps(observation: &Observation) -> Vec<Gap> {
     gaps
 }
 
+/// Describes when gaps were, and how long.
+fn describe_gaps(observation: &Observation, gaps: &[Gap]) -> String {
+    let gaps: Vec<(f64, f64)> = gaps
+        .iter()
+        .map(|gap| (gap.start_ns.as_secs(), gap.length_ns.as_secs()))
+        .collect();
+    let window: f64 = observation.series.iter().map(|point| point.length_ns.as_secs()).sum();
+    figures::describe_stalls(observation.started_unix_ns, &gaps, window)
+}
+
 fn stalls_finding(observation: &Observation, stalls: &[Gap]) -> Finding {
     let ended = match observation.errors {
         None | Some(0) => "completed",
         Some(_) => "succeeded",
     };
-    let gaps: Vec<(f64, f64)> = stalls
-        .iter()
-        .map(|gap| (gap.start_ns.as_secs(), gap.length_ns.as_secs()))
-        .collect();
-    let window: f64 = observation.series.iter().map(|point| point.length_ns.as_secs()).sum();
-    let gaps = figures::describe_stalls(observation.started_unix_ns, &gaps, window);
-    let message = format!("no operation {ended} {gaps}");
+    let message = format!("no operation {ended} {}", describe_gaps(observation, stalls));
     let finding = Finding::new("STALLS", Severity::Warning, message).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
     finding.help(match is_simulated(observation) {
@@ -364,6 +363,8 @@ mod tests {
             found.contains(&"PROGRAM-STOPPED".to_owned()) && !found.contains(&"STALLS".to_owned()),
             "{found:?}"
         );
+        let stopped = samples::finding(&results, "PROGRAM-STOPPED").what;
+        assert_starts_with(&stopped, "this program did not run for 3.0 s, at ");
         // A pause elsewhere explains nothing.
         results.steps[0].samples = vec![sample(5, 4, Some(2900)), sample(9, 4, None)];
         assert!(rules(&results).contains(&"STALLS".to_owned()));

@@ -348,7 +348,7 @@ impl Case<'_> {
             {
                 let gaps = match count {
                     1 => format!("one gap of {longest:.1} s at {at:.0} s"),
-                    count => format!("{count} gaps of up to {longest:.1} s"),
+                    count => format!("{count} gaps of up to {longest:.1} s, the first at {at:.0} s"),
                 };
                 format!("; {gaps}, when no processor was free")
             }
