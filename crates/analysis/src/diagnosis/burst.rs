@@ -160,7 +160,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         }
         None if input.write_percent().is_some_and(|percent| percent > 99.0) => {
             format!(
-                "{fell}, and stayed constant, as when credits run out or a write cache is full; only the lower rate \
+                "{fell}, and stayed constant, as when credits run out (also possible: a full write cache); only the lower rate \
                  can be sustained"
             )
         }

@@ -34,11 +34,11 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let bytes = bytes_before(input, &step)?;
     // Only a run at another rate distinguishes a full cache from exhausted credits.
     let or_credits = match at_the_same_bytes.is_none() && is_flat(&step.after) {
-        true => ", or credits ran out",
+        true => "; also possible: credits ran out",
         false => "",
     };
     let sentence = format!(
-        "the write cache was full after {:.1} GB{or_credits}: {}",
+        "the write cache was full after {:.1} GB: {}{or_credits}",
         bytes / 1e9,
         describe_fall(input, &step)
     );

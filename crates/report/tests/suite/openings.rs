@@ -2,7 +2,7 @@
 
 use crate::pages::results;
 use crate::prelude::*;
-use model::diagnosis::{Answer, Diagnosis, JobDiagnosis};
+use model::diagnosis::{Answer, Diagnosis, DiagnosisNote, JobDiagnosis};
 use model::histogram::Histogram;
 use model::results::SyncResults;
 use report::html;
@@ -196,6 +196,35 @@ fn the_end_of_credits_is_one_finding_with_one_action() {
     assert_eq!(
         next.advice[0],
         "`fathom run --target x --warm-up 40s --save again.fathom`"
+    );
+}
+
+#[test]
+fn a_second_cause_follows_the_decisive_one() {
+    let note = |rule: &str, what: &str| DiagnosisNote {
+        rule: rule.into(),
+        what: what.into(),
+    };
+    let context = PageContext {
+        diagnoses: vec![JobDiagnosis {
+            diagnosis: Diagnosis {
+                answer: Answer::Processor,
+                sentence: "other programs used 1.9 of 2 processors".into(),
+                also: vec![
+                    note("D-STALL", "nothing completed"),
+                    note("D-CAP", "disk: 3000 IOPS reach its limit"),
+                ],
+                ..Diagnosis::default()
+            },
+            ..JobDiagnosis::default()
+        }],
+        ..PageContext::default()
+    };
+    let page = run::create_page(&results("mixed"), &context);
+    let limits = page.lead.iter().find(|lead| lead.topic == "What limits it").unwrap();
+    assert_eq!(
+        limits.sentence,
+        "Other programs used 1.9 of 2 processors. Also possible: disk: 3000 IOPS reach its limit."
     );
 }
 
