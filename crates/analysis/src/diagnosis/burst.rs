@@ -160,8 +160,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         }
         None if input.write_percent().is_some_and(|percent| percent > 99.0) => {
             format!(
-                "{fell}, and stayed constant, as when credits run out (also possible: a full write cache); only the lower rate \
-                 can be sustained"
+                "{fell}, and stayed constant, as when credits run out (also possible: a full write cache); only the \
+                 lower rate can be sustained"
             )
         }
         None => format!("{fell}, and stayed constant, as when credits run out; only the lower rate can be sustained"),

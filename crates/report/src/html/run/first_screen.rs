@@ -232,7 +232,8 @@ const OPTIONS_AGAINST: [(&str, &str, u64); 4] = [
 
 /// The warm-up after which a rate that fell stays at its lower level.
 fn warm_up_beyond_fall(context: &PageContext) -> Option<Nanos> {
-    let mut advice = { context.diagnoses.iter() }.flat_map(|job| &job.diagnosis.advice);
+    let diagnoses = context.diagnoses.iter();
+    let mut advice = diagnoses.flat_map(|job| &job.diagnosis.advice);
     let seconds = advice.find_map(|advice| advice.split_once(" s of warm-up")?.0.rsplit(' ').next())?;
     seconds.parse().ok().map(Nanos::secs)
 }
