@@ -240,7 +240,7 @@ impl Session {
         }
     }
 
-    /// Names each file that a run creates in a directory, with its size, because other tools take no
+    /// Names each file that a run creates in a directory, with its size. Other tools take no
     /// directory as a target.
     fn name_created_files(&self, plan: &Plan) -> Plan {
         let mut named = plan.clone();

@@ -14,7 +14,7 @@ use super::repetition::{name_of_repetition, repeat_command};
 use super::{PageContext, fleet, format_percentile, jobs, quality};
 use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
 use crate::numbers::{duration_with_unit, format_rough, format_time, local_time};
-use crate::summary::{Figures, FileFigures, JobSummary, LatencyFigures, PercentileSupport, Summary};
+use crate::summary::{FileFigures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::words;
 
 /// Begins the note on what a verdict applies to, which is never folded.
