@@ -22,6 +22,9 @@ const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
 /// Programs that used a smaller share of a processor are not named.
 const MIN_NAMED_SHARE: f64 = 0.05;
 
+/// The action after a fall of the rate.
+pub(super) const COMPARE_CREDITS: &str = "compare with the burst credits of the volume that you bought";
+
 /// How a headline states a missed clause.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Shortfall {
@@ -51,7 +54,6 @@ impl Case<'_> {
 
     /// The recommended action for a failed clause, if the storage alone does not explain it.
     pub(super) fn action_after_failure(&self, clause: &Clause, shortfall: Shortfall) -> Option<String> {
-        let bought = "compare with the burst credits of the volume that you bought";
         match (shortfall, self.shift(clause)) {
             (Shortfall::Disturbed, _) => Some(format!(
                 "stop {}, and repeat before you blame the provider",
@@ -60,7 +62,7 @@ impl Case<'_> {
             (Shortfall::Sustained(_), Some(Shift::Rate { at, .. })) => {
                 let warm_up = self.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
                 Some(format!(
-                    "{bought}; to test the rate after the fall, repeat with --warm-up {}s",
+                    "{COMPARE_CREDITS}; to test the rate after the fall, repeat with --warm-up {}s",
                     warm_up_beyond(warm_up + at)
                 ))
             }

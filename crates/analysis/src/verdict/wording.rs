@@ -179,7 +179,15 @@ pub(super) fn describe_shift(shift: &Shift) -> String {
             "; one stall of {longest:.1} s at {}",
             format_moment(start_unix_ns, at, 0)
         ),
-        Shift::Stalls { count, longest, .. } => format!("; {count} stalls of up to {longest:.1} s"),
+        Shift::Stalls {
+            count,
+            at,
+            longest,
+            start_unix_ns,
+        } => format!(
+            "; {count} stalls of up to {longest:.1} s, the first at {}",
+            format_moment(start_unix_ns, at, 0)
+        ),
     }
 }
 

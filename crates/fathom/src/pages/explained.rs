@@ -25,13 +25,12 @@ pub fn build_page(explanation: &Explanation, promised: &str) -> Page {
     let source = &explanation.source;
     let several = explanation.loads.len() > 1;
     let judged = explanation.loads.iter();
-    let judged = judged.filter_map(|load| Some((load.verdict.as_ref()?, load.length)));
-    let is_judged = judged.clone().next().is_some();
-    let worst = study::suite::worst(judged.clone().map(|(verdict, _)| verdict.outcome));
-    let mut verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
-        Some((verdict, length)) => super::verdict(promised, verdict, length),
-        None => assess(explanation),
-    };
+    let judged = judged.filter_map(|load| Some((load.observation.name.as_str(), load.verdict.as_ref()?, load.length)));
+    let judged: Vec<_> = judged.collect();
+    let is_judged = !judged.is_empty();
+    let worst = study::suite::worst(judged.iter().map(|(_, verdict, _)| verdict.outcome));
+    let verdict = super::verdict_of_jobs(promised, &judged, worst);
+    let mut verdict = verdict.unwrap_or_else(|| assess(explanation));
     let busy = describe_busy_processors(explanation, &verdict);
     verdict.notes.extend(busy);
     verdict.notes.extend(describe_scope(explanation));

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::figures_download;
 use facts::{differences_block, shared_facts};
 
-use judgement::{Changes, judge, weaken_single_runs};
+use judgement::{Changes, judge, reword_open_verdict, weaken_single_runs};
 
 pub use ab::{ab, warnings as ab_warnings};
 pub use advice::{next, warnings};
@@ -25,6 +25,9 @@ const INTERVALS_CAVEAT: &str =
 /// The same caveat, if a difference between single runs exceeds their intervals.
 const ORDER_CAVEAT: &str = "With one run each, the order may be chance although the intervals are apart: they cover \
     variation within each run, not from run to run, which `fathom ab` measures.";
+
+/// The title of the column with the judgement of each figure.
+const JUDGEMENT_TITLE: &str = "it is";
 
 /// A chart of changes has a logarithmic axis if one of them, or an end of its interval, exceeds
 /// this ratio.
@@ -162,7 +165,7 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
             change.describe_judgement().to_owned(),
         ]
     };
-    let head = ["", from, to, "change (95 %)", "it is"];
+    let head = ["", from, to, "change (95 %)", JUDGEMENT_TITLE];
     let caption = format!("{to} against {from}");
     Table::new(&caption, &head, changes.iter().map(row).collect())
 }
@@ -447,6 +450,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };
+    reword_open_verdict(&mut page);
     if let Some(place) = common_place(heads) {
         name_place(&mut page.lead, place);
     }

@@ -230,11 +230,13 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
     if !verdict.clauses.is_empty() {
         out.push_str("<ul class=\"clauses\">\n");
         for clause in &verdict.clauses {
+            let job = clause.job.as_ref().map(|job| format!("{}: ", text(job)));
             let _ = writeln!(
                 out,
-                "<li class=\"{}\"><strong>{}</strong> <b>{}:</b> {}</li>",
+                "<li class=\"{}\"><strong>{}</strong> <b>{}{}:</b> {}</li>",
                 clause.tone.class(),
                 text(&clause.word),
+                job.unwrap_or_default(),
                 prose(&clause.promised),
                 prose(&clause.sentence)
             );

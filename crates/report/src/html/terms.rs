@@ -58,8 +58,9 @@ const TERMS: [Term; 27] = [
     ),
     ("throughput|MB/s|MiB/s", "bytes per second; more is better"),
     (
-        "fsync|commits",
-        "a program's request to store its writes for good, as a database does at each commit",
+        "fsync|flush|commits",
+        "a program's request to store its writes for good; a database commits by a write and then a flush (fsync), so \
+         a commit takes the sum of both times",
     ),
     (
         "CONSISTENT",

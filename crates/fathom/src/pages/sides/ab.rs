@@ -12,7 +12,7 @@ use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
 use super::advice::{describe_disturbed, has_short_run, with_time};
-use super::judgement::{Changes, judge_pair, weaken_if_disturbed};
+use super::judgement::{Changes, judge_pair, reword_open_verdict, weaken_if_disturbed};
 use super::{build_change_charts, common_lines, figures_download, latencies};
 use crate::pages::{format_other_programs, lengthen_warm_up, list_other_programs, merge_warnings};
 
@@ -77,6 +77,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         provenance: summary.as_ref().map_or_else(String::new, provenance),
         ..Page::default()
     };
+    reword_open_verdict(&mut page);
     page.promote_charts(&["effects", "latencies"]);
     if let Some(first) = study.runs.first() {
         locate_commands(&mut page, &first.results);

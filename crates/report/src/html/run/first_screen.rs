@@ -14,7 +14,7 @@ use super::repetition::{name_of_repetition, repeat_command};
 use super::{PageContext, fleet, format_percentile, jobs, quality};
 use crate::html::page::{Clause, Lead, Line, Tile, Tone, Verdict, sort_by_severity};
 use crate::numbers::{duration_with_unit, format_rough, format_time, local_time};
-use crate::summary::{Figures, FileFigures, JobSummary, LatencyFigures, PercentileSupport, Summary};
+use crate::summary::{FileFigures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::words;
 
 /// Begins the note on what a verdict applies to, which is never folded.
@@ -36,7 +36,8 @@ pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
         .word
         .extend(stalls.iter().flat_map(|stalls| [", ", stalls.as_str()]));
     verdict.notes.push(describe_scope(SCOPE, summary, &summary.jobs));
-    verdict.notes.extend(describe_warnings(&summary.findings, &verdict));
+    let warnings = describe_warnings(&quality::without_explained(&summary.findings), &verdict);
+    verdict.notes.extend(warnings);
     verdict
 }
 
@@ -120,7 +121,7 @@ pub(super) fn unreliable_because(findings: &[Finding]) -> Option<String> {
 pub(super) fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Option<String> {
     let is_stated = |finding: &Finding| match verdict.tone {
         Tone::Good | Tone::Partly => OTHER_PROGRAMS.contains(&&*finding.rule),
-        Tone::Bad => finding.rule == "RATE-NOT-KEPT",
+        Tone::Bad => finding.rule == "RATE-NOT-KEPT" || quality::is_fall(finding),
         Tone::Unsure | Tone::Plain => false,
     };
     let mut grave = sort_by_severity(findings);
@@ -164,7 +165,7 @@ pub(super) fn advise_judgement(
         let is_run = arguments.get(1).is_some_and(|word| word == "run");
         let phases = &results.plan.steps.first()?.jobs.first()?.phases;
         let mut options = match &summary.jobs[..] {
-            [job] if is_run => options_against(&summary.findings, job, phases),
+            [job] if is_run => options_against(context, &summary.findings, job, phases),
             // Each of several jobs has a time of its own.
             _ => Vec::new(),
         };
@@ -229,9 +230,25 @@ const OPTIONS_AGAINST: [(&str, &str, u64); 4] = [
     ("NOT-STEADY", "--time", 60),
 ];
 
+/// The warm-up after which a rate that fell stays at its lower level.
+fn warm_up_beyond_fall(context: &PageContext) -> Option<Nanos> {
+    let diagnoses = context.diagnoses.iter();
+    let mut advice = diagnoses.flat_map(|job| &job.diagnosis.advice);
+    let seconds = advice.find_map(|advice| advice.split_once(" s of warm-up")?.0.rsplit(' ').next())?;
+    seconds.parse().ok().map(Nanos::secs)
+}
+
 /// Options that lengthen a test against its warnings.
-fn options_against(findings: &[Finding], job: &JobSummary, phases: &Phases) -> Vec<(String, String)> {
+fn options_against(
+    context: &PageContext,
+    findings: &[Finding],
+    job: &JobSummary,
+    phases: &Phases,
+) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
+    if let Some(warm_up) = warm_up_beyond_fall(context).filter(|warm_up| phases.warm_up_ns < *warm_up) {
+        options.push(("--warm-up".to_owned(), format!("{:.0}s", warm_up.as_secs())));
+    }
     for (rule, name, seconds) in OPTIONS_AGAINST {
         let is_found = findings.iter().any(|finding| finding.rule == rule);
         let current = match name {
@@ -334,7 +351,7 @@ fn share_of_disk(target: &TargetFacts) -> String {
 
 /// Findings of the checks, with commands ready to paste.
 pub(super) fn complete_findings(results: &Results, summary: &Summary, verdict: &Verdict) -> Vec<Finding> {
-    let mut findings = jobs::merge_findings(&summary.findings, &summary.jobs);
+    let mut findings = jobs::merge_findings(&quality::without_explained(&summary.findings), &summary.jobs);
     // The clause about the rate states it.
     let is_rate = |clause: &Clause| matches!(clause.line, Some(Line::Iops(_) | Line::Throughput(_)));
     if verdict
@@ -482,7 +499,7 @@ pub(super) fn summary_tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
             value: format!("{} MB/s", format_rough(total.mb_per_sec)),
             note: format!("{} MiB/s", format_rough(total.mib_per_sec)),
         },
-        latency_tile(total, is_queued),
+        latency_tile(job, is_queued),
     ];
     let percent = judged_percent(verdict).filter(|percent| total.latency.percentile(*percent).is_some());
     let percent = percent.unwrap_or(99.0);
@@ -513,8 +530,10 @@ fn judged_percent(verdict: &Verdict) -> Option<f64> {
     })
 }
 
-/// The mean latency. If operations had to queue, that of an operation itself.
-fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
+/// The mean latency. If operations had to queue, that of an operation itself. A flush counts in no
+/// latency of a write.
+fn latency_tile(job: &JobSummary, is_queued: bool) -> Tile {
+    let total = &job.total;
     let (name, value, note) = match &total.service {
         Some(service) if is_queued => (
             "Time per operation",
@@ -531,7 +550,10 @@ fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
         ),
         None => ("Mean latency", total.latency.mean_ns, format_median(&total.latency)),
     };
-    Tile::new(name, format_time(value), note)
+    let commit = job
+        .commit_ns()
+        .map(|ns| format!("; commit (write and flush) {}", format_time(ns)));
+    Tile::new(name, format_time(value), note + &commit.unwrap_or_default())
 }
 
 fn format_median(latency: &LatencyFigures) -> String {

@@ -251,7 +251,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
     rows.extend(job.flush.as_ref().map(|flush| {
         let format_percentile = |percent: f64| percentile_cell(&flush.latency, percent);
         let words = format!(
-            "{}, mean {}, p50 {}, p99 {}, maximum {}",
+            "{}, mean {}, p50 {}, p99 {}, maximum {}; no latency of a write includes its flush",
             count(flush.operations),
             format_time(flush.latency.mean_ns),
             format_percentile(50.0),
@@ -260,6 +260,8 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         );
         ("flushes".to_owned(), words)
     }));
+    let commit = job.commit_ns().map(|ns| format!("mean {}", format_time(ns)));
+    rows.extend(commit.map(|words| ("commits, each a write and its flush".to_owned(), words)));
     let cpus: u32 = summary.hosts.iter().map(|host| host.cpus).sum();
     if cpus > 0 {
         let cpu_time = format_time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);

@@ -1,7 +1,7 @@
 //! Sections on the machine, the settings and the equivalent commands of a run, and its downloads.
 
 use model::environment::Environment;
-use model::plan::{Dialect, temporary_file_directory};
+use model::plan::Dialect;
 use model::results::{Equivalent, Results};
 use model::shell_word;
 
@@ -225,10 +225,9 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
         let lost = equivalent.lost.iter().map(name);
         let mut notes: Vec<String> = lost.map(|lost| format!("Not equivalent: {lost}")).collect();
         notes.extend(equivalent.differs.iter().map(name));
-        let code = equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone());
         Block::Code {
             title: format!("For {}", tool_name(equivalent.dialect)),
-            text: replace_temporary_files(code, results),
+            text: equivalent.one_line.clone().unwrap_or_else(|| equivalent.text.clone()),
             notes,
         }
     };
@@ -238,17 +237,6 @@ pub(super) fn equivalents_section(results: &Results) -> Option<Section> {
     let shown = shown.filter(|equivalent| !is_simulated || equivalent.dialect == Dialect::Native);
     let blocks: Vec<Block> = shown.map(block).collect();
     (!blocks.is_empty()).then(|| Section::folded("Equivalent commands", blocks))
-}
-
-/// Replaces temporary files of the run, which no longer exist, by files that other tools create.
-fn replace_temporary_files(mut code: String, results: &Results) -> String {
-    for target in &results.plan.targets {
-        if let Some(directory) = temporary_file_directory(&target.path) {
-            code = code.replace(&format!("filename={}", target.path), &format!("directory={directory}"));
-            code = code.replace(&target.path, &format!("{}/test.dat", directory.trim_end_matches('/')));
-        }
-    }
-    code
 }
 
 /// The name of the tool of a dialect.
