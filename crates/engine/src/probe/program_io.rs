@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use model::Bytes;
-use model::environment::BusyProgram;
+use model::environment::{BusyProgram, is_kernel_thread};
 
 use super::System;
 
@@ -59,8 +59,13 @@ impl ProgramIo {
         });
         let mut programs: Vec<BusyProgram> = moved.collect();
         // Kernel workers come last, because they do the I/O of programs, which a user can stop.
-        let is_kernel = |program: &BusyProgram| program.name.starts_with("kworker/");
-        programs.sort_by_key(|program| (is_kernel(program), std::cmp::Reverse(program.bytes), program.process));
+        programs.sort_by_key(|program| {
+            (
+                is_kernel_thread(&program.name),
+                std::cmp::Reverse(program.bytes),
+                program.process,
+            )
+        });
         programs.truncate(MAX_NAMED);
         programs
     }

@@ -357,7 +357,8 @@ mod tests {
         assert_eq!(found[1].at.as_deref(), Some("b"));
         let advised = next(&files, &heads, &sides(&[])).sentence;
         assert!(
-            advised.contains("Stop the other programs that the findings name, which disturbed the results."),
+            advised
+                .contains("Stop the other programs that use the disk or the processors, which disturbed the results."),
             "{advised}"
         );
     }
