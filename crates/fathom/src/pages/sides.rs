@@ -162,7 +162,7 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
             change.describe_judgement().to_owned(),
         ]
     };
-    let head = ["", from, to, "change (95 %)", "it is"];
+    let head = ["", from, to, "change (95 %)", "verdict"];
     let caption = format!("{to} against {from}");
     Table::new(&caption, &head, changes.iter().map(row).collect())
 }
