@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::figures_download;
 use facts::{differences_block, shared_facts};
 
-use judgement::{Changes, judge, weaken_single_runs};
+use judgement::{Changes, judge_jobs};
 
 pub use ab::{ab, warnings as ab_warnings};
 pub use advice::{next, warnings};
@@ -401,12 +401,10 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         sections.extend(job_sections(files, &prefix, job, margin));
     }
     sections.extend(build_commands_section(files, heads));
-    let verdict = match jobs {
-        [only] => Verdict {
-            notes: caveats(only.ranking),
-            ..weaken_single_runs(judge(files, only), heads)
-        },
-        _ => Verdict::default(),
+    let ranked: Vec<RankedResult> = jobs.iter().flat_map(|job| job.ranking).cloned().collect();
+    let verdict = Verdict {
+        notes: caveats(&ranked),
+        ..judge_jobs(files, jobs, heads)
     };
     // The box and the table of a ranking have the same figures.
     let is_ranked = jobs.len() == 1 && files.len() > 2;

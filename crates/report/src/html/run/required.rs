@@ -82,8 +82,12 @@ pub fn mark_required(page: &mut Page, size: Option<f64>) {
             let words = group_thousands(&clause.promised);
             Some(Mark::line(Across::Y, at, words, Tone::Limit))
         });
-        let marks: Vec<Mark> = marks.collect();
-        chart.marks.extend(marks);
+        // Several jobs may have the same requirement.
+        for mark in marks.collect::<Vec<Mark>>() {
+            if !chart.marks.contains(&mark) {
+                chart.marks.push(mark);
+            }
+        }
         if chart.id.ends_with("percentiles") {
             chart
                 .series
