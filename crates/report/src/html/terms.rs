@@ -12,7 +12,7 @@ type Term = (&'static str, &'static str);
 
 /// All terms, the most important first. `|` separates the words of a term; any of them on a page is
 /// enough to list it.
-const TERMS: [Term; 32] = [
+const TERMS: [Term; 33] = [
     ("IOPS", "operations (reads or writes) per second; more is better"),
     ("latency", "how long one operation takes; less is better"),
     (
@@ -102,6 +102,7 @@ const TERMS: [Term; 32] = [
         "interrupts",
         "signals with which devices report completed operations to a processor",
     ),
+    ("rank|ranks", "a process of a test on several hosts, by its number"),
 ];
 
 pub(super) fn find_terms(page: &Page) -> Vec<Term> {

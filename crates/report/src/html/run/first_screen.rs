@@ -142,6 +142,9 @@ pub(super) fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Opti
     let what = &grave.first()?.what;
     let is_whole = |start: &str| start.matches('(').count() == start.matches(')').count();
     let first = what.split(';').next().filter(|start| is_whole(start)).unwrap_or(what);
+    // Without its place, a reader does not know which host.
+    let host = grave[0].at.as_deref().zip(first.strip_prefix("this host"));
+    let first = host.map_or_else(|| first.to_owned(), |(host, rest)| format!("{host}{rest}"));
     Some(match grave.len() {
         1 => format!("Warning: {first}."),
         count => format!("{count} warnings under Findings; the first: {first}."),
