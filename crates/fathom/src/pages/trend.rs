@@ -45,8 +45,8 @@ pub fn build_page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     let (title, about) = match tests {
         [only] => (only.title.clone(), only.about.clone()),
         _ => (
-            "Figures over the history".into(),
-            vec![format!("{} tests of your history.", tests.len())],
+            format!("Trend of {} tests", tests.len()),
+            vec!["Each test of your history that ran at least twice.".to_owned()],
         ),
     };
     let lead = match tests {
