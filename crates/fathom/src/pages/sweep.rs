@@ -254,7 +254,10 @@ fn build_rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         let at_one = at_one.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if no operation waited", Form::Guide, at_one).tone(Tone::Other));
     }
-    let sustained_line = |iops: f64| Mark::line(Across::Y, iops, "sustained rate", Tone::Limit);
+    let sustained_line = |iops: f64| {
+        let words = format!("sustained rate: {}", format_rough(iops));
+        Mark::line(Across::Y, iops, words, Tone::Limit)
+    };
     let sustained = curve.mixed_rates.map(|mixed| sustained_line(mixed.sustained_iops));
     Chart {
         id: format!("rate-{number}"),

@@ -136,6 +136,22 @@ fn known_limits_are_drawn_in_charts_of_rates() {
     assert_eq!(lines.collect::<Vec<_>>(), [(2000.0, "")]);
 }
 
+/// The share was rounded to `0.00 %`.
+#[test]
+fn a_tiny_share_of_a_disk_is_not_zero() {
+    let mut results = results("mixed");
+    let target = &mut results.hosts[0].environment.targets[0];
+    target.size = Bytes::mib(1);
+    target.devices = vec![model::environment::Device {
+        name: "sda".into(),
+        size: Bytes::gib(100 * 1024),
+        ..Default::default()
+    }];
+    let page = run::create_page(&results, &verdict_context());
+    let notes = page.verdict.notes.join("\n");
+    notes.assert_contains(&["1 MiB of simulated, less than 0.01 % of sda (100 TiB)"]);
+}
+
 #[test]
 fn other_programs_do_not_weaken_a_pass() {
     let mut results = results("mixed");

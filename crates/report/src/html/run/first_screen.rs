@@ -328,6 +328,7 @@ fn share_of_disk(target: &TargetFacts) -> String {
     };
     match 100.0 * target.size.0 as f64 / device.size.0 as f64 {
         whole if whole > 99.0 => String::new(),
+        share if share < 0.005 => format!(", less than 0.01 % of {} ({})", device.name, device.size),
         share => format!(
             ", {share:.*} % of {} ({})",
             if share < 1.0 { 2 } else { 0 },
