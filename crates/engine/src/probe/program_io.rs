@@ -104,6 +104,16 @@ mod tests {
     }
 
     #[test]
+    fn kernel_threads_are_known_by_their_names() {
+        for name in ["kworker/u8:2", "jbd2/sda1-8", "loop0", "md127_raid1", "System"] {
+            assert!(is_kernel_thread(name), "{name}");
+        }
+        for name in ["mysqld", "loopback", "mdadm", "nfsd"] {
+            assert!(!is_kernel_thread(name), "{name}");
+        }
+    }
+
+    #[test]
     fn programs_with_the_most_io_come_first() {
         let before = program_io(&[(1, "a", 100), (2, "b", 50), (3, "old", 9000), (5, "woken", 0)]);
         let after = program_io(&[

@@ -12,7 +12,7 @@ type Term = (&'static str, &'static str);
 
 /// All terms, the most important first. `|` separates the words of a term; any of them on a page is
 /// enough to list it.
-const TERMS: [Term; 33] = [
+const TERMS: [Term; 34] = [
     ("IOPS", "operations (reads or writes) per second; more is better"),
     ("latency", "how long one operation takes; less is better"),
     (
@@ -102,6 +102,7 @@ const TERMS: [Term; 33] = [
         "interrupts",
         "signals with which devices report completed operations to a processor",
     ),
+    ("entry", "a result in the local history, by its number"),
     ("rank|ranks", "a process of a test on several hosts, by its number"),
 ];
 
