@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::figures_download;
 use facts::{differences_block, shared_facts};
 
-use judgement::{Changes, judge_jobs};
+use judgement::{Changes, judge, weaken_single_runs};
 
 pub use ab::{ab, warnings as ab_warnings};
 pub use advice::{next, warnings};
@@ -162,7 +162,7 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
             change.describe_judgement().to_owned(),
         ]
     };
-    let head = ["", from, to, "change (95 %)", "verdict"];
+    let head = ["", from, to, "change (95 %)", "it is"];
     let caption = format!("{to} against {from}");
     Table::new(&caption, &head, changes.iter().map(row).collect())
 }
@@ -452,6 +452,35 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         page.promote_charts(&["intervals", "latencies"]);
     }
     page
+}
+
+/// Judges a comparison of one job or of several, of which each has a clause.
+fn judge_jobs(files: &[String], jobs: &[Sides<'_>], heads: &[Head]) -> Verdict {
+    let judged = jobs.iter().map(|job| weaken_single_runs(judge(files, job), heads));
+    let mut judged: Vec<Verdict> = judged.collect();
+    if judged.len() < 2 {
+        return judged.pop().unwrap_or_default();
+    }
+    let is_common = judged.iter().all(|verdict| verdict.word == judged[0].word);
+    let verdict = match is_common {
+        true => Verdict::new(
+            judged[0].word.as_str(),
+            judged[0].tone,
+            format!("All {} jobs have this verdict.", jobs.len()),
+        ),
+        false => Verdict::new("MIXED", page::Tone::Unsure, "The jobs have different verdicts."),
+    };
+    let clauses = jobs.iter().zip(judged).map(|(job, of_job)| page::Clause {
+        promised: job.job.to_owned(),
+        word: of_job.word,
+        tone: of_job.tone,
+        sentence: of_job.sentence,
+        ..page::Clause::default()
+    });
+    Verdict {
+        clauses: clauses.collect(),
+        ..verdict
+    }
 }
 
 /// Where all commands ran; `None` if the places differ.

@@ -225,7 +225,7 @@ fn list_repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judgement::judge_jobs;
+    use super::super::judge_jobs;
     use super::*;
     use analysis::compare::{Change, Figure, Judgement, RankedFigure, RankedResult};
     use model::finding::Severity;

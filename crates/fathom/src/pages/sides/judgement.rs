@@ -1,7 +1,7 @@
 //! The verdict on a comparison: which result is better, in which figures.
 
 use analysis::compare::{Change, Figure, Judgement, RankedResult};
-use report::html::page::{Clause, Tone, Verdict};
+use report::html::page::{Tone, Verdict};
 use report::html::run::Head;
 
 use super::advice::describe_disturbed;
@@ -183,7 +183,7 @@ pub(super) fn weaken_if_disturbed(verdict: Verdict, heads: &[Head]) -> Verdict {
 }
 
 /// Weakens a verdict about single runs, which do not show the variation from run to run.
-fn weaken_single_runs(verdict: Verdict, heads: &[Head]) -> Verdict {
+pub(super) fn weaken_single_runs(verdict: Verdict, heads: &[Head]) -> Verdict {
     let verdict = weaken_if_disturbed(verdict, heads);
     match verdict.tone {
         Tone::Good | Tone::Bad => Verdict {
@@ -195,38 +195,9 @@ fn weaken_single_runs(verdict: Verdict, heads: &[Head]) -> Verdict {
     }
 }
 
-/// Judges a comparison of one job or of several, of which each has a clause.
-pub(super) fn judge_jobs(files: &[String], jobs: &[Sides<'_>], heads: &[Head]) -> Verdict {
-    let judged = jobs.iter().map(|job| weaken_single_runs(judge(files, job), heads));
-    let mut judged: Vec<Verdict> = judged.collect();
-    if judged.len() < 2 {
-        return judged.pop().unwrap_or_default();
-    }
-    let is_common = judged.iter().all(|verdict| verdict.word == judged[0].word);
-    let verdict = match is_common {
-        true => Verdict::new(
-            judged[0].word.as_str(),
-            judged[0].tone,
-            format!("All {} jobs have this verdict.", jobs.len()),
-        ),
-        false => Verdict::new("MIXED", Tone::Unsure, "The jobs have different verdicts."),
-    };
-    let clauses = jobs.iter().zip(judged).map(|(job, of_job)| Clause {
-        promised: job.job.to_owned(),
-        word: of_job.word,
-        tone: of_job.tone,
-        sentence: of_job.sentence,
-        ..Clause::default()
-    });
-    Verdict {
-        clauses: clauses.collect(),
-        ..verdict
-    }
-}
-
 /// Judges a comparison: two results in the order of the command line, more by how the others
 /// compare with the best.
-fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
+pub(super) fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
     if let [to] = job.changes[..] {
         let first = job.ranking.first().and_then(|best| best.figures.first());
         let primary = first.map_or(Figure::Iops, |first| first.figure);
