@@ -2,6 +2,7 @@
 //! nothing else disturbed the test and no operations queued up.
 
 use super::doubt::{MAX_DISTURBED_EXCESS, Undisturbed};
+use model::environment::is_kernel_thread;
 use model::finding::{Finding, OTHER_PROGRAMS};
 use model::observation::Observation;
 
@@ -190,7 +191,8 @@ pub fn name_other_programs(observation: &Observation, findings: &[Finding]) -> O
     (!names.is_empty()).then(|| format!("the other programs ({})", names.join(", ")))
 }
 
-/// Lists the other programs that used the device or kept the processors busy.
+/// Lists the other programs that used the device or kept the processors busy, without kernel
+/// threads, which a user cannot stop.
 pub fn list_other_programs(observation: &Observation, findings: &[Finding]) -> Vec<String> {
     let findings = findings.iter();
     let named = findings.filter(|finding| OTHER_PROGRAMS.contains(&&*finding.rule));
@@ -211,7 +213,7 @@ pub fn list_other_programs(observation: &Observation, findings: &[Finding]) -> V
         *name = "another fathom".into();
     }
     let mut seen = std::collections::BTreeSet::new();
-    names.retain(|name| seen.insert(name.clone()));
+    names.retain(|name| !is_kernel_thread(name) && seen.insert(name.clone()));
     names
 }
 
@@ -227,7 +229,7 @@ mod tests {
     fn a_disturbed_failure_has_no_distance_and_names_the_programs() {
         let clauses = parse("p99<=1ms").unwrap();
         let observation = Observation::default();
-        let message = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7), fathom (pid 9)");
+        let message = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7), fathom (pid 9), kworker/u8:2 (pid 3)");
         let findings = [Finding::new("OTHER-LOAD", Severity::Warning, message)];
         let judge = |findings: &[Finding]| {
             let context = Context {

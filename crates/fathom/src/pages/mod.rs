@@ -95,7 +95,7 @@ pub fn list_other_programs<'a>(runs: impl IntoIterator<Item = &'a Results>) -> V
 /// Names other programs for advice: `the other programs (tar, dd and others)`.
 fn format_other_programs(names: &[String]) -> String {
     match names.len() {
-        0 => "the other programs that the findings name".to_owned(),
+        0 => "the other programs that use the disk or the processors".to_owned(),
         1..=MAX_NAMED_PROGRAMS => format!("the other programs ({})", names.join(", ")),
         _ => format!(
             "the other programs ({} and others)",

@@ -21,6 +21,8 @@ use crate::words;
 pub(crate) const SCOPE: &str = "Scope of this verdict";
 /// Begins the line with the user's name for a test.
 pub const NAME_LABEL: &str = "Test ";
+/// Number of different loads in the title of several jobs.
+const MAX_TITLE_LOADS: usize = 3;
 /// A rate with a wider confidence interval does not predict the next run.
 pub(super) const UNSTEADY_PERCENT: f64 = 10.0;
 
@@ -141,6 +143,9 @@ pub(super) fn describe_warnings(findings: &[Finding], verdict: &Verdict) -> Opti
     let what = &grave.first()?.what;
     let is_whole = |start: &str| start.matches('(').count() == start.matches(')').count();
     let first = what.split(';').next().filter(|start| is_whole(start)).unwrap_or(what);
+    // Without its place, a reader does not know which host.
+    let host = grave[0].at.as_deref().zip(first.strip_prefix("this host"));
+    let first = host.map_or_else(|| first.to_owned(), |(host, rest)| format!("{host}{rest}"));
     Some(match grave.len() {
         1 => format!("Warning: {first}."),
         count => format!("{count} warnings under Findings; the first: {first}."),
@@ -340,6 +345,7 @@ fn share_of_disk(target: &TargetFacts) -> String {
     };
     match 100.0 * target.size.0 as f64 / device.size.0 as f64 {
         whole if whole > 99.0 => String::new(),
+        share if share < 0.005 => format!(", less than 0.01 % of {} ({})", device.name, device.size),
         share => format!(
             ", {share:.*} % of {} ({})",
             if share < 1.0 { 2 } else { 0 },
@@ -367,7 +373,7 @@ pub(super) fn complete_findings(results: &Results, summary: &Summary, verdict: &
     findings
 }
 
-/// Load and target of a single job, else the name of the test.
+/// Loads and target of a test; the name of a test without jobs.
 pub(super) fn run_title(summary: &Summary) -> String {
     let target = match &summary.targets[..] {
         [] => String::new(),
@@ -381,13 +387,29 @@ pub(super) fn run_title(summary: &Summary) -> String {
         ),
         several => format!(" — {} targets", several.len()),
     };
+    let load = |job: &JobSummary| format!("{}, QD {}", job.operations.trim_end_matches(", direct"), job.depth);
     match &summary.jobs[..] {
-        [job] => {
-            let load = job.operations.trim_end_matches(", direct");
-            format!("{load}, QD {}{target}", job.depth)
-        }
-        _ => summary.name.clone(),
+        [] => summary.name.clone(),
+        [job] => format!("{}{target}", load(job)),
+        jobs => format!("{}{target}", title_of_loads(jobs.iter().map(load))),
     }
+}
+
+/// The title of several loads: `2 jobs: 4 KiB random reads, QD 32; 64 KiB sequential writes, QD 4`.
+pub fn title_of_loads(loads: impl IntoIterator<Item = String>) -> String {
+    let loads: Vec<String> = loads.into_iter().collect();
+    let mut shown: Vec<&str> = Vec::new();
+    for load in &loads {
+        if !shown.contains(&load.as_str()) {
+            shown.push(load);
+        }
+    }
+    let more = match shown.len().saturating_sub(MAX_TITLE_LOADS) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    shown.truncate(MAX_TITLE_LOADS);
+    format!("{} jobs: {}{more}", loads.len(), shown.join("; "))
 }
 
 pub(super) fn describe_run(results: &Results, summary: &Summary) -> Vec<String> {
@@ -426,8 +448,8 @@ pub(super) fn describe_run(results: &Results, summary: &Summary) -> Vec<String> 
     if targets.len() > 4 {
         lines.push(format!("and {} more targets", targets.len() - 4));
     }
-    // The title of several jobs is the name.
-    let is_named = summary.jobs.len() == 1 && !words::DEFAULT_NAMES.contains(&summary.name.as_str());
+    // The title of a test without jobs is its name.
+    let is_named = !summary.jobs.is_empty() && !words::DEFAULT_NAMES.contains(&summary.name.as_str());
     lines.extend(is_named.then(|| format!("{NAME_LABEL}“{}”", summary.name)));
     let machine = summary.hosts.first().filter(|host| !host.name.is_empty());
     let machine = machine.map(|host| format!(" on {} ({}, {} CPUs)", host.name, host.system, host.cpus));

@@ -8,7 +8,7 @@ use model::shell_word;
 use super::super::page::{Block, Download, Section, Table};
 use super::super::to_identifier;
 use super::{ChartScope, resources};
-use crate::numbers::count;
+use crate::numbers::{count, pluralize};
 use crate::summary::Summary;
 use crate::{formats, network, words};
 
@@ -141,8 +141,11 @@ fn environment_rows(results: &Results) -> Vec<(String, String)> {
         pairs.push((
             "processors".into(),
             format!(
-                "{}, {} logical, {} usable, {} NUMA nodes",
-                cpu.model, cpu.logical, cpu.usable, cpu.numa_nodes
+                "{}, {} logical, {} usable, {}",
+                cpu.model,
+                cpu.logical,
+                cpu.usable,
+                pluralize(cpu.numa_nodes.into(), "NUMA node")
             ),
         ));
         pairs.extend(
@@ -151,10 +154,12 @@ fn environment_rows(results: &Results) -> Vec<(String, String)> {
                 .map(|governor| ("frequency governor".into(), governor.clone())),
         );
         pairs.push(("memory".into(), environment.memory.to_string()));
-        pairs.push((
-            "clock".into(),
-            format!("{} ({})", environment.clock.source, environment.clock.reason),
-        ));
+        let clock = &environment.clock;
+        let reason = match clock.reason.as_str() {
+            "" => String::new(),
+            reason => format!(" ({reason})"),
+        };
+        pairs.push(("clock".into(), format!("{}{reason}", clock.source)));
         pairs.extend(target_rows(environment));
     }
     if results.hosts.len() > MAX_HOSTS {
