@@ -337,11 +337,6 @@ fn error_text(error: &TraceError) -> String {
         TraceError::NotOpen { .. } | TraceError::Unknown { .. } => {
             format!("{error}; a trace must add and open a file before it uses it")
         }
-        TraceError::Io(_)
-        | TraceError::Empty
-        | TraceError::Version
-        | TraceError::Line { .. }
-        | TraceError::Record { .. }
-        | TraceError::Changed(_) => error.to_string(),
+        _ => error.to_string(),
     }
 }
