@@ -61,7 +61,7 @@ impl Lowering<'_> {
                 Some(trace)
             }
             Err(why) => {
-                push_error(&mut self.errors, why);
+                self.push_error(why);
                 None
             }
         }
@@ -130,7 +130,7 @@ impl Lowering<'_> {
                             "fio: could not find device {major}/{minor}; set \
                                 replay_redirect to another device"
                         );
-                        push_error(&mut self.errors, message);
+                        self.push_error(message);
                     }
                     device.unwrap_or_else(|| name.clone())
                 }
