@@ -110,12 +110,9 @@ fn add_pattern_switches(target: &Target, words: &mut Vec<String>) {
     }
     if let Some(distribution) = &target.distribution {
         let kind = if distribution.absolute { "abs" } else { "pct" };
-        let length = |length: u64| {
-            if distribution.absolute {
-                uppercase_size(length)
-            } else {
-                length.to_string()
-            }
+        let length = |length: u64| match distribution.absolute {
+            true => uppercase_size(length),
+            false => length.to_string(),
         };
         let ranges = distribution
             .ranges

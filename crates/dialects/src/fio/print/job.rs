@@ -176,12 +176,11 @@ pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
     let rule = steady_state(section)?;
     let slope = if rule.slope { "_slope" } else { "" };
     let unit = if rule.percent { "%" } else { "" };
-    let metric = match rule.metric {
-        TrackedMetric::Iops => "iops",
-        TrackedMetric::Throughput => "bw",
-        TrackedMetric::Latency => "lat",
-    };
-    Some(format!("{metric}{slope}:{}{unit}", rule.limit))
+    Some(format!(
+        "{}{slope}:{}{unit}",
+        notation::metric_name(rule.metric),
+        rule.limit
+    ))
 }
 
 /// The first latency target.
