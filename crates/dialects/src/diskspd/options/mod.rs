@@ -230,8 +230,10 @@ impl Form {
         self
     }
 
-    const fn on_windows(mut self, status: Status) -> Form {
-        self.windows = status;
+    /// It has no effect on any system, for this reason.
+    const fn without_effect(mut self, why: &'static str) -> Form {
+        self.linux = Status::WithoutEffect(why);
+        self.windows = Status::WithoutEffect(why);
         self
     }
 
