@@ -9,9 +9,8 @@ use model::{Bytes, Direction, PerDirection};
 
 use super::text_tables::{Chart, RowFigures, Table, Unreadable, parse_figure, split_cells, split_titles};
 use super::{Settings, command, from_ms, from_seconds};
-use crate::Diagnostic;
 use crate::import::numbers::parse_integer;
-use crate::import::{Form, Imported, build_location};
+use crate::import::{Form, Imported, problem_at};
 
 const COMMAND: &str = "Command Line:";
 const RESULTS: &str = "Results for timespan ";
@@ -110,9 +109,9 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             reader.form.counts_processors_in_results |= is_result;
             reader.form.knows_topology |= !is_result;
         } else if let Err(unreadable) = reader.read_line(line) {
-            imported
-                .unread
-                .push(unreadable_line(file, index + 1, line, &unreadable));
+            let Unreadable { found, expected } = unreadable;
+            let message = format!("cannot read `{found}`: expected {expected}");
+            imported.unread.push(problem_at(file, index + 1, line, message));
         }
         if !line.is_empty() {
             line.clone_into(&mut reader.title);
@@ -130,11 +129,6 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             .push(finding.why("they were read as decimals, because they have as many decimals as DiskSpd prints"));
     }
     imported
-}
-
-fn unreadable_line(file: &str, number: usize, line: &str, unreadable: &Unreadable) -> Diagnostic {
-    let message = format!("cannot read `{}`: expected {}", unreadable.found, unreadable.expected);
-    Diagnostic::new(message).at(build_location(file, number, line))
 }
 
 impl Reader {

@@ -11,7 +11,7 @@ use roxmltree::{Document, Node};
 use super::{Settings, TargetSettings, Throttle, from_ms, from_seconds};
 use crate::Diagnostic;
 use crate::import::numbers::{parse_decimal, parse_integer, percent_to_share};
-use crate::import::{Form, Imported, build_location, embedded};
+use crate::import::{Form, Imported, embedded, problem_at};
 
 /// Reads all `Results` elements.
 ///
@@ -25,8 +25,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     let document = Document::parse(&whole_text).map_err(|error| {
         let row = error.pos().row as usize;
         let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
-        let problem = Diagnostic::new(format!("cannot parse the XML: {error}"));
-        let problem = problem.at(build_location(file, row + before, line));
+        let problem = problem_at(file, row + before, line, format!("cannot parse the XML: {error}"));
         vec![problem.help("pass the complete report, which ends with </Results>: this one is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::DiskspdXml);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::json_flows::{EntryFlows, parse_milliseconds, read_device, read_directions, sum_short_operations};
 use super::{AccessKind, Options, is_synchronous, merged_jobs_finding};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, build_location, embedded, flow_sum};
+use crate::import::{Form, Imported, embedded, flow_sum, problem_at};
 
 /// A report entry, with its job, group and options.
 struct Entry {
@@ -37,8 +37,8 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
             .lines()
             .nth(error.line().saturating_sub(1))
             .unwrap_or_default();
-        let problem = Diagnostic::new(format!("cannot parse the JSON: {error}"));
-        let problem = problem.at(build_location(file, error.line() + before, line));
+        let message = format!("cannot parse the JSON: {error}");
+        let problem = problem_at(file, error.line() + before, line, message);
         vec![problem.help("run fio again with --output=FILE: this report is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::FioJson);

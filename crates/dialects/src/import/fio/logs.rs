@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use model::histogram::Histogram;
 use model::{Direction, PerDirection};
 
-use super::super::build_location;
+use super::super::problem_at;
 use crate::Diagnostic;
 
 /// The kind of values in a log.
@@ -172,13 +172,9 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
             }
             None => {
                 log.unreadable_lines += 1;
-                log.first_unreadable.get_or_insert_with(|| {
-                    Diagnostic::new("expected the columns time, value, direction and block size").at(build_location(
-                        file,
-                        index + 1,
-                        line,
-                    ))
-                });
+                let expected = "expected the columns time, value, direction and block size";
+                log.first_unreadable
+                    .get_or_insert_with(|| problem_at(file, index + 1, line, expected));
             }
         }
     }

@@ -10,8 +10,7 @@ use super::normal_lines::{
     parse_percentiles, parse_rate_samples, parse_rates, parse_short, time_unit_ns,
 };
 use super::{AccessKind, clone_deviation, is_synchronous, merged_jobs_finding};
-use crate::Diagnostic;
-use crate::import::{Form, Imported, build_location, flow_sum};
+use crate::import::{Form, Imported, flow_sum, problem_at};
 
 /// True if the text contains a report of this form.
 pub(in crate::import) fn is_report(text: &str) -> bool {
@@ -61,9 +60,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
         let line = line.trim();
         if let Err(expected) = reader.read_line(line) {
             let message = format!("cannot read this line: expected {expected}");
-            imported
-                .unread
-                .push(Diagnostic::new(message).at(build_location(file, index + 1, line)));
+            imported.unread.push(problem_at(file, index + 1, line, message));
         }
     }
     for entry in &reader.entries {

@@ -14,7 +14,7 @@ use access::AccessSpec;
 use table::{Row, Table, split_cells};
 
 use super::numbers::{parse_decimal, parse_integer};
-use super::{Form, Imported, build_location};
+use super::{Form, Imported, build_location, problem_at};
 use crate::Diagnostic;
 
 /// True if the text contains such results, even truncated ones.
@@ -202,8 +202,7 @@ impl Reader<'_> {
     }
 
     fn unread(&mut self, what: String, number: usize, line: &str) {
-        let problem = Diagnostic::new(what).at(build_location(self.file, number, line));
-        self.imported.unread.push(problem);
+        self.imported.unread.push(problem_at(self.file, number, line, what));
     }
 
     /// Reports titles without a result.
