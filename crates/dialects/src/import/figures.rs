@@ -368,14 +368,12 @@ fn complete_directions(mut observation: Observation) -> Observation {
         let flows: Vec<&IoStats> = [&directions.read, &directions.write].into_iter().flatten().collect();
         observation.total = super::flow_sum::sum(&flows).unwrap_or_default();
     }
-    match observation.load.read_percent {
-        Some(100.0) if directions.write.is_none() && directions.read.is_none() => {
-            directions.read = Some(observation.total.clone())
+    if directions.read.is_none() && directions.write.is_none() {
+        match observation.load.read_percent {
+            Some(100.0) => directions.read = Some(observation.total.clone()),
+            Some(0.0) => directions.write = Some(observation.total.clone()),
+            _ => {}
         }
-        Some(0.0) if directions.read.is_none() && directions.write.is_none() => {
-            directions.write = Some(observation.total.clone())
-        }
-        _ => {}
     }
     observation
 }

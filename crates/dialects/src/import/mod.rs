@@ -20,7 +20,7 @@ use model::observation::Observation;
 
 pub use decode::{Decoded, decode};
 pub use fio::logs;
-pub use unsupported::{UnsupportedForm, recognise_test};
+pub use unsupported::recognise_test;
 
 use crate::{Diagnostic, Location};
 
@@ -205,6 +205,11 @@ fn unknown_form(file: &str, text: &str) -> Diagnostic {
         Some((index, line)) => problem_at(file, index + 1, line, message).help(help),
         None => Diagnostic::new(format!("{file} is empty")),
     }
+}
+
+/// Reports that a part is missing.
+fn truncated_finding(what: impl Into<String>) -> Finding {
+    Finding::new("REPORT-TRUNCATED", Severity::Warning, what).help("copy the whole report, or run it again")
 }
 
 /// A problem with a line of the file.
