@@ -11,6 +11,7 @@ mod write;
 
 use super::line::{Line, ParseResult};
 use super::newer::Version;
+pub use crate::Status;
 
 /// A switch: a letter and its forms.
 #[derive(Clone, Copy)]
@@ -105,17 +106,6 @@ pub enum Scope {
     TimeSpan,
     /// Every target on the line.
     Target,
-}
-
-/// The status of a form on a system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It is supported.
-    Supported,
-    /// It is accepted and shown in profiles, but has no effect, for this reason.
-    WithoutEffect(&'static str),
-    /// A run with it is refused for this reason.
-    Refused(&'static str),
 }
 
 /// Groups of switches, in the order of the help.
