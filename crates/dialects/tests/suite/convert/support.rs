@@ -1,14 +1,13 @@
 //! Shortcuts to a plan in each dialect, and back from the text of a conversion.
 
 use dialects::convert::{Conversion, Form};
-use dialects::diskspd::text::TextVersion;
 use dialects::diskspd::{LowerEnv, ParseOutcome, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
 use dialects::{Location, fio};
 use model::plan::{Origin, Plan};
 use testbed::With;
 
-pub use crate::diskspd::support::{DATA as DISKSPD, TestEnv};
+pub use crate::diskspd::support::TestEnv;
 use crate::fio::support as fio_support;
 
 /// The environment of the DiskSpd version that has the switches of a line.
@@ -24,16 +23,18 @@ pub fn env_for_line(words: &[String]) -> TestEnv {
     }
 }
 
+/// The environment of a plan on four processors.
+pub fn lower_env(windows: bool) -> LowerEnv<'static> {
+    LowerEnv {
+        cpus: &[0, 1, 2, 3],
+        windows,
+        ..LowerEnv::default()
+    }
+}
+
 /// The plan of a DiskSpd profile on four processors.
 pub fn lowered(profile: &dialects::diskspd::Profile) -> Plan {
-    let env = LowerEnv {
-        cpus: &[0, 1, 2, 3],
-        arguments: &[],
-        form: TextVersion::V2_2,
-        windows: false,
-        ..LowerEnv::default()
-    };
-    dialects::diskspd::lower(profile, env).unwrap().plan
+    dialects::diskspd::lower(profile, lower_env(false)).unwrap().plan
 }
 
 /// The plan of a DiskSpd command line.
@@ -98,25 +99,7 @@ pub fn flags(line: &str) -> Plan {
 
 /// Splits a line as a shell does, with the quotes that conversions use.
 pub fn split_words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
-    let mut letters = line.trim_end().chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\'' => (quoted, any) = (!quoted, true),
-            '\\' if !quoted => word.extend(letters.next()),
-            ' ' if !quoted => {
-                if any || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                any = false;
-            }
-            _ => word.push(letter),
-        }
-    }
-    if any || !word.is_empty() {
-        words.push(word);
-    }
-    words
+    fio_support::split_quoted(line.trim_end(), '\'', Some('\\'))
 }
 
 /// The plan of a conversion to native.
@@ -193,15 +176,8 @@ impl fio::Disk for SmallFiles {
 
 /// The plan of fio's jobs on files of 1 MiB.
 pub fn fio_plan(jobs: &fio::Jobs) -> Result<Plan, String> {
-    let env = fio::LowerEnv {
-        arguments: &[],
-        disk: &SmallFiles,
-        fresh_seed: 7,
-        process: 1,
-        utc_offset_s: 0,
-        client: None,
-    };
-    let lowered = fio::lower(jobs, env).map_err(|problems| texts(&problems).join("; "))?;
+    let lowered =
+        fio::lower(jobs, fio_support::lower_env(&SmallFiles)).map_err(|problems| texts(&problems).join("; "))?;
     Ok(lowered.plan)
 }
 

@@ -1,35 +1,12 @@
 //! Conversions to Vdbench parameter files.
 
 use dialects::convert::{self, Conversion, to_iometer, to_native, to_vdbench};
-use dialects::vdbench::{VdbenchEnv, expand, lower_all, read_command, read_parameters};
+use dialects::vdbench::lower_all;
 use model::plan::{DepthScope, Dialect, FileService, Plan, StreamTarget, TargetId};
 use testbed::AssertContains;
 
 use crate::convert::support::{flags, job_file, texts};
-
-struct OneFile {
-    text: String,
-    /// The size of every LUN.
-    size: Option<u64>,
-}
-
-impl VdbenchEnv for OneFile {
-    fn read_file(&mut self, _: &str) -> Result<String, String> {
-        Ok(self.text.clone())
-    }
-
-    fn read_bytes(&mut self, _: &str) -> Result<Vec<u8>, String> {
-        Err("there is none".into())
-    }
-
-    fn read_size(&self, _: &str) -> Option<u64> {
-        self.size
-    }
-
-    fn is_local(&self, _: &str) -> bool {
-        true
-    }
-}
+use crate::vdbench::{Fixture, read};
 
 pub fn parse_plan(text: &str) -> Plan {
     parse_plan_on(text, None)
@@ -37,13 +14,12 @@ pub fn parse_plan(text: &str) -> Plan {
 
 /// The plan on LUNs of this size.
 pub fn parse_plan_on(text: &str, size: Option<u64>) -> Plan {
-    let mut env = OneFile {
-        text: text.to_owned(),
+    let mut env = Fixture {
+        text: Some(text.to_owned()),
         size,
+        ..Fixture::default()
     };
-    let command = read_command(&["-f".to_owned(), "x.parm".to_owned()], "").unwrap();
-    let parameters = read_parameters(&command, &mut env).unwrap();
-    let runs = expand(&parameters, None).unwrap();
+    let (_, parameters, runs) = read("-f parmfile", &mut env).unwrap();
     lower_all(&runs, &parameters, &env, 1).unwrap().0
 }
 
