@@ -402,12 +402,7 @@ impl<'a> Reader<'a> {
         if size.max(sector) > MAX_SECTORS {
             return None;
         }
-        let pattern = match value.number() {
-            None | Some(0) => DataPattern::Repeating,
-            Some(1) => DataPattern::Once,
-            Some(2) => DataPattern::Random,
-            Some(_) => return None,
-        };
+        let pattern = *DataPattern::ALL.get(value.number().unwrap_or(0) as usize)?;
         self.change_worker(|worker| {
             (worker.maximum_size, worker.starting_sector, worker.pattern) = (size, sector, pattern);
         });

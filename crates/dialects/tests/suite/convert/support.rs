@@ -4,11 +4,19 @@ use dialects::convert::{Conversion, Form};
 use dialects::diskspd::{LowerEnv, ParseOutcome, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
 use dialects::{Location, fio};
-use model::plan::{Origin, Plan};
+use model::plan::{Dialect, Origin, Plan};
 use testbed::With;
 
 pub use crate::diskspd::support::TestEnv;
 use crate::fio::support as fio_support;
+
+pub const DIALECTS: [Dialect; 5] = [
+    Dialect::Native,
+    Dialect::Fio,
+    Dialect::Diskspd,
+    Dialect::Vdbench,
+    Dialect::Iometer,
+];
 
 /// The environment of the DiskSpd version that has the switches of a line.
 pub fn env_for_line(words: &[String]) -> TestEnv {

@@ -5,7 +5,7 @@ use dialects::vdbench::lower_all;
 use model::plan::{DepthScope, Dialect, FileService, Plan, StreamTarget, TargetId};
 use testbed::AssertContains;
 
-use crate::convert::support::{flags, job_file, texts};
+use crate::convert::support::{DIALECTS, flags, job_file, texts};
 use crate::vdbench::{Fixture, read};
 
 pub fn parse_plan(text: &str) -> Plan {
@@ -160,15 +160,8 @@ fn shares_and_rates_are_never_dropped_silently() {
         (native([60, 40], "rate = 500"), native([60, 40], "rate = 900")),
         (native([60, 40], ""), native([80, 20], "")),
     ];
-    let dialects = [
-        Dialect::Native,
-        Dialect::Fio,
-        Dialect::Diskspd,
-        Dialect::Vdbench,
-        Dialect::Iometer,
-    ];
     for (number, (first, second)) in pairs.iter().enumerate() {
-        for dialect in dialects {
+        for dialect in DIALECTS {
             let (first, second) = (convert::to(dialect, first), convert::to(dialect, second));
             let is_silent = first.text == second.text && listed(&first) == listed(&second);
             assert!(
@@ -208,14 +201,16 @@ fn targets_that_share_a_rate_keep_it() {
 fn trees_of_files_are_refused() {
     let tree = job_file("[[job]]\ntarget = \"/d\"\nkind = \"files\"\nmix = \"read\"\ntree = \"files=8,sizes=4k\"\n");
     for (dialect, why) in [
-        (Dialect::Vdbench, "but does not write them"),
+        (
+            Dialect::Vdbench,
+            "fathom reads Vdbench file systems (FSD, FWD) but does not write them",
+        ),
         (Dialect::Fio, "fio has no trees of files"),
         (Dialect::Diskspd, "DiskSpd has no trees of files"),
         (Dialect::Iometer, "Iometer has no trees of files"),
     ] {
         let found = convert::to(dialect, &tree);
-        let lost = texts(&found.lost);
-        assert!(lost[0].contains("the whole test") && lost[0].contains(why), "{lost:?}");
-        assert_eq!((&*found.text, lost.len()), ("", 1));
+        assert_eq!(texts(&found.lost), [format!("the whole test; {why}")]);
+        assert_eq!(found.text, "");
     }
 }
