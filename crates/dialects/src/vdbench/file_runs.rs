@@ -21,7 +21,7 @@ use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation
 use super::lower::{JobLabel, Lowering, derive_seed, end_on_failure, escape_path, flow_id, host_names};
 use super::runs::{Run, RunRate};
 use super::streams::{DIRECT_FLAGS, cache_mode, file_stream, gcd};
-use super::workloads::{find_named, matches_name};
+use super::workloads::{divide_skew, find_named, matches_name};
 use crate::Diagnostic;
 
 /// A format that still runs then will never end.
@@ -80,21 +80,18 @@ impl FileRun {
         if !rd.fsds.is_empty() {
             fwds.iter_mut().for_each(|fwd| fwd.fsds.clone_from(&rd.fsds));
         }
-        let used = |fsd: &&Fsd| fwds.iter().any(|fwd| fwd.uses(fsd));
-        let fixed: f64 = fwds.iter().filter_map(|fwd| fwd.skew).sum();
-        let open = fwds.iter().filter(|fwd| fwd.skew.is_none()).count();
-        let share_per_open = (100.0 - fixed).max(0.0) / open.max(1) as f64;
-        let total = fixed + share_per_open * open as f64;
+        let (mut fwds, total) = divide_skew(fwds, |fwd| fwd.skew);
         if (total - 100.0).abs() > 0.0001 {
             return Err(format!("Total skew must add up to 100: {total:?}"));
         }
+        let used = |fsd: &&Fsd| fwds.iter().any(|(fwd, _)| fwd.uses(fsd));
         let mut fsds: Vec<Fsd> = parameters.fsds.iter().filter(used).cloned().collect();
-        for fwd in &mut fwds {
+        for (fwd, _) in &mut fwds {
             fwd.ranks = parameters.ranks(&fwd.hosts);
         }
         for fsd in &mut fsds {
-            let users = fwds.iter().filter(|fwd| fwd.uses(fsd));
-            fsd.ranks = users.flat_map(|fwd| fwd.ranks.clone()).collect();
+            let users = fwds.iter().filter(|(fwd, _)| fwd.uses(fsd));
+            fsd.ranks = users.flat_map(|(fwd, _)| fwd.ranks.clone()).collect();
             fsd.ranks.sort_unstable();
             fsd.ranks.dedup();
             if fsd.ranks.len() > 1 && !fsd.is_shared {
@@ -110,11 +107,7 @@ impl FileRun {
             operations: rd.operations.clone(),
             makes: None,
             recovers: false,
-            fwds: fwds
-                .into_iter()
-                .map(|fwd| (fwd.skew.unwrap_or(share_per_open), fwd))
-                .map(|(share, fwd)| (fwd, share))
-                .collect(),
+            fwds,
         }))
     }
 

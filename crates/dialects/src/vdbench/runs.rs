@@ -14,7 +14,7 @@ use super::file_runs::{FileLoad, FileRun};
 use super::files::{FormatWords, OPERATIONS};
 use super::notes::explain_remark;
 use super::values::{MAX_RATE, format_loop_value, format_rate};
-use super::workloads::{find_named, matches_name};
+use super::workloads::{divide_skew, find_named};
 use crate::Diagnostic;
 
 with_defaults! {
@@ -223,18 +223,9 @@ fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
 fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Parameters) -> Result<Run, String> {
     let mut wds = wds.to_vec();
     if !sds.is_empty() {
-        let mut names = BTreeSet::new();
-        for wanted in sds {
-            let mut matching_sds = { parameters.sds.iter() }
-                .filter(|sd| matches_name(wanted, &sd.name))
-                .peekable();
-            let is_missing = matching_sds.peek().is_none();
-            names.extend(matching_sds.map(|sd| sd.name.clone()));
-            if is_missing {
-                return Err(format!("Could not find sd={wanted} for rd={}", rd.name));
-            }
-        }
-        let names = Arc::new(names);
+        let sds = find_named(sds, &parameters.sds, |sd| &sd.name)
+            .map_err(|wanted| format!("Could not find sd={wanted} for rd={}", rd.name))?;
+        let names: Arc<BTreeSet<String>> = Arc::new(sds.into_iter().map(|sd| sd.name).collect());
         wds.iter_mut().for_each(|wd| wd.sds = Arc::clone(&names));
     }
     if let Some(wd) = wds.iter().find(|wd| wd.sds.is_empty()) {
@@ -242,21 +233,14 @@ fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Para
     }
     let controlled = wds.iter().any(|wd| wd.skew.is_some() || wd.priority.is_some());
     check_priorities(rd, &wds)?;
-    let fixed: f64 = wds.iter().filter_map(|wd| wd.skew).sum();
-    let open = wds.iter().filter(|wd| wd.skew.is_none()).count();
-    let share_per_open = if open > 0 {
-        (100.0 - fixed).max(0.0) / open as f64
-    } else {
-        0.0
-    };
-    let total = fixed + share_per_open * open as f64;
+    let (workloads, total) = divide_skew(wds, |wd| wd.skew);
     if rd.fwds.is_empty() && (total - 100.0).abs() > 0.0001 {
         return Err(format!("rd={}: Total skew must add up to 100: {total:.2}", rd.name));
     }
     let used = parameters
         .sds
         .iter()
-        .filter(|sd| wds.iter().any(|wd| wd.sds.contains(&sd.name)));
+        .filter(|sd| workloads.iter().any(|(wd, _)| wd.sds.contains(&sd.name)));
     let first = rd.rates.first().copied().unwrap_or(MAX_RATE);
     let course = course(rd)?;
     let rate = match course.is_empty() {
@@ -281,11 +265,7 @@ fn base_run(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Para
         commands: rd.commands.clone(),
         flags: rd.flags.clone(),
         sds: used.cloned().collect(),
-        workloads: wds
-            .into_iter()
-            .map(|wd| (wd.skew.unwrap_or(share_per_open), wd))
-            .map(|(share, wd)| (wd, share))
-            .collect(),
+        workloads,
         compratio: parameters.general.compratio,
         dedup: parameters.general.dedup,
         controlled,

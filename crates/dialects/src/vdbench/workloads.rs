@@ -222,6 +222,20 @@ pub(super) fn matches_name(wanted: &str, name: &str) -> bool {
     }
 }
 
+/// Gives each workload its share of the operations in percent: its skew, or an equal part of what
+/// the skews leave. The second value is the sum of the shares, which must be 100.
+pub(super) fn divide_skew<T>(workloads: Vec<T>, skew: fn(&T) -> Option<f64>) -> (Vec<(T, f64)>, f64) {
+    let fixed: f64 = workloads.iter().filter_map(skew).sum();
+    let open = workloads.iter().filter(|workload| skew(workload).is_none()).count();
+    let share_of_open = (100.0 - fixed).max(0.0) / open.max(1) as f64;
+    let with_share = |workload: T| {
+        let share = skew(&workload).unwrap_or(share_of_open);
+        (workload, share)
+    };
+    let divided = workloads.into_iter().map(with_share).collect();
+    (divided, fixed + share_of_open * open as f64)
+}
+
 /// Definitions by name, in the order of the requested names; the error is the first name without a
 /// definition.
 pub(super) fn find_named<'a, T: Clone>(
