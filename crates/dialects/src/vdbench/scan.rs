@@ -322,7 +322,7 @@ fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
     Ok(items)
 }
 
-/// Splits a text where `at` says so, outside of quotes; each piece has the character before it.
+/// Splits a text where `at` is true, outside of quotes; each piece has the character before it.
 fn split_pieces(text: &str, at: impl Fn(char, usize) -> bool) -> Vec<(&str, Option<char>)> {
     let (mut quoted, mut depth, mut from, mut before) = (false, 0usize, 0, None);
     let mut pieces = Vec::new();

@@ -1,9 +1,9 @@
 //! Reads fio's log files.
 //!
-//! A line has a time (ms), a value, a direction, a block size and further columns. Only the file
-//! name says what the value is: see [`LogName`]. A line with a block size is one operation; a line
-//! without one is an average since the previous line (`log_avg_msec`). Single operations are summed
-//! by interval, because one operation has no rate.
+//! A line has a time (ms), a value, a direction, a block size and further columns. The kind of the
+//! value follows from the file name only: see [`LogName`]. A line with a block size is one
+//! operation; a line without one is an average since the previous line (`log_avg_msec`). Single
+//! operations are summed by interval, because one operation has no rate.
 
 use std::collections::BTreeMap;
 

@@ -241,7 +241,7 @@ struct AccessKind {
 
 impl AccessKind {
     fn parse(text: &str) -> Option<AccessKind> {
-        // A number after a colon says how often positions are drawn.
+        // A number after a colon sets how often positions are drawn.
         let word = text.split(':').next()?.trim();
         let (reads, writes, random) = match word {
             "read" => (true, false, false),

@@ -11,7 +11,7 @@
 //! with object keys sorted; an absent value is null.
 
 mod elsewhere;
-mod sayings;
+mod expected_messages;
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use testbed::With;
 
 use self::elsewhere::ELSEWHERE;
-use self::sayings::{PROBLEMS, SAYINGS, SILENCES};
+use self::expected_messages::{NOTES, PROBLEMS, SILENCED};
 use crate::fio::support::{TestEnv, lower_env, split};
 
 const K: u64 = 1024;
@@ -300,16 +300,16 @@ fn messages(words: &[String]) -> Vec<String> {
 #[test]
 fn every_message_depends_on_its_option() {
     let mut wrong = Vec::new();
-    for (option, line, saying) in SAYINGS.iter().chain(PROBLEMS) {
+    for (option, line, expected) in NOTES.iter().chain(PROBLEMS) {
         let (with, without) = (split_words(line), without(&split_words(line), option));
-        let holds = |words: &[String]| messages(words).iter().any(|message| message == saying);
+        let holds = |words: &[String]| messages(words).iter().any(|message| message == expected);
         if !holds(&with) || holds(&without) {
             wrong.push(format!("{option}: {line}: {:?}", messages(&with)));
         }
     }
-    for (option, line, saying) in SILENCES {
+    for (option, line, unexpected) in SILENCED {
         let (with, without) = (split_words(line), without(&split_words(line), option));
-        let silent = |words: &[String]| !messages(words).iter().any(|message| message.contains(saying));
+        let silent = |words: &[String]| !messages(words).iter().any(|message| message.contains(unexpected));
         if !silent(&with) || silent(&without) {
             wrong.push(format!("{option}: {line}: {:?}", messages(&with)));
         }

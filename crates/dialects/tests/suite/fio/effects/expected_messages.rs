@@ -13,11 +13,11 @@ const PRIORITY_OF_TRACE: &str =
     "fio: cmdprio_percentage or cmdprio_bssplit with read_iolog is not supported by this program";
 
 /// An option, a command line that has it, and the message that it causes.
-pub type Saying = (&'static str, &'static str, &'static str);
+pub type ExpectedMessage = (&'static str, &'static str, &'static str);
 
 /// Notes about the meaning of figures. The line about iodepth is fio's own, the others are
 /// fathom's.
-pub const SAYINGS: &[Saying] = &[
+pub const NOTES: &[ExpectedMessage] = &[
     ("cgroup_weight", "--cgroup_weight=500", NO_CGROUP),
     ("cgroup_nodelete", "--cgroup_nodelete=1", NO_CGROUP),
     (
@@ -116,7 +116,7 @@ pub const SAYINGS: &[Saying] = &[
 ];
 
 /// Command lines without a message, because of the option.
-pub const SILENCES: &[Saying] = &[
+pub const SILENCED: &[ExpectedMessage] = &[
     ("direct", "--direct=1", "page cache"),
     ("time_based", "--runtime=30 --time_based", "without time_based"),
     (
@@ -147,7 +147,7 @@ pub const SILENCES: &[Saying] = &[
 ];
 
 /// Options that are refused together, and the message.
-pub const PROBLEMS: &[Saying] = &[
+pub const PROBLEMS: &[ExpectedMessage] = &[
     (
         "filesize",
         "--filesize=8m-1m --size=8m",
