@@ -31,7 +31,10 @@ pub const ROWS: &[Row] = rows! {
         ]),
     special(tier2(1710), "numa_cpu_nodes", special::parse_cpu_nodes).example("0").help("NUMA nodes whose CPUs are used.")
         .lowers_with(lower::lower_cpu_nodes)
-        .prints(|section| Some(notation::format_cpus(&section.worker().placement.cpu_nodes)).filter(|list| !list.is_empty()))
+        .prints(|section| {
+            let nodes = notation::format_cpus(&section.worker().placement.cpu_nodes);
+            Some(nodes).filter(|nodes| !nodes.is_empty())
+        })
         .effects(&[("--numa_cpu_nodes=0-1,3", "worker.placement.cpu_nodes=[0,1,3]")]),
     special(tier2(1720), "numa_mem_policy", special::parse_memory_policy).example("bind:0").help("NUMA nodes whose memory is used.")
         .lowers_with(lower::lower_memory)

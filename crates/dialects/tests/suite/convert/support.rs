@@ -65,12 +65,6 @@ pub fn diskspd_line(line: &str) -> Plan {
     diskspd(&words, &mut env_for_line(&words))
 }
 
-/// The plan of a DiskSpd profile.
-#[track_caller]
-pub fn diskspd_profile(text: &str) -> Plan {
-    lowered(&xml::read(text).unwrap())
-}
-
 /// The plan of a native job file.
 #[track_caller]
 pub fn job_file(text: &str) -> Plan {
@@ -128,7 +122,7 @@ pub fn diskspd_again(conversion: &Conversion) -> Plan {
             let words = split_words(&conversion.text);
             diskspd(&words[1..], &mut env_for_line(&words))
         }
-        Form::Xml => diskspd_profile(&conversion.text),
+        Form::Xml => lowered(&xml::read(&conversion.text).unwrap()),
         Form::JobFile => panic!("{}", conversion.text),
     }
 }
