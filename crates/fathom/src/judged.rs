@@ -132,11 +132,9 @@ impl JudgedJobs {
 
     /// Lists the jobs with measurements: name, verdict and length of the test.
     pub fn verdicts(&self) -> impl Iterator<Item = (&str, &Verdict, TestLength)> {
-        let judged = |job| {
-            let JobVerdict { name, verdict, length } = job;
-            Some((name.as_str(), verdict.as_ref()?, *length))
-        };
-        self.jobs.iter().filter_map(judged)
+        self.jobs
+            .iter()
+            .filter_map(|job| Some((&*job.name, job.verdict.as_ref()?, job.length)))
     }
 
     /// Formats the verdict as text, to follow the report.

@@ -6,7 +6,7 @@ use analysis::lint::Purpose;
 use engine::probe::{self, System};
 use model::environment::BackgroundIo;
 use model::event::Event;
-use model::plan::{Dialect, Plan};
+use model::plan::{Dialect, Plan, temporary_file_directory};
 use model::results::{Equivalent, PhaseInterval, Results};
 use run::targets::SharedFiles;
 use run::targets::guard::Permissions;
@@ -232,12 +232,31 @@ impl Session {
     /// Translates the test to the other dialects.
     fn equivalents(&self, plan: &Plan) -> Vec<Equivalent> {
         match self.translates.get() {
-            true => dialects::convert::equivalents(plan)
+            true => dialects::convert::equivalents(&self.name_created_files(plan))
                 .into_iter()
                 .map(Equivalent::from)
                 .collect(),
             false => Vec::new(),
         }
+    }
+
+    /// Names each file that a run creates in a directory, with its size. Other tools take no
+    /// directory as a target.
+    fn name_created_files(&self, plan: &Plan) -> Plan {
+        let mut named = plan.clone();
+        // The run itself reports targets that cannot be used. In a fleet, each host names its own.
+        if !self.has_fleet() {
+            let _ = SharedFiles::default().assign_paths(&mut named);
+        }
+        for (number, target) in named.targets.iter_mut().enumerate() {
+            let number = if number == 0 { String::new() } else { number.to_string() };
+            let path = temporary_file_directory(&target.path)
+                .map(|directory| format!("{}/test{number}.dat", directory.trim_end_matches('/')));
+            if let Some(path) = path {
+                target.path = path;
+            }
+        }
+        named
     }
 
     /// Adds facts of this process to the results of its host.

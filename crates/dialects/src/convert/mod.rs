@@ -120,13 +120,8 @@ pub fn convert_to(dialect: Dialect, plan: &Plan) -> Conversion {
 
 /// The result if a dialect has no writer for such a test.
 fn without_writer(dialect: Dialect, why: &str) -> Conversion {
-    let lost = vec![Lost::whole_test(why)];
-    Conversion::new(
-        dialect,
-        Form::JobFile,
-        String::new(),
-        compare::Differences::from_lost(lost),
-    )
+    let differences = compare::Differences::whole_test(why);
+    Conversion::new(dialect, Form::JobFile, String::new(), differences)
 }
 
 /// Converts a plan to the other dialects.

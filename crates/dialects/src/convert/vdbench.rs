@@ -8,8 +8,9 @@ use model::plan::{Dialect, Extent, Phases, Plan, Process, Rate, Step, Stop, Stre
 
 use super::shares::{list_operation_rates, pattern_direction};
 use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
-use super::{Conversion, Form, Lost, compare};
+use super::{Conversion, Form, compare};
 use crate::diagnostic::Diagnostic;
+use crate::notation::format_size;
 use crate::vdbench::{self, VdbenchEnv};
 
 /// Seconds of a run that does not end by time: Vdbench needs some.
@@ -24,10 +25,7 @@ pub fn to_vdbench(plan: &Plan) -> Conversion {
     let text = text(plan);
     let differences = match parse(&text, plan.seed) {
         Ok(got) => compare::compare(plan, &got, Dialect::Vdbench),
-        Err(problem) => {
-            let why = format!("Vdbench refuses it: {}", problem.what);
-            compare::Differences::from_lost(vec![Lost::whole_test(why)])
-        }
+        Err(problem) => compare::Differences::whole_test(format!("Vdbench refuses it: {}", problem.what)),
     };
     Conversion::new(Dialect::Vdbench, Form::JobFile, text, differences)
 }
@@ -87,7 +85,7 @@ struct Disk {
 
 const SD: &[Row<Disk>] = &[
     ("lun", |disk| Some(quote(&disk.target.path))),
-    ("size", |disk| disk.size().map(size)),
+    ("size", |disk| disk.size().map(format_size)),
     ("threads", |disk| Some(disk.threads.to_string())),
     ("openflags", |disk| {
         let sync = match disk.stream.cache.write_through {
@@ -151,12 +149,17 @@ const WD: &[Row<Load>] = &[
     ("xfersize", |load| {
         let sizes = &load.stream.pattern.sizes[pattern_direction(&load.stream)];
         Some(match sizes {
-            BlockSizes::Fixed { size: fixed } => size(fixed.0),
-            BlockSizes::Range { low, high, .. } => format!("({},{},{})", size(low.0), size(high.0), size(low.0)),
+            BlockSizes::Fixed { size: fixed } => format_size(fixed.0),
+            BlockSizes::Range { low, high, .. } => format!(
+                "({},{},{})",
+                format_size(low.0),
+                format_size(high.0),
+                format_size(low.0)
+            ),
             BlockSizes::Split { entries } => {
                 let described = entries
                     .iter()
-                    .map(|entry| format!("{},{}", size(entry.size.0), entry.percent));
+                    .map(|entry| format!("{},{}", format_size(entry.size.0), entry.percent));
                 format!("({})", described.collect::<Vec<_>>().join(","))
             }
         })
@@ -189,10 +192,9 @@ const RD: &[Row<Run>] = &[
     ("wd", |run| Some(run.wds.clone())),
     ("iorate", |run| {
         let total: f64 = run.rates.iter().map(Rate::per_second).sum();
-        Some(if total > 0.0 {
-            total.round().to_string()
-        } else {
-            "max".to_owned()
+        Some(match total > 0.0 {
+            true => total.round().to_string(),
+            false => "max".to_owned(),
         })
     }),
     ("distribution", |run| match run.rates.first()?.process {
@@ -237,15 +239,9 @@ fn text(plan: &Plan) -> String {
     for step in &plan.steps {
         lines.add_step(plan, step);
     }
-    let streams = || {
-        plan.steps
-            .iter()
-            .flat_map(|step| &step.jobs)
-            .flat_map(|job| &job.workers)
-    };
-    let errors_max = streams()
-        .flat_map(|worker| &worker.streams)
-        .find_map(|stream| stream.on_error.errors_max);
+    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+    let mut streams = workers.flat_map(|worker| &worker.streams);
+    let errors_max = streams.find_map(|stream| stream.on_error.errors_max);
     let general = format!("data_errors={}\n", errors_max.unwrap_or(1));
     general + &[lines.sds, lines.wds, lines.rds].concat().join("\n") + "\n"
 }
@@ -379,16 +375,6 @@ fn share(stream: &Stream) -> f64 {
     match list_operation_rates(stream).iter().map(Rate::per_second).sum::<f64>() {
         0.0 => f64::from(stream.weight.max(1)),
         rate => rate,
-    }
-}
-
-/// A size in the largest unit that it is a multiple of.
-fn size(bytes: u64) -> String {
-    let units = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
-    let fits = |(shift, _): &(u32, &str)| bytes > 0 && bytes.is_multiple_of(1 << shift);
-    match units.into_iter().find(fits) {
-        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
-        None => bytes.to_string(),
     }
 }
 

@@ -2,12 +2,13 @@
 //! are read after all of them.
 
 use super::flags::{self, FLAGS, Flag, Parameter};
-use super::jobs::{ExitOutput, ParseOutcome};
+use super::jobs::{ExitOutput, Job, ParseOutcome};
 use super::profiles::{self, ChosenProfile, ProfileOption};
-use super::session::{Draft, ExitCode, Session, command_line};
+use super::session::{ExitCode, Session};
 use super::table::{self, Kind, OptionError, ParseEnv, ParseResult, Row};
 use super::unsupported_engines::{self, UnsupportedEngineOption, ValueKind};
 use super::{help, job_file, similar};
+use crate::Location;
 
 /// Reads a command line. `program` is how the program was called, for messages.
 pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> ParseOutcome {
@@ -43,7 +44,7 @@ struct CommandLine<'a, 'p> {
     session: Session<'a>,
     section: Section,
     /// The job of [`Section::Job`].
-    job: Option<Draft>,
+    job: Option<Job>,
     files: Vec<String>,
     profile: Option<ChosenProfile>,
 }
@@ -84,7 +85,7 @@ impl CommandLine<'_, '_> {
             job_file::read(&mut self.session, file, index == 0)?;
         }
         if let Some(chosen) = self.profile.take() {
-            self.session.defaults = Draft::built_in();
+            self.session.defaults = Job::global();
             chosen.add_jobs(&mut self.session)?;
         }
         self.finish()
@@ -186,7 +187,7 @@ impl CommandLine<'_, '_> {
     fn visible_names(&self) -> Vec<(ResolvedArgument, &'static str)> {
         let flags = FLAGS.iter().map(|flag| (ResolvedArgument::Flag(flag), flag.name));
         let all_names = |row: &'static Row| row.names().map(move |name| (ResolvedArgument::Option(row), name));
-        let engine = self.draft().options.queue.ioengine.as_str();
+        let engine = self.current_section().options.queue.ioengine.as_str();
         let of_engine = table::engine_rows().filter(|row| row.engines.contains(&engine));
         flags
             .chain(table::common_rows().flat_map(all_names))
@@ -198,7 +199,7 @@ impl CommandLine<'_, '_> {
             .collect()
     }
 
-    fn draft(&self) -> &Draft {
+    fn current_section(&self) -> &Job {
         self.job.as_ref().unwrap_or(&self.session.defaults)
     }
 
@@ -227,10 +228,8 @@ impl CommandLine<'_, '_> {
                 Err(ExitCode(1))
             }
             flags::Action::Unsupported => {
-                let name = flag.name;
-                Err(self
-                    .session
-                    .halt(format!("fio: option {name} is not supported by this program")))
+                let line = format!("fio: option {} is not supported by this program", flag.name);
+                Err(self.session.halt(line))
             }
             flags::Action::Output(path) => match self.session.env.open_output(&path) {
                 Ok(()) => {
@@ -263,14 +262,9 @@ impl CommandLine<'_, '_> {
     }
 
     fn print_answer(&mut self, answer: help::HelpOutput) -> ExitCode {
-        answer
-            .stdout
-            .into_iter()
-            .for_each(|line| self.session.push_stdout(line));
-        answer
-            .stderr
-            .into_iter()
-            .for_each(|line| self.session.push_stderr(line));
+        let (stdout, stderr) = (answer.stdout.into_iter(), answer.stderr.into_iter());
+        stdout.for_each(|line| self.session.push_stdout(line));
+        stderr.for_each(|line| self.session.push_stderr(line));
         ExitCode(answer.exit_code)
     }
 
@@ -283,13 +277,11 @@ impl CommandLine<'_, '_> {
     }
 
     fn apply_profile_option(&mut self, option: ProfileOption, value: &str) -> Result<(), ExitCode> {
-        let result = self.profile.as_mut().is_some_and(|chosen| chosen.set(option, value));
-        match result {
-            true => Ok(()),
-            false => Err(self
-                .session
-                .halt(format!("fio: failed parsing {}={value}", option.name))),
+        if self.profile.as_mut().is_some_and(|chosen| chosen.set(option, value)) {
+            return Ok(());
         }
+        let line = format!("fio: failed parsing {}={value}", option.name);
+        Err(self.session.halt(line))
     }
 
     fn apply_option(&mut self, row: &'static Row, value: Option<&str>) -> Result<(), ExitCode> {
@@ -301,14 +293,13 @@ impl CommandLine<'_, '_> {
         }
         // A missing value is reported before an invalid one.
         if value == Some("") && !matches!(row.kind, Kind::Flag(_) | Kind::Ignored | Kind::Removed) {
-            return Err(self
-                .session
-                .halt(format!("fio: option {} requires an argument", row.name)));
+            let line = format!("fio: option {} requires an argument", row.name);
+            return Err(self.session.halt(line));
         }
-        let mut draft = self.take_draft();
-        let result = draft.apply_option(&mut self.session.env(), row, value, false);
-        let engine = draft.options.queue.ioengine.clone();
-        self.restore_draft(draft, result, row.name, value)?;
+        let mut section = self.take_section();
+        let result = self.session.apply_option(&mut section, row, value, false);
+        let engine = section.options.queue.ioengine.clone();
+        self.restore_section(section, result, row.name, value)?;
         match row.name {
             "ioengine" => self.session.load_engine(&engine),
             _ => Ok(()),
@@ -323,21 +314,21 @@ impl CommandLine<'_, '_> {
         if self.section == Section::Skipped {
             return Ok(());
         }
-        let mut draft = self.take_draft();
-        let result = draft.apply_unsupported_option(option, value);
-        self.restore_draft(draft, result, option.name, value)
+        let mut section = self.take_section();
+        let result = section.apply_unsupported_option(option, value);
+        self.restore_section(section, result, option.name, value)
     }
 
     /// Takes the section that the next option applies to.
-    fn take_draft(&mut self) -> Draft {
+    fn take_section(&mut self) -> Job {
         let job = self.job.take().filter(|_| self.section == Section::Job);
         job.unwrap_or_else(|| self.session.defaults.clone())
     }
 
     /// Puts the section back after a valid option, and reports an invalid one.
-    fn restore_draft(
+    fn restore_section(
         &mut self,
-        draft: Draft,
+        section: Job,
         result: ParseResult,
         name: &str,
         value: Option<&str>,
@@ -351,10 +342,10 @@ impl CommandLine<'_, '_> {
             }
         }
         if self.section == Section::Job {
-            self.job = Some(draft);
+            self.job = Some(section);
         } else {
-            self.session.read.globals.extend(draft.given.last().cloned());
-            self.session.defaults = draft;
+            self.session.read.globals.extend(section.given.last().cloned());
+            self.session.defaults = section;
         }
         Ok(())
     }
@@ -368,18 +359,15 @@ impl CommandLine<'_, '_> {
             self.section = Section::Defaults;
         } else {
             self.section = Section::Job;
-            self.job = Some(Draft::from(
-                &self.session.defaults,
-                name,
-                command_line(&format!("--name={name}")),
-            ));
+            let location = Location::on_command_line(format!("--name={name}"));
+            self.job = Some(Job::new(name, location, self.session.defaults.options.clone()));
         }
         Ok(())
     }
 
     fn end_job(&mut self) -> Result<(), ExitCode> {
         match self.job.take() {
-            Some(draft) => self.session.add(draft),
+            Some(job) => self.session.add(job),
             None => Ok(()),
         }
     }

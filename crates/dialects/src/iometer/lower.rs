@@ -9,10 +9,12 @@ use model::plan::{
 };
 
 use super::command_line::{Arguments, Layout};
-use super::config::{AccessSpec, Assignment, Config, Manager, SpecLine, Worker};
+use super::config::{
+    AccessSpec, Assignment, Config, DataPattern, Manager, Record, SpecLine, TestType, Worker, number_of,
+};
 use super::cycle::{self, Counts, Run};
 use super::spec::IDLE;
-use super::streams::{Shape, create_streams};
+use super::streams::create_streams;
 use super::targets::{Finder, Machine, ResolvedTarget, create_content, is_meant};
 use super::write::format_line;
 use crate::{Diagnostic, bounds};
@@ -488,11 +490,7 @@ impl<'a> Lowering<'a> {
             let Some(id) = self.targets.iter().position(|listed| listed.path == target.path) else {
                 continue;
             };
-            let shape = Shape {
-                lines: &spec.lines,
-                sector: target.sector as u32,
-            };
-            let shaped = create_streams(shape);
+            let shaped = create_streams(&spec.lines, target.sector as u32);
             alternatives = shaped.len();
             streams.extend(shaped.into_iter().map(|stream| Stream {
                 target: StreamTarget::One {
@@ -575,10 +573,7 @@ impl Echo {
 
 /// A specification in the form of results: its name and assignment, then its lines.
 fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
-    let assignment = Assignment::WORDS
-        .iter()
-        .position(|(_, value)| *value == spec.assignment);
-    let head = format!("{},{}", spec.name, assignment.unwrap_or_default());
+    let head = format!("{},{}", spec.name, number_of(&Assignment::WORDS, spec.assignment));
     let line = |line: &SpecLine| ("access_line".to_owned(), format_line(line));
     std::iter::once(("access".to_owned(), head))
         .chain(spec.lines.iter().map(line))
@@ -596,14 +591,13 @@ fn create_origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> 
         .iter()
         .find(|(value, _)| *value == layout)
         .map_or("", |(_, version)| version);
-    let record = super::config::Record::WORDS
-        .iter()
-        .position(|(_, value)| *value == config.setup.record);
+    let test_type = number_of(&TestType::WORDS, config.setup.test_type);
+    let record = number_of(&Record::WORDS, config.setup.record);
     let other = [
         ("version", version.to_owned()),
-        ("test_type", config.setup.test_type.number().to_string()),
+        ("test_type", test_type.to_string()),
         ("description", config.setup.description.clone()),
-        ("record", record.unwrap_or_default().to_string()),
+        ("record", record.to_string()),
     ];
     Origin {
         dialect: Dialect::Iometer,
@@ -639,7 +633,7 @@ fn notes(config: &Config) -> Vec<String> {
             .flat_map(|spec| &spec.lines)
             .any(|line| line.percent > 0 && line.reads < 100)
     };
-    let repeating = |worker: &Worker| worker.pattern == super::config::DataPattern::Repeating;
+    let repeating = |worker: &Worker| worker.pattern == DataPattern::Repeating;
     let repeats = all_workers(config).any(|(_, worker)| repeating(worker) && writes(worker));
     let note = "writes contain one repeating byte, as the data pattern 0 asks; storage that compresses or deduplicates looks faster with it";
     repeats.then(|| note.to_owned()).into_iter().collect()

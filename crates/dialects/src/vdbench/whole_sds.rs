@@ -11,11 +11,10 @@ use model::plan::{
 use model::{Bytes, Direction};
 
 use super::VdbenchEnv;
-use super::commands::Commands;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::lower::{JobLabel, Lowered, create_worker, derive_seed, end_on_failure, grids, origin, target_rules};
-use super::runs::{Run, RunRate};
+use super::runs::Run;
 use super::streams::gcd;
 
 /// The lay-out of a file that is too short begins at a multiple of this, for direct I/O.
@@ -246,30 +245,10 @@ impl Run {
         };
         Run {
             name: name.into(),
-            rate: RunRate::Max,
-            first_rate: RunRate::Max,
-            elapsed: None,
-            interval: 1,
-            warmup: 0,
-            pause: 0,
             distribution: "exponential".into(),
-            at_once: false,
-            course: Vec::new(),
-            maxdata: None,
-            flags: Vec::new(),
             workloads: vec![(wd, 100.0)],
             sds,
-            compratio: 1.0,
-            dedup: None,
-            controlled: false,
-            loops: Vec::new(),
-            has_threads_loop: false,
-            points: Vec::new(),
-            is_point: false,
-            stopcurve: None,
-            on_error: ErrorPolicy::default(),
-            files: None,
-            commands: Commands::default(),
+            ..Run::default()
         }
     }
 }

@@ -269,7 +269,7 @@ fn build_clause(workload: &JudgedWorkload<'_>) -> Clause {
         word: workload.outcome().word().into(),
         tone: super::tone(workload.outcome()),
         sentence,
-        line: None,
+        ..Clause::default()
     }
 }
 

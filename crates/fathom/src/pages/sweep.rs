@@ -88,11 +88,19 @@ fn build_title(report: &Report, summary: Option<&Summary>) -> String {
     match (job, target, report.name.as_str()) {
         (Some(job), Some(target), _) => {
             let varied: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
-            let load = job.operations.trim_end_matches(", direct");
+            let load = match varies_operations(report) {
+                true => "Sweep",
+                false => job.operations.trim_end_matches(", direct"),
+            };
             format!("{load} over {} — {}", varied.join(" and "), target.path)
         }
         _ => report.name.clone(),
     }
+}
+
+/// True if the points differ in their operations, so that those of the first describe no other.
+fn varies_operations(report: &Report) -> bool {
+    report.varied.iter().any(|parameter| !parameter.is_load())
 }
 
 fn describe_sweep(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {
@@ -110,7 +118,10 @@ fn describe_sweep(report: &Report, first: Option<&Results>, summary: Option<&Sum
     let job = summary.and_then(|summary| summary.jobs.first());
     let load = job.map(|job| {
         let measured = report::numbers::duration(job.measured_ns);
-        format!("{}; each point measured for {measured}", job.operations)
+        match varies_operations(report) {
+            true => format!("each point measured for {measured}"),
+            false => format!("{}; each point measured for {measured}", job.operations),
+        }
     });
     let head = first.map(Head::from_results).unwrap_or_default();
     let of_point = job.map(|job| job.operations.as_str()).unwrap_or_default();
@@ -243,7 +254,10 @@ fn build_rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
         let at_one = at_one.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if no operation waited", Form::Guide, at_one).tone(Tone::Other));
     }
-    let sustained_line = |iops: f64| Mark::line(MarkAxis::Y, iops, "sustained rate", Tone::Limit);
+    let sustained_line = |iops: f64| {
+        let words = format!("sustained rate: {}", format_rough(iops));
+        Mark::line(MarkAxis::Y, iops, words, Tone::Limit)
+    };
     let sustained = curve.mixed_rates.map(|mixed| sustained_line(mixed.sustained_iops));
     Chart {
         id: format!("rate-{number}"),

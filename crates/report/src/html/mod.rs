@@ -234,11 +234,13 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
     if !verdict.clauses.is_empty() {
         out.push_str("<ul class=\"clauses\">\n");
         for clause in &verdict.clauses {
+            let job = clause.job.as_ref().map(|job| format!("{}: ", escape_text(job)));
             let _ = writeln!(
                 out,
-                "<li class=\"{}\"><strong>{}</strong> <b>{}:</b> {}</li>",
+                "<li class=\"{}\"><strong>{}</strong> <b>{}{}:</b> {}</li>",
                 clause.tone.class(),
                 escape_text(&clause.word),
+                job.unwrap_or_default(),
                 format_prose(&clause.promised),
                 format_prose(&clause.sentence)
             );
@@ -425,12 +427,16 @@ fn figures_table(chart: &Chart) -> Option<Table> {
         .iter()
         .filter(|series| series.form != chart::Form::Guide)
         .collect();
-    if let [points] = drawn[..]
-        && chart.x.scale != Scale::Names
-        && chart.x.ticks.is_empty()
-        && points.words.len() == points.x.len()
-    {
-        return (points.x.len() <= MAX_FIGURE_ROWS).then(|| named_points_table(chart, points));
+    let is_named = |series: &&chart::Series| series.words.len() == series.x.len();
+    // Several series of one point each are points with names as well.
+    let is_one_list = match &drawn[..] {
+        [] => false,
+        [_] => true,
+        several => several.iter().all(|series| series.x.len() == 1),
+    };
+    if is_one_list && chart.x.scale != Scale::Names && chart.x.ticks.is_empty() && drawn.iter().all(is_named) {
+        let count: usize = drawn.iter().map(|series| series.x.len()).sum();
+        return (count <= MAX_FIGURE_ROWS).then(|| named_points_table(chart, &drawn));
     }
     let mut rows: Vec<&X> = Vec::new();
     for x in drawn.iter().flat_map(|series| &series.x) {
@@ -483,20 +489,18 @@ fn figures_table(chart: &Chart) -> Option<Table> {
 
 /// Creates a table of points that have names, such as the depths of a sweep. Several may share a
 /// position.
-fn named_points_table(chart: &Chart, points: &chart::Series) -> Table {
-    let cells = points
-        .words
+fn named_points_table(chart: &Chart, drawn: &[&chart::Series]) -> Table {
+    let points = drawn
         .iter()
-        .zip(&points.x)
-        .zip(&points.y)
-        .map(|((words, x), y)| {
-            let x = match x {
-                X::Name(name) => name.clone(),
-                X::Number(number) => format_figure(*number, &chart.x),
-            };
-            let name = words.split(": ").next().unwrap_or_default().to_owned();
-            vec![name, x, y.map_or("-".to_owned(), |y| format_figure(y, &chart.y))]
-        });
+        .flat_map(|series| series.words.iter().zip(&series.x).zip(&series.y));
+    let cells = points.map(|((words, x), y)| {
+        let x = match x {
+            X::Name(name) => name.clone(),
+            X::Number(number) => format_figure(*number, &chart.x),
+        };
+        let name = words.split(": ").next().unwrap_or_default().to_owned();
+        vec![name, x, y.map_or("-".to_owned(), |y| format_figure(y, &chart.y))]
+    });
     Table {
         caption: chart.title.clone(),
         head: vec![String::new(), chart.x.title_with_unit(), chart.y.title_with_unit()],

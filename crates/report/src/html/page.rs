@@ -107,6 +107,8 @@ pub struct JudgeCommand {
 /// One requirement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clause {
+    /// Name of the judged job, if there are several.
+    pub job: Option<String>,
     /// The requirement as text.
     pub promised: String,
     /// The outcome in a word.

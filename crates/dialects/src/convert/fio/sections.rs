@@ -171,12 +171,10 @@ fn whole_extent(extent: Extent, size: Option<Bytes>) -> Extent {
 fn section_name(name: &str) -> String {
     let kept: String = name
         .chars()
-        .map(|letter| {
-            if "[];#$".contains(letter) || letter.is_control() {
-                '_'
-            } else {
-                letter
-            }
+        .map(|letter| match letter {
+            '[' | ']' | ';' | '#' | '$' => '_',
+            control if control.is_control() => '_',
+            letter => letter,
         })
         .collect();
     match kept.trim() {

@@ -26,10 +26,9 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
     let targets = group.targets();
     options.extend(targets.iter().map(|id| ("target", target_name(plan.target(*id)))));
     let product = group.has_same_streams_per_target();
-    let streams_per_target = if product {
-        worker.streams.len() / targets.len().max(1)
-    } else {
-        1
+    let streams_per_target = match product {
+        true => worker.streams.len() / targets.len().max(1),
+        false => 1,
     };
     let alternatives = &worker.streams[..streams_per_target.max(1)];
     let stream = &alternatives[0];

@@ -275,8 +275,8 @@ const THREAD_STRIDE: Switch = Switch {
         form("T", SIZE, &["-T256M", "-T1b"]).help("Distance between the start positions of the threads of a target.")
     ],
     apply: |line, value| {
-        line.target.thread_stride = above_zero(line, value, "ERROR: invalid offset passed to -T")?;
-        Ok(())
+        let stride = above_zero(line, value, "ERROR: invalid offset passed to -T");
+        assign(&mut line.target.thread_stride, stride)
     },
     ..ACCESS
 };

@@ -61,7 +61,7 @@ impl Lowering<'_> {
                 Some(trace)
             }
             Err(why) => {
-                push_error(&mut self.errors, why);
+                self.push_error(why);
                 None
             }
         }
@@ -130,7 +130,7 @@ impl Lowering<'_> {
                             "fio: could not find device {major}/{minor}; set \
                                 replay_redirect to another device"
                         );
-                        push_error(&mut self.errors, message);
+                        self.push_error(message);
                     }
                     device.unwrap_or_else(|| name.clone())
                 }
@@ -337,11 +337,6 @@ fn error_text(error: &TraceError) -> String {
         TraceError::NotOpen { .. } | TraceError::Unknown { .. } => {
             format!("{error}; a trace must add and open a file before it uses it")
         }
-        TraceError::Io(_)
-        | TraceError::Empty
-        | TraceError::Version
-        | TraceError::Line { .. }
-        | TraceError::Record { .. }
-        | TraceError::Changed(_) => error.to_string(),
+        _ => error.to_string(),
     }
 }

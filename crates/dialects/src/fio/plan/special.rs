@@ -10,6 +10,7 @@ use crate::fio::options::engine::CpuMode;
 
 /// EINVAL.
 const INVALID: i32 = 22;
+
 /// A job without I/O ends after its runtime or its number of operations. Without either it runs
 /// until stopped.
 pub(super) fn stop(options: &JobOptions) -> Stop {
@@ -32,13 +33,8 @@ pub(super) fn find_unusable_engine(clone: JobClone<'_>, place: (usize, usize)) -
         "exec" => options.engine.program.is_none(),
         _ => false,
     };
-    missing.then(|| Unusable {
-        job: place,
-        clone: clone.index as usize,
-        line: format!("fio: io engine {engine} init failed."),
-        errno: INVALID,
-        function: engine.to_owned(),
-    })
+    let line = format!("fio: io engine {engine} init failed.");
+    missing.then(|| Unusable::new(clone, place, line, (INVALID, engine)))
 }
 
 /// The lines that fio prints before a clone starts.

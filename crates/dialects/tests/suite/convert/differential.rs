@@ -12,7 +12,7 @@ use model::access::{Access, Placement};
 use model::plan::{DepthScope, Dialect, Pacing, Plan, RateUnit, Stop, Stream, TargetKind};
 
 use super::sources::SOURCES;
-use super::support::{diskspd_again, diskspd_line, fio_plan, flags, job_file, native_again, split_words};
+use super::support::{DIALECTS, diskspd_again, diskspd_line, fio_plan, flags, job_file, native_again, split_words};
 use super::vdbench::{parse_plan, parse_plan_on};
 use crate::drive::execute;
 use crate::fio::support as fio_support;
@@ -334,13 +334,7 @@ fn every_difference_in_operations_is_named() {
     for source in SOURCES {
         let plan = read(source);
         let measured = measure(&plan);
-        for to in [
-            Dialect::Native,
-            Dialect::Fio,
-            Dialect::Diskspd,
-            Dialect::Vdbench,
-            Dialect::Iometer,
-        ] {
+        for to in DIALECTS {
             if to != plan.origin.dialect {
                 let found = std::panic::catch_unwind(|| unnamed_differences(&plan, &measured, to))
                     .unwrap_or_else(|_| vec!["PANIC".into()]);

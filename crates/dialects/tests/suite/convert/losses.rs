@@ -454,7 +454,7 @@ fn differences_after_a_round_trip_are_listed() {
     }
 }
 
-/// Regression: it said "nothing of 1t".
+/// Regression: the text was "nothing of 1t".
 #[test]
 fn a_simulated_device_becomes_fios_null_engine() {
     let job = "[[job]]\ntarget = \"simulated:disk\"\n[simulated.disk]\nsize = \"1t\"\nservice = \"1ms\"\n";
@@ -477,7 +477,7 @@ fn trims_of_a_file_are_lost_in_fio() {
 /// fio has options for these changes: the text contains them, and no loss is listed.
 #[test]
 fn changes_with_an_fio_option_are_written() {
-    let said = [
+    let lines = [
         ("description", "description=text"),
         ("start delay", "startdelay=0s-3s"),
         ("warm-up", "ramp_time=1500ms"),
@@ -532,7 +532,7 @@ fn changes_with_an_fio_option_are_written() {
         ("longest", "max_latency=1s,,"),
         ("verify", "verify_backlog=5"),
     ];
-    for (name, line) in said {
+    for (name, line) in lines {
         let (_, change) = CHANGES.iter().find(|(known, _)| *known == name).unwrap();
         let mut plan = base();
         change(&mut plan);
