@@ -206,10 +206,7 @@ impl<Q: Queue> QueueEngine<Q> {
 }
 
 fn reap_error<Q: Queue>(error: u32) -> EngineError {
-    EngineError::System {
-        call: Q::REAP_CALL,
-        errno: error as i32,
-    }
+    EngineError::system(Q::REAP_CALL, error as i32)
 }
 
 fn unavailable<Q: Queue>(error: &std::io::Error) -> EngineError {

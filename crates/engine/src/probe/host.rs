@@ -169,7 +169,7 @@ fn read_logical_cpus(system: &System, online: &[u32], nodes: &[u32]) -> Vec<Logi
     online.iter().copied().zip(capacities).map(place).collect()
 }
 
-/// Returns the index of an item in `known`, which a new item is appended to.
+/// Returns the index of an item in the list, appending a new item.
 fn find_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
     let number = list.iter().position(|other| *other == item).unwrap_or(list.len());
     if number == list.len() {
