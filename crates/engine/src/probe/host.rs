@@ -192,7 +192,7 @@ fn read_capacities(system: &System, online: &[u32]) -> Vec<u32> {
 }
 
 /// Parses a list of numbers such as `0-3,8`.
-fn parse_cpu_list(list: &str) -> Vec<u32> {
+pub(crate) fn parse_cpu_list(list: &str) -> Vec<u32> {
     let parse_range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         match (first.parse::<u32>(), last.parse::<u32>()) {

@@ -129,6 +129,13 @@ impl Job {
     }
 }
 
+/// Reads of consecutive blocks, one for each slot.
+pub fn reads(count: u32) -> Vec<Request> {
+    (0..count)
+        .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
+        .collect()
+}
+
 /// A completed job.
 #[derive(Clone, Debug)]
 pub struct Done {

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use engine::probe::{DeviceTimes, ProgramIo, System, VolumeCounters, network_mounts};
+use engine::probe::{DeviceTimes, ProgramIo, System, VolumeCounters, read_mountstats};
 use model::event::Phase;
 use model::network_mount::NetworkMount;
 use model::results::{HostCoreUse, HostDeviceUse, HostNetworkMount, HostVolumeUse, StepResults};
@@ -182,7 +182,7 @@ impl<'a> JobMonitor<'a> {
         if self.context.simulated || !file_systems.any(|file_system| file_system.kind.starts_with("nfs")) {
             return Vec::new();
         }
-        let mut mounts = network_mounts(&System::live());
+        let mut mounts = read_mountstats(&System::live()).mounts;
         mounts.retain(|mount| {
             let mut targets = self
                 .context

@@ -22,6 +22,7 @@ use windows_sys::Win32::System::Ioctl::{
 };
 
 use super::{device_types, ioctl, prepare};
+use crate::error::operation_result;
 use crate::file::{Access, FileKind, OpenOptions};
 use crate::identity::{FileId, FileStamp};
 
@@ -222,7 +223,7 @@ pub fn declare_valid(file: &fs::File, length: u64) -> io::Result<()> {
 fn to_raw_result(result: io::Result<usize>) -> i64 {
     match result {
         Ok(bytes) => bytes as i64,
-        Err(error) => -i64::from(error.raw_os_error().unwrap_or(IO_ERROR)),
+        Err(error) => operation_result(&error),
     }
 }
 
@@ -287,7 +288,7 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
         Ok(()) => length as i64,
         // Devices without this control return ERROR_INVALID_FUNCTION.
         Err(error) if error.raw_os_error() == Some(ERROR_INVALID_FUNCTION as i32) => -i64::from(NOT_SUPPORTED),
-        Err(error) => -i64::from(error.raw_os_error().unwrap_or(IO_ERROR)),
+        Err(error) => operation_result(&error),
     }
 }
 
@@ -343,14 +344,6 @@ pub fn read_attribute(_file: &fs::File, _name: &str) -> Option<Vec<u8>> {
 /// # Errors
 /// Always `Unsupported`.
 pub fn set_attribute(_file: &fs::File, _name: &str, _value: &[u8]) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Extended attributes are not used on Windows.
-///
-/// # Errors
-/// Always `Unsupported`.
-pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
