@@ -29,7 +29,7 @@ mod volumes;
 pub mod windows;
 
 pub use block_trace::BlockTrace;
-pub use blocks::{Backing, BlockDevice, BlockKind, accessible_bytes};
+pub use blocks::{Backing, BlockDevice, BlockKind, accessible_bytes, active_scheduler};
 pub use cloud::{Cloud, cloud, machine_type};
 pub use counters::{CoreTimes, DeviceTimes};
 pub use environment::{SystemTimes, watch_background_io};
