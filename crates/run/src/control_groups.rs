@@ -79,7 +79,7 @@ impl Hierarchy {
 impl ControlGroups {
     /// The control groups of a plan. Changes nothing yet.
     pub(crate) fn from_plan(plan: &Plan) -> ControlGroups {
-        let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+        let workers = plan.workers();
         let groups: Vec<_> = workers.map(|worker| &worker.placement.control_group).collect();
         let has_groups = groups.iter().any(|group| group.is_some());
         let mounts = has_groups.then(|| fs::read_to_string("/proc/mounts").ok()).flatten();

@@ -59,27 +59,16 @@ pub fn clock() -> Clock {
 pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
     let size = files.iter().map(File::size).max().unwrap_or(0);
     Setup {
-        choice: EngineChoice::new(kind),
-        slots,
         depth_is_one: kind.is_synchronous(),
-        one_buffer: false,
         submit_batch: slots.min(32),
-        complete_max: None,
         buffer_bytes: BLOCK as usize,
-        buffer_alignment: 4096,
-        huge_page: None,
-        files,
-        exchanges_files: false,
-        split_stamps: false,
-        spin: false,
-        clock: clock(),
-        tree: None,
         simulated: (kind == EngineKind::Simulated).then(|| {
             Simulation::for_one_worker(
                 SimulatedDevice::default().with(|device| (device.size, device.servers) = (Bytes(size), 4)),
             )
         }),
         seed: 1,
+        ..Setup::new(EngineChoice::new(kind), files, slots, clock())
     }
 }
 

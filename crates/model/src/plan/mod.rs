@@ -596,6 +596,11 @@ impl Plan {
             .flat_map(|(step, s)| s.jobs.iter().enumerate().map(move |(job, j)| ((step, job), j)))
     }
 
+    /// The workers of all jobs.
+    pub fn workers(&self) -> impl Iterator<Item = &Worker> {
+        self.jobs().flat_map(|(_, job)| &job.workers)
+    }
+
     /// True if this step prepares the target again, because every step does.
     pub fn prepares_anew(&self, step: usize, target: TargetId) -> bool {
         let when = self.steps[step].prepare.unwrap_or(self.prepare);
@@ -612,7 +617,7 @@ impl Plan {
     /// For each target, true if a step uses it.
     pub fn used_targets(&self) -> Vec<bool> {
         let mut used = vec![false; self.targets.len()];
-        let workers = self.jobs().flat_map(|(_, job)| &job.workers);
+        let workers = self.workers();
         for id in workers
             .flat_map(|worker| &worker.streams)
             .flat_map(|stream| stream.target.ids())

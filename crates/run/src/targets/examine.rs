@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use engine::probe::{self, System};
 use engine::{FileKind, sys};
-use model::plan::{Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::plan::{Plan, Prepare, Stream, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::marker::{self, MarkState};
 use super::names::{self, check_for_engines, examine_name};
-use super::tree::examine_tree;
-use super::{PrepareAction, TargetError, parent_directory, temp_file};
+use super::tree::{examine_tree, streams_on};
+use super::{PrepareAction, TargetError, cannot_examine, parent_directory, temp_file};
 
 /// The default size of a temporary file, if the file system has room.
 const DEFAULT_SIZE: u64 = 1 << 30;
@@ -42,13 +42,8 @@ pub struct ExaminedTarget {
 
 /// Directions of all operations that the plan issues to a target.
 pub fn used_directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
-    let streams = || {
-        plan.jobs()
-            .flat_map(|(_, job)| &job.workers)
-            .flat_map(|worker| &worker.streams)
-    };
-    let meets = |to: &StreamTarget| to.ids().contains(&target);
-    let occurs = |direction: &Direction| streams().any(|s| meets(&s.target) && s.mix.includes(*direction));
+    let streams: Vec<&Stream> = streams_on(plan, target.0 as usize).collect();
+    let occurs = |direction: &Direction| streams.iter().any(|stream| stream.mix.includes(*direction));
     Direction::ALL.into_iter().filter(occurs).collect()
 }
 
@@ -94,12 +89,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             };
             return Ok(examined(path, None, 0, action));
         }
-        Err(source) => {
-            return Err(TargetError::Examine {
-                path: target.path.clone(),
-                source,
-            });
-        }
+        Err(source) => return Err(cannot_examine(&target.path)(source)),
     };
     if kind == FileKind::Directory {
         // In the drop-in modes, targets are files, as in the original tools.
@@ -169,18 +159,15 @@ pub(super) struct PathFacts {
 /// Determines kind and size of a path from its open file. Opens only storage: a pipe would wait for
 /// its other end, and opening a terminal or a tape has side effects.
 pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError> {
-    let examine_error = |source| TargetError::Examine {
-        path: name.to_owned(),
-        source,
-    };
+    let examine_error = cannot_examine(name);
     let facts = |kind, size, mark| PathFacts { kind, size, mark };
-    let kind = sys::facts::read_file_kind(path).map_err(examine_error)?;
+    let kind = sys::facts::read_file_kind(path).map_err(&examine_error)?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
         return Ok(facts(kind, 0, MarkState::Unmarked));
     }
     match sys::file::open_without_waiting(path) {
         Ok(file) => {
-            let (kind, _, size) = sys::file::identify(&file).map_err(examine_error)?;
+            let (kind, _, size) = sys::file::identify(&file).map_err(&examine_error)?;
             let mark = match kind {
                 FileKind::Regular => marker::inspect(&file),
                 _ => MarkState::Unmarked,
@@ -272,11 +259,7 @@ pub(super) fn read_space(folder: &Path) -> std::io::Result<(u64, u64)> {
 
 /// The size of a file to create in a directory, checked against the free space.
 pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) -> Result<u64, TargetError> {
-    let examine_error = |source| TargetError::Examine {
-        path: name.to_owned(),
-        source,
-    };
-    let (total, available) = read_space(folder).map_err(examine_error)?;
+    let (total, available) = read_space(folder).map_err(cannot_examine(name))?;
     let fillable = fillable_bytes(total, available);
     let size = match requested_size {
         Some(size) => size,
@@ -284,12 +267,11 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
         None => DEFAULT_SIZE.min(available / 20).min(fillable).max(MIN_SIZE) >> 20 << 20,
     };
     if size > fillable {
-        let (wanted, available, total) = (Bytes(size), Bytes(available), Bytes(total));
         return Err(TargetError::WouldFillFileSystem {
             path: name.to_owned(),
-            wanted,
-            available,
-            total,
+            wanted: Bytes(size),
+            available: Bytes(available),
+            total: Bytes(total),
         });
     }
     Ok(size)

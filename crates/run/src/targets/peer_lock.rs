@@ -80,8 +80,7 @@ impl Preparation<'_> {
             });
         }
         // A file of another size was created by another program and is not permitted.
-        let planned = self.permitted.iter().find(|(examined, _)| examined.number == number);
-        let planned = match planned.map(|(examined, _)| &examined.action) {
+        let planned = match self.permitted_target(number).map(|(examined, _)| &examined.action) {
             Some(PrepareAction::Create { .. }) if size_created_on_open(&self.plan.targets[number]).is_some() => 0,
             Some(PrepareAction::Create { size, .. }) => size.0,
             _ => examined.size,

@@ -29,7 +29,7 @@ use super::examine::{fillable_bytes, size_in, used_directions};
 use super::marker::MarkState;
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
-use super::{ExaminedTarget, FillError, PrepareAction, TargetError, parent_directory};
+use super::{ExaminedTarget, FillError, PrepareAction, TargetError, cannot_examine, parent_directory};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
@@ -101,10 +101,7 @@ impl TempTree {
             kind: what,
             help: help.into(),
         };
-        let root = TreeRoot::open(path).map_err(|source| TargetError::Examine {
-            path: path.display().to_string(),
-            source,
-        })?;
+        let root = TreeRoot::open(path).map_err(cannot_examine(path.display()))?;
         let marker = path.join(MARKER);
         let marker = match role {
             TreeRole::Owner => temp_file::open_leftover(&marker),
@@ -207,10 +204,7 @@ pub(super) fn examine_tree(
     }
     if is_formatted && tree.kept != Some(KeptTree::Removed) {
         let existing = if folder.is_dir() { &*folder } else { parent };
-        let allocation = sys::file::allocation(existing).map_err(|source| TargetError::Examine {
-            path: path.clone(),
-            source,
-        })?;
+        let allocation = sys::file::allocation(existing).map_err(cannot_examine(&path))?;
         let size = max_tree_size(plan, number, tree, allocation.block);
         let check = |(bytes, entries): (u64, u64)| {
             size_in(existing, Some(size.saturating_sub(bytes)), &path)?;
@@ -362,15 +356,10 @@ impl Preparation<'_> {
             });
         };
         remove_leftover_trees(&examined.path, watcher);
-        let failed = |path: String, written: u64| {
+        let failed = |path: PathBuf, written: u64| {
             move |error: std::io::Error| match error.kind() {
                 std::io::ErrorKind::Interrupted => FillError::Interrupted(examined.path.display().to_string()),
-                _ => FillError::File {
-                    action: "cannot create",
-                    path,
-                    errno: error.raw_os_error(),
-                    written: Bytes(written),
-                },
+                _ => FillError::file("cannot create", &path, &error, written),
             }
         };
         let start = self.clock.now();
@@ -392,11 +381,11 @@ impl Preparation<'_> {
             ready.cleanup.add_tree(opened);
             return Ok(new_tree(path, root, tree));
         }
-        let temporary = TempTree::create(&path, false, role).map_err(failed(path.display().to_string(), 0))?;
+        let temporary = TempTree::create(&path, false, role).map_err(failed(path.clone(), 0))?;
         let root = Arc::clone(&temporary.root);
         ready.cleanup.add_tree(temporary);
         fill_tree(&root, tree, self.plan.seed, self.interrupt)
-            .map_err(|(name, written, error)| failed(path.join(name).display().to_string(), written)(error))?;
+            .map_err(|(name, written, error)| failed(path.join(name), written)(error))?;
         watcher(Event::Prepared {
             target: path.display().to_string(),
             how: format!(
@@ -449,13 +438,10 @@ impl Preparation<'_> {
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
-        let failed = |source| TargetError::Examine {
-            path: path.display().to_string(),
-            source,
-        };
+        let failed = cannot_examine(path.display());
         let folder = parent_directory(path);
         if creates_folder(tree) && !folder.exists() {
-            fs::create_dir(folder).map_err(failed)?;
+            fs::create_dir(folder).map_err(&failed)?;
         }
         let role = self.tree_role(number);
         if role == TreeRole::User {
@@ -464,7 +450,7 @@ impl Preparation<'_> {
         let is_missing = path.symlink_metadata().is_err();
         let mut opened = match is_missing {
             false => TempTree::open(path, role)?,
-            true => TempTree::create(path, true, role).map_err(failed)?,
+            true => TempTree::create(path, true, role).map_err(&failed)?,
         };
         let root = Arc::clone(&opened.root);
         // A tree that was never created has no operations and leaves nothing behind.
@@ -476,7 +462,7 @@ impl Preparation<'_> {
         ready.cleanup.add_tree(opened);
         refuse_links(path, &root, tree, self.interrupt)?;
         if kept == KeptTree::Emptied {
-            root.remove_contents(MARKER).map_err(failed)?;
+            root.remove_contents(MARKER).map_err(&failed)?;
         }
         let sizes = existing_sizes(path, &root, tree, self.interrupt)?;
         let is_short = |file: u32| sizes[file as usize].is_some_and(|size| size < tree.file_size(file));
@@ -504,7 +490,7 @@ impl Preparation<'_> {
         if kept == KeptTree::Completed {
             for file in short {
                 tree.write_file_path(file, false, &mut name);
-                root.remove_file(&name).map_err(failed)?;
+                root.remove_file(&name).map_err(&failed)?;
             }
         }
         Ok(ReadyKind::Tree {
@@ -569,10 +555,7 @@ fn refuse_if_interrupted(path: &Path, interrupt: &AtomicBool) -> Result<(), Targ
 
 /// Returns all streams on a target.
 pub(super) fn streams_on(plan: &Plan, number: usize) -> impl Iterator<Item = &Stream> {
-    let streams = plan
-        .jobs()
-        .flat_map(|(_, job)| &job.workers)
-        .flat_map(|worker| &worker.streams);
+    let streams = plan.workers().flat_map(|worker| &worker.streams);
     streams.filter(move |stream| stream.target.ids().iter().any(|id| id.0 as usize == number))
 }
 
