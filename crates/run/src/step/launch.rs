@@ -301,12 +301,7 @@ impl WorkerThread {
         let Some(mut ready) = ready else {
             return WorkerOutcome::never_started();
         };
-        if let Some(writer) = self.log_writer {
-            ready.attach_operation_log(writer);
-        }
-        if let Some(writer) = self.trace_writer {
-            ready.attach_issue_trace(writer);
-        }
+        ready.attach_logs(self.log_writer, self.trace_writer);
         match self.gate.wait() {
             Some(_) if job.prepare_only => WorkerOutcome {
                 reason: EndReason::Done,

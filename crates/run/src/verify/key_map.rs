@@ -303,8 +303,7 @@ impl KeyMap {
             length: length as u32,
             seed: Some(xxhash_rust::xxh64::xxh64(words.as_flattened(), 0)),
             number: Some(u64::from(generation)),
-            hash: None,
-            zeros: false,
+            ..Block::default()
         }
     }
 }

@@ -82,10 +82,7 @@ fn unnumbered_block(offset: u64, length: u32) -> Block {
     Block {
         offset,
         length,
-        seed: None,
-        number: None,
-        hash: None,
-        zeros: false,
+        ..Block::default()
     }
 }
 

@@ -395,11 +395,11 @@ impl FileOperations {
     fn next_group(&self, draws: &mut Draws) -> Option<usize> {
         let groups = self.work.groups.len();
         if self.work.in_sequence {
-            let from_here = (self.next_group..self.next_group + groups).map(|group| group % groups);
-            return { from_here }.find(|group| !self.exhausted[*group]);
+            let mut from_here = (self.next_group..self.next_group + groups).map(|group| group % groups);
+            return from_here.find(|group| !self.exhausted[*group]);
         }
         let left = self.work.groups.iter().zip(&self.exhausted);
-        let shares = left.map(|(group, exhausted)| if *exhausted { 0 } else { u64::from(group.share) });
+        let mut shares = left.map(|(group, exhausted)| if *exhausted { 0 } else { u64::from(group.share) });
         let total: u64 = shares.clone().sum();
         // A single group needs no draw.
         let mut remaining = match total {
@@ -407,7 +407,7 @@ impl FileOperations {
             _ if groups == 1 => 0,
             total => draws.next_u64(Purpose::Stream) % total,
         };
-        { shares }.position(|share| {
+        shares.position(|share| {
             let hit = remaining < share;
             remaining = remaining.wrapping_sub(share);
             hit

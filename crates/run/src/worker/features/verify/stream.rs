@@ -127,8 +127,7 @@ impl StreamVerification {
             length: operation.length,
             seed: Some(self.checker.draw_seed(draws)),
             number: Some(number).filter(|_| !self.checks_reads),
-            hash: None,
-            zeros: false,
+            ..Block::default()
         }
     }
 
@@ -169,10 +168,7 @@ impl StreamVerification {
     ) {
         let mut block = self.next_block(operation, draws);
         self.checker.fill(buffer, &mut block, now.0, filler);
-        let note = match self.remembers {
-            true => self.record_block(file, block, draws),
-            false => None,
-        };
+        let note = self.remembers.then(|| self.record_block(file, block, draws)).flatten();
         if let Some(replayed) = &mut self.replayed {
             replayed.issued += 1;
         }
