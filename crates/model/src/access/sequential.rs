@@ -187,21 +187,28 @@ mod tests {
         crate::draws::GeneratorChoice::Native { seed }.start()
     }
 
+    fn area(base: u64, length: u64, alignment: u64) -> PerDirection<Area> {
+        PerDirection::all(Area {
+            base,
+            length,
+            block: 4096,
+            alignment,
+        })
+    }
+
+    fn with_gaps(min: u64, max: u64) -> Sequential {
+        Sequential {
+            advance: Advance::RandomGap { min, max },
+            ..Sequential::default()
+        }
+    }
+
     /// Otherwise all workers on a target would visit the same blocks.
     #[test]
     fn random_gaps_differ_between_workers() {
-        let area = Area {
-            base: 0,
-            length: 1 << 30,
-            block: 4096,
-            alignment: 4096,
-        };
-        let walk = Sequential {
-            advance: Advance::RandomGap { min: 0, max: 1 << 20 },
-            ..Sequential::default()
-        };
+        let walk = with_gaps(0, 1 << 20);
         let offsets = |seed: u64| {
-            let mut cursor = walk.cursor(PerDirection::all(area), &mut draws(seed)).unwrap();
+            let mut cursor = walk.cursor(area(0, 1 << 30, 4096), &mut draws(seed)).unwrap();
             let mut next = |_| {
                 let offset = cursor.next(Direction::Read).unwrap().offset;
                 cursor.advance(Direction::Read, offset, 4096);
@@ -216,17 +223,8 @@ mod tests {
 
     #[test]
     fn random_gaps_are_multiples_of_the_length_below_the_limit() {
-        let area = Area {
-            base: 4096,
-            length: 1 << 20,
-            block: 4096,
-            alignment: 4096,
-        };
-        let walk = Sequential {
-            advance: Advance::RandomGap { min: 8192, max: 24576 },
-            ..Sequential::default()
-        };
-        let mut cursor = walk.cursor(PerDirection::all(area), &mut draws(7)).unwrap();
+        let walk = with_gaps(8192, 24576);
+        let mut cursor = walk.cursor(area(4096, 1 << 20, 4096), &mut draws(7)).unwrap();
         let (mut gaps, mut end, mut wraps) = ([0; 4], 4096, 0);
         for _ in 0..1000 {
             let offset = cursor.next(Direction::Read).unwrap().offset;
@@ -249,15 +247,8 @@ mod tests {
 
     #[test]
     fn a_stride_beyond_the_area_wraps_to_its_start() {
-        let area = Area {
-            base: 0,
-            length: 1 << 20,
-            block: 4096,
-            alignment: u64::MAX,
-        };
-        let mut cursor = Sequential::default()
-            .cursor(PerDirection::all(area), &mut draws(0))
-            .unwrap();
+        let area = area(0, 1 << 20, u64::MAX);
+        let mut cursor = Sequential::default().cursor(area, &mut draws(0)).unwrap();
         for _ in 0..3 {
             let position = cursor.next(Direction::Read).unwrap();
             assert_eq!(position.offset, 0);
