@@ -114,6 +114,16 @@ pub enum Prepare {
     },
 }
 
+impl TargetKind {
+    /// True if the path of the target is a name in a file system.
+    pub(crate) fn has_name(&self) -> bool {
+        matches!(
+            self,
+            TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
+        )
+    }
+}
+
 impl Prepare {
     /// The size that a file is given.
     pub fn size(&self) -> Option<Bytes> {

@@ -309,9 +309,10 @@ fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
             alignment,
         })
     };
-    for direction in [Direction::Read, Direction::Write]
-        .into_iter()
-        .filter(|d| stream.mix.includes(*d))
+    for direction in stream
+        .mix
+        .directions()
+        .filter(|direction| *direction != Direction::Trim)
     {
         check("blocks", stream.pattern.shortest_in(direction).0)?;
         check("blocks", stream.pattern.longest_in(direction).0)?;
