@@ -96,17 +96,10 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         if !matches!(target.prepare, Prepare::Filled { .. }) {
             return Err(TargetError::Directory(target.path.clone()));
         }
-        let size = size_in(&path, requested_size(target), &target.path)?;
+        let size = Bytes(size_in(&path, requested_size(target), &target.path)?);
         let temp_path = temp_file::path_in(&path, number);
-        return Ok(examined(
-            temp_path,
-            None,
-            0,
-            PrepareAction::Create {
-                size: Bytes(size),
-                temporary: true,
-            },
-        ));
+        let action = PrepareAction::Create { size, temporary: true };
+        return Ok(examined(temp_path, None, 0, action));
     }
     // fio writes the size of the job to character devices as to files; the guard knows which
     // devices are harmless.
@@ -116,12 +109,10 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
     }
     let facts = identify(&path, &target.path)?;
     match facts.kind {
-        FileKind::BlockDevice => Ok(examined(
-            path,
-            Some(facts.kind),
-            facts.size,
-            PrepareAction::UseUnchanged,
-        )),
+        FileKind::BlockDevice => {
+            let action = PrepareAction::UseUnchanged;
+            Ok(examined(path, Some(facts.kind), facts.size, action))
+        }
         FileKind::Regular => {
             let action = action_for_file(target, &path, &facts)?;
             let mark = facts.mark;
@@ -130,15 +121,14 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
                 ..examined(path, Some(facts.kind), facts.size, action)
             })
         }
-        kind => Err(TargetError::Unsuitable {
-            path: target.path.clone(),
-            kind: if kind == FileKind::CharacterDevice {
-                "a character device"
-            } else {
-                "neither a file nor a block device"
-            },
-            help: "test a regular file, a directory or a block device".into(),
-        }),
+        kind => {
+            let kind = match kind {
+                FileKind::CharacterDevice => "a character device",
+                _ => "neither a file nor a block device",
+            };
+            let help = "test a regular file, a directory or a block device";
+            Err(TargetError::unsuitable(&target.path, kind, help))
+        }
     }
 }
 
@@ -189,10 +179,8 @@ fn requested_size(target: &Target) -> Option<u64> {
 }
 
 fn action_for_missing(target: &Target, path: &Path) -> Result<PrepareAction, TargetError> {
-    let missing = |help: &str| TargetError::Missing {
-        path: target.path.clone(),
-        help: help.into(),
-    };
+    let missing = |help| TargetError::missing(&target.path, help);
+    let created = |size| PrepareAction::Create { size, temporary: false };
     if sys::facts::names_a_device(path) {
         return Err(missing(
             "check the number or letter, and that the disk is attached (`fathom targets` lists them)",
@@ -214,15 +202,9 @@ fn action_for_missing(target: &Target, path: &Path) -> Result<PrepareAction, Tar
         Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow creating it")),
         Prepare::Filled { size: Some(size) } => {
             let size = size_in(folder, Some(size.0), &target.path)?;
-            Ok(PrepareAction::Create {
-                size: Bytes(size),
-                temporary: false,
-            })
+            Ok(created(Bytes(size)))
         }
-        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Ok(PrepareAction::Create {
-            size: *size,
-            temporary: false,
-        }),
+        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Ok(created(*size)),
     }
 }
 

@@ -155,6 +155,21 @@ impl TargetError {
         }
     }
 
+    fn unsuitable(path: impl std::fmt::Display, kind: &'static str, help: impl Into<String>) -> TargetError {
+        TargetError::Unsuitable {
+            path: path.to_string(),
+            kind,
+            help: help.into(),
+        }
+    }
+
+    fn missing(path: &str, help: &str) -> TargetError {
+        TargetError::Missing {
+            path: path.to_owned(),
+            help: help.to_owned(),
+        }
+    }
+
     /// What the user can do about the error, if anything.
     pub fn help(&self) -> Option<String> {
         match self {

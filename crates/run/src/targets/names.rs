@@ -73,11 +73,11 @@ pub(super) fn check_for_engines(
     };
     match device && workers.any(is_metadata_worker) {
         false => Ok(examined),
-        true => Err(TargetError::Unsuitable {
-            path: target.path.clone(),
-            kind: "a device",
-            help: "this engine creates, looks up and removes files and directories; name one of these".into(),
-        }),
+        true => Err(TargetError::unsuitable(
+            &target.path,
+            "a device",
+            "this engine creates, looks up and removes files and directories; name one of these",
+        )),
     }
 }
 

@@ -171,6 +171,13 @@ impl Preparation<'_> {
         self.permitted.iter().find(|(examined, _)| examined.number == number)
     }
 
+    /// See [`Preparation::permitted_target`]. Fails if there is none.
+    pub(super) fn require_permitted(&self, number: usize) -> Result<&(ExaminedTarget, Option<Claim>), TargetError> {
+        let path = &self.plan.targets[number].path;
+        self.permitted_target(number)
+            .ok_or_else(|| TargetError::missing(path, "it was not examined before"))
+    }
+
     fn make_ready(
         &self,
         number: usize,
@@ -179,16 +186,8 @@ impl Preparation<'_> {
         watcher: &mut dyn FnMut(Event),
     ) -> Result<(ReadyKind, TargetFacts, Option<Identity>), TargetError> {
         let target = &self.plan.targets[number];
-        let place = self
-            .permitted
-            .iter()
-            .position(|(examined, _)| examined.number == number);
-        let Some((place, (examined, claim))) = place.map(|place| (place, &self.permitted[place])) else {
-            return Err(TargetError::Missing {
-                path: target.path.clone(),
-                help: "it was not examined before".into(),
-            });
-        };
+        let permitted = self.require_permitted(number)?;
+        let (examined, claim) = permitted;
         self.begin_mark(target, (examined, claim.as_ref()), ready);
         let done = match ready.was_created_by_peer(number) {
             true => Ok(peer_lock::CREATED_BY_PEER.to_owned()),
@@ -205,7 +204,7 @@ impl Preparation<'_> {
             .created_by_peers
             .iter()
             .find(|(examined, _)| examined.number == number);
-        let (examined, claim) = created_by_peers.unwrap_or(&self.permitted[place]);
+        let (examined, claim) = created_by_peers.unwrap_or(permitted);
         let expected = match (claim, ready.created_at(&examined.path)) {
             (Some(claim), _) => claim.file().identity(),
             (None, made) => made.flatten(),

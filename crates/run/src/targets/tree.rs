@@ -96,11 +96,6 @@ impl TempTree {
     /// Opens a tree that another process has created, or the kept tree of an earlier run. It must
     /// have a marker of fathom that no other run has locked, unless both share the tree.
     fn open(path: &Path, role: TreeRole) -> Result<TempTree, TargetError> {
-        let unsuitable = |what, help: &str| TargetError::Unsuitable {
-            path: path.display().to_string(),
-            kind: what,
-            help: help.into(),
-        };
         let root = TreeRoot::open(path).map_err(cannot_examine(path.display()))?;
         let marker = path.join(MARKER);
         let marker = match role {
@@ -109,7 +104,8 @@ impl TempTree {
             TreeRole::User => temp_file::open_shared_marker(&marker, true),
         };
         let marker = marker.ok_or_else(|| {
-            unsuitable(
+            TargetError::unsuitable(
+                path.display(),
                 "not a tree that fathom created, or in use by another run",
                 "wait for the other run, or name another directory; this one was not changed",
             )
@@ -190,15 +186,12 @@ pub(super) fn examine_tree(
         // A format creates its directory.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && creates_folder(tree) && parent.is_dir() => {}
         Ok(_) => {
-            return Err(TargetError::Unsuitable {
-                path,
-                kind: "not a directory",
-                help: "a file tree needs a directory; name one".into(),
-            });
+            let help = "a file tree needs a directory; name one";
+            return Err(TargetError::unsuitable(path, "not a directory", help));
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let help = "a file tree needs an existing directory; check the spelling".into();
-            return Err(TargetError::Missing { path, help });
+            let help = "a file tree needs an existing directory; check the spelling";
+            return Err(TargetError::missing(&path, help));
         }
         Err(source) => return Err(TargetError::Examine { path, source }),
     }
@@ -269,14 +262,14 @@ fn refuse_too_many_files(
     let entries = tree.file_count().saturating_add(tree.directory_count());
     let entries = entries.saturating_sub(replaced);
     match inodes {
-        Some((total, available)) if entries > fillable_bytes(total, available) => Err(TargetError::Unsuitable {
-            path: path.to_owned(),
-            kind: "on a file system with too few free inodes",
-            help: format!(
+        Some((total, available)) if entries > fillable_bytes(total, available) => Err(TargetError::unsuitable(
+            path,
+            "on a file system with too few free inodes",
+            format!(
                 "the tree has {entries} files and directories; {available} of {total} inodes are free, and a fifth \
                  of them must remain: define fewer files, or test on another file system"
             ),
-        }),
+        )),
         _ => Ok(()),
     }
 }
@@ -333,11 +326,11 @@ impl Preparation<'_> {
         let entries = fs::read_dir(parent_directory(path)).map(Iterator::count);
         match entries.and_then(|_| path.symlink_metadata()) {
             Ok(_) => Ok(()),
-            Err(_) => Err(TargetError::Unsuitable {
-                path: path.display().to_string(),
-                kind: "missing on this host, although another host has created it: they do not share this directory",
-                help: "name a directory of a file system that all hosts have mounted at the same path".into(),
-            }),
+            Err(_) => Err(TargetError::unsuitable(
+                path.display(),
+                "missing on this host, although another host has created it: they do not share this directory",
+                "name a directory of a file system that all hosts have mounted at the same path",
+            )),
         }
     }
 
@@ -349,12 +342,7 @@ impl Preparation<'_> {
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
-        let Some((examined, _)) = self.permitted_target(number) else {
-            return Err(TargetError::Missing {
-                path: self.plan.targets[number].path.clone(),
-                help: "it was not examined before".into(),
-            });
-        };
+        let (examined, _) = self.require_permitted(number)?;
         remove_leftover_trees(&examined.path, watcher);
         let failed = |path: PathBuf, written: u64| {
             move |error: std::io::Error| match error.kind() {
@@ -419,11 +407,11 @@ fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree, interrupt: &Atomi
         refuse_if_interrupted(path, interrupt)?;
         tree.write_numbered_directory_path(directory, &mut name);
         if root.is_symbolic_link(&name) {
-            return Err(TargetError::Unsuitable {
-                path: path.join(name).display().to_string(),
-                kind: "a symbolic link in place of a directory of the tree",
-                help: "remove the link, or name another directory".into(),
-            });
+            return Err(TargetError::unsuitable(
+                path.join(name).display(),
+                "a symbolic link in place of a directory of the tree",
+                "remove the link, or name another directory",
+            ));
         }
     }
     Ok(())
@@ -475,14 +463,12 @@ impl Preparation<'_> {
         if let Some(file) = wrong.filter(|_| kept != KeptTree::Removed) {
             tree.write_file_path(file, false, &mut name);
             let size = sizes[file as usize].unwrap_or_default();
-            return Err(TargetError::Unsuitable {
-                path: path.join(name).display().to_string(),
-                kind: "not of the size that the tree defines",
-                help: format!(
-                    "it has {size} bytes instead of {}; format the tree again, or describe the existing one",
-                    tree.file_size(file)
-                ),
-            });
+            let help = format!(
+                "it has {size} bytes instead of {}; format the tree again, or describe the existing one",
+                tree.file_size(file)
+            );
+            let kind = "not of the size that the tree defines";
+            return Err(TargetError::unsuitable(path.join(name).display(), kind, help));
         }
         if skips_short && !short.is_empty() {
             report_short_files(path, short.len(), sizes.len(), watcher);
