@@ -160,10 +160,7 @@ pub fn device_facts(properties: &DiskProperties) -> Device {
         (_, Some(product)) => Some(product),
         (maker, None) => maker,
     };
-    let geometry = parse_sector_size(properties.geometry.as_deref());
-    let logical = read_u32(&properties.alignment, 16)
-        .filter(|size| *size > 0)
-        .or(geometry);
+    let logical = sector(properties.alignment.as_deref(), properties.geometry.as_deref());
     let bus = descriptor.and_then(|answer| answer.u32(28)).and_then(bus);
     let details = [
         bus.map(str::to_owned),
@@ -191,18 +188,11 @@ pub fn device_facts(properties: &DiskProperties) -> Device {
     }
 }
 
-/// Parses the sector size of `DISK_GEOMETRY`.
-fn parse_sector_size(bytes: Option<&[u8]>) -> Option<u32> {
-    Fields(bytes?).u32(20).filter(|size| *size > 0)
-}
-
 /// The sector size for unbuffered I/O (`STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`, else
 /// `DISK_GEOMETRY`).
 pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> {
-    let reported = alignment.and_then(|bytes| Fields(bytes).u32(16));
-    reported
-        .filter(|size| *size > 0)
-        .or_else(|| parse_sector_size(geometry))
+    let size_at = |bytes: Option<&[u8]>, at: usize| Fields(bytes?).u32(at).filter(|size| *size > 0);
+    size_at(alignment, 16).or_else(|| size_at(geometry, 20))
 }
 
 /// Parses `STORAGE_WRITE_CACHE_PROPERTY`. Returns Linux's name of the cache mode.
