@@ -476,7 +476,7 @@ impl FileOperationKind {
 }
 
 /// The operations of a stream on a tree.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileWork {
     /// Groups of consecutive operations on the same file, each with a share.
     pub groups: Vec<FileGroup>,
