@@ -27,11 +27,17 @@ pub struct Operation {
 
 impl Operation {
     /// A placeholder for an unplanned operation.
-    const NONE: Operation = Operation {
-        direction: Direction::Read,
-        offset: 0,
-        length: 0,
-    };
+    const NONE: Operation = Operation::new(Direction::Read, 0, 0);
+
+    /// An operation on this range.
+    #[inline]
+    pub const fn new(direction: Direction, offset: u64, length: u32) -> Operation {
+        Operation {
+            direction,
+            offset,
+            length,
+        }
+    }
 }
 
 /// Operations planned ahead of their time.

@@ -202,12 +202,7 @@ mod tests {
     const BLOCK: u64 = 4096;
 
     fn area(blocks: u64) -> PerDirection<Area> {
-        PerDirection::all(Area {
-            base: 0,
-            length: blocks * BLOCK,
-            block: BLOCK,
-            alignment: BLOCK,
-        })
+        PerDirection::all(Area::of_blocks(0, blocks * BLOCK, BLOCK))
     }
 
     /// The positions of a pass, region by region.

@@ -21,6 +21,16 @@ pub struct Area {
 }
 
 impl Area {
+    /// An area whose positions are multiples of the block length.
+    pub(crate) fn of_blocks(base: u64, length: u64, block: u64) -> Area {
+        Area {
+            base,
+            length,
+            block,
+            alignment: block,
+        }
+    }
+
     /// Checks that at least one block fits `start` bytes into the area.
     ///
     /// # Errors

@@ -360,12 +360,7 @@ mod tests {
 
     impl Walk {
         fn new(zones: WritePointers, area: (u64, u64), shared: &Arc<SharedAccess>) -> Result<Walk, AccessError> {
-            let area = Area {
-                base: area.0,
-                length: area.1,
-                block: 4 * KIB,
-                alignment: 4 * KIB,
-            };
+            let area = Area::of_blocks(area.0, area.1, 4 * KIB);
             let mut draws = GeneratorChoice::Native { seed: 7 }.start();
             let access = Access::WritePointers(zones);
             let cursor = access.cursor(PerDirection::all(area), 1, shared, &mut draws)?;

@@ -17,6 +17,11 @@ const THOUSAND: Area = Area {
     block: 4096,
     alignment: 4096,
 };
+/// An area of 1 TiB.
+const LARGE: Area = Area {
+    length: 1 << 40,
+    ..THOUSAND
+};
 
 /// A value of every variant, with the name that a failure shows.
 fn every_pattern() -> Vec<(&'static str, Access)> {
@@ -375,13 +380,7 @@ proptest! {
 
 #[test]
 fn directions_share_the_block_numbers_of_a_map() {
-    let area = |block| Area {
-        base: 0,
-        length: 16 * 4096,
-        block,
-        alignment: block,
-    };
-    let (small, large) = (area(4096), area(8192));
+    let (small, large) = (Area::of_blocks(0, 16 * 4096, 4096), Area::of_blocks(0, 16 * 4096, 8192));
     let method = OnceMethod::map(Reduction::MultiplyHigh32);
     let access = Access::random(Placement::Once(Once { method }));
     let areas = PerDirection::new(small, large, large);
@@ -417,11 +416,7 @@ fn only_every_nth_operation_is_random() {
     for operations in [1u32, 2, 7] {
         for between in [Between::Continue, Between::Repeat] {
             let access = every(operations, between);
-            let area = Area {
-                length: 1 << 40,
-                ..THOUSAND
-            };
-            let positions = reads(&access, area, 11, 7000);
+            let positions = reads(&access, LARGE, 11, 7000);
             for (number, position) in positions.iter().enumerate() {
                 let random = (number as u32).is_multiple_of(operations);
                 assert_eq!(position.continues, !random, "operation {number} of every {operations}");

@@ -143,17 +143,13 @@ fn normal_has_its_configured_deviation() {
 
 #[test]
 fn mixed_patterns_have_their_share_of_jumps() {
-    let area = Area {
-        length: 1 << 40,
-        ..THOUSAND
-    };
     for (continuation, percent) in [Continuation::Stride, Continuation::Length, Continuation::Aligned]
         .into_iter()
         .flat_map(|continuation| [0, 1, 10, 50, 95, 100].map(|percent| (continuation, percent)))
     {
         let mixed = Mixed::new(Placement::default(), PerDirection::all(percent), continuation);
         let access = Access::Mixed(mixed);
-        let positions = reads(&access, area, 7, OPERATIONS);
+        let positions = reads(&access, LARGE, 7, OPERATIONS);
         let what = format!("{continuation:?} {percent} %");
         let jumps = positions.iter().filter(|position| !position.continues).count() as u64;
         let share = f64::from(percent) / 100.0;
@@ -194,11 +190,7 @@ fn each_direction_of_a_mixed_pattern_has_its_own_share() {
     for continuation in [Continuation::Stride, Continuation::Length, Continuation::Aligned] {
         let random_percent = PerDirection::new(20, 80, 0);
         let access = Access::Mixed(Mixed::new(Placement::default(), random_percent, continuation));
-        let area = Area {
-            length: 1 << 40,
-            ..THOUSAND
-        };
-        let mut walk = Walk::new(&access, PerDirection::all(area), GeneratorChoice::Native { seed: 3 });
+        let mut walk = Walk::new(&access, PerDirection::all(LARGE), GeneratorChoice::Native { seed: 3 });
         let mut jumps = [0u64; 2];
         for number in 0..OPERATIONS {
             let direction = Direction::ALL[number % 2];

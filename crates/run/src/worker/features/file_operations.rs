@@ -210,11 +210,7 @@ impl FileOperations {
         };
         // The search for a file does not count towards the operation.
         io.start_new_round();
-        NextOperation::Issue(Operation {
-            direction: kind.direction(),
-            offset: operation.pack(),
-            length: length as u32,
-        })
+        NextOperation::Issue(Operation::new(kind.direction(), operation.pack(), length as u32))
     }
 
     fn transfers(&self) -> Option<&SessionTransfers> {
@@ -243,11 +239,8 @@ impl FileOperations {
         let block_index = (start / self.work.block.0.max(1)).min(FileOperation::MAX_BLOCKS);
         let operation = claimed.operation(kind, block_index);
         io.start_new_round();
-        NextOperation::Issue(Operation {
-            direction: kind.direction(),
-            offset: operation.pack(),
-            length: wanted.min(size - start) as u32,
-        })
+        let length = wanted.min(size - start) as u32;
+        NextOperation::Issue(Operation::new(kind.direction(), operation.pack(), length))
     }
 
     /// Queues the open or close of a session's file. Pacing ignores both. Returns false if none is
