@@ -72,6 +72,17 @@ pub enum PositionSharing {
     PerDirection,
 }
 
+impl PositionSharing {
+    /// The index of a direction's position.
+    #[inline(always)]
+    pub(super) fn index(self, direction: Direction) -> usize {
+        match self {
+            PositionSharing::Shared => 0,
+            PositionSharing::PerDirection => direction as usize,
+        }
+    }
+}
+
 impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<SequentialCursor, AccessError> {
         // All directions share one strided position, so it must be in the area of each.
@@ -110,19 +121,11 @@ pub struct SequentialCursor {
 }
 
 impl SequentialCursor {
-    #[inline(always)]
-    fn index(&self, direction: Direction) -> usize {
-        match self.parameters.positions {
-            PositionSharing::Shared => 0,
-            PositionSharing::PerDirection => direction as usize,
-        }
-    }
-
     /// The next position, or `None` at the end of a pass.
     #[inline(always)]
     pub fn next(&mut self, direction: Direction) -> Option<Position> {
         let area = &self.areas[direction];
-        let index = self.index(direction);
+        let index = self.parameters.positions.index(direction);
         let mut position = self.next[index];
         // DiskSpd never issues an operation across the end of its target: it wraps before the last
         // partial block. Otherwise each pass would have one more, shorter operation, and sequential
@@ -141,13 +144,13 @@ impl SequentialCursor {
     #[inline(always)]
     pub fn advance(&mut self, direction: Direction, offset: u64, length: u32) {
         if let Advance::RandomGap { min, max } = self.parameters.advance {
-            let (area, index) = (&self.areas[direction], self.index(direction));
+            let (area, index) = (&self.areas[direction], self.parameters.positions.index(direction));
             self.gaps += 1;
             let gap = draw_gap((min, max), length, split_mix(self.gap_seed, self.gaps));
             self.next[index] = (offset - area.base + u64::from(length)).saturating_add(gap);
         } else if let Advance::Length { skip } = self.parameters.advance {
             let area = &self.areas[direction];
-            let index = self.index(direction);
+            let index = self.parameters.positions.index(direction);
             let end = (offset - area.base) as i64 + i64::from(length);
             self.next[index] = match end + skip {
                 // A backward step past the base continues `|skip|` bytes before the end of the

@@ -100,7 +100,7 @@ impl ZonesCursor {
 
     fn next_in_order(&self, direction: Direction) -> u64 {
         let area = &self.areas[direction];
-        let position = match self.next[self.index(direction)] {
+        let position = match self.next[self.parameters.positions.index(direction)] {
             next if next + area.block <= self.window_length() => next,
             _ => 0,
         };
@@ -111,13 +111,6 @@ impl ZonesCursor {
         self.parameters.range.0.min(self.areas.read.length - self.window)
     }
 
-    fn index(&self, direction: Direction) -> usize {
-        match self.parameters.positions {
-            PositionSharing::Shared => 0,
-            PositionSharing::PerDirection => direction as usize,
-        }
-    }
-
     pub(super) fn claim(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
         let position = drawn.offset - self.areas[direction].base - self.window;
         // Operations stay within their window.
@@ -126,7 +119,7 @@ impl ZonesCursor {
             None => length,
             Some(placement) => placement.claim(drawn.offset - self.window, direction, length),
         };
-        self.next[self.index(direction)] = position + u64::from(length);
+        self.next[self.parameters.positions.index(direction)] = position + u64::from(length);
         self.done += u64::from(length);
         length
     }

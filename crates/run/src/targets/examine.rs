@@ -40,6 +40,27 @@ pub struct ExaminedTarget {
     pub mark: MarkState,
 }
 
+impl ExaminedTarget {
+    /// A target without a mark.
+    pub(super) fn new(
+        (plan, number): (&Plan, usize),
+        path: PathBuf,
+        kind: Option<FileKind>,
+        size: u64,
+        action: PrepareAction,
+    ) -> ExaminedTarget {
+        ExaminedTarget {
+            number,
+            path,
+            kind,
+            size,
+            action,
+            directions: used_directions(plan, TargetId(number as u32)),
+            mark: MarkState::Unmarked,
+        }
+    }
+}
+
 /// Directions of all operations that the plan issues to a target.
 pub fn used_directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
     let streams: Vec<&Stream> = streams_on(plan, target.0 as usize).collect();
@@ -70,16 +91,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<ExaminedTarget>, Vec<TargetError>> {
 
 pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<ExaminedTarget, TargetError> {
     let path = names::path_to_open(&target.path, plan.target_rules, cfg!(windows));
-    let directions = used_directions(plan, TargetId(number as u32));
-    let examined = |path: PathBuf, kind, size, action| ExaminedTarget {
-        number,
-        path,
-        kind,
-        size,
-        action,
-        directions,
-        mark: MarkState::Unmarked,
-    };
+    let examined = |path, kind, size, action| ExaminedTarget::new((plan, number), path, kind, size, action);
     let kind = match sys::facts::read_file_kind(&path) {
         Ok(kind) => kind,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

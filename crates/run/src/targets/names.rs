@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use engine::{FileKind, sys};
 use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 
-use super::examine::{identify, used_directions};
-use super::marker::MarkState;
+use super::examine::identify;
 use super::prepare::schedule_removal;
 use super::{ExaminedTarget, Preparation, PrepareAction, ReadyTargets, TargetError, cannot_examine};
 
@@ -44,18 +43,11 @@ pub(super) fn examine_name(
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
         Err(error) => return Err(cannot_examine(&target.path)(error)),
     };
-    Ok(ExaminedTarget {
-        number,
-        path,
-        kind,
-        size,
-        action: match directory && kind.is_none() {
-            true => PrepareAction::CreateDirectory,
-            false => PrepareAction::UseUnchanged,
-        },
-        directions: used_directions(plan, TargetId(number as u32)),
-        mark: MarkState::Unmarked,
-    })
+    let action = match directory && kind.is_none() {
+        true => PrepareAction::CreateDirectory,
+        false => PrepareAction::UseUnchanged,
+    };
+    Ok(ExaminedTarget::new((plan, number), path, kind, size, action))
 }
 
 /// Refuses devices as names for metadata engines.

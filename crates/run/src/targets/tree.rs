@@ -20,13 +20,11 @@ use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 use model::plan::{
-    CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetId,
-    TargetKind,
+    CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetKind,
 };
 use model::{Bytes, Nanos};
 
-use super::examine::{fillable_bytes, size_in, used_directions};
-use super::marker::MarkState;
+use super::examine::{fillable_bytes, size_in};
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
 use super::{ExaminedTarget, FillError, PrepareAction, TargetError, cannot_examine, parent_directory};
@@ -206,21 +204,15 @@ pub(super) fn examine_tree(
         // An earlier tree makes room for the new one.
         check((0, 0)).or_else(|_| check(count_existing(&folder.join(KEPT_ROOT), tree)))?;
     }
-    Ok(ExaminedTarget {
-        number,
-        path: match tree.kept {
-            Some(_) => folder.join(KEPT_ROOT),
-            None => unused_root_path(&folder, number),
-        },
-        kind: None,
-        size: 0,
-        action: PrepareAction::CreateTree {
-            directories: tree.directory_count(),
-            files: tree.prefilled_count(),
-        },
-        directions: used_directions(plan, TargetId(number as u32)),
-        mark: MarkState::Unmarked,
-    })
+    let root = match tree.kept {
+        Some(_) => folder.join(KEPT_ROOT),
+        None => unused_root_path(&folder, number),
+    };
+    let action = PrepareAction::CreateTree {
+        directories: tree.directory_count(),
+        files: tree.prefilled_count(),
+    };
+    Ok(ExaminedTarget::new((plan, number), root, None, 0, action))
 }
 
 /// True if the tree is kept, and its directory may be missing.

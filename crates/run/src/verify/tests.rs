@@ -7,35 +7,22 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use model::draws::GeneratorChoice;
+use model::testing::VERIFY_METHODS;
 use testbed::{Unavailable, need};
 
 use super::history::{History, WrittenBlock};
 use super::*;
 
-/// Every method that both programs support, with fio's name.
-const METHODS: [(VerifyMethod, &str); 17] = [
-    (VerifyMethod::Md5, "md5"),
-    (VerifyMethod::Crc64, "crc64"),
-    (VerifyMethod::Crc32, "crc32"),
-    (VerifyMethod::Crc32c, "crc32c"),
-    (VerifyMethod::Crc16, "crc16"),
-    (VerifyMethod::Crc7, "crc7"),
-    (VerifyMethod::Sha1, "sha1"),
-    (VerifyMethod::Sha256, "sha256"),
-    (VerifyMethod::Sha512, "sha512"),
-    (VerifyMethod::Sha3_224, "sha3-224"),
-    (VerifyMethod::Sha3_256, "sha3-256"),
-    (VerifyMethod::Sha3_384, "sha3-384"),
-    (VerifyMethod::Sha3_512, "sha3-512"),
-    (VerifyMethod::Xxhash, "xxhash"),
-    (VerifyMethod::Header, "meta"),
-    (VerifyMethod::Pattern, "pattern"),
-    (VerifyMethod::PatternWithHeader, "pattern_hdr"),
-];
 /// A method that fio 3.33 does not support.
 const UNSUPPORTED_BY_FIO: &str = "pattern_hdr";
 const BLOCK: usize = 8192;
 const BLOCKS: usize = 8;
+
+/// Every method that checks data, with fio's name.
+fn checking_methods() -> impl Iterator<Item = (VerifyMethod, &'static str)> {
+    let methods = VERIFY_METHODS.into_iter();
+    methods.filter(|(method, _)| *method != VerifyMethod::None)
+}
 
 /// Runs fio on a file `f` in a directory. `None` if fio is not available.
 fn run_fio(directory: &Path, arguments: &str) -> Option<Output> {
@@ -128,7 +115,7 @@ fn pattern_option(checker: &Checker) -> String {
 
 #[test]
 fn fio_accepts_blocks_that_fathom_writes() {
-    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != UNSUPPORTED_BY_FIO) {
+    for (method, name) in checking_methods().filter(|(_, name)| *name != UNSUPPORTED_BY_FIO) {
         for interval in [8192u32, 4096] {
             let directory = tempfile::tempdir().unwrap();
             let checker = checker(method, interval, Form::Old);
@@ -154,7 +141,7 @@ fn fio_accepts_blocks_that_fathom_writes() {
 
 #[test]
 fn fathom_accepts_blocks_that_fio_writes() {
-    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != UNSUPPORTED_BY_FIO) {
+    for (method, name) in checking_methods().filter(|(_, name)| *name != UNSUPPORTED_BY_FIO) {
         for interval in [8192u32, 4096] {
             let directory = tempfile::tempdir().unwrap();
             let checker = checker(method, interval, Form::Current);
@@ -179,7 +166,7 @@ fn fathom_accepts_blocks_that_fio_writes() {
 /// Bytes that fio's SHA-512 does not cover are checked only if the same worker wrote the block.
 #[test]
 fn every_wrong_byte_is_found_in_its_piece() {
-    for (method, name) in METHODS {
+    for (method, name) in checking_methods() {
         let checker = checker(method, 4096, Form::Current);
         let data = write_blocks(&checker);
         assert_eq!(check_blocks(&checker, &data), [], "{name}");
