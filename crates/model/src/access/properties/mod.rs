@@ -193,7 +193,12 @@ impl Walk {
 }
 
 fn reads(access: &Access, area: Area, seed: u64, count: usize) -> Vec<Position> {
-    Walk::new(access, PerDirection::all(area), GeneratorChoice::Native { seed }).reads(area, count)
+    walk(access, area, seed).reads(area, count)
+}
+
+/// A walk of all directions in the same area.
+fn walk(access: &Access, area: Area, seed: u64) -> Walk {
+    Walk::new(access, PerDirection::all(area), GeneratorChoice::Native { seed })
 }
 
 fn any_form() -> impl Strategy<Value = GeneratorChoice> {
@@ -469,11 +474,7 @@ fn the_seed_determines_the_places() {
 #[test]
 fn only_patterns_that_end_reach_an_end() {
     for (name, access) in every_pattern() {
-        let mut walk = Walk::new(
-            &access,
-            PerDirection::all(THOUSAND),
-            GeneratorChoice::Native { seed: 1 },
-        );
+        let mut walk = walk(&access, THOUSAND, 1);
         // Ten times the number of positions is more than enough to find the end.
         let ended = (0..10_000).any(|_| walk.next(Direction::Read, 0, 4096).is_none());
         assert_eq!(ended, access.ends(), "{name}");
@@ -537,11 +538,7 @@ fn purposes_do_not_affect_each_other() {
     // In native draws, a draw for the mix between two positions does not change the positions.
     let access = Access::default();
     let offsets = reads(&access, THOUSAND, 5, 100);
-    let mut walk = Walk::new(
-        &access,
-        PerDirection::all(THOUSAND),
-        GeneratorChoice::Native { seed: 5 },
-    );
+    let mut walk = walk(&access, THOUSAND, 5);
     for expected in offsets {
         walk.draws.next_u64(Purpose::Mix);
         assert_eq!(

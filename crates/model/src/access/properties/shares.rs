@@ -190,7 +190,7 @@ fn each_direction_of_a_mixed_pattern_has_its_own_share() {
     for continuation in [Continuation::Stride, Continuation::Length, Continuation::Aligned] {
         let random_percent = PerDirection::new(20, 80, 0);
         let access = Access::Mixed(Mixed::new(Placement::default(), random_percent, continuation));
-        let mut walk = Walk::new(&access, PerDirection::all(LARGE), GeneratorChoice::Native { seed: 3 });
+        let mut walk = walk(&access, LARGE, 3);
         let mut jumps = [0u64; 2];
         for number in 0..OPERATIONS {
             let direction = Direction::ALL[number % 2];
