@@ -22,7 +22,7 @@ use model::finding::{Finding, Severity};
 use model::plan::{
     CacheMode, FileGroup, FileOperationKind, FilePart, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetKind,
 };
-use model::{Bytes, Nanos};
+use model::Nanos;
 
 use super::examine::{fillable_bytes, size_in};
 use super::prepare::{Preparation, ReadyTargets};
