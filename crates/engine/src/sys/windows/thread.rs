@@ -248,7 +248,8 @@ pub fn set_name(name: &str) {
     // SAFETY: this is the documented type of the function.
     if let Some(set) = unsafe { library::function::<SetDescription>("kernelbase.dll", c"SetThreadDescription") } {
         let name = wide(name);
-        // SAFETY: the pseudo handle names the calling thread; the name is live and ends with a zero.
+        // SAFETY: the pseudo handle names the calling thread; the name is live and ends with a
+        // zero.
         unsafe { set(GetCurrentThread(), name.as_ptr()) };
     }
 }

@@ -71,8 +71,8 @@ pub(crate) struct Features {
     pub(super) priorities: Option<Priorities>,
     pub(super) latency_limits: Option<LatencyLimits>,
     pub(super) block_lifetimes: Option<BlockLifetimes>,
-    /// Each completion issues the next operation of its slot (DiskSpd `-x`). If streams share a pool,
-    /// the first stream issues the first operation of each slot.
+    /// Each completion issues the next operation of its slot (DiskSpd `-x`). If streams share a
+    /// pool, the first stream issues the first operation of each slot.
     pub(super) completion_routines: bool,
     pub(super) wait_counts: Option<WaitCounts>,
     pub(super) think_cycles: Option<ThinkCycles>,
