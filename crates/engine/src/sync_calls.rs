@@ -34,7 +34,6 @@ pub(crate) trait SyncCalls {
         None
     }
 
-    /// The buffer of a slot.
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         match self.storage() {
             Some((_, buffers)) => buffers.get_mut(slot),

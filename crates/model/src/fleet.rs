@@ -626,7 +626,6 @@ fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>
     }
 }
 
-/// Adds the counters of a machine.
 fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: u32) -> CounterRanges {
     let devices = from.devices.iter_mut().chain(&mut from.devices_measured);
     devices.for_each(|device| device.host = machine);

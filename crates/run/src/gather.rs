@@ -439,7 +439,6 @@ impl Gather {
         self.lost
     }
 
-    /// The totals of each worker.
     pub(crate) fn take_totals(&mut self, plan: &Job) -> Vec<WorkerTotals> {
         let workers = std::mem::take(&mut self.workers);
         workers

@@ -37,7 +37,6 @@ pub(crate) trait Line: Copy + Send + 'static {
     fn put(&self, worker: usize, log_format: &LogFormat, text: &mut Vec<u8>);
 }
 
-/// The format of a log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogFormat {
     /// Name in messages.

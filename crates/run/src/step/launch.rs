@@ -45,7 +45,6 @@ pub(super) struct LiveJob {
     pub(super) stopping_since: Option<Instant>,
 }
 
-/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobState {
     /// Its predecessors are still running.

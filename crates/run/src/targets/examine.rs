@@ -151,7 +151,6 @@ fn is_created_before(plan: &Plan, number: usize) -> bool {
     earlier_targets.any(|earlier| matches!(earlier.prepare, Prepare::Recreate { .. }))
 }
 
-/// The facts of a path.
 pub(super) struct PathFacts {
     pub(super) kind: FileKind,
     pub(super) size: u64,

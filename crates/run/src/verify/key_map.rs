@@ -338,7 +338,6 @@ pub struct KeyMapFile {
     count: u64,
 }
 
-/// The state of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MapState {
     /// Its entries are not all written yet.

@@ -245,7 +245,6 @@ impl Storage {
         self.disks.iter().find(|disk| disk.number == number)
     }
 
-    /// True if a path is on a volume.
     fn contains_path(volume: &Volume, path: &str) -> bool {
         let starts = |mount_point: &String| {
             let head = path.get(..mount_point.len());

@@ -147,7 +147,6 @@ impl KeyBlocks {
         }
     }
 
-    /// Returns a read of the blocks of an operation.
     fn to_key_block_read(&self, operation: &Operation) -> Operation {
         let offset = match &self.tree {
             Some(tree) => tree.read_offset(operation.offset),

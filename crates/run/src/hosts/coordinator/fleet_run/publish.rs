@@ -42,7 +42,6 @@ impl FleetRun<'_> {
         }
     }
 
-    /// The published state of a rank.
     fn published_state(&self, (number, rank): (usize, &AgentState)) -> PublishedState {
         let is_other = !self.coordinator.has_own_rank || number > 0;
         let has_begun = |began: &Vec<Option<u64>>| began.iter().any(Option::is_some);

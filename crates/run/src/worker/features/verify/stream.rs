@@ -256,7 +256,6 @@ impl StreamVerification {
         self.backlog_left > 0
     }
 
-    /// Counts a read of the backlog.
     pub(super) fn count_backlog_read(&mut self) {
         self.has_just_read = true;
         self.backlog_left = self.backlog_left.saturating_sub(1);
