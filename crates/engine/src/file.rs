@@ -101,6 +101,17 @@ pub struct OpenError {
     pub only_direct_fails: bool,
 }
 
+impl OpenError {
+    /// An error that does not depend on direct I/O.
+    pub fn new(path: &Path, source: io::Error) -> OpenError {
+        OpenError {
+            path: path.to_owned(),
+            source,
+            only_direct_fails: false,
+        }
+    }
+}
+
 impl File {
     /// Opens a file or device.
     ///
@@ -119,16 +130,11 @@ impl File {
                 && source.raw_os_error() == Some(sys::file::INVALID)
                 && sys::file::open(path, &buffered).is_ok();
             OpenError {
-                path: path.to_owned(),
-                source,
                 only_direct_fails,
+                ..OpenError::new(path, source)
             }
         })?;
-        let (kind, device, size) = sys::file::identify(&handle).map_err(|source| OpenError {
-            path: path.to_owned(),
-            source,
-            only_direct_fails: false,
-        })?;
+        let (kind, device, size) = sys::file::identify(&handle).map_err(|source| OpenError::new(path, source))?;
         let direct_alignment = sys::file::direct_alignment(&handle, kind);
         Ok(File {
             handle: Some(handle),

@@ -156,6 +156,31 @@ pub struct Setup {
     pub seed: u64,
 }
 
+impl Setup {
+    /// A setup of `slots` slots that completes operations in any order, with empty buffers.
+    pub fn new(choice: EngineChoice, files: Vec<File>, slots: u32, clock: Clock) -> Setup {
+        Setup {
+            choice,
+            slots,
+            depth_is_one: false,
+            one_buffer: false,
+            submit_batch: slots,
+            complete_max: None,
+            buffer_bytes: 0,
+            buffer_alignment: 4096,
+            huge_page: None,
+            files,
+            exchanges_files: false,
+            split_stamps: false,
+            spin: false,
+            clock,
+            simulated: None,
+            tree: None,
+            seed: 0,
+        }
+    }
+}
+
 /// Starts an engine. Call it on the thread that will use it.
 ///
 /// # Errors

@@ -6,12 +6,11 @@ use std::io;
 use std::path::Path;
 
 use model::plan::{EngineKind, LookupCall};
-use model::results::EngineUsed;
 
 use crate::batch::{Action, Request};
 use crate::buffers::Buffers;
-use crate::error::EngineError;
-use crate::sync_calls::{SyncCalls, describe_sync};
+use crate::error::{EngineError, operation_result};
+use crate::sync_calls::SyncCalls;
 use crate::sys;
 use crate::{File, Setup};
 
@@ -65,15 +64,11 @@ impl SyncCalls for MetadataEngine {
         let path = file.path().to_owned();
         match self.execute(&path) {
             Ok(()) => i64::from(io.length),
-            Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
+            Err(error) => operation_result(&error),
         }
     }
 
     fn storage(&mut self) -> Option<(&mut Vec<File>, &mut Buffers)> {
         Some((&mut self.files, &mut self.buffers))
-    }
-
-    fn describe(&self) -> EngineUsed {
-        describe_sync(self.kind)
     }
 }

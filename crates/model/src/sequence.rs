@@ -27,11 +27,17 @@ pub struct Operation {
 
 impl Operation {
     /// A placeholder for an unplanned operation.
-    const NONE: Operation = Operation {
-        direction: Direction::Read,
-        offset: 0,
-        length: 0,
-    };
+    const NONE: Operation = Operation::new(Direction::Read, 0, 0);
+
+    /// An operation on this range.
+    #[inline]
+    pub const fn new(direction: Direction, offset: u64, length: u32) -> Operation {
+        Operation {
+            direction,
+            offset,
+            length,
+        }
+    }
 }
 
 /// Operations planned ahead of their time.
@@ -61,7 +67,7 @@ impl Default for PlannedOperations {
 /// The effective ranges of a stepped distribution on `base … base + length` of its target; empty
 /// for other patterns. They belong to the first direction that occurs.
 pub fn effective_ranges(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> Vec<EffectiveRange> {
-    let Some(direction) = Direction::ALL.into_iter().find(|direction| mix.includes(*direction)) else {
+    let Some(direction) = mix.directions().next() else {
         return Vec::new();
     };
     let placement = match pattern.access.get(usize::from(pattern.access_index[direction])) {
@@ -430,11 +436,7 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
             },
         }
     };
-    let first = Direction::ALL
-        .into_iter()
-        .find(|direction| mix.includes(*direction))
-        .unwrap_or(Direction::Read);
-    let used = area(first);
+    let used = area(mix.directions().next().unwrap_or(Direction::Read));
     // As in fio, the random map has a bit for each of the smallest configured blocks, even of
     // directions that never occur.
     let sizes_map = |unused: &Area| has_random_map(pattern) && unused.positions() > used.positions();
@@ -442,5 +444,5 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
         own if mix.includes(direction) || sizes_map(&own) => own,
         _ => used,
     };
-    PerDirection::new(pick(Direction::Read), pick(Direction::Write), pick(Direction::Trim))
+    PerDirection::from_fn(pick)
 }

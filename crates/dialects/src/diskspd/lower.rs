@@ -159,10 +159,7 @@ fn precreated_paths(profile: &Profile) -> Vec<(String, u64)> {
 fn bucket_grids(profile: &Profile) -> Vec<Grid> {
     let spans = profile.time_spans.iter().filter(|span| span.iops_deviation);
     let lengths: BTreeSet<u32> = spans.map(|span| span.bucket_ms).collect();
-    let grid = |milliseconds: u32| Grid {
-        length_ns: Nanos::millis(u64::from(milliseconds)),
-        scope: GridScope::Stream,
-    };
+    let grid = |milliseconds: u32| Grid::new(Nanos::millis(u64::from(milliseconds)), GridScope::Stream);
     lengths.into_iter().map(grid).collect()
 }
 

@@ -4,7 +4,7 @@
 use model::Nanos;
 use model::plan::{
     CacheMode, Consent, DepthScope, Dialect, EndPropagation, ErrorPolicy, Extent, Grid, GridScope, Job, JobEcho,
-    Origin, Phases, Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, Target, TargetId, TargetRules,
+    Origin, Phases, Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, Target, TargetRules,
     Worker as PlanWorker,
 };
 
@@ -88,10 +88,7 @@ pub fn lower(
         seed,
         targets,
         steps,
-        grids: vec![Grid {
-            length_ns: Nanos::secs(1),
-            scope: GridScope::Job,
-        }],
+        grids: vec![Grid::new(Nanos::secs(1), GridScope::Job)],
         target_rules: TargetRules {
             consent: Consent::Implied,
             short_device_names: true,
@@ -493,9 +490,7 @@ impl<'a> Lowering<'a> {
             let shaped = create_streams(&spec.lines, target.sector as u32);
             alternatives = shaped.len();
             streams.extend(shaped.into_iter().map(|stream| Stream {
-                target: StreamTarget::One {
-                    target: TargetId(id as u32),
-                },
+                target: StreamTarget::one(id as u32),
                 region: target_region(worker, &target, &spec.lines),
                 content: create_content(worker.pattern, seed),
                 cache: CacheMode::DIRECT,

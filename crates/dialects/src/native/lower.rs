@@ -32,14 +32,8 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
         seed: document.seed.unwrap_or(1),
         // 100 ms shows stalls; 1 s keeps long runs small enough to store.
         grids: vec![
-            Grid {
-                length_ns: Nanos::millis(100),
-                scope: GridScope::Job,
-            },
-            Grid {
-                length_ns: Nanos::secs(1),
-                scope: GridScope::Job,
-            },
+            Grid::new(Nanos::millis(100), GridScope::Job),
+            Grid::new(Nanos::secs(1), GridScope::Job),
         ],
         origin: Origin {
             dialect: Dialect::Native,

@@ -95,10 +95,7 @@ pub fn lower_all(
 }
 
 pub(super) fn grids(interval: u64) -> Vec<Grid> {
-    let grid = |seconds, scope| Grid {
-        length_ns: Nanos::secs(seconds),
-        scope,
-    };
+    let grid = |seconds, scope| Grid::new(Nanos::secs(seconds), scope);
     vec![grid(1, GridScope::Job), grid(interval, GridScope::Stream)]
 }
 

@@ -6,7 +6,7 @@ use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
     AllocateMode, ErrorPolicy, Extent, Job, Pattern, Plan, Prepare, Region, Step, Stop, Stream, StreamTarget, Target,
-    TargetCleanup, TargetId, TargetKind,
+    TargetCleanup, TargetKind,
 };
 use model::{Bytes, Direction};
 
@@ -78,9 +78,7 @@ fn whole_sds(name: &str, passes: Vec<SdPass>, parameters: &Parameters, seed: u64
             ..Sequential::default()
         };
         let stream = Stream {
-            target: StreamTarget::One {
-                target: TargetId(number as u32),
-            },
+            target: StreamTarget::one(number as u32),
             region: Region {
                 base: Extent::bytes(pass.region.0),
                 length: Some(Extent::bytes(pass.region.1)),

@@ -276,7 +276,7 @@ pub(super) fn device_facts(system: &System, device: &BlockDevice) -> Device {
         model,
         scheduler: system
             .read_trimmed(&queue("scheduler"))
-            .and_then(|text| scheduler_in_use(&text)),
+            .and_then(|text| active_scheduler(&text).map(str::to_owned)),
         queue_requests: system.read_value(&queue("nr_requests")),
         // Single-queue drivers without blk-mq have no such directory.
         hardware_queues: Some(system.list_names(&attribute_path("mq")).len() as u32).filter(|count| *count > 0),
@@ -368,11 +368,10 @@ pub(super) fn model(system: &System, disk: &str) -> Option<String> {
     }
 }
 
-/// The scheduler in brackets: `none [mq-deadline] kyber`.
-fn scheduler_in_use(text: &str) -> Option<String> {
+/// The I/O scheduler in brackets: `none [mq-deadline] kyber`.
+pub fn active_scheduler(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
-    let (name, _) = rest.split_once(']')?;
-    Some(name.to_owned())
+    rest.split_once(']').map(|(name, _)| name)
 }
 
 /// NUMA node of the nearest ancestor that has one, usually the PCI device. The kernel writes −1 for
@@ -410,14 +409,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scheduler_in_brackets_is_in_use() {
+    fn the_scheduler_in_brackets_is_active() {
         for (text, expected) in [
-            ("none [mq-deadline] kyber", Some("mq-deadline")),
+            ("none [mq-deadline] kyber bfq\n", Some("mq-deadline")),
             ("[none]", Some("none")),
-            ("none", None),
+            ("[none]\n", Some("none")),
+            ("none\n", None),
             ("", None),
         ] {
-            assert_eq!(scheduler_in_use(text).as_deref(), expected, "{text}");
+            assert_eq!(active_scheduler(text), expected, "{text}");
         }
     }
 

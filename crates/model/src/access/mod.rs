@@ -129,6 +129,15 @@ pub enum AccessError {
     EmptyRanges(u64),
 }
 
+/// Refuses a parameter with an invalid value.
+fn require(is_valid: bool, what: &'static str, range: &'static str, value: impl ToString) -> Result<(), AccessError> {
+    if is_valid {
+        return Ok(());
+    }
+    let value = value.to_string();
+    Err(AccessError::Parameter { what, range, value })
+}
+
 fn too_small(base: u64, length: u64, block: u64, start: u64) -> String {
     let skipped = match start {
         0 => String::new(),

@@ -5,7 +5,7 @@ use model::event::Interval;
 use model::plan::MinimumRate;
 use model::results::ControlOutcome;
 
-use super::{Action, figure_in, tracked_name};
+use super::{Action, figure, tracked_name};
 
 /// The rate is not checked before this time, as in fio.
 const RATE_GRACE: Nanos = Nanos::secs(2);
@@ -35,7 +35,7 @@ impl RateFloor {
         if interval.start_ns < RATE_GRACE {
             return Action::Continue;
         }
-        self.sum += figure_in(interval, self.rule.metric, self.rule.direction) * interval.length_ns.as_secs();
+        self.sum += figure(interval, self.rule.metric, self.rule.direction) * interval.length_ns.as_secs();
         self.length += interval.length_ns;
         if self.length < self.rule.cycle_ns {
             return Action::Continue;

@@ -24,7 +24,7 @@ impl PrecisionRule {
     }
 
     pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
-        self.series.push(figure(interval, self.rule.metric));
+        self.series.push(figure(interval, self.rule.metric, None));
         let Some(means) = batch_means(&self.series, 0.95) else {
             return Action::Continue;
         };

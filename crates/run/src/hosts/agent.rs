@@ -88,6 +88,7 @@ fn send_clock(comm: &dyn Comm, number: u32, clock: &Clock) {
 }
 
 /// State shared by the listener thread and the test's thread.
+#[derive(Default)]
 struct Shared {
     /// Asks the run to stop.
     stop: AtomicBool,
@@ -109,14 +110,7 @@ fn execute_request(
     request: ExecuteRequest,
     shared_files: &mut Option<SharedFiles>,
 ) -> Result<(), String> {
-    let shared = Shared {
-        stop: AtomicBool::new(false),
-        snapshot_requested: AtomicBool::new(false),
-        has_ended: AtomicBool::new(false),
-        results_confirmed: AtomicBool::new(false),
-        gate: Gate::default(),
-        cleanups: Mutex::default(),
-    };
+    let shared = Shared::default();
     let (begin_tx, begin_rx) = channel();
     thread::scope(|scope| {
         let listening = || listen(comm, local, &shared, begin_tx);

@@ -207,18 +207,12 @@ mod tests {
     /// Partial results grow with the run. Data of twice the size is sent half as often.
     #[test]
     fn the_data_rate_of_partial_results_does_not_grow() {
-        assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);
-        assert_eq!(
-            partial_results_interval(Duration::from_secs(400)),
-            PARTIAL_RESULTS_INTERVAL
-        );
-        assert_eq!(
-            partial_results_interval(Duration::from_secs(3600)),
-            Duration::from_secs(18)
-        );
-        assert_eq!(
-            partial_results_interval(Duration::from_secs(7200)),
-            Duration::from_secs(36)
-        );
+        let shortest = PARTIAL_RESULTS_INTERVAL.as_secs();
+        for (elapsed, interval) in [(0, shortest), (400, shortest), (3600, 18), (7200, 36)] {
+            assert_eq!(
+                partial_results_interval(Duration::from_secs(elapsed)),
+                Duration::from_secs(interval)
+            );
+        }
     }
 }

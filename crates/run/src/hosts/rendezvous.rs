@@ -135,14 +135,7 @@ mod tests {
             match (&announcement, expected) {
                 (Ok(announcement), Ok(expected)) => {
                     let found = announcement.as_ref();
-                    let found = found.map(|announcement| {
-                        (
-                            announcement.host.as_str(),
-                            announcement.port,
-                            announcement.number,
-                            announcement.size,
-                        )
-                    });
+                    let found = found.map(|found| (found.host.as_str(), found.port, found.number, found.size));
                     assert_eq!(found, expected, "{set:?}");
                 }
                 (Err((what, _)), Err(expected)) => assert!(what.contains(expected), "{set:?}: {what}"),

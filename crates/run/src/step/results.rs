@@ -10,8 +10,7 @@ use super::StepState;
 use super::counters::CounterMonitor;
 use super::launch::{JobState, LiveJob};
 use crate::gather::WorkerTotals;
-use crate::issue_trace::IssueTrace;
-use crate::operation_log::OperationLog;
+use crate::line_log::LineLog;
 use crate::worker::{ReadyTarget, WorkerOutcome};
 
 impl StepState<'_> {
@@ -107,8 +106,7 @@ impl LiveJob {
         let mut results = JobResults {
             name: job_plan.name.clone(),
             lost_intervals: self.gather.lost_intervals(),
-            log_waits: self.log.as_ref().map_or(0, OperationLog::wait_count)
-                + self.trace.as_ref().map_or(0, IssueTrace::wait_count),
+            log_waits: self.logs.iter().map(LineLog::wait_count).sum(),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
             windows,

@@ -119,9 +119,7 @@ impl TempFile {
         };
         Ok(TempFile::from_opened(path, lock, false, marked_length))
     }
-}
 
-impl TempFile {
     /// Leaves the file like a killed run, for the next run in its directory.
     pub(super) fn leave(mut self) {
         self.keep = true;

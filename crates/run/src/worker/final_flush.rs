@@ -53,7 +53,7 @@ fn flush_open(
     };
     let request = Request::flush(file, Slot(0), action);
     if let Some(features) = features {
-        features.on_final_flush(io, &request);
+        features.files.watchers.on_queued(io, &request);
     }
     let path = io.errors.path(file).to_owned();
     let result = match io.engine.submit_and_reap(&[request], 1, Nanos::NEVER, &mut io.batch) {

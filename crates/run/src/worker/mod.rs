@@ -65,17 +65,14 @@ struct Context<'plan> {
 }
 
 impl Worker<'_> {
-    /// Attaches the log of the job's operations.
-    pub(crate) fn attach_operation_log(&mut self, writer: crate::operation_log::LogWriter) {
+    /// Attaches the operation log and the trace of the job.
+    pub(crate) fn attach_logs(
+        &mut self,
+        operations: Option<crate::operation_log::LogWriter>,
+        trace: Option<crate::issue_trace::LogWriter>,
+    ) {
         if let Some(features) = &mut self.features {
-            features.attach_operation_log(writer);
-        }
-    }
-
-    /// Attaches the trace of the job.
-    pub(crate) fn attach_issue_trace(&mut self, writer: crate::issue_trace::LogWriter) {
-        if let Some(features) = &mut self.features {
-            features.attach_issue_trace(writer);
+            features.attach_logs(operations, trace);
         }
     }
 

@@ -346,10 +346,7 @@ impl Verification {
                 ..Step::default()
             }],
             grids: [Nanos::millis(100), Nanos::secs(1)]
-                .map(|length_ns| Grid {
-                    length_ns,
-                    scope: GridScope::Job,
-                })
+                .map(|length_ns| Grid::new(length_ns, GridScope::Job))
                 .to_vec(),
             origin: Origin {
                 arguments: self.arguments.clone(),

@@ -27,10 +27,7 @@ pub(super) fn grids(jobs: &Jobs) -> Vec<Grid> {
     lengths.sort_unstable();
     lengths.dedup();
     lengths.retain(|length| *length >= Nanos::millis(1));
-    let grid = |length_ns| Grid {
-        length_ns,
-        scope: GridScope::Stream,
-    };
+    let grid = |length_ns| Grid::new(length_ns, GridScope::Stream);
     lengths.into_iter().map(grid).collect()
 }
 

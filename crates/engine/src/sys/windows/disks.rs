@@ -66,10 +66,10 @@ pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
         facts.size.0 = size(&file).unwrap_or(0);
     }
     let attributes = device_io_control(&file, IOCTL_DISK_GET_DISK_ATTRIBUTES, &[], 16).ok();
-    let attributes = attributes.and_then(|answer| ioctl_structs::attributes(&answer.bytes));
+    let attributes = attributes.and_then(|output| ioctl_structs::attributes(&output.bytes));
     let layout = device_io_control_all(&file, IOCTL_DISK_GET_DRIVE_LAYOUT_EX, &[], 4096).ok();
     let clustered = match device_io_control(&file, IOCTL_DISK_IS_CLUSTERED, &[], 1) {
-        Ok(answer) => answer.bytes.first().map(|byte| *byte != 0),
+        Ok(output) => output.bytes.first().map(|byte| *byte != 0),
         // Only cluster nodes have a driver that supports this control.
         Err(_) => in_cluster.filter(|node| !node),
     };
@@ -91,14 +91,14 @@ fn query_property(file: &fs::File, id: u32) -> Option<Vec<u8>> {
     // STORAGE_PROPERTY_QUERY: the property, PropertyStandardQuery (0), and padding to 12 bytes.
     let mut query = [0u8; 12];
     query[..4].copy_from_slice(&id.to_le_bytes());
-    let answer = device_io_control(file, IOCTL_STORAGE_QUERY_PROPERTY, &query, 1024).ok()?;
-    (!answer.bytes.is_empty()).then_some(answer.bytes)
+    let output = device_io_control(file, IOCTL_STORAGE_QUERY_PROPERTY, &query, 1024).ok()?;
+    (!output.bytes.is_empty()).then_some(output.bytes)
 }
 
 fn query_geometry(file: &fs::File) -> Option<Vec<u8>> {
     device_io_control(file, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], 256)
         .ok()
-        .map(|answer| answer.bytes)
+        .map(|output| output.bytes)
 }
 
 fn read_properties(file: &fs::File, path: &Path) -> DiskProperties {
@@ -118,8 +118,8 @@ fn read_properties(file: &fs::File, path: &Path) -> DiskProperties {
 }
 
 fn query_length(file: &fs::File) -> Option<u64> {
-    let answer = device_io_control(file, IOCTL_DISK_GET_LENGTH_INFO, &[], 8).ok()?;
-    ioctl_structs::length(&answer.bytes)
+    let output = device_io_control(file, IOCTL_DISK_GET_LENGTH_INFO, &[], 8).ok()?;
+    ioctl_structs::length(&output.bytes)
 }
 
 /// The size of a disk or volume. Without read access it comes from the geometry.
@@ -137,18 +137,18 @@ pub(crate) fn sector_size(file: &fs::File) -> Option<u32> {
 
 /// Disk and partition number of an open disk or volume; `None` for anything else.
 pub(crate) fn partition_id(file: &fs::File) -> Option<PartitionId> {
-    let answer = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
-    ioctl_structs::partition_id(&answer.bytes)
+    let output = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
+    ioctl_structs::partition_id(&output.bytes)
 }
 
 /// Performance counters of every disk that has them.
 pub(crate) fn counters() -> Vec<(String, DiskCounters)> {
     let read_counters = |number: u32| {
         let file = open_for_query(Path::new(&path(number))).ok()?;
-        let answer = device_io_control(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
+        let output = device_io_control(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
         Some((
             format!("PhysicalDrive{number}"),
-            ioctl_structs::counters(&answer.bytes)?,
+            ioctl_structs::counters(&output.bytes)?,
         ))
     };
     numbers()

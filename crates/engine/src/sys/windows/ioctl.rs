@@ -58,18 +58,18 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, input: &[u8], room: 
     let mut bytes = vec![0u8; room];
     let (length, room) = (input.len() as u32, room as u32);
     let mut returned = 0u32;
-    // SAFETY: the call reads the question and writes the answer within the given lengths. Both, the
+    // SAFETY: the call reads the input and writes the output within the given lengths. Both, the
     // structure and the event live until the operation has completed; if it does not complete
     // immediately, the code below waits for it.
     let mut done = unsafe {
         let input = input.as_ptr().cast();
-        let answer = bytes.as_mut_ptr().cast();
+        let output = bytes.as_mut_ptr().cast();
         DeviceIoControl(
             file.as_raw_handle(),
             code,
             input,
             length,
-            answer,
+            output,
             room,
             &mut returned,
             &mut overlapped,
@@ -98,7 +98,7 @@ pub(crate) fn device_io_control_all(file: &fs::File, code: u32, input: &[u8], ro
     let mut room = room;
     loop {
         match device_io_control(file, code, input, room) {
-            Ok(answer) if !answer.truncated => return Ok(answer.bytes),
+            Ok(output) if !output.truncated => return Ok(output.bytes),
             Err(error) if error.raw_os_error() != Some(ERROR_INSUFFICIENT_BUFFER as i32) => return Err(error),
             _ if room >= MAX_BUFFER_BYTES => return Err(io::ErrorKind::OutOfMemory.into()),
             _ => room *= 4,
@@ -125,7 +125,7 @@ unsafe impl FileInfo for FILE_BASIC_INFO {
     const CLASS: i32 = FileBasicInfo;
 }
 
-// SAFETY: the structure of this class; numbers and two truth values.
+// SAFETY: the structure of this class; numbers and two flags.
 unsafe impl FileInfo for FILE_STANDARD_INFO {
     const CLASS: i32 = FileStandardInfo;
 }

@@ -53,7 +53,7 @@ pub(crate) fn times() -> Vec<CoreUse> {
     let query_group = |group: u16| {
         let mut words = vec![0u64; GROUP_WORDS];
         let mut length = 0u32;
-        // SAFETY: the question is one word of two bytes, the group; the call writes at most the
+        // SAFETY: the input is one word of two bytes, the group; the call writes at most the
         // given length into the buffer, which is that long and aligned for the records.
         let status = unsafe {
             query(

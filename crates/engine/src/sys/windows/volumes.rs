@@ -100,8 +100,8 @@ fn volume(name: String) -> Volume {
     // file system.
     let opened = open_for_query(Path::new(name.trim_end_matches('\\'))).ok();
     let extents = opened.as_ref().and_then(|file| {
-        let answer = device_io_control_all(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
-        ioctl_structs::extents(&answer)
+        let output = device_io_control_all(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
+        ioctl_structs::extents(&output)
     });
     let by_extents = || extents.as_ref().map(|all| all.iter().map(|extent| extent.length).sum());
     let (contents, read_only) = contents(&name);

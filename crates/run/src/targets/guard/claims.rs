@@ -97,9 +97,7 @@ impl Guard<'_> {
             Decision::Refused(refusal) => Err(ClaimError::Refused(refusal)),
         }
     }
-}
 
-impl Guard<'_> {
     /// Decides about a block device that this user cannot open, from the system's facts.
     pub fn decide_unopened(&self, path: &Path, intent: Intent) -> Decision {
         let identity = sys::facts::read_identity(path);

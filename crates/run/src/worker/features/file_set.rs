@@ -223,9 +223,7 @@ impl FileSet {
             file.restart(draws);
         }
     }
-}
 
-impl FileSet {
     /// Returns the next operation of the set.
     #[inline(never)]
     pub(super) fn next_operation(

@@ -147,16 +147,12 @@ impl KeyBlocks {
         }
     }
 
-    /// Returns a read of the blocks of an operation.
     fn to_key_block_read(&self, operation: &Operation) -> Operation {
-        Operation {
-            direction: Direction::Read,
-            offset: match &self.tree {
-                Some(tree) => tree.read_offset(operation.offset),
-                None => operation.offset,
-            },
-            length: operation.length,
-        }
+        let offset = match &self.tree {
+            Some(tree) => tree.read_offset(operation.offset),
+            None => operation.offset,
+        };
+        Operation::new(Direction::Read, offset, operation.length)
     }
 
     /// True if the operation in a slot is a read that the sequence does not contain.
@@ -270,11 +266,7 @@ impl KeyBlocks {
                     self.report_map_error(io, &error);
                     return None;
                 }
-                let write = Operation {
-                    direction: Direction::Write,
-                    offset,
-                    length,
-                };
+                let write = Operation::new(Direction::Write, offset, length);
                 self.plan.read_after_write.then(|| self.to_key_block_read(&write))
             }
         };

@@ -252,11 +252,7 @@ mod tests {
         let files: Vec<u16> = (0..rules.len() as u16).collect();
         let mut priorities = StreamPriorities::new(rules, vec![Some(files)], Vec::new()).unwrap();
         let mut counts = vec![0; rules.len() + 1];
-        let operation = Operation {
-            direction: Direction::Read,
-            offset: 0,
-            length,
-        };
+        let operation = Operation::new(Direction::Read, 0, length);
         for _ in 0..1000 {
             let file = priorities.choose(&operation);
             counts[file.map_or(rules.len(), usize::from)] += 1;

@@ -269,13 +269,7 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
     if file.kind() == FileKind::CharacterDevice {
         return Ok(());
     }
-    let failed = |source| {
-        SetupError::Open(OpenError {
-            path: file.path().to_owned(),
-            source,
-            only_direct_fails: false,
-        })
-    };
+    let failed = |source| SetupError::Open(OpenError::new(file.path(), source));
     // Without a way to drop pages, write-back is not needed; for read-only files it would fail.
     if stream.cache.drop_before && sys::file::CAN_DROP_CACHE {
         handle.sync_data().map_err(failed)?;
@@ -292,11 +286,8 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
 fn open_permitted(path: &Path, options: OpenOptions, permitted: Option<Identity>) -> Result<File, OpenError> {
     let file = File::open(path, options)?;
     if permitted.is_some() && file.identity() != permitted {
-        return Err(OpenError {
-            path: path.to_owned(),
-            source: std::io::Error::other("another file or device has replaced it since it was examined"),
-            only_direct_fails: false,
-        });
+        let error = std::io::Error::other("another file or device has replaced it since it was examined");
+        return Err(OpenError::new(path, error));
     }
     Ok(file)
 }
@@ -323,9 +314,10 @@ fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
             alignment,
         })
     };
-    for direction in [Direction::Read, Direction::Write]
-        .into_iter()
-        .filter(|d| stream.mix.includes(*d))
+    for direction in stream
+        .mix
+        .directions()
+        .filter(|direction| *direction != Direction::Trim)
     {
         check("blocks", stream.pattern.shortest_in(direction).0)?;
         check("blocks", stream.pattern.longest_in(direction).0)?;

@@ -42,7 +42,6 @@ impl FleetRun<'_> {
         }
     }
 
-    /// The published state of a rank.
     fn published_state(&self, (number, rank): (usize, &AgentState)) -> PublishedState {
         let is_other = !self.coordinator.has_own_rank || number > 0;
         let has_begun = |began: &Vec<Option<u64>>| began.iter().any(Option::is_some);
@@ -94,7 +93,7 @@ impl FleetRun<'_> {
         Event::Rank(Box::new(RankProgress {
             rank,
             rank_count: self.shares.len() as u32,
-            host: self.coordinator.host_name(rank + self.coordinator.first_process()),
+            host: self.coordinator.host_of_rank(rank).name.clone(),
             state,
             figures,
         }))
@@ -109,12 +108,7 @@ impl FleetRun<'_> {
         published: &mut Publisher,
         watcher: &mut dyn FnMut(Event),
     ) {
-        let with_host = |target: String| {
-            format!(
-                "{}: {target}",
-                self.coordinator.host_name(rank + self.coordinator.first_process())
-            )
-        };
+        let with_host = |target: String| format!("{}: {target}", self.coordinator.host_of_rank(rank).name);
         match event {
             Event::Interval(interval) => {
                 let Some((shift, job)) = self.fleet_job(rank, interval.step, interval.job) else {

@@ -18,7 +18,6 @@ use crate::worker::io_loop::{Budget, IoLoop};
 use crate::worker::slots::SlotRecord;
 use crate::worker::stream::LiveStream;
 
-pub(crate) use check::load_state;
 pub(crate) use stream::{StreamVerification, VerifySetup};
 
 /// Where an operation is queued: a slot pool, a stream, and a free slot of the pool.

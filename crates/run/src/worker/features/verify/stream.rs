@@ -127,8 +127,7 @@ impl StreamVerification {
             length: operation.length,
             seed: Some(self.checker.draw_seed(draws)),
             number: Some(number).filter(|_| !self.checks_reads),
-            hash: None,
-            zeros: false,
+            ..Block::default()
         }
     }
 
@@ -169,10 +168,7 @@ impl StreamVerification {
     ) {
         let mut block = self.next_block(operation, draws);
         self.checker.fill(buffer, &mut block, now.0, filler);
-        let write_id = match self.records_writes {
-            true => self.record_block(file, block, draws),
-            false => None,
-        };
+        let write_id = self.records_writes.then(|| self.record_block(file, block, draws)).flatten();
         if let Some(recomputation) = &mut self.recomputation {
             recomputation.issued += 1;
         }
@@ -260,7 +256,6 @@ impl StreamVerification {
         self.backlog_left > 0
     }
 
-    /// Counts a read of the backlog.
     pub(super) fn count_backlog_read(&mut self) {
         self.has_just_read = true;
         self.backlog_left = self.backlog_left.saturating_sub(1);
