@@ -266,6 +266,10 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     let same = advice(&[point(6.0, 35_000.0), point(12.0, 39_500.0), point(24.0, 40_000.0)]);
     assert_eq!((same.kind, same.load), (AdviceKind::LimitNotReached, Some(12.0)));
     assert_starts_with(&same.sentence, "Use 12 in flight: 39,500");
+    assert!(
+        same.sentence.contains(" A higher load gains at most 2 %: at 24 "),
+        "{same:?}"
+    );
     // 39,000 is 2.5 % less.
     let less = advice(&[point(12.0, 39_000.0), point(24.0, 40_000.0)]);
     assert_eq!(less.load, Some(24.0));
