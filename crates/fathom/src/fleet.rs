@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use dialects::native::Document;
 use engine::probe::{self, System};
 use model::fleet::{Rank, expand_name};
+use run::RunError;
 use run::hosts::{
     Comm, Coordinator, Duplex, HostError, LocalHost, PROCESS_ENDED, StreamComm, announced_rank, detect_launcher,
     rendezvous, run_agent,
@@ -32,9 +33,9 @@ use self::child::HostProcess;
 
 pub use agent::{serve_duplex, serve_listener};
 pub use journal::{JournalFolder, read as read_journal};
-pub use link::ConnectError;
-pub use transport::{connect_to_coordinator, read_token, set_own_process_group, with_token_help};
-pub use waiting::interrupted;
+pub use transport::{ConnectingProcess, connect_to_coordinator, read_token, set_own_process_group};
+
+use waiting::interrupted;
 
 /// How long child processes may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -145,7 +146,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
 /// Starts a coordinator, which also executes a share of the plan.
 fn start_coordinator(comm: Box<dyn Comm>, place: &LocalHost<'_>, continues_on_loss: bool) -> Result<FleetRole, Faults> {
     let coordinator = Coordinator::new(comm, true, place, &[])
-        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| refused_faults(list)))?;
+        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| RunError::Hosts(list).into()))?;
     Ok(FleetRole::Coordinator(Box::new(Fleet {
         coordinator: Some(coordinator.with_continue_on_loss(continues_on_loss)),
         journal: JournalFolder::from_env(),
@@ -332,8 +333,4 @@ fn continues_on_loss(default: bool) -> Result<bool, Faults> {
             ))
         }
     }
-}
-
-fn refused_faults(list: Vec<HostError>) -> Faults {
-    run::RunError::Hosts(list).into()
 }

@@ -218,14 +218,6 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
 /// Help if the two sides have different tokens.
 const SAME_TOKEN: &str = "set FATHOM_TOKEN to the same text on both sides";
 
-/// Adds help to a handshake fault if the token is wrong.
-pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
-    match error {
-        HandshakeError::WrongToken => fault.help(SAME_TOKEN),
-        _ => fault,
-    }
-}
-
 /// Waits for agents to connect to this process: `listen://ADDRESS*COUNT`.
 fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
     let token = read_token()?;
@@ -290,16 +282,27 @@ impl ExpectedAgents<'_> {
     }
 }
 
+/// How faults describe a process that connects to its coordinator.
+pub struct ConnectingProcess<'a> {
+    /// Its name: `this agent`.
+    pub name: &'a str,
+    /// The option or variable with the address of the coordinator.
+    pub requested_by: &'a str,
+    /// Help if nothing answers at the address.
+    pub help: &'a str,
+}
+
 /// Connects to the coordinator, which may start, or appear in DNS, after this process.
 ///
 /// # Errors
 /// The coordinator cannot be reached within [`ARRIVAL_TIMEOUT`], or a stop request comes first.
 pub fn connect_to_coordinator(
+    this: &ConnectingProcess<'_>,
     address: &str,
     token: &str,
     interrupt: &AtomicBool,
     quiet: bool,
-) -> Result<Duplex, ConnectError> {
+) -> Result<Duplex, Faults> {
     let _notice = Notice::new(quiet, format!("waiting for the coordinator at {address}"));
     let connector = Connector {
         role: Role::Agent,
@@ -308,5 +311,16 @@ pub fn connect_to_coordinator(
         awaits_listener: true,
         interrupt,
     };
-    connector.connect(|| connect(&address.to_socket_addrs()?.collect::<Vec<_>>()))
+    let connected = connector.connect(|| connect(&address.to_socket_addrs()?.collect::<Vec<_>>()));
+    connected.map_err(|error| {
+        let (message, help) = match error {
+            ConnectError::Unreachable(error) => (format!("cannot reach {address}: {error}"), this.help),
+            ConnectError::Handshake(error) => {
+                let is_wrong = matches!(error, HandshakeError::WrongToken);
+                let help = if is_wrong { SAME_TOKEN } else { "" };
+                (format!("{address} rejects {}: {error}", this.name), help)
+            }
+        };
+        interrupted(interrupt).unwrap_or_else(|| host_fault(this.requested_by, message, help))
+    })
 }
