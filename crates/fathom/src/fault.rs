@@ -6,6 +6,7 @@ use std::path::Path;
 use archive::ArchiveError;
 use dialects::Diagnostic;
 use engine::sys;
+use model::plan::PlanError;
 use model::visible;
 use run::RunError;
 use run::hosts::HostError;
@@ -155,6 +156,18 @@ impl From<Vec<Diagnostic>> for Faults {
             list: list.into_iter().map(fault).collect(),
             exit: Exit::Usage,
         }
+    }
+}
+
+impl From<Diagnostic> for Faults {
+    fn from(problem: Diagnostic) -> Faults {
+        vec![problem].into()
+    }
+}
+
+impl From<PlanError> for Faults {
+    fn from(error: PlanError) -> Faults {
+        RunError::Plan(error).into()
     }
 }
 

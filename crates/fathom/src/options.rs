@@ -1,6 +1,8 @@
 //! Options that several commands share.
 
+use std::fmt::Display;
 use std::marker::PhantomData;
+use std::str::FromStr;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
@@ -153,6 +155,21 @@ pub struct MeasureArgs {
     /// Do not record this run in the history; also FATHOM_HISTORY=off
     #[arg(long, help_heading = "Output")]
     pub no_history: bool,
+}
+
+/// Parses the value of an option.
+///
+/// # Errors
+/// The text is no such value.
+pub fn parse_value<T>(name: &str, text: &Option<String>, help: &str) -> Result<Option<T>, Faults>
+where
+    T: FromStr<Err: Display>,
+{
+    let parse = |text: &String| {
+        let parsed = text.parse::<T>();
+        parsed.map_err(|error| wrong_value(name, text, error.to_string(), help))
+    };
+    text.as_ref().map(parse).transpose()
 }
 
 /// Parses the time of an option, which must be above 0. The help names `example`.

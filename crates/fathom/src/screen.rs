@@ -327,6 +327,13 @@ pub fn put_document(text: &str) -> Result<Exit, Faults> {
     put_bytes(&visible_lines(text)).map(|()| Exit::Done)
 }
 
+/// Returns the text that `write` produces.
+pub fn write_to_string(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut bytes = Vec::new();
+    write(&mut bytes).expect("writing to memory does not fail");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// A document for programs, indented and with a newline at the end.
 pub fn json_text<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string_pretty(value).expect("plain values are valid JSON") + "\n"

@@ -121,7 +121,6 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 
 /// Finds the kernel's name of the device under a path.
 fn find_device(what: &str) -> Result<String, Faults> {
-    let refuse = |why: String, help: &str| Err(Faults::refused(Fault::new(why).help(help)));
     // Accepts `vda` for `/dev/vda`.
     let by_name = Path::new("/dev").join(what);
     let path = if !Path::new(what).exists() && by_name.exists() {
@@ -138,11 +137,13 @@ fn find_device(what: &str) -> Result<String, Faults> {
         }
         Some(devices) => match devices.first() {
             Some(device) => Ok(device.name.clone()),
-            None => refuse(
-                format!("cannot find a block device under {what}"),
-                "name the device itself (`fathom targets` lists devices); targets in memory or on another machine \
-                 have no block device here",
-            ),
+            None => {
+                let fault = Fault::new(format!("cannot find a block device under {what}"));
+                Err(Faults::refused(fault.help(
+                    "name the device itself (`fathom targets` lists devices); targets in memory or on another \
+                     machine have no block device here",
+                )))
+            }
         },
     }
 }
@@ -416,7 +417,7 @@ fn build_part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
             line: 0,
             text: format!("{name} = {value}"),
         };
-        native::apply(&mut scratch, name, value, location).map_err(|problem| Faults::from(vec![problem]))?;
+        native::apply(&mut scratch, name, value, location)?;
     }
     Ok(scratch.part)
 }

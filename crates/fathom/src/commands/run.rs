@@ -112,7 +112,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut plan = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     let silenced = silenced::from_args(&args.output.silence)?;
-    let preflight = preflight::parse_time(args.preflight.as_ref(), Nanos(0))?;
+    let preflight = preflight::parse_time(&args.preflight, Nanos(0))?;
     let (metadata, quiet) = (args.metadata.metadata, args.output.measure.progress.quiet);
     let diagnosed = (args.confirm || metadata || args.limits.is_given() || !plan.limits.is_empty())
         .then(|| limits::from_args_and_machine(&args.limits, metadata, quiet, &plan))
@@ -130,8 +130,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     if args.test.dry.dry_run {
         Outputs::parse(&args.output)?;
-        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        ::run::check_engines(&plan).map_err(Faults::from)?;
+        ::run::check(&plan)?;
+        ::run::check_engines(&plan)?;
         session.merge_fleet_plan(&plan)?;
         let (text, exit) = dry_run(session.ranks(), [&plan, &plan], &permissions, &silenced, &purpose)?;
         screen::put(&text)?;
@@ -241,10 +241,8 @@ pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document,
              `fathom presets NAME --toml` prints",
         )));
     }
-    let preset = presets::find(name).map_err(|problem| {
-        let location = Location::on_command_line(format!("--preset {name}"));
-        Faults::from(vec![problem.at(location)])
-    })?;
+    let location = || Location::on_command_line(format!("--preset {name}"));
+    let preset = presets::find(name).map_err(|problem| problem.at(location()))?;
     Ok(preset.document())
 }
 
@@ -488,7 +486,7 @@ pub(super) fn dry_run_in_study(
     plans: [&Plan; 2],
     permissions: &Permissions,
 ) -> Result<(String, Exit), Faults> {
-    ::run::check(plans[0]).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+    ::run::check(plans[0])?;
     let silenced = lint::SHORT_BY_DESIGN.map(str::to_owned);
     dry_run(hosts, plans, permissions, &silenced, &Purpose::default())
 }

@@ -223,8 +223,7 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
 
 /// Reads parameter files: each run becomes a step.
 fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
-    let translation = drop_in::vdbench::build_plan(line).map_err(|error| Faults::from(vec![error]))?;
-    let Translation { plan, omitted, notes } = translation;
+    let Translation { plan, omitted, notes } = drop_in::vdbench::build_plan(line)?;
     let lost: Vec<String> = omitted.iter().map(|what| format!("Vdbench {what}")).collect();
     let finding = |what: &String| Finding::new("OMITTED", Severity::Note, format!("the plan omits {what}"));
     let unused = |note: &String| Finding::new("OPTION-EFFECT", Severity::Note, note);

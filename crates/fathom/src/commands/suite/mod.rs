@@ -127,7 +127,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .map(|workload| workload.plan(workload.next_attempt(&Search::default()).as_ref(), session.ranks()))
         .collect::<Result<Vec<_>, _>>()?;
     for plan in &plans {
-        ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+        ::run::check(plan)?;
         session.merge_fleet_plan(plan)?;
     }
     if args.dry.dry_run {
@@ -267,7 +267,7 @@ impl SuiteRunner<'_> {
                 }
                 let name = format!("{}: {}", self.suite, ready.name);
                 let verdict = workload.verdict.as_ref().map(|verdict| verdict.outcome.word());
-                history::record_as(
+                history::record(
                     &self.args.study.measure,
                     self.args.study.save.as_ref(),
                     EntryKind::Suite,

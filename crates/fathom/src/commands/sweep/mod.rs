@@ -326,7 +326,7 @@ fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
         return Ok(());
     }
     let location = || Location::on_command_line(text.clone());
-    native::apply(job, &setting.name, &setting.value, location).map_err(|problem| Faults::from(vec![problem]))
+    Ok(native::apply(job, &setting.name, &setting.value, location)?)
 }
 
 /// Checks every value before the sweep. A mistake in the last one must not end it after an hour.

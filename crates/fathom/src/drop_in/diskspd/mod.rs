@@ -31,6 +31,7 @@ use super::{
 };
 use crate::permissions;
 use crate::process::start_thread;
+use crate::screen;
 use crate::session::Session;
 use console::Console;
 use failures::Messages;
@@ -312,10 +313,7 @@ fn report_system(session: &Session, format: ResultFormat) -> u8 {
 }
 
 fn print_report(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> u8 {
-    let mut bytes = Vec::new();
-    let written = write(&mut bytes);
-    debug_assert!(written.is_ok(), "writing to memory does not fail");
-    match print(&String::from_utf8_lossy(&bytes)) {
+    match print(&screen::write_to_string(write)) {
         true => DONE,
         false => FAILED,
     }

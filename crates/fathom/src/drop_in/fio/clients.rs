@@ -31,6 +31,7 @@ use crate::drop_in::{can_save_result, note, print_stderr, record_results};
 use crate::fleet;
 use crate::fleet::link::{self, ConnectError, Connector};
 use crate::permissions;
+use crate::screen;
 use crate::session::Session;
 use crate::user_file;
 
@@ -409,11 +410,8 @@ fn print_host_start(
             .profile
             .iter()
             .for_each(|line| output.print_line(&named(line)));
-        let mut starting = Vec::new();
-        let written = reports::starting(&plans[place], &mut starting);
-        debug_assert!(written.is_ok(), "writing to memory does not fail");
+        let text = screen::write_to_string(|out| reports::starting(&plans[place], out));
         // The banner already contains the version.
-        let text = String::from_utf8_lossy(&starting).into_owned();
         text.lines().skip(1).for_each(|line| output.print_line(&named(line)));
     }
     lowered.stdout.iter().for_each(|line| output.print_line(&named(line)));
