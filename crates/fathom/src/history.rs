@@ -40,30 +40,21 @@ enum HistoryLocation {
 impl HistoryLocation {
     fn from_env() -> HistoryLocation {
         let default_path = || user_data::folder().map(|folder| folder.join("history.sqlite"));
-        match std::env::var_os(VARIABLE) {
-            Some(value) if value == "off" => HistoryLocation::Off,
-            Some(value) if value == "on" => {
-                default_path().map_or(HistoryLocation::NoFolder, |path| HistoryLocation::At(path, true))
-            }
-            Some(value) if !value.is_empty() => HistoryLocation::At(PathBuf::from(value), true),
-            _ => default_path().map_or(HistoryLocation::NoFolder, |path| HistoryLocation::At(path, false)),
-        }
+        let (path, is_requested) = match std::env::var_os(VARIABLE) {
+            Some(value) if value == "off" => return HistoryLocation::Off,
+            Some(value) if value == "on" => (default_path(), true),
+            Some(value) if !value.is_empty() => (Some(PathBuf::from(value)), true),
+            _ => (default_path(), false),
+        };
+        path.map_or(HistoryLocation::NoFolder, |path| {
+            HistoryLocation::At(path, is_requested)
+        })
     }
 }
 
-/// Records the results of a native command, and prints the entry. `save` is the file of `--save`.
+/// Records the results of a native command, and prints the entry. `save` is the file of `--save`;
+/// `name` replaces the name of the test.
 pub fn record(
-    args: &MeasureArgs,
-    save: Option<&PathBuf>,
-    kind: EntryKind,
-    subject: Subject<'_>,
-    verdict: Option<&str>,
-) {
-    record_as(args, save, kind, subject, None, verdict);
-}
-
-/// Records results like [`record`], with a separate name.
-pub fn record_as(
     args: &MeasureArgs,
     save: Option<&PathBuf>,
     kind: EntryKind,
@@ -198,9 +189,7 @@ pub fn fault(error: &HistoryError) -> Fault {
             "use the version of fathom that wrote it, or a newer one; or set FATHOM_HISTORY=FILE".into()
         }
         HistoryError::NoAnswer { .. } | HistoryError::System { .. } | HistoryError::Database { .. } => {
-            "set FATHOM_HISTORY=FILE to \
-            use another file"
-                .into()
+            "set FATHOM_HISTORY=FILE to use another file".into()
         }
         HistoryError::Document(_) => "`fathom history prune` removes entries".into(),
     };

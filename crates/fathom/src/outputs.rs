@@ -97,7 +97,8 @@ pub struct OutputArgs {
 
 impl OutputArgs {
     pub fn record(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
-        history::record(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
+        let subject = Subject::Run(results);
+        history::record(&self.measure, self.save.as_ref(), kind, subject, None, verdict);
     }
 }
 
@@ -174,8 +175,8 @@ impl Outputs {
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
     pub fn open(mut self, plan: &Plan) -> Result<Outputs, Faults> {
-        self.check_not_target(plan)?;
-        self.check_writable()?;
+        check_not_target(self.files(), &plan.targets)?;
+        check_writable(self.files())?;
         self.open_streams()?;
         self.open_server(plan)?;
         Ok(self)
@@ -237,14 +238,6 @@ impl Outputs {
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.list.iter().filter_map(|output| output.file.as_deref());
         files.chain(self.save.as_deref())
-    }
-
-    fn check_not_target(&self, plan: &Plan) -> Result<(), Faults> {
-        check_not_target(self.files(), &plan.targets)
-    }
-
-    fn check_writable(&self) -> Result<(), Faults> {
-        check_writable(self.files())
     }
 
     fn open_streams(&mut self) -> Result<(), Faults> {
@@ -427,21 +420,14 @@ fn note_errors(results: &Results) {
 /// Refuses reports that would overwrite a target or a disk.
 pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, targets: &[Target]) -> Result<(), Faults> {
     for path in files {
-        let identity = read_identity(path);
-        let fault = |what: String| {
-            let fault = Fault::new(what).help("write the report to another file");
-            Err(Faults::refused(fault))
-        };
         refuse_protected(path)?;
+        let identity = read_identity(path);
         let is_output_path = |target: &Target| {
             is_same_file(Path::new(&target.path), path)
                 || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
         };
         if targets.iter().any(is_output_path) {
-            return fault(format!(
-                "cannot write a report to {}: it is a target of the test",
-                path.display()
-            ));
+            return Err(protected_fault(path, "a target of the test"));
         }
     }
     Ok(())
@@ -477,11 +463,12 @@ pub(crate) fn check_file(path: &Path, targets: &[Target]) -> Result<(), Faults> 
 
 /// Refuses a report to a block device or the history, whose data it would destroy.
 fn refuse_protected(path: &Path) -> Result<(), Faults> {
-    let Some(kind) = find_protected(path) else {
-        return Ok(());
-    };
+    find_protected(path).map_or(Ok(()), |kind| Err(protected_fault(path, kind)))
+}
+
+fn protected_fault(path: &Path, kind: &str) -> Faults {
     let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
-    Err(Faults::refused(fault.help("write the report to another file")))
+    Faults::refused(fault.help("write the report to another file"))
 }
 
 /// Names what no output may replace, if the path leads to it.

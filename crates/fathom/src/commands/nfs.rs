@@ -165,13 +165,10 @@ fn list_reset_mounts<'a>(
 
 fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> {
     let read = |path: &str| {
-        let stats = {
-            let text = user_file::read_text(Path::new(path), user_file::MAX_TEXT);
-            let text = text.map_err(|error| Faults::usage(Fault::for_file("read", Path::new(path), &error)))?;
-            let stats = parse_mountstats(&text);
-            note_malformed(&stats, path);
-            stats
-        };
+        let text = user_file::read_text(Path::new(path), user_file::MAX_TEXT);
+        let text = text.map_err(|error| Faults::usage(Fault::for_file("read", Path::new(path), &error)))?;
+        let stats = parse_mountstats(&text);
+        note_malformed(&stats, path);
         match stats.mounts.is_empty() {
             true => Err(Faults::usage(
                 Fault::new(format!("{path} has no counters of an NFS mount")).help(

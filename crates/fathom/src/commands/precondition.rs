@@ -13,12 +13,12 @@ use model::{Bytes, Nanos};
 use report::numbers::{duration, format_time, rate, throughput};
 use report::words;
 use study::precondition::{
-    Cell, DEPTH, FILL_BLOCK, FILL_DEPTH, FILL_PASSES, MAX_ROUNDS, NextRun, Procedure, ProcedureSettings, ROUND_TIME,
-    Report, WINDOW_ROUNDS, matrix_cells,
+    Cell, CellResult, DEPTH, FILL_BLOCK, FILL_DEPTH, FILL_PASSES, MAX_ROUNDS, NextRun, Procedure, ProcedureSettings,
+    ROUND_TIME, Report, Round, WINDOW_ROUNDS, Window, matrix_cells,
 };
 
 use super::run;
-use super::study_outputs::{self, Contents, Form, StudyOutputs};
+use super::study_outputs::{self, Contents, Form, StudyOutputs, csv_number, csv_table};
 use super::sweep;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -154,6 +154,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             None,
             EntryKind::Precondition,
             Subject::Run(results),
+            None,
             Some(word),
         );
     }
@@ -382,18 +383,13 @@ impl Plans {
         job
     }
 
-    fn first(&self) -> NextRun {
-        Procedure::new(self.settings.clone())
-            .next_run()
-            .expect("a procedure has a round")
-    }
-
-    fn first_round(&self) -> NextRun {
-        let rounds = ProcedureSettings {
-            passes: 0,
+    /// Returns the first run after so many passes of filling.
+    fn first_with_passes(&self, passes: u32) -> NextRun {
+        let settings = ProcedureSettings {
+            passes,
             ..self.settings.clone()
         };
-        Procedure::new(rounds).next_run().expect("a procedure has a round")
+        Procedure::new(settings).next_run().expect("a procedure has a round")
     }
 }
 
@@ -476,12 +472,8 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
         settings.load
     );
     let mut refused = false;
-    let (first, round) = (plans.first(), plans.first_round());
-    let shown = if first == round {
-        vec![first]
-    } else {
-        vec![first, round]
-    };
+    let mut shown = vec![plans.first_with_passes(settings.passes), plans.first_with_passes(0)];
+    shown.dedup();
     for next in shown {
         let plan = plans.plan(next)?;
         let (described, exit) = run::dry_run_in_study(session.ranks(), [&plan, &plan], permissions)?;
@@ -565,29 +557,28 @@ fn format_cells(report: &Report) -> String {
 
 /// Formats one CSV row per cell of each round.
 fn format_csv(report: &Report) -> String {
-    let mut text = String::from(
-        "round,read_percent,block_bytes,iops,bytes_per_sec,mean_ns,p999_ns,average,slope,range,excursion,steady\n",
-    );
-    for round in &report.rounds {
-        for measured in &round.measured {
-            let or_empty = |value: Option<String>| value.unwrap_or_default();
-            let window = round.window.as_ref();
-            let cells = [
-                round.number.to_string(),
-                or_empty(measured.cell.map(|cell| cell.read_percent.to_string())),
-                or_empty(measured.cell.map(|cell| cell.block.0.to_string())),
-                measured.iops.to_string(),
-                measured.bytes_per_sec.to_string(),
-                measured.mean_ns.to_string(),
-                or_empty(measured.p999_ns.map(|value| value.to_string())),
-                or_empty(window.map(|window| window.figures.average.to_string())),
-                or_empty(window.map(|window| window.figures.slope.to_string())),
-                or_empty(window.map(|window| window.figures.range.to_string())),
-                or_empty(window.map(|window| window.figures.excursion.to_string())),
-                or_empty(window.map(|window| window.steady.to_string())),
-            ];
-            text += &(cells.join(",") + "\n");
-        }
-    }
-    text
+    let row = |round: &Round, measured: &CellResult| {
+        let window = round.window.as_ref();
+        let figure = |select: fn(&Window) -> f64| csv_number(window.map(select));
+        let of_cell = |select: fn(Cell) -> u64| measured.cell.map_or(String::new(), |cell| select(cell).to_string());
+        vec![
+            round.number.to_string(),
+            of_cell(|cell| cell.read_percent.into()),
+            of_cell(|cell| cell.block.0),
+            measured.iops.to_string(),
+            measured.bytes_per_sec.to_string(),
+            measured.mean_ns.to_string(),
+            csv_number(measured.p999_ns),
+            figure(|window| window.figures.average),
+            figure(|window| window.figures.slope),
+            figure(|window| window.figures.range),
+            figure(|window| window.figures.excursion),
+            window.map_or(String::new(), |window| window.steady.to_string()),
+        ]
+    };
+    let rounds = report.rounds.iter();
+    csv_table(
+        "round,read_percent,block_bytes,iops,bytes_per_sec,mean_ns,p999_ns,average,slope,range,excursion,steady",
+        rounds.flat_map(|round| round.measured.iter().map(move |measured| row(round, measured))),
+    )
 }

@@ -37,7 +37,8 @@ impl StudyArgs {
     }
 
     pub fn record(&self, kind: EntryKind, study: &Study) {
-        history::record(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
+        let subject = Subject::Study(study);
+        history::record(&self.measure, self.save.as_ref(), kind, subject, None, None);
     }
 }
 
