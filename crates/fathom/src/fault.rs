@@ -57,6 +57,16 @@ impl Fault {
         }
     }
 
+    /// Converts an error in the command line, with help.
+    pub fn into_usage(self, help: impl Into<String>) -> Faults {
+        Faults::usage(self.help(help))
+    }
+
+    /// Converts the reason why a command is refused, with help.
+    pub fn into_refusal(self, help: impl Into<String>) -> Faults {
+        Faults::refused(self.help(help))
+    }
+
     /// Creates the fault of a user's file that cannot be read or written.
     pub fn for_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
         let why = error

@@ -111,7 +111,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
     }
     let rendezvous = rendezvous(variable).map_err(|(what, help)| {
         let fault = Fault::new(what).at("FATHOM_HEAD");
-        Faults::usage(fault.help(help))
+        fault.into_usage(help)
     })?;
     if let Some(rendezvous) = rendezvous.filter(|rendezvous| rendezvous.size > 1) {
         return rendezvous::join_over_tcp(process, &rendezvous);
@@ -182,9 +182,7 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
         if let Some(other) = job.hosts.iter().find(|name| **name != rank.host && *name != "0") {
             let message = format!("the job is for the host `{other}`, but only {} runs it", rank.host);
             let fault = Fault::new(message).at(job.name.as_deref().unwrap_or("for-hosts"));
-            return Err(Faults::usage(
-                fault.help("list the hosts with --hosts, or omit for-hosts"),
-            ));
+            return Err(fault.into_usage("list the hosts with --hosts, or omit for-hosts"));
         }
         for target in &mut job.targets {
             *target = expand_name(target, &rank);
@@ -200,9 +198,7 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
 pub fn connect_from_options(process: &Process, named: Option<&String>) -> Result<Option<Fleet>, Faults> {
     if named.is_some_and(|text| text.trim().is_empty()) {
         let fault = Fault::new("--hosts has no host").at("--hosts");
-        return Err(Faults::usage(fault.help(
-            "list the hosts: --hosts db1,db2; without --hosts only this machine runs",
-        )));
+        return Err(fault.into_usage("list the hosts: --hosts db1,db2; without --hosts only this machine runs"));
     }
     let named = named
         .cloned()
@@ -218,9 +214,7 @@ pub fn connect_from_options(process: &Process, named: Option<&String>) -> Result
 pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults> {
     let Some(named) = named else { return Ok(()) };
     let fault = Fault::new("cannot use --hosts in processes that a launcher has started").at(named.as_str());
-    Err(Faults::usage(fault.help(
-        "omit --hosts to use the launcher's processes, or start fathom without the launcher",
-    )))
+    Err(fault.into_usage("omit --hosts to use the launcher's processes, or start fathom without the launcher"))
 }
 
 /// Refuses a fleet for commands that are about this machine only.
@@ -240,9 +234,9 @@ pub fn refuse_fleet(ranks: Option<u32>, command: &str, named: Option<&String>) -
         },
     };
     let fault = Fault::new(format!("`fathom {command}` runs only on this machine")).at(place);
-    Err(Faults::usage(fault.help(
+    Err(fault.into_usage(
         "`fathom run --preset NAME` and `fathom sweep` measure on several hosts together, with --hosts or under the same launcher",
-    )))
+    ))
 }
 
 /// Connects the hosts of a list in the syntax of `--hosts`.
@@ -328,9 +322,7 @@ fn continues_on_loss(default: bool) -> Result<bool, Faults> {
         "stop" => Ok(false),
         other => {
             let fault = Fault::new(format!("invalid action `{other}` for a lost host"));
-            Err(Faults::usage(
-                fault.at("FATHOM_ON_LOSS").help("set it to `stop` or `continue`"),
-            ))
+            Err(fault.at("FATHOM_ON_LOSS").into_usage("set it to `stop` or `continue`"))
         }
     }
 }

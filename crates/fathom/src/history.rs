@@ -217,9 +217,7 @@ pub fn path() -> Result<PathBuf, Faults> {
         HistoryLocation::NoFolder => Err(Faults::usage(missing_folder_fault())),
         HistoryLocation::Off => {
             let fault = Fault::new("the history is disabled: FATHOM_HISTORY is `off`");
-            Err(Faults::usage(fault.help(
-                "unset the variable, or set it to `on` or to the path of a history",
-            )))
+            Err(fault.into_usage("unset the variable, or set it to `on` or to the path of a history"))
         }
     }
 }
@@ -246,13 +244,13 @@ pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
     if text == "last" {
         let empty = || {
             let fault = Fault::new(format!("the history {} is empty", history.path().display()));
-            Faults::refused(fault.help("run a command that measures, such as fathom quick"))
+            fault.into_refusal("run a command that measures, such as fathom quick")
         };
         return history.last()?.ok_or_else(empty);
     }
     text.parse().map_err(|_| {
         let fault = Fault::new(format!("`{word}` is not an entry of the history"));
-        Faults::usage(fault.help("specify an entry number or `last`; `fathom history` lists them"))
+        fault.into_usage("specify an entry number or `last`; `fathom history` lists them")
     })
 }
 

@@ -214,15 +214,13 @@ impl Outputs {
         }));
         if list.iter().filter(|output| output.file.is_none()).count() > 1 {
             let fault = Fault::new("only one output can go to standard output");
-            return Err(Faults::usage(
-                fault
-                    .at("--out")
-                    .help("write the others to files: --out text,json=result.json"),
-            ));
+            return Err(fault
+                .at("--out")
+                .into_usage("write the others to files: --out text,json=result.json"));
         }
         if charts && !list.iter().any(Output::is_text) {
             let fault = Fault::new("charts need the text report, which --out does not include").at("--charts");
-            return Err(Faults::usage(fault.help("add it: --out text,json=result.json")));
+            return Err(fault.into_usage("add it: --out text,json=result.json"));
         }
         Ok(Outputs {
             list,
@@ -468,7 +466,7 @@ fn refuse_protected(path: &Path) -> Result<(), Faults> {
 
 fn protected_fault(path: &Path, kind: &str) -> Faults {
     let fault = Fault::new(format!("cannot write a report to {}: it is {kind}", path.display()));
-    Faults::refused(fault.help("write the report to another file"))
+    fault.into_refusal("write the report to another file")
 }
 
 /// Names what no output may replace, if the path leads to it.

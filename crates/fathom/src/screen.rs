@@ -95,9 +95,7 @@ impl Screen {
         match (args.live.unwrap_or(LiveForm::Auto), obstacle) {
             (LiveForm::View, Some(why)) => {
                 let fault = Fault::new(format!("cannot show the live view: {why}")).at("--live view");
-                Err(Faults::usage(
-                    fault.help("omit --live: without a terminal, progress is a line"),
-                ))
+                Err(fault.into_usage("omit --live: without a terminal, progress is a line"))
             }
             (LiveForm::View | LiveForm::Auto, None) => {
                 screen.view_interrupt = Some(session.process.interrupt_flag());

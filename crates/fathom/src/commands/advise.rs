@@ -90,9 +90,10 @@ fn parse_need(args: &Args) -> Result<Need, Faults> {
         need.iops.is_some() || need.bytes_per_sec.is_some() || need.latency_ns.is_some() || need.size.is_some();
     match has_need {
         true => Ok(need),
-        false => Err(Faults::usage(
-            Fault::new("no requirement specified").help("specify one: fathom advise --iops 6000 --latency 2ms"),
-        )),
+        false => {
+            Err(Fault::new("no requirement specified")
+                .into_usage("specify one: fathom advise --iops 6000 --latency 2ms"))
+        }
     }
 }
 
@@ -121,9 +122,7 @@ fn need_from_result(file: &str) -> Result<Need, Faults> {
         ));
     }
     let Some(observation) = loads.into_iter().next().filter(|load| load.total.iops != Some(0.0)) else {
-        return Err(Faults::usage(
-            Fault::new(format!("{file} has measured nothing")).help("specify a result with figures"),
-        ));
+        return Err(Fault::new(format!("{file} has measured nothing")).into_usage("specify a result with figures"));
     };
     let total = &observation.total;
     Ok(Need {

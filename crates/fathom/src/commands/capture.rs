@@ -139,10 +139,10 @@ fn find_device(what: &str) -> Result<String, Faults> {
             Some(device) => Ok(device.name.clone()),
             None => {
                 let fault = Fault::new(format!("cannot find a block device under {what}"));
-                Err(Faults::refused(fault.help(
+                Err(fault.into_refusal(
                     "name the device itself (`fathom targets` lists devices); targets in memory or on another \
                      machine have no block device here",
-                )))
+                ))
             }
         },
     }

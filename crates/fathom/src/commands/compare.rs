@@ -185,7 +185,7 @@ fn read_side(file: &str) -> Result<Side, Faults> {
                 Question::Ab { .. } => "show it again with `fathom ab --from`",
                 Question::Suite { .. } => "save each run that you want to compare: `fathom run --save`",
             };
-            return Err(Faults::usage(Fault::new(message).help(help)));
+            return Err(Fault::new(message).into_usage(help));
         }
     };
     let places = results

@@ -101,9 +101,7 @@ fn parse_dialect(name: &str) -> Result<Dialect, Faults> {
         "native" | "fathom" => Ok(Dialect::Native),
         _ => {
             let fault = Fault::new(format!("unknown dialect `{name}`")).at(format!("--to {name}"));
-            Err(Faults::usage(
-                fault.help("use fio, diskspd, native, vdbench or iometer"),
-            ))
+            Err(fault.into_usage("use fio, diskspd, native, vdbench or iometer"))
         }
     }
 }

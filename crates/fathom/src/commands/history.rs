@@ -188,7 +188,7 @@ impl FilterArgs {
 fn parse_filter_time(option: &str, text: &str) -> Result<u64, Faults> {
     parse_moment(text, option == "until", Timestamp::now(), &TimeZone::system()).ok_or_else(|| {
         let fault = Fault::new(format!("`{text}` is not a date or an age")).at(format!("--{option} {text}"));
-        Faults::usage(fault.help("for example 2026-11-22, 2026-11-22T18:00, 7d, 36h"))
+        fault.into_usage("for example 2026-11-22, 2026-11-22T18:00, 7d, 36h")
     })
 }
 
@@ -277,7 +277,7 @@ fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
     let length = label.chars().count();
     if length > MAX_CELL {
         let fault = Fault::new(format!("the label has {length} characters"));
-        return Err(Faults::usage(fault.help(format!("use at most {MAX_CELL}"))));
+        return Err(fault.into_usage(format!("use at most {MAX_CELL}")));
     }
     let history = history::open()?;
     let id = entry.number(&history)?;
@@ -305,7 +305,7 @@ fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
             let age = parse_age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
             let age = age.ok_or_else(|| {
                 let fault = Fault::new(format!("`{text}` is not an age")).at(format!("--older-than {text}"));
-                Faults::usage(fault.help("for example 90d, 12w, 36h"))
+                fault.into_usage("for example 90d, 12w, 36h")
             })?;
             Retention::Since(u64::try_from(age.as_nanosecond()).unwrap_or(0))
         }

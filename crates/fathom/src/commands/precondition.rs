@@ -111,11 +111,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     refuse_fixed_rate(&base)?;
     if session.has_fleet() && args.matrix {
         let fault = Fault::new("the target's sector size decides which cells a matrix has, and only its host knows it");
-        return Err(Faults::usage(
-            fault
-                .at("--matrix")
-                .help("run `fathom precondition --matrix` on that host, or remove --matrix"),
-        ));
+        return Err(fault
+            .at("--matrix")
+            .into_usage("run `fathom precondition --matrix` on that host, or remove --matrix"));
     }
     let (cells, left_out) = select_cells(args, &base);
     let settings = read_settings(args, &base, cells)?;
@@ -252,7 +250,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
             "there are {} targets, but each run preconditions one",
             job.targets.len()
         ));
-        return Err(Faults::usage(fault.at(target).help("run the command once for each")));
+        return Err(fault.at(target).into_usage("run the command once for each"));
     };
     let ends = |control: &Control| {
         matches!(
@@ -262,13 +260,13 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     };
     if job.on_files {
         let fault = Fault::new("only block jobs can precondition, but this job works on files");
-        return Err(Faults::usage(fault.at(target).help("remove `kind = \"files\"`")));
+        return Err(fault.at(target).into_usage("remove `kind = \"files\"`"));
     }
     if job.operations.is_some() || job.bytes.is_some() || job.passes.is_some() || job.control.iter().any(ends) {
         let fault = Fault::new("the job sets its own end, but precondition sets the round length");
-        return Err(Faults::usage(fault.at(target).help(
-            "remove operations, bytes, passes, until-… and latency-target; set the length with --round",
-        )));
+        return Err(fault
+            .at(target)
+            .into_usage("remove operations, bytes, passes, until-… and latency-target; set the length with --round"));
     }
     Ok(document)
 }
@@ -279,7 +277,7 @@ fn refuse_fixed_rate(plan: &Plan) -> Result<(), Faults> {
     let mut streams = workers.flat_map(|worker| &worker.streams);
     if streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some()) {
         let fault = Fault::new("the load has a rate or pauses, so its rate cannot show whether the device is steady");
-        return Err(Faults::usage(fault.help("remove --rate and the pauses")));
+        return Err(fault.into_usage("remove --rate and the pauses"));
     }
     Ok(())
 }

@@ -109,7 +109,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
                     "name one file, or start a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
                 }
             };
-            Err(Faults::usage(fault.help(help)))
+            Err(fault.into_usage(help))
         }
     }
 }
@@ -139,7 +139,7 @@ pub fn refuse_switches(file: Option<&str>, iometer: &[&str]) -> Result<(), Fault
     match iometer.first() {
         Some(switch) if file.and_then(run::detect_extension) != Some("icf") => {
             let fault = Fault::new(format!("cannot use {switch}: no Iometer configuration is named"));
-            Err(Faults::usage(fault.help("name paths of this machine as targets")))
+            Err(fault.into_usage("name paths of this machine as targets"))
         }
         _ => Ok(()),
     }
@@ -188,7 +188,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
             Err(faults) => {
                 let help = "a source is a job file (.toml, or of fio, DiskSpd, Vdbench or Iometer), a saved result, \
                     or a dialect with its arguments";
-                Err(Faults::usage(Fault::new(faults.first()).help(help)))
+                Err(Fault::new(faults.first()).into_usage(help))
             }
         },
     }
@@ -244,9 +244,7 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
         ParseOutcome::Run(request) | ParseOutcome::Print(request) => request,
         ParseOutcome::End(end) if end.stderr.is_empty() => {
             let fault = Fault::new("the DiskSpd command line names no target");
-            return Err(Faults::usage(
-                fault.help("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"),
-            ));
+            return Err(fault.into_usage("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"));
         }
         ParseOutcome::End(end) => return Err(dialect_faults(&end.stderr, &[end.notes, end.hints].concat())),
     };

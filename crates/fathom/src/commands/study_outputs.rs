@@ -125,13 +125,11 @@ impl StudyOutputs {
                 let names: Vec<&str> = formats.iter().map(|form| form.name()).collect();
                 let fault = Fault::new(format!("this command does not support the output format `{name}`"))
                     .at(format!("--out {output}"));
-                Faults::usage(fault.help(format!("formats: {}", names.join(", "))))
+                fault.into_usage(format!("formats: {}", names.join(", ")))
             })?;
             if file == Some("") {
                 let fault = Fault::new("the file name is missing").at(format!("--out {output}"));
-                return Err(Faults::usage(
-                    fault.help(format!("for example --out {name}=report.{name}")),
-                ));
+                return Err(fault.into_usage(format!("for example --out {name}=report.{name}")));
             }
             list.push((*form, file.map(PathBuf::from)));
         }
@@ -141,9 +139,7 @@ impl StudyOutputs {
         list.extend(spec.report.clone().map(|file| (Form::Html, Some(file))));
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
             let fault = Fault::new("only one output may go to standard output").at("--out");
-            return Err(Faults::usage(
-                fault.help("write each of the others to a file: --out text,json=report.json"),
-            ));
+            return Err(fault.into_usage("write each of the others to a file: --out text,json=report.json"));
         }
         Ok(StudyOutputs { list, save })
     }

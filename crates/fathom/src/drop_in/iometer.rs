@@ -42,16 +42,14 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     };
     if session.has_fleet() {
         let fault = Fault::new("cannot run an Iometer configuration with FATHOM_HOSTS: its managers define the hosts");
-        return Err(Faults::usage(
-            fault.help("run the configuration on each host, without FATHOM_HOSTS"),
-        ));
+        return Err(fault.into_usage("run the configuration on each host, without FATHOM_HOSTS"));
     }
     let Some(results) = &arguments.results else {
         let fault = Fault::new(format!(
             "cannot run {} without a result file: fathom has only the batch mode of Iometer",
             arguments.config
         ));
-        return Err(Faults::usage(fault.help("add `/r FILE`; its rows are appended")));
+        return Err(fault.into_usage("add `/r FILE`; its rows are appended"));
     };
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
     let (lowered, warnings) = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
@@ -116,7 +114,7 @@ fn parse_arguments(program: &str, words: &[String]) -> Result<Result<Arguments, 
     match iometer::command_line::read(program, words, cfg!(windows)) {
         ParseOutcome::Run(arguments) => Ok(Ok(arguments)),
         ParseOutcome::Help(text) => Ok(Err(text)),
-        ParseOutcome::Wrong(what, help) => Err(Faults::usage(Fault::new(what).help(help))),
+        ParseOutcome::Wrong(what, help) => Err(Fault::new(what).into_usage(help)),
     }
 }
 
@@ -131,9 +129,7 @@ pub fn build_plan(words: &[String]) -> Result<Lowered, Faults> {
             lowered.notes.splice(0..0, warnings);
             Ok(lowered)
         }
-        Err(_) => Err(Faults::usage(
-            Fault::new("no configuration file on the command line").help("name one: `iometer x.icf`"),
-        )),
+        Err(_) => Err(Fault::new("no configuration file on the command line").into_usage("name one: `iometer x.icf`")),
     }
 }
 
@@ -152,7 +148,7 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<(Lowered, V
             "{} is not an Iometer configuration: it has none of the sections",
             arguments.config
         ));
-        return Err(Faults::usage(fault.help("name a file that Iometer saved (.icf)")));
+        return Err(fault.into_usage("name a file that Iometer saved (.icf)"));
     }
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
     let lowered = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;

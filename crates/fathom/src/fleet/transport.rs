@@ -52,9 +52,7 @@ pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
         .collect();
     if hosts.is_empty() {
         let fault = Fault::new(format!("`{text}` contains no host")).at("--hosts");
-        return Err(Faults::usage(fault.help(
-            "for example --hosts db1,db2, or --hosts @hosts.txt with one host per line",
-        )));
+        return Err(fault.into_usage("for example --hosts db1,db2, or --hosts @hosts.txt with one host per line"));
     }
     if let Some(several) = hosts
         .iter()
@@ -64,7 +62,7 @@ pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
             "invalid host `{several}`: only listen://ADDRESS*COUNT has a `*COUNT`"
         ));
         let help = "repeat a host for several processes: --hosts local,local";
-        return Err(Faults::usage(fault.at("--hosts").help(help)));
+        return Err(fault.at("--hosts").into_usage(help));
     }
     Ok(hosts)
 }
@@ -166,7 +164,7 @@ pub fn read_token() -> Result<String, Faults> {
             false => format!("the token in FATHOM_TOKEN is shorter than {MIN_TOKEN_LENGTH} letters"),
         };
         let help = "set FATHOM_TOKEN to the same random text on all hosts, for example from `openssl rand -hex 16`";
-        return Err(Faults::usage(Fault::new(message).help(help)));
+        return Err(Fault::new(message).into_usage(help));
     }
     Ok(token)
 }
@@ -177,9 +175,9 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
     let port = rest.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     let Some(Ok(_)) = port else {
         let fault = Fault::new(format!("`{host}` has no port")).at("--hosts");
-        return Err(Faults::usage(fault.help(
-            "for example tcp://db1:7745, with the port of `fathom agent --listen` on that host",
-        )));
+        return Err(
+            fault.into_usage("for example tcp://db1:7745, with the port of `fathom agent --listen` on that host")
+        );
     };
     let addresses = rest.to_socket_addrs().map_err(|error| {
         let message = format!("cannot resolve this name: {error}");
@@ -223,7 +221,7 @@ fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<D
     let token = read_token()?;
     let wrong = || {
         let fault = Fault::new(format!("`{host}` must end with `*` and the number of agents")).at("--hosts");
-        Faults::usage(fault.help("for example listen://0.0.0.0:7745*16"))
+        fault.into_usage("for example listen://0.0.0.0:7745*16")
     };
     let (text, count) = rest.rsplit_once('*').ok_or_else(wrong)?;
     let count: usize = count.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?;

@@ -257,7 +257,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
             tier_policy = is_tier_alone.then(|| (policy.clone(), inputs));
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` lists its inputs", policy.id());
-                Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
+                Fault::new(format!("{}: {error}", policy.id())).into_usage(help)
             })?;
             (Some(resolved), policy.expiry_warning(today()))
         }
@@ -275,7 +275,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
                 Promise::from_requirement(clauses.clone(), workload, rate)
             }
         };
-        promise.map_err(|VerifyError { what, help }| Faults::usage(Fault::new(what).help(help)))
+        promise.map_err(|VerifyError { what, help }| Fault::new(what).into_usage(help))
     };
     let promise = build_promise(None)?;
     let targets = match &file {
@@ -309,15 +309,13 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
 /// Refuses a command line without a promise, or with two test lengths.
 fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
     if args.policy.is_none() && args.require.is_none() {
-        return Err(Faults::usage(Fault::new("no promise to verify").help(
+        return Err(Fault::new("no promise to verify").into_usage(
             "name one: --require 'iops>=4000,p99<=3ms', or --policy aws/gp3 --size 500GiB (`fathom policies` lists them)",
-        )));
+        ));
     }
     if args.quick && args.time.is_some() {
-        return Err(Faults::usage(
-            Fault::new("--quick measures for 30 s, but --time sets another length")
-                .help("remove one of them; for a short trial: --time 5s --warm-up 0s --preflight 0s"),
-        ));
+        return Err(Fault::new("--quick measures for 30 s, but --time sets another length")
+            .into_usage("remove one of them; for a short trial: --time 5s --warm-up 0s --preflight 0s"));
     }
     Ok(())
 }
@@ -326,12 +324,10 @@ fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
 fn refuse_inputs(args: &InputArgs) -> Result<(), Faults> {
     match parse_inputs(args)?.keys().next() {
         None => Ok(()),
-        Some(name) => Err(Faults::usage(
-            Fault::new(format!(
-                "--{name} describes the disk of a policy, but --policy is missing"
-            ))
-            .help("add --policy; the size of the test file is --file-size, the rate to issue is --rate"),
-        )),
+        Some(name) => Err(Fault::new(format!(
+            "--{name} describes the disk of a policy, but --policy is missing"
+        ))
+        .into_usage("add --policy; the size of the test file is --file-size, the rate to issue is --rate")),
     }
 }
 
@@ -420,7 +416,7 @@ impl LimitsBelow {
             count: args.disks,
             cached: storage.common().cache == Some(CachePath::Cached),
         };
-        let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
+        let unknown = |why: String| Fault::new(why).into_usage(limits::CATALOGUE_HELP);
         let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
         let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
         let caps: Vec<LimitLayer> = targets
