@@ -359,34 +359,17 @@ impl Outputs {
                 OutputKind::Page => PAGE,
                 OutputKind::Stream => continue,
             };
-            let args = replaced.iter().find(|(option, _)| *option == name);
-            let mut bytes = Vec::new();
-            match (args, output.what) {
-                (Some((_, text)), _) => bytes.extend_from_slice(text.as_bytes()),
-                (None, OutputKind::Report(format)) => {
-                    let written = (format.write)(results, &mut bytes);
-                    written.expect("writing to memory does not fail");
-                }
+            let mut text = match (replaced.iter().find(|(replaced, _)| *replaced == name), output.what) {
+                (Some((_, text)), _) => (*text).to_owned(),
+                (None, OutputKind::Report(format)) => screen::write_to_string(|out| (format.write)(results, out)),
                 (None, OutputKind::Page | OutputKind::Stream) => {
-                    let page = pages::run(results, page::Verdict::default());
-                    bytes.extend_from_slice(html::file(&page).as_bytes());
+                    html::file(&pages::run(results, page::Verdict::default()))
                 }
-            }
-            if self.charts && output.is_text() {
-                bytes.extend_from_slice(charts::format_charts(results, terminal::has_unicode()).as_bytes());
-            }
-            let (outcome, path) = match &output.file {
-                None => {
-                    let text = String::from_utf8_lossy(&bytes);
-                    let outcome = match output.is_text() {
-                        true => screen::print_report(&text),
-                        false => screen::print(&visible_report(&text)),
-                    };
-                    (outcome, PathBuf::from("standard output"))
-                }
-                Some(path) => (own_files::write(path, &bytes), path.clone()),
             };
-            faults.extend(outcome.err().map(|error| Fault::for_file("write", &path, &error)));
+            if self.charts && output.is_text() {
+                text += &charts::format_charts(results, terminal::has_unicode());
+            }
+            faults.extend(write_report(&text, output.file.as_deref(), output.is_text()).err());
         }
         if let Some(path) = &self.save
             && let Err(error) = own_files::save(results, path)
@@ -401,6 +384,16 @@ impl Outputs {
         let _ = io::stderr().write_all(&rescue);
         Err(Faults::many(faults, Exit::Internal))
     }
+}
+
+/// Writes a report to its file, or to standard output. `is_text` is true if people read it.
+pub(crate) fn write_report(text: &str, file: Option<&Path>, is_text: bool) -> Result<(), Fault> {
+    let (outcome, path) = match file {
+        Some(path) => (own_files::write(path, text.as_bytes()), path),
+        None if is_text => (screen::print_report(text), Path::new("standard output")),
+        None => (screen::print(&visible_report(text)), Path::new("standard output")),
+    };
+    outcome.map_err(|error| Fault::for_file("write", path, &error))
 }
 
 /// Prints failures on stderr, because no report on standard output shows them.

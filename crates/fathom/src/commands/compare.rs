@@ -338,26 +338,22 @@ fn describe_change(decisive: &Change, changes: &[Change], [name, base]: [&str; 2
 }
 
 fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), Faults> {
-    let blocks_comparison = |job: &&ComparedJob| {
-        job.differences
+    let fault = |job: &ComparedJob| {
+        let obstacles = job
+            .differences
             .iter()
-            .any(|difference| difference.kind.prevents_comparison())
-    };
-    let faults: Vec<Fault> = jobs
-        .iter()
-        .filter(blocks_comparison)
-        .map(|job| Fault {
+            .filter(|difference| difference.kind.prevents_comparison());
+        let why: Vec<String> = obstacles
+            .map(|difference| format!("{}: {}", difference.name, join_values(difference)))
+            .collect();
+        (!why.is_empty()).then(|| Fault {
             what: format!("the results of `{}` are not comparable", job.job),
             at: Some(files.join(", ")),
-            why: job
-                .differences
-                .iter()
-                .filter(|difference| difference.kind.prevents_comparison())
-                .map(|difference| format!("{}: {}", difference.name, join_values(difference)))
-                .collect(),
+            why,
             help: Some("to compare them anyway, add --force".into()),
         })
-        .collect();
+    };
+    let faults: Vec<Fault> = jobs.iter().filter_map(fault).collect();
     match faults.is_empty() {
         true => Ok(()),
         false => Err(Faults::many(faults, Exit::Refused)),

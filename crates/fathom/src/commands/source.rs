@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use dialects::diskspd::text::TextVersion;
-use dialects::diskspd::{self, EventRole, ParseEnv, ParseOutcome, Processors, Request, xml};
+use dialects::diskspd::{self, ParseEnv, ParseOutcome, Request, xml};
 use dialects::{iometer, native};
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
@@ -239,7 +239,7 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
     if let Some(profile) = line.iter().find_map(|word| word.strip_prefix("-X")) {
         user_file::open(Path::new(profile)).map_err(|error| Faults::unreadable(Path::new(profile), &error))?;
     }
-    let mut env = ReadOnlyEnv(LocalEnv::default());
+    let mut env = LocalEnv::without_events();
     let request = match diskspd::read("diskspd", line, &mut env) {
         ParseOutcome::Run(request) | ParseOutcome::Print(request) => request,
         ParseOutcome::End(end) if end.stderr.is_empty() => {
@@ -310,33 +310,4 @@ fn dialect_faults(lines: &[String], hints: &[String]) -> Faults {
         last.help = Some(hints.join("; "));
     }
     Faults::many(list, Exit::Usage)
-}
-
-/// This machine without named events: parsing a line must not set one.
-struct ReadOnlyEnv(LocalEnv);
-
-impl ParseEnv for ReadOnlyEnv {
-    fn processors(&self) -> Processors {
-        self.0.processors()
-    }
-
-    fn milliseconds_since_boot(&self) -> u64 {
-        self.0.milliseconds_since_boot()
-    }
-
-    fn read_profile(&mut self, path: &str) -> Result<String, String> {
-        self.0.read_profile(path)
-    }
-
-    fn version(&self) -> diskspd::Version {
-        self.0.version()
-    }
-
-    fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn signal_event(&mut self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
 }

@@ -1,14 +1,13 @@
 //! Writes study reports, each format to its destination: text for people, JSON and CSV for
 //! programs.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Subject};
 use clap::ValueHint;
 use model::plan::Target;
 use model::study::Study;
-use model::visible_report;
 use report::html::{self, page::Page};
 use serde::Serialize;
 
@@ -195,12 +194,7 @@ impl StudyOutputs {
                     other_form.map(|(_, write)| write()).unwrap_or_default()
                 }
             };
-            let (outcome, path): (io::Result<()>, &Path) = match file {
-                None if *form == Form::Text => (screen::print_report(&text), Path::new("standard output")),
-                None => (screen::print(&visible_report(&text)), Path::new("standard output")),
-                Some(path) => (own_files::write(path, text.as_bytes()), path),
-            };
-            faults.extend(outcome.err().map(|error| Fault::for_file("write", path, &error)));
+            faults.extend(outputs::write_report(&text, file.as_deref(), *form == Form::Text).err());
         }
         if let (Some(path), Some(study)) = (&self.save, contents.study)
             && let Err(error) = own_files::save_study(study, path)
@@ -211,7 +205,7 @@ impl StudyOutputs {
             return Ok(());
         }
         // If the disk is full, the figures must not be lost.
-        let _ = io::stderr().write_all(contents.text.as_bytes());
+        let _ = std::io::stderr().write_all(contents.text.as_bytes());
         Err(Faults::many(faults, Exit::Internal))
     }
 }

@@ -26,7 +26,7 @@ use super::local_env::{self, LocalEnv, RealDisk};
 use super::output::Output;
 use super::server::{TOKEN_HELP, resolve_addresses, token_from_env};
 use super::status::Status;
-use super::{FAILED, Files, SIGNALLED, banner, failures, finish, logs, print_parse_messages};
+use super::{FAILED, Files, banner, exit_code, failures, finish, logs, print_parse_messages};
 use crate::drop_in::{can_save_result, note, print_stderr, record_results};
 use crate::fleet;
 use crate::fleet::link::{self, ConnectError, Connector};
@@ -477,16 +477,8 @@ fn conclude(
         .collect();
     for client in &clients {
         let messages = failures::messages_for_results(&client.results);
-        let named = |line: &String| format!("<{}> {line}", client.name);
-        messages
-            .stdout
-            .iter()
-            .for_each(|line| output.print_error_line(&named(line)));
-        messages
-            .stderr
-            .iter()
-            .for_each(|line| output.print_problem(&named(line)));
-        messages.hints.iter().for_each(|hint| output.print_hint(hint));
+        let named = |line: &str| format!("<{}> {line}", client.name);
+        messages.print(output, named);
         failed += failures::count_failed_workers(&client.results);
     }
     let mut written = true;
@@ -516,11 +508,7 @@ fn conclude(
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
     let kept = record_results(&results, EntryKind::Fio);
-    match (session.process.is_interrupted(), kept && written) {
-        (true, _) => SIGNALLED,
-        (false, true) => (failed % 256) as u8,
-        (false, false) => ((failed % 256) as u8).max(FAILED),
-    }
+    exit_code(session.process.is_interrupted(), failed, kept && written)
 }
 
 /// Builds the suffix of a host's log files; with the port if the host occurs more than once.

@@ -15,6 +15,7 @@ use run::targets::{FillError, TargetError};
 use run::{RunError, SetupError, SystemSetting};
 
 use super::mismatches;
+use super::output::Output;
 use super::partial_plan::Origin;
 use crate::drop_in::describe_refusal;
 
@@ -29,6 +30,17 @@ pub(super) struct Messages {
     pub(super) hints: Vec<String>,
     /// Workers without which the run can continue.
     pub(super) unusable: Vec<Unusable>,
+}
+
+impl Messages {
+    /// Prints the messages of a finished run, with each line as `format` shows it.
+    pub(super) fn print(&self, output: &mut Output, format: impl Fn(&str) -> String) {
+        self.stdout
+            .iter()
+            .for_each(|line| output.print_error_line(&format(line)));
+        self.stderr.iter().for_each(|line| output.print_problem(&format(line)));
+        self.hints.iter().for_each(|hint| output.print_hint(hint));
+    }
 }
 
 /// Converts a system error to fio's error number.

@@ -458,9 +458,7 @@ fn skip_all_clones(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
 
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
     let messages = failures::messages_for_results(&results);
-    messages.stdout.iter().for_each(|line| output.print_error_line(line));
-    messages.stderr.iter().for_each(|line| output.print_problem(line));
-    messages.hints.iter().for_each(|hint| output.print_hint(hint));
+    messages.print(output, |line| line.to_owned());
     let lost = lost_host_lines(&results);
     lost.iter()
         .for_each(|line| output.print_problem(&format!("fio: {line}")));
@@ -469,6 +467,11 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
     let is_recorded = record_results(&results, EntryKind::Fio);
     let failed = failures::count_failed_workers(&results).max(lost.len());
     let signalled = session.process.is_interrupted() && (!triggered || signals::stop_signal().is_some());
+    exit_code(signalled, failed, is_recorded)
+}
+
+/// Returns fio's exit code: the number of failed jobs. `is_recorded` is false if an output is lost.
+fn exit_code(signalled: bool, failed: usize, is_recorded: bool) -> u8 {
     match (signalled, is_recorded) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,
