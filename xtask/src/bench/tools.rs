@@ -35,13 +35,7 @@ pub(crate) struct Tools {
 impl Tools {
     /// Builds fathom, unless a program is given, and looks for the other tools.
     pub(crate) fn find(fathom: Option<&Path>, profile: &'static str) -> Result<Tools, BenchError> {
-        let fathom = match fathom {
-            Some(path) => path.canonicalize()?,
-            None => {
-                run(cargo().args(["build", "--profile", profile, "--package", "fathom"])).map_err(BenchError)?;
-                target_folder().join(profile).join("fathom")
-            }
-        };
+        let fathom = crate::command::fathom(fathom, profile).map_err(BenchError)?;
         let answers = |program: &str| {
             let asked = std::process::Command::new(program).arg("--version").output();
             asked.is_ok_and(|output| output.status.success())

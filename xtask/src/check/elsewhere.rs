@@ -1,4 +1,5 @@
-//! Without Wine: on Windows itself the step `tests` covers everything.
+//! Checks of programs for other systems, which need Linux: on Windows itself the step `tests` covers
+//! everything.
 
 /// Nothing to do.
 pub(crate) fn check() -> Result<(), String> {
