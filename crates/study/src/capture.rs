@@ -169,9 +169,7 @@ impl CapturedLoad {
             ..CapturedLoad::default()
         }
     }
-}
 
-impl CapturedLoad {
     /// Replaces rate and depth by the kernel's counters, if known. This is needed after
     /// lost events: requests whose completion was lost would seem to stay in flight.
     pub fn with_counter_totals(mut self, counted: Option<&CapturedLoad>) -> CapturedLoad {

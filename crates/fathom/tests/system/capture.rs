@@ -7,7 +7,7 @@ use std::thread;
 use dialects::native::{Document, read_job_file};
 use model::access::Access;
 use model::block_size::BlockSizes;
-use testbed::{TraceFs, Zram};
+use testbed::{TmpFs, Zram};
 
 use crate::calling::{between, spawn, wait_until};
 use crate::prelude::*;
@@ -19,10 +19,10 @@ fn folder() -> Directory {
 
 /// Provides trace events of the kernel to one test at a time. A capture uses the first mounted
 /// tracefs, which must stay mounted until the capture ends.
-fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
+fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TmpFs)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    Some((turn, need(TraceFs::mounted())?))
+    Some((turn, need(TmpFs::trace_events())?))
 }
 
 /// Starts a load that continues until it is dropped. `DEVICE` in its options is the device.
@@ -116,7 +116,7 @@ fn capture_load(device: &Path, load: &str, more: &[&str]) -> (String, Document) 
 }
 
 /// The ring of a capture.
-fn ring(trace: &TraceFs, process: u32) -> PathBuf {
+fn ring(trace: &TmpFs, process: u32) -> PathBuf {
     trace.path().join(format!("instances/fathom-{process}"))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::knee::{Limit, LimitedFigure};
 use model::event::EndReason;
-use model::observation::Observation;
+use model::observation::{Latency, Observation};
 use model::results::Results;
 use model::study::{Parameter, Setting, VariedParameter};
 
@@ -104,7 +104,11 @@ fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option
 
 /// The limited latency, in nanoseconds.
 pub(super) fn limited_figure(limit: &Limit, observation: &Observation) -> Option<f64> {
-    let latency = observation.total.user_latency()?;
+    limited_figure_of(limit, observation.total.user_latency()?)
+}
+
+/// The limited figure of a latency, in nanoseconds.
+pub(super) fn limited_figure_of(limit: &Limit, latency: &Latency) -> Option<f64> {
     match limit.figure {
         LimitedFigure::Mean => latency.mean_ns,
         LimitedFigure::Quantile(share) => latency.quantile(share),
