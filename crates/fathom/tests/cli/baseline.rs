@@ -46,7 +46,7 @@ fn figures_are_saved_and_compared_with_a_baseline() {
 /// The reads of a sparse file need no device, so `ab`, `compare` and `baseline` call it no better.
 #[test]
 fn figures_with_invalidating_findings_are_not_judged() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let run = |line: &str| -> Ran {
         let words: Vec<&str> = line.split(' ').collect();
         let mut command = command(&words);

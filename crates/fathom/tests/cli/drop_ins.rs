@@ -86,7 +86,7 @@ fn a_report_with_the_extension_of_a_job_file_is_a_report() {
     let folder = tempfile::tempdir().unwrap();
     let recorded = data("diskspd/runs/01-plain-sequential-read/result.xml");
     fs::copy(recorded, folder.path().join("r.xml")).unwrap();
-    let run = |words: &[&str]| finish(command(words).current_dir(folder.path()));
+    let run = |words: &[&str]| fathom_in(folder.path(), words);
     run(&["explain", "r.xml"]).expect(0, &["DiskSpd 2.2.0 issued"]);
     for _ in 0..2 {
         run(&["report", "r.xml"]).expect(0, &["r.html"]);
@@ -231,7 +231,7 @@ fn every_tool_writes_a_page() {
         ("vdbench -f two --report parm.html", "parm.2.html"),
         ("iometer icf r.csv --report icf.html", "icf.html"),
     ] {
-        finish(command(&split_words(line)).current_dir(folder.path())).expect(0, &[]);
+        fathom_in(folder.path(), &split_words(line)).expect(0, &[]);
         let page = fs::read_to_string(folder.path().join(page)).unwrap();
         for part in ["<main>", "IOPS", "Equivalent commands"] {
             assert!(page.contains(part), "{line}: {part}");
@@ -293,6 +293,6 @@ fn help_is_printed_for_the_modes_of_fathom() {
         std::os::unix::fs::symlink(PROGRAM, &link).unwrap();
         let mut by_name = Command::new(&link);
         finish(by_name.arg("-h").current_dir(folder.path())).expect(code, &[error]);
-        finish(command(&[tool, "-h", "-h"]).current_dir(folder.path())).exits(code);
+        fathom_in(folder.path(), &[tool, "-h", "-h"]).exits(code);
     }
 }

@@ -21,7 +21,7 @@ fn every_example_runs() {
         }
         let run = |more: &[&str]| {
             let arguments = [&["run", text(&path)][..], more].concat();
-            finish(command(&arguments).current_dir(folder.path()))
+            fathom_in(folder.path(), &arguments)
         };
         run(&["--dry-run"]).expect(0, &["dry run"]);
         let simulated = text(&path).contains("simulated");
@@ -50,7 +50,7 @@ fn examples_of_other_tools_policies_and_suites_run() {
         assert_ne!(short, whole);
         fs::write(folder.path().join(name), short).unwrap();
     };
-    let run = |line: &str| finish(command(&split_words(line)).current_dir(folder.path()));
+    let run = |line: &str| fathom_in(folder.path(), &split_words(line));
     shorter("oltp.fio", ["runtime=30", "ramp_time=5"], ["runtime=1", "ramp_time=0"]);
     run("fio oltp.fio").expect(0, &["pages: (groupid=0", "fsync/fdatasync/sync_file_range"]);
     shorter("oltp.xml", ["<Duration>30", "<Warmup>5"], ["<Duration>1", "<Warmup>0"]);
@@ -101,7 +101,7 @@ fn every_simulated_example_measures_the_stated_rate() {
         .collect();
     for example in &examples {
         fs::write(&file, example).unwrap();
-        let ran = finish(command(&["run", text(&file), "--out", "json"]).current_dir(folder.path()));
+        let ran = fathom_in(folder.path(), &["run", text(&file), "--out", "json"]);
         let fails = example.contains("fault = ");
         ran.expect(i32::from(fails), &[]);
         let summary = ran.json();

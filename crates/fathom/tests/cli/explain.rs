@@ -513,7 +513,7 @@ fn a_run_is_explained_without_repeating_its_findings() {
 /// Figures from before an error do not fulfil a promise.
 #[test]
 fn a_job_that_ended_with_an_error_fails_the_promise() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     // The null engine would prove nothing.
     let whole = fs::read_to_string(data("fio/golden/18-env-include/out.json")).unwrap();
     let whole = whole.replace("\"ioengine\" : \"null\"", "\"ioengine\" : \"psync\"");
@@ -532,7 +532,7 @@ fn a_job_that_ended_with_an_error_fails_the_promise() {
 /// A saved run passes no requirement that `verify`, `suite` and `report` would call INCONCLUSIVE.
 #[test]
 fn weak_runs_do_not_pass() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let (saved, sparse) = (folder.path().join("saved"), folder.path().join("sparse"));
     File::create(&sparse).unwrap().set_len(64 << 20).unwrap();
     let judged = |reason: &str| {

@@ -55,7 +55,7 @@ fn a_file_that_cannot_be_read_has_the_same_exit_code_everywhere() {
 
 #[test]
 fn errors_of_other_dialects_have_their_own_lines() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let job = folder.path().join("wrong.fio");
     fs::write(&job, "[a]\nrw=randraed\n").unwrap();
     let ended = fathom(&["lint", text(&job)]);
@@ -86,7 +86,7 @@ fn excessive_counts_are_refused_immediately() {
     fio("--random_distribution=zipf:nan").expect(1, &["random_distribution=zipf:nan"]);
     fathom(&["diskspd", "-t4294967295", "-d1", "-c1M", "x"]).expect(1, &["(-t)=2147483647", "65536"]);
 
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let profile = folder.path().join("p.xml");
     let target = "<Target><Path>x</Path><ThreadsPerFile>2147483648</ThreadsPerFile></Target>";
     let span = format!("<TimeSpan><Duration>1</Duration><Targets>{target}</Targets></TimeSpan>");
@@ -124,7 +124,7 @@ fn a_clone_takes_less_memory_than_its_histograms() {
 /// Opening a named pipe blocks until it has a writer; reading `/dev/zero` never ends.
 #[test]
 fn pipes_and_devices_are_not_accepted_as_job_files() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let pipe = folder.path().join("pipe.toml");
     make_pipe(&pipe);
     let socket = folder.path().join("socket.toml");
@@ -392,7 +392,7 @@ fn a_limit_on_file_sizes_is_reported_as_an_error() {
 /// A name from outside can neither move the cursor nor forge a line. A long line is quoted in part.
 #[test]
 fn names_of_files_and_jobs_are_printed_escaped() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let hostile = "x\u{1b}[2J\u{7}\nerror: forged\u{202e}";
     let file = folder.path().join(format!("{hostile}.fio"));
     fs::write(&file, "[j\u{1b}[2J\u{202e}]\nbogus\u{9b}=3\nioengine=null\nsize=1m\n").unwrap();

@@ -24,7 +24,7 @@ fn every_output_format_lists_the_kinds_of_operation() {
             "--mix",
             "stat/2, read-block/1, create+fsync/1, delete/1",
         ];
-        finish(command(&[&target[..], &TREE, more].concat()).current_dir(folder.path()))
+        fathom_in(folder.path(), &[&target[..], &TREE, more].concat())
     };
     let kinds = ["create", "read-block", "fsync", "stat", "delete"];
     let json = run(&["--quiet", "--out", "json"]);
@@ -104,12 +104,12 @@ fn the_next_run_removes_the_tree_of_a_killed_run() {
         &TREE,
     ]
     .concat();
-    finish(command(&short).current_dir(folder.path())).expect(0, &["stat"]);
+    fathom_in(folder.path(), &short).expect(0, &["stat"]);
     let left = find_tree().expect("the tree of a live run stays");
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(find_tree(), Some(left.clone()), "a killed run leaves its tree");
-    let next = finish(command(&short).current_dir(folder.path()));
+    let next = fathom_in(folder.path(), &short);
     next.expect(0, &[&format!("removed ./{left}"), "a file tree left by a killed run"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
@@ -119,9 +119,9 @@ fn impossible_trees_are_refused_before_anything_is_created() {
     let folder = need!(Directory::fast());
     fs::write(folder.path().join("file"), "mine").unwrap();
     let run = |more: &[&str]| {
-        finish(
-            command(&[&["run", "--mix", "stat", "--operations", "10"][..], &TREE, more].concat())
-                .current_dir(folder.path()),
+        fathom_in(
+            folder.path(),
+            &[&["run", "--mix", "stat", "--operations", "10"][..], &TREE, more].concat(),
         )
     };
     run(&["--target", "file"]).expect(3, &["file is not a directory"]);
@@ -132,7 +132,7 @@ fn impossible_trees_are_refused_before_anything_is_created() {
         "nothing was opened for writing",
     ]);
     let huge = split_words("run --target . --kind files --mix stat --tree sizes=1TiB");
-    finish(command(&huge).current_dir(folder.path())).expect(3, &["cannot create 1000.00 TiB at .: this would "]);
+    fathom_in(folder.path(), &huge).expect(3, &["cannot create 1000.00 TiB at .: this would "]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
         .expect(4, &["only block jobs can precondition"]);
     assert_eq!(names(folder.path()), ["file"]);

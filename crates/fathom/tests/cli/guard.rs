@@ -34,7 +34,7 @@ fn a_file_given_by_bare_name_is_extended() {
     let folder = need!(Directory::fast());
     let run = |name: &str, size: &str| {
         let line = format!("run --target {name} --size {size} --time 200ms --warm-up 0");
-        finish(command(&split_words(&line)).current_dir(folder.path()))
+        fathom_in(folder.path(), &split_words(&line))
     };
     run("k.dat", "4M").expect(0, &["IOPS"]);
     run("k.dat", "8M").expect(0, &["extended from 4 MiB to 8 MiB"]);
@@ -145,7 +145,7 @@ fn allow_overwrite_accepts_a_relative_name() {
     fs::write(folder.path().join("mine"), vec![7; 4 * MIB as usize]).unwrap();
     for name in ["mine", "./mine"] {
         let arguments = write_arguments("mine", &["--allow-overwrite", name]);
-        finish(command(&arguments).current_dir(folder.path())).expect(0, &["IOPS"]);
+        fathom_in(folder.path(), &arguments).expect(0, &["IOPS"]);
     }
 }
 

@@ -9,7 +9,7 @@ pub struct Workspace {
 
 impl Workspace {
     pub fn new() -> Workspace {
-        let folder = need(Directory::fast()).expect("a temporary directory can always be made");
+        let folder = folder();
         let job = "name = \"tried\"\n[[job]]\nname = \"reads\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"50ms\"\n\
                    warm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
         fs::write(folder.path().join("job.toml"), job).unwrap();

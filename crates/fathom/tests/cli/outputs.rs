@@ -231,7 +231,7 @@ fn the_same_seed_issues_the_same_operations() {
 /// Operations before the measured window do not count in its figures. They are saved separately.
 #[test]
 fn a_warm_up_is_saved_separately_from_the_measured_window() {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let folder = folder();
     let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved.fathom"));
     let words = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"2s\"\nwarm-up = \"3s\"\n\
                  [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
@@ -331,7 +331,7 @@ const REFUSED_OUTPUTS: &[(&str, &str)] = &[
 /// An output replaces no file that the same command line names, and no block device.
 #[test]
 fn an_output_replaces_no_other_file_of_the_command() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("cat")).unwrap();
     let run = |arguments: &[&str]| {
@@ -372,7 +372,7 @@ fn an_output_replaces_no_other_file_of_the_command() {
 /// The original tools overwrite these files.
 #[test]
 fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let at = |name: &str| folder.path().join(name);
     let jobs = "[a]\nfilename=data\nsize=1m\nrw=read\n";
     let vdbench = "sd=sd1,lun=data,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,elapsed=2,interval=1,iorate=10\n";
@@ -447,7 +447,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
 #[test]
 fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
     let device = need!(loop_device(1));
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let links = [
         "trace", "local-v-0-verify.state", "e.prerun.txt", "e.postrun.txt", "result",
     ];
@@ -481,7 +481,7 @@ fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
 /// The user named the result of the first run only.
 #[test]
 fn the_result_of_a_later_run_replaces_only_results() {
-    let folder = need(Directory::fast()).expect("a folder can be made");
+    let folder = folder();
     let at = |name: &str| folder.path().join(name);
     let parameters = "sd=sd1,lun=data,size=1m\nwd=wd1,sd=sd1\nrd=default,wd=wd1,elapsed=2,interval=1,iorate=10\n\
         rd=rd1\nrd=rd2\n";

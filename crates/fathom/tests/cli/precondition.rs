@@ -5,10 +5,6 @@ use study::precondition::judge_window;
 
 use crate::prelude::*;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
-}
-
 /// A job file with a simulated device of 64 MiB.
 fn device(folder: &Path, more: &str) -> PathBuf {
     let path = folder.join("device.toml");

@@ -2,10 +2,6 @@
 
 use crate::prelude::*;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
-}
-
 #[test]
 fn presets_are_listed_and_printed_in_full() {
     let list = fathom(&["presets"]);

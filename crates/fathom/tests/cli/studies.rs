@@ -14,10 +14,6 @@ fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
     path
 }
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be created")
-}
-
 fn sweep(job: &Path, line: &str) -> Ran {
     fathom_line(&format!("sweep {} {line}", text(job)))
 }
@@ -288,7 +284,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
 fn a_directory_is_prepared_once_and_left_unchanged() {
     let folder = need!(Directory::fast());
     let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
-    let ran = finish(command(&words).current_dir(folder.path()));
+    let ran = fathom_in(folder.path(), &words);
     ran.expect(0, &["Recommendation"]);
     let written = ran.err.matches("of random data written for this run").count();
     assert_eq!(written, 1, "{ran:#?}");
@@ -563,7 +559,7 @@ fn a_paced_sweep_over_depth_reports_that_depth_changes_nothing() {
 
 #[test]
 fn the_page_of_a_sweep_shows_the_test_and_its_command_line() {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let folder = folder();
     let job = "name = \"depths\"\n[[job]]\ntarget = \"simulated:disk\"\nblock = \"8KiB\"\nread = 70\ntime = \"200ms\"\n\
                warm-up = \"0s\"\n[simulated.disk]\nservers = 4\nservice = \"100us\"\n";
     let [file, page] = ["job.toml", "page.html"].map(|name| folder.path().join(name));

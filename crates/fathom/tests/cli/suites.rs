@@ -5,10 +5,6 @@ use model::study::{Question, StudyRun};
 
 use crate::prelude::*;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
-}
-
 /// Runs a suite of these lines on a device capped at 4000 per second. It serves 8 operations at a
 /// time in 2 ms each on average.
 fn on_device(folder: &Directory, workloads: &str, more: &[&str]) -> Ran {

@@ -55,6 +55,12 @@ impl Ran {
     }
 }
 
+/// A folder for files of a test.
+#[cfg(target_os = "linux")]
+pub fn folder() -> Directory {
+    need(Directory::fast()).expect("a temporary directory can always be created")
+}
+
 /// A device of 64 MiB that fails after its first 8 MiB. The folder of its backing file has room for
 /// other files.
 #[cfg(target_os = "linux")]
@@ -127,6 +133,11 @@ pub fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
 
 pub fn fathom<A: AsRef<OsStr>>(arguments: &[A]) -> Ran {
     finish(&mut command(arguments))
+}
+
+/// Runs the program in a folder.
+pub fn fathom_in<A: AsRef<OsStr>>(folder: &Path, arguments: &[A]) -> Ran {
+    finish(command(arguments).current_dir(folder))
 }
 
 /// Runs the program with the words of a line. No path of a test contains a space.

@@ -66,7 +66,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     assert_eq!(cells("rd1", "reqrate")[0], "200.0000");
     assert_eq!(cells("rd1", "threads")[0], "2");
     let overwriting = "vdbench parseflat -i output/flatfile.html -o output/../output/flatfile.html -c Run";
-    let run = |line: &str| finish(command(&split_words(line)).current_dir(folder.path()));
+    let run = |line: &str| fathom_in(folder.path(), &split_words(line));
     run(overwriting).expect(157, &["is the flat file itself"]);
     assert_eq!(read_page(folder.path(), "flatfile"), flat);
     run("vdbench parseflat -i output/flatfile.html -o out.csv -c Run rate -a").expect(0, &[]);
@@ -454,7 +454,7 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     let mut latin = b"* Gr\xf6\xdfe\n".to_vec();
     latin.extend(idle.replace("iorate=0", "iorate=max").bytes());
     fs::write(folder.path().join("latin"), latin).unwrap();
-    finish(command(&["vdbench", "-f", "latin", "-s"]).current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
+    fathom_in(folder.path(), &["vdbench", "-f", "latin", "-s"]).expect(0, &["Simulating RD=rd1"]);
     let mut piped = Command::new("bash");
     piped.args(["-c", "\"$0\" vdbench -f <(cat latin) -s", PROGRAM]);
     finish(piped.current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
@@ -536,7 +536,7 @@ fn each_metadata_operation_has_its_own_counter() {
         assert!((22..98).contains(&count), "{counter}{count}");
     }
     let parse = split_words("vdbench parse -i output/flatfile.html -o none.csv -f Run other");
-    let none = finish(command(&parse).current_dir(folder.path()));
+    let none = fathom_in(folder.path(), &parse);
     none.expect(0, &["No row of ", "none.csv has only the header."]);
 }
 

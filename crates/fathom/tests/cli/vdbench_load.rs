@@ -40,7 +40,7 @@ fn the_native_result_of_a_run_on_files_adds_up() {
     page.assert_contains(&["Test “rd1”"]);
     assert!(!folder.path().join("r.2.html").exists());
     for (file, load) in [("r.json", "format"), ("r.2.json", "fwd1")] {
-        let ran = finish(command(&["explain", file]).current_dir(folder.path()));
+        let ran = fathom_in(folder.path(), &["explain", file]);
         ran.out.assert_contains(&[load]);
         ran.out.assert_lacks(&["TOTALS-MISMATCH"]);
     }

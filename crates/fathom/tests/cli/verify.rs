@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// Verifies a promise on a simulated device, whose file it writes. The words of `line` are further
 /// arguments. Time is simulated, so this returns immediately.
 pub fn verify_device(device: &str, line: &str) -> Ran {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let folder = folder();
     let file = folder.path().join("device.toml");
     fs::write(&file, format!("[simulated.disk]\nsize = \"8GiB\"\n{device}\n")).unwrap();
     fathom_line(&format!("verify {} --quiet {line}", text(&file)))
@@ -31,7 +31,7 @@ fn clause<'a>(json: &'a Value, start: &str) -> &'a Value {
 
 #[test]
 fn one_file_with_two_names_is_named_twice() {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let folder = folder();
     let (file, link) = (folder.path().join("file"), folder.path().join("link"));
     fs::write(&file, "text").unwrap();
     fs::hard_link(&file, &link).unwrap();

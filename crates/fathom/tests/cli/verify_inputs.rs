@@ -4,10 +4,6 @@ use std::net::TcpListener;
 
 use crate::prelude::*;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be created")
-}
-
 fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, content).unwrap();

@@ -13,10 +13,6 @@ use crate::calling::{between, spawn, wait_until};
 use crate::prelude::*;
 use crate::throttle::BackgroundProgram;
 
-fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be created")
-}
-
 /// Provides trace events of the kernel to one test at a time. A capture uses the first mounted
 /// tracefs, which must stay mounted until the capture ends.
 fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TmpFs)> {

@@ -18,7 +18,7 @@ struct Run {
 impl Run {
     /// Runs a job file under `ulimit -n`. `FOLDER` in it is the folder of the test.
     fn start(job: &str, open_files: u32) -> Run {
-        let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+        let folder = folder();
         fs::write(
             folder.path().join("job.toml"),
             job.replace("FOLDER", text(folder.path())),
