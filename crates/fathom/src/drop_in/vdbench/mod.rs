@@ -63,31 +63,26 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         .split_first()
         .filter(|(first, _)| parse::NAMES.contains(&&***first));
     if let Some((_, rest)) = function {
-        return ExitCode::from(finish_function(parse::execute(rest)));
+        return exit_code(parse::execute(rest).map_err(Failure::from), None);
     }
-    let done = read_command(arguments, &std::env::temp_dir().display().to_string())
+    let begun = read_command(arguments, &std::env::temp_dir().display().to_string())
         .map_err(Failure::from)
-        .and_then(|command| Drive::begin(session, command)?.run_and_report());
+        .and_then(|command| Drive::begin(session, command));
+    match begun {
+        Ok(drive) => drive.run_and_report(),
+        Err(failure) => exit_code(Err(failure), None),
+    }
+}
+
+/// Reports a failure, and returns the exit code.
+fn exit_code(done: Result<(), Failure>, output: Option<&mut Output>) -> ExitCode {
     ExitCode::from(match done {
         Ok(()) => DONE,
         Err(failure) => {
-            if !failure.text.is_empty() {
-                failure.report(None);
-            }
+            failure.report(output);
             FAILED
         }
     })
-}
-
-/// Reports an error of a function, and returns the exit code.
-fn finish_function(done: Result<(), Diagnostic>) -> u8 {
-    match done {
-        Ok(()) => DONE,
-        Err(error) => {
-            Failure::from(error).report(None);
-            FAILED
-        }
-    }
 }
 
 /// A command line that is only translated.
@@ -197,10 +192,7 @@ impl<'a> Drive<'a> {
     fn begin(session: &'a Session, mut command: Command) -> Result<Drive<'a>, Failure> {
         if session.has_fleet() {
             let text = "cannot run a parameter file with `--hosts`: `hd=` defines the hosts".to_owned();
-            return Err(Failure {
-                text,
-                more: vec!["help: run it without `--hosts`".into()],
-            });
+            return Err(Failure::with_help(text, "run it without `--hosts`"));
         }
         let layout = match std::env::var(LAYOUT).as_deref() {
             Err(_) | Ok("5.04.07" | "50407" | "") => Layout::V50407,
@@ -275,20 +267,10 @@ impl<'a> Drive<'a> {
     }
 
     /// Runs everything. Reports a failure on the console and in the output files.
-    fn run_and_report(mut self) -> Result<(), Failure> {
+    fn run_and_report(mut self) -> ExitCode {
         let done = self.run_command();
         self.session.disconnect_fleet();
-        match done {
-            Ok(()) => Ok(()),
-            Err(failure) => {
-                failure.report(Some(&mut self.output));
-                // The failure is reported already; only the exit code remains.
-                Err(Failure {
-                    text: String::new(),
-                    more: Vec::new(),
-                })
-            }
-        }
+        exit_code(done, Some(&mut self.output))
     }
 
     fn run_command(&mut self) -> Result<(), Failure> {
@@ -580,9 +562,7 @@ impl<'a> Drive<'a> {
 
     /// Prints the last lines of a successful command.
     fn finish(&mut self, what: &str) -> Result<(), Failure> {
-        if let Some(what) = self.output.take_error() {
-            return Err(what.into());
-        }
+        self.output.check()?;
         let line = format!("{} Vdbench {what} completed successfully", time());
         self.output.write("summary", &line);
         self.output
@@ -590,7 +570,7 @@ impl<'a> Drive<'a> {
         let folder = self.output.folder.display().to_string();
         self.output
             .print_line(&format!("{line}. Output directory: {folder} \n"));
-        self.output.take_error().map_or(Ok(()), |what| Err(what.into()))
+        Ok(self.output.check()?)
     }
 }
 

@@ -20,9 +20,8 @@ impl Drive<'_> {
             let full_path = fs::canonicalize(file).ok().filter(|_| heading.starts_with("Contents"));
             let file = full_path.map_or(file.clone(), |path| path.display().to_string());
             let head = [String::new(), format!("* {heading}: {file}"), String::new()];
-            for line in head.iter().chain(lines) {
-                self.output.write("parmfile", line);
-            }
+            self.output.write_lines("parmfile", &head);
+            self.output.write_lines("parmfile", lines);
         }
         Ok(())
     }
@@ -161,17 +160,14 @@ impl Drive<'_> {
             let is_taken = is_standard || name.ends_with(".histogram") || earlier_pages.any(|page| page == name);
             if is_taken || name.is_empty() || name.contains(['/', '\\', '\0']) {
                 let text = format!("cannot create a report file named `{name}`");
-                return Err(Failure {
-                    text,
-                    more: vec!["help: rename the SD, WD or host".into()],
-                });
+                return Err(Failure::with_help(text, "rename the SD, WD or host"));
             }
         }
         match sds.iter().find(|name| wds.contains(name)) {
-            Some(both) => Err(Failure {
-                text: format!("cannot create two report files `{both}`: an SD and a WD have that name"),
-                more: vec!["help: rename one of them".into()],
-            }),
+            Some(both) => {
+                let text = format!("cannot create two report files `{both}`: an SD and a WD have that name");
+                Err(Failure::with_help(text, "rename one of them"))
+            }
             None => Ok(()),
         }
     }
