@@ -10,8 +10,12 @@ use model::Nanos;
 use model::event::Event;
 use model::finding::Severity;
 use model::plan::Plan;
+use model::results::Results;
 use model::visible_lines;
 use report::live::{Live, Update};
+use run::RunError;
+use run::targets::SharedFiles;
+use run::targets::guard::Permissions;
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -171,6 +175,25 @@ impl Screen {
             drop(view);
             terminal::print_messages(&lines);
         }
+    }
+
+    /// Executes a run of a study, and shows it as `run_label`.
+    ///
+    /// # Errors
+    /// [`RunError`] if nothing could be measured.
+    pub fn execute(
+        &mut self,
+        session: &Session,
+        plan: Plan,
+        permissions: &Permissions,
+        shared_files: &mut SharedFiles,
+        run_label: String,
+    ) -> Result<Results, RunError> {
+        self.begin(&plan, Some(run_label));
+        session.execution(plan, permissions).run(&mut |event| {
+            shared_files.adopt_created(&event);
+            self.handle_event(&event);
+        })
     }
 
     pub fn handle_event(&mut self, event: &Event) {

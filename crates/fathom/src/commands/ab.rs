@@ -226,12 +226,9 @@ fn run_alternately(
         let (letter, turn_count) = (turn.side.letter(), turns.len());
         let load = words::describe_operations(&plan.steps[0].jobs[0]);
         screen.print(&format!("[{}/{turn_count}] {letter}: {load}", number + 1));
-        screen.begin(&plan, Some(format!("run {} of {turn_count}, {letter}", number + 1)));
-        let outcome = session.execution(plan, permissions).run(&mut |event| {
-            shared_files.adopt_created(&event);
-            screen.handle_event(&event);
-        });
-        let outcome = outcome.map_err(Faults::from);
+        let label = format!("run {} of {turn_count}, {letter}", number + 1);
+        let executed = screen.execute(session, plan, permissions, &mut shared_files, label);
+        let outcome = executed.map_err(Faults::from);
         if let Some(before) = before {
             hosts[side] = session.replace_fleet(before);
         }

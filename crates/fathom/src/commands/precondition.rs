@@ -405,13 +405,11 @@ impl PreconditionRunner<'_> {
         let mut plan = self.plans.plan(next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.print(&self.introduction(next, &plan));
-        self.screen.begin(&plan, Some(describe_run(next)));
-        let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-        let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
-            shared_files.adopt_created(&event);
-            screen.handle_event(&event);
-        });
-        Ok(results?)
+        let (permissions, shared_files) = (&self.permissions, &mut self.shared_files);
+        let executed = self
+            .screen
+            .execute(self.session, plan, permissions, shared_files, describe_run(next));
+        Ok(executed?)
     }
 
     fn introduction(&self, next: NextRun, plan: &Plan) -> String {

@@ -154,9 +154,7 @@ fn from_results(file: &str, results: &Results) -> LoadedFile {
         fingerprint,
         inadmissible: None,
         intervals: results
-            .steps
-            .iter()
-            .flat_map(|step| &step.jobs)
+            .jobs()
             .map(|job| (job.name.clone(), job.histograms.clone()))
             .collect(),
     }

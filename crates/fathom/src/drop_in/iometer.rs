@@ -95,12 +95,8 @@ fn append_results(results: &Results, path: &str, file: &mut File) -> Result<u8, 
     reports::write(results, &mut bytes)
         .and_then(|()| file.write_all(&bytes))
         .map_err(|error| cannot_write(path, &error))?;
-    let workers = results
-        .steps
-        .iter()
-        .flat_map(|step| &step.jobs)
-        .flat_map(|job| &job.workers);
-    let failures: Vec<String> = workers
+    let failures: Vec<String> = results
+        .workers()
         .filter_map(|worker| worker.failure.as_ref())
         .map(|failure| format!("error: {}: {}", failure.location, failure.what))
         .collect();

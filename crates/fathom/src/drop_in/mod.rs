@@ -129,12 +129,7 @@ fn lost_host_lines(results: &Results) -> Vec<String> {
 /// that did not start are reported in the other tool's form.
 fn print_findings(results: &Results) {
     let mut refusals: Vec<&str> = Vec::new();
-    let workers = results
-        .steps
-        .iter()
-        .flat_map(|step| &step.jobs)
-        .flat_map(|job| &job.workers);
-    for used in workers.map(|worker| &worker.engine) {
+    for used in results.workers().map(|worker| &worker.engine) {
         if used.reason.starts_with(engine::RING_REFUSED) && !refusals.contains(&&*used.reason) {
             note(&format!("the engine is {}: {}", used.kind.name(), used.reason));
             refusals.push(&used.reason);

@@ -31,17 +31,16 @@ pub(super) fn load_value(varied: &[VariedParameter], settings: &[Setting]) -> Op
 /// True if two points differ at most in their load.
 pub(super) fn same_curve(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) -> bool {
     let axis = load_axis(varied).map(|(index, _)| index);
-    let other_settings = a.iter().zip(b).enumerate().filter(|(index, _)| Some(*index) != axis);
-    other_settings.fold(true, |all_equal, (_, (a, b))| all_equal && a == b)
+    let mut other_settings = a.iter().zip(b).enumerate().filter(|(index, _)| Some(*index) != axis);
+    other_settings.all(|(_, (a, b))| a == b)
 }
 
 /// True if a run measured its full time without failures.
 pub(crate) fn is_complete(results: &Results) -> bool {
-    let jobs = || results.steps.iter().flat_map(|step| &step.jobs);
     let failed = |job: &model::results::JobResults| {
         matches!(job.ended, None | Some(EndReason::Failed)) || job.workers.iter().any(|worker| worker.failure.is_some())
     };
-    jobs().next().is_some() && !jobs().any(failed)
+    results.jobs().next().is_some() && !results.jobs().any(failed)
 }
 
 /// The reason to skip a load; `None` if it must be measured. `curve` contains the results of the

@@ -374,13 +374,11 @@ impl SweepRunner<'_> {
             duration(next.time_left),
         ));
         let about = format!("point {} of about {}", next.number, next.expected_total);
-        self.screen.begin(&plan, Some(about));
-        let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-        let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
-            shared_files.adopt_created(&event);
-            screen.handle_event(&event);
-        });
-        Ok(results?)
+        let (permissions, shared_files) = (&self.permissions, &mut self.shared_files);
+        let executed = self
+            .screen
+            .execute(self.session, plan, permissions, shared_files, about);
+        Ok(executed?)
     }
 
     fn print_run(&mut self, next: &NextRun, results: &Results) {

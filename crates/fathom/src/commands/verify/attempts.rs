@@ -230,10 +230,8 @@ fn has_finding(findings: &[Finding], rule: &str) -> bool {
 /// True if a run was cut short, failed, or lost its target. It can find neither a depth nor a
 /// limit, and a lost host or target cannot run again.
 pub(super) fn ended_early(results: &Results) -> bool {
-    let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-    let mut workers = jobs.flat_map(|job| &job.workers);
     Exit::is_cut_short(results)
-        || workers.any(|worker| worker.failure.is_some())
+        || results.workers().any(|worker| worker.failure.is_some())
         || ["WORKER-FAILED", "TARGET-LOST"]
             .iter()
             .any(|rule| has_finding(&results.findings, rule))

@@ -494,11 +494,7 @@ impl<'a> Drive<'a> {
         self.record_results(results)?;
         print_findings(results);
         let errors = self.report_io_errors(results) + self.report_validation(results, parameters)?;
-        let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-        let failures: Vec<_> = jobs
-            .flat_map(|job| &job.workers)
-            .filter_map(|worker| worker.failure.as_ref())
-            .collect();
+        let failures: Vec<_> = results.workers().filter_map(|worker| worker.failure.as_ref()).collect();
         for failure in &failures {
             let line = format!("{} {}: {}", time(), failure.location, failure.what);
             self.output.print_line(&line);

@@ -358,12 +358,10 @@ impl Drive<'_> {
         if parameters.validation.is_none() {
             return Ok(0);
         }
-        let jobs: Vec<&JobResults> = results.steps.iter().flat_map(|step| &step.jobs).collect();
-        let workers = || jobs.iter().flat_map(|job| &job.workers);
-        for job in &jobs {
+        for job in results.jobs() {
             self.report_mismatches(job, parameters);
         }
-        let sum = |count: fn(&WorkerResults) -> u64| workers().map(count).sum::<u64>();
+        let sum = |count: fn(&WorkerResults) -> u64| results.workers().map(count).sum::<u64>();
         let (compared, wrong) = (
             sum(|worker| worker.compared_blocks),
             sum(|worker| worker.mismatch_count),
@@ -374,7 +372,7 @@ impl Drive<'_> {
             group_digits(compared),
             group_digits(wrong)
         ));
-        if let Some(what) = workers().flat_map(|worker| &worker.not_kept).next() {
+        if let Some(what) = results.workers().flat_map(|worker| &worker.not_kept).next() {
             return Err(what.clone().into());
         }
         Ok(wrong)
@@ -382,8 +380,7 @@ impl Drive<'_> {
 
     /// Prints failed reads and writes of SDs. Returns their number.
     pub(super) fn report_io_errors(&mut self, results: &Results) -> u64 {
-        let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-        let workers: Vec<&WorkerResults> = jobs.flat_map(|job| &job.workers).collect();
+        let workers: Vec<&WorkerResults> = results.workers().collect();
         let tolerated =
             { workers.iter() }.flat_map(|worker| worker.tolerated.iter().map(move |failure| (worker.rank, failure)));
         let failures = { workers.iter() }.filter_map(|worker| Some((worker.rank, worker.failure.as_ref()?)));
