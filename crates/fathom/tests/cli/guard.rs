@@ -6,6 +6,7 @@ use std::os::linux::fs::MetadataExt;
 use testbed::LoopFs;
 
 use crate::prelude::*;
+use crate::support::run_briefly;
 
 const MIB: u64 = 1 << 20;
 
@@ -72,7 +73,7 @@ fn an_empty_device_needs_allow_destroy() {
     fathom(&write_arguments(path, &["--dry-run"])).expect(3, &["refused", "nothing was opened for writing"]);
     fathom(&write_arguments(path, &["--allow-destroy", path])).expect(0, &["IOPS"]);
     finish(command(&write_arguments(path, &[])).env("FATHOM_ALLOW_DESTROY", path)).expect(0, &["IOPS"]);
-    fathom(&["run", "--target", path, "--time", "300ms", "--warm-up", "0"]).expect(0, &["IOPS"]);
+    run_briefly(path, &[]).expect(0, &["IOPS"]);
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn a_foreign_file_is_read_but_not_written() {
     let path = folder.path().join("letters");
     fs::write(&path, vec![7; 4 * MIB as usize]).unwrap();
     let file = text(&path);
-    fathom(&["run", "--target", file, "--time", "300ms", "--warm-up", "0"]).expect(0, &["used unchanged"]);
+    run_briefly(file, &[]).expect(0, &["used unchanged"]);
     fathom(&write_arguments(file, &[])).expect(3, &["that fathom did not create", "--allow-overwrite"]);
     assert!(
         fs::read(&path).unwrap().iter().all(|byte| *byte == 7),

@@ -6,11 +6,12 @@ use std::process::Command;
 use model::event::Phase;
 
 use crate::prelude::*;
+use crate::support::run_briefly;
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
 
 fn run(more: &[&str]) -> Ran {
-    fathom(&[&QUICK[..], more].concat())
+    run_briefly("null", more)
 }
 
 #[test]
@@ -153,9 +154,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
     let (file, alias) = (text(&path), folder.path().join(".").join("f"));
     let out = format!("json={}", text(&alias));
     for more in [["--out", &out], ["--save", file]] {
-        let arguments = ["run", "--target", file, "--time", "300ms", "--warm-up", "0"];
-        fathom(&[&arguments[..], &more[..]].concat())
-            .expect(3, &["cannot write a report to", "a target of the test", "help:"]);
+        run_briefly(file, &more).expect(3, &["cannot write a report to", "a target of the test", "help:"]);
     }
     assert!(fs::read(&path).unwrap() == vec![7; 1 << 20], "not a byte has changed");
     if let Some(device) = loop_device(1) {

@@ -42,6 +42,13 @@ impl Ran {
         self
     }
 
+    /// Checks that it succeeded, with nothing on stderr.
+    #[track_caller]
+    pub fn succeeds_silently(&self) -> &Ran {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:#?}");
+        self
+    }
+
     /// Checks that the output contains these parts.
     #[track_caller]
     pub fn prints(&self, parts: &[&str]) -> &Ran {
@@ -143,6 +150,12 @@ pub fn fathom_in<A: AsRef<OsStr>>(folder: &Path, arguments: &[A]) -> Ran {
 /// Runs the program with the words of a line. No path of a test contains a space.
 pub fn fathom_line(line: &str) -> Ran {
     fathom(&split_words(line))
+}
+
+/// Runs `fathom run` for 300 ms.
+pub fn run_briefly(target: &str, more: &[&str]) -> Ran {
+    let run = ["run", "--time", "300ms", "--warm-up", "0", "--target", target];
+    fathom(&[&run[..], more].concat())
 }
 
 pub fn finish(command: &mut Command) -> Ran {

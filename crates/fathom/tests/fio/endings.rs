@@ -325,7 +325,7 @@ fn a_failing_command_cancels_only_its_job() {
     let words = "--ioengine=null --size=64k --output-format=json --name=first --name=second --stonewall \
                  --exec_prerun=false --exec_postrun=true --name=third --stonewall --exec_prerun=true";
     let ran = finish(sandbox.command(&split_words(words)).env("FATHOM_ALLOW_EXEC", "1"));
-    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+    ran.succeeds_silently();
     // Only normal output names the files with the output of the commands.
     let report = ran.json();
     let jobs = report["jobs"].as_array().unwrap().iter();
