@@ -320,11 +320,7 @@ fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     make_pipe(&pipe);
-    let mut child = command(&short("null", &["--save", text(&pipe)]))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(&mut command(&short("null", &["--save", text(&pipe)])));
     std::thread::sleep(Duration::from_secs(3));
     assert!(child.try_wait().unwrap().is_none(), "it waits for a reader");
     signal(&child, "TERM");
@@ -464,10 +460,7 @@ fn a_test_file_is_removed_after_its_folder_was_renamed() {
     let folder = need!(Directory::fast());
     let (before, after) = (folder.path().join("before"), folder.path().join("after"));
     fs::create_dir(&before).unwrap();
-    let mut child = command(&short(text(&before), &["--size", "16m"]))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(&mut command(&short(text(&before), &["--size", "16m"])));
     let deadline = Instant::now() + Duration::from_secs(30);
     while names(&before).is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));

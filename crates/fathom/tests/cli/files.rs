@@ -86,12 +86,7 @@ fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
 fn the_next_run_removes_the_tree_of_a_killed_run() {
     let folder = need!(Directory::fast());
     let long = [&["run", "--target", ".", "--mix", "stat", "--time", "60s"][..], &TREE].concat();
-    let mut child = command(&long)
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(command(&long).current_dir(folder.path()));
     let find_tree = || names(folder.path()).into_iter().find(|name| name.ends_with(".tree"));
     wait_until(
         20,

@@ -2,9 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,9 +19,20 @@ pub struct Ran {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
+    /// Time from the start of the wait for its end.
+    pub took: Duration,
 }
 
 impl Ran {
+    pub fn new(output: &Output, took: Duration) -> Ran {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+            took,
+        }
+    }
+
     /// Parses stdout, which must be one document.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
@@ -159,12 +169,9 @@ pub fn run_briefly(target: &str, more: &[&str]) -> Ran {
 }
 
 pub fn finish(command: &mut Command) -> Ran {
+    let begun = Instant::now();
     let output = command.output().expect("the program was built with this test");
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Ran::new(&output, begun.elapsed())
 }
 
 /// Starts a command with pipes.
@@ -191,19 +198,10 @@ pub fn wait_until(seconds: u64, condition: impl Fn() -> bool, failure: &str) {
 }
 
 /// Waits for a child that was started with pipes.
-pub fn end(mut child: Child) -> Ran {
-    let (mut out, mut err) = (String::new(), String::new());
-    let stdout = child.stdout.take().map(|mut pipe| pipe.read_to_string(&mut out));
-    let stderr = child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut err));
-    stdout.into_iter().chain(stderr).for_each(|read| {
-        read.expect("the pipes contain text");
-    });
-    let status = child.wait().expect("it was started here");
-    Ran {
-        code: status.code(),
-        out,
-        err,
-    }
+pub fn end(child: Child) -> Ran {
+    let begun = Instant::now();
+    let output = child.wait_with_output().expect("it was started here");
+    Ran::new(&output, begun.elapsed())
 }
 
 pub fn split_words(line: &str) -> Vec<&str> {

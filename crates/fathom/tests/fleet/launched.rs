@@ -392,12 +392,8 @@ fn agents_that_connect_execute_a_test() {
     let leads = workspace.with_hosts(None, &format!("listen://{address}*2"), "listen");
     let workers: Vec<_> = ["1", "0"]
         .map(|rank| {
-            workspace
-                .command(PROGRAM)
-                .args(["agent", "--connect", &address])
-                .env("FATHOM_RANK", rank)
-                .spawn()
-                .unwrap()
+            let mut agent = workspace.connecting_agent(&address);
+            agent.env("FATHOM_RANK", rank).spawn().unwrap()
         })
         .into();
     end(leads).expect(0, &["by TCP"]);

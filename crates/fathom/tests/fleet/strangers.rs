@@ -83,15 +83,11 @@ fn silent_connections_delay_no_fleet() {
         let port = free_port();
         let running = workspace.with_hosts(None, &format!("listen://127.0.0.1:{port}*1"), "saved");
         let _silent = open_silent_connections(port, count);
-        let connecting = workspace
-            .command(PROGRAM)
-            .args(["agent", "--connect", &format!("127.0.0.1:{port}")])
-            .spawn()
-            .unwrap();
+        let connecting = workspace.connecting_agent(&format!("127.0.0.1:{port}")).spawn();
         let ran = end(running);
         ran.expect(0, &["by TCP"]);
         assert!(ran.took < SOON, "{count}: {:?}", ran.took);
-        end(connecting).expect(0, &[]);
+        end(connecting.unwrap()).expect(0, &[]);
     }
 }
 

@@ -122,11 +122,7 @@ fn the_next_run_removes_only_the_files_of_a_killed_run() {
         command.args(["--warm-up", "0"]).current_dir(sandbox.path());
         command
     };
-    let mut child = run("8m", "10m")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = crate::calling::spawn(&mut run("8m", "10m"));
     let prefix = format!("fathom-{}-", child.id());
     let start = Instant::now();
     let (own, path) = loop {
