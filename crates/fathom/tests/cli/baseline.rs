@@ -94,9 +94,5 @@ fn a_comparison_whose_runs_failed_names_the_error() {
     let words = ["ab", "--block 4k", "--block 8k"].into_iter().chain(flags);
     let ran = fathom(&words.chain([text(device.path())]).collect::<Vec<_>>());
     ran.expect(1, &["No comparison", "WORKER-FAILED: ", "(A; likewise in B)"]);
-    assert!(
-        ran.err.contains("error: no two pairs of runs are complete: "),
-        "{}",
-        ran.err
-    );
+    ran.err.assert_contains(&["error: no two pairs of runs are complete: "]);
 }

@@ -59,12 +59,7 @@ fn files_of_other_tools_are_detected_by_their_content() {
         fathom(&["lint", file]).expect(0, &["SHORT-RUN"]);
         let converted = fathom(&["convert", "--to", "native", file]);
         let data = folder.path().join("data");
-        assert!(
-            converted.out.contains(text(&data)),
-            "{}{}",
-            converted.out,
-            converted.err
-        );
+        converted.out.assert_contains(&[text(&data)]);
         let lint_it = format!("`fathom lint {file}` examines it");
         let targets = format!("targets: {}", data.display());
         fathom(&["explain", file]).expect(0, &[&format!("{file}: {what}"), "reads", &targets, &lint_it]);
@@ -190,17 +185,8 @@ fn targets_of_iometer_are_mapped_for_verify_and_sweep() {
     fs::write(&config, text_of_config.replace(text(&data), "D:")).unwrap();
     let map = format!("D:={}", text(&data));
     let verify = |more: &[&str]| {
-        let words = [
-            "verify",
-            text(&config),
-            "--require",
-            "iops>=40",
-            "--preflight",
-            "0",
-            "--out",
-            "json",
-        ];
-        fathom(&[&words[..], more].concat())
+        let line = format!("verify {} --require iops>=40 --preflight 0 --out json", text(&config));
+        fathom(&[&split_words(&line)[..], more].concat())
     };
     verify(&[]).expect(4, &["cannot test D:", "map it to a path here: `--map"]);
     verify(&["--map", &map]).expect(4, &["part of it has no rate", "name one with --rate IOPS"]);

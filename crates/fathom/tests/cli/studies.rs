@@ -299,18 +299,8 @@ fn equal_devices_compare_as_the_same_and_ten_percent_are_detected() {
     let saved = folder.path().join("saved");
     let same = fathom(&["ab", text(&slow), text(&slow), "--time", "500ms", "-q"]);
     same.expect(0, &["B and A are the same within 2 %"]);
-    let words = [
-        "ab",
-        text(&slow),
-        text(&fast),
-        "--time",
-        "500ms",
-        "-q",
-        "--out",
-        "json",
-        "--save",
-    ];
-    let better = fathom(&[&words[..], &[text(&saved)]].concat());
+    let compared = format!("ab {} {} --time 500ms -q", text(&slow), text(&fast));
+    let better = fathom_line(&format!("{compared} --out json --save {}", text(&saved)));
     let json = better.expect(0, &[]).json();
     assert_eq!(json["found"]["word"], "better");
     assert_eq!(json["found"]["pairs"], 6);

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use model::plan::EngineKind;
-use testbed::need;
+use testbed::{AssertContains, need};
 
 use crate::calling::{self, Ran, fathom, text};
 use crate::environment::{diskspd, fio, read_only_file, small_drive};
@@ -38,10 +38,7 @@ fn check_diskspd_error(line: &str, lines: &[&str]) -> Ran {
         let expected = [lines, end, &["Error generating I/O requests"]].concat();
         assert_eq!((ran.code, errors), (Some(1), expected), "{line}: {ran:#?}");
         assert!(ran.err.contains("hint: "), "{line}: {ran:#?}");
-        assert!(
-            !ran.out.contains("Total IO") && !ran.out.contains("<IOCount>"),
-            "{ran:#?}"
-        );
+        ran.out.assert_lacks(&["Total IO", "<IOCount>"]);
         last = Some(ran);
     }
     last.unwrap()
@@ -64,11 +61,8 @@ fn a_missing_drive_is_reported() {
     let colon = path.replace(':', r"\:");
     let ran = fio().run(&["--name=job", "--rw=read", "--size=1m", &format!("--filename={colon}")]);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
-    assert!(
-        ran.out
-            .contains(&format!("func=open({path}), error=No such file or directory\n")),
-        "{ran:#?}"
-    );
+    let opening = format!("func=open({path}), error=No such file or directory\n");
+    ran.out.assert_contains(&[&opening]);
 }
 
 #[test]
