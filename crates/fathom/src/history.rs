@@ -19,8 +19,8 @@ const VARIABLE: &str = "FATHOM_HISTORY";
 /// How long the end of a command waits for the file system of the history. That is longer than the
 /// wait for a lock of another program.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
-/// Length of a wait that is not reported.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Waits that end within this time are not reported.
+const NOTICE_DELAY: Duration = Duration::from_secs(2);
 /// Interval at which the wait looks for a signal.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Prefix that names an entry where a file name is expected.
@@ -134,7 +134,7 @@ fn add_entry(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError
         if begun.elapsed() > ANSWER_TIMEOUT || !was_stopped && signals::stop_signal().is_some() {
             break;
         }
-        if begun.elapsed() > PATIENCE && !std::mem::replace(&mut is_named, true) {
+        if begun.elapsed() > NOTICE_DELAY && !std::mem::replace(&mut is_named, true) {
             let path = path.display();
             screen::note(&format!("waiting for the history {path}; Ctrl-C ends the wait"));
         }

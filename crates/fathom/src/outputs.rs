@@ -485,7 +485,7 @@ fn parse(text: &str) -> Result<Output, Fault> {
         Some((name, file)) => (name, Some(file)),
         None => (text, None),
     };
-    let message = match name {
+    let what = match name {
         STREAM => OutputKind::Stream,
         PAGE => OutputKind::Page,
         name => match formats::find(name) {
@@ -501,7 +501,7 @@ fn parse(text: &str) -> Result<Output, Fault> {
         return Err(fault.help(format!("for example --out {name}=result.{name}")));
     }
     Ok(Output {
-        what: message,
+        what,
         file: file.map(PathBuf::from),
     })
 }

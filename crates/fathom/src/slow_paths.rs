@@ -12,8 +12,8 @@ use engine::sys;
 
 use crate::screen;
 
-/// Length of a wait that is not reported.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Waits that end within this time are not reported.
+const NOTICE_DELAY: Duration = Duration::from_secs(2);
 /// A file system that takes longer for one access does not answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -24,7 +24,7 @@ pub fn watch(arguments: &[String]) {
     let paths = words.flat_map(|word| [Some(word.as_str()), word.rsplit_once('=').map(|(_, value)| value)]);
     let paths: Vec<PathBuf> = paths.flatten().map(PathBuf::from).collect();
     let report = move || {
-        sleep(PATIENCE);
+        sleep(NOTICE_DELAY);
         if sys::signals::is_examining()
             && let Some(path) = find_unanswered(paths)
         {

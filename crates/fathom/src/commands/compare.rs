@@ -118,8 +118,8 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn compare_files(files: &[String], margin: f64, force: bool) -> Result<Comparison, Faults> {
     let sides: Vec<Side> = files.iter().map(|file| read_side(file)).collect::<Result<_, _>>()?;
-    let match_jobs = match_jobs(&sides)?;
-    let jobs: Vec<ComparedJob> = match_jobs.iter().map(|job| compare_job(files, job, margin)).collect();
+    let matched = match_jobs(&sides)?;
+    let jobs: Vec<ComparedJob> = matched.iter().map(|job| compare_job(files, job, margin)).collect();
     if !force {
         refuse_different_loads(files, &jobs)?;
     }
@@ -225,21 +225,15 @@ fn match_jobs(sides: &[Side]) -> Result<Vec<Vec<&MeasuredLoad>>, Faults> {
     if sides.iter().all(|side| side.jobs.len() == 1) {
         return Ok(vec![sides.iter().map(|side| &side.jobs[0]).collect()]);
     }
-    let named = |side: &Side, name: &str| side.jobs.iter().position(|job| job.observation.name == name);
-    let mut match_jobs = Vec::new();
-    for job in &sides[0].jobs {
-        let places: Option<Vec<usize>> = sides.iter().map(|side| named(side, &job.observation.name)).collect();
-        if let Some(places) = places {
-            match_jobs.push(
-                sides
-                    .iter()
-                    .zip(places)
-                    .map(|(side, place)| &side.jobs[place])
-                    .collect(),
-            );
-        }
-    }
-    if match_jobs.is_empty() {
+    let matched: Vec<Vec<&MeasuredLoad>> = sides[0]
+        .jobs
+        .iter()
+        .filter_map(|job| {
+            let is_same = |other: &&MeasuredLoad| other.observation.name == job.observation.name;
+            sides.iter().map(|side| side.jobs.iter().find(is_same)).collect()
+        })
+        .collect();
+    if matched.is_empty() {
         let names = |side: &Side| {
             let names: Vec<&str> = side.jobs.iter().map(|job| &*job.observation.name).collect();
             format!("{}: {}", side.name, names.join(", "))
@@ -249,7 +243,7 @@ fn match_jobs(sides: &[Side]) -> Result<Vec<Vec<&MeasuredLoad>>, Faults> {
             ..Fault::new("the results have no job name in common")
         }));
     }
-    Ok(match_jobs)
+    Ok(matched)
 }
 
 fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> ComparedJob {

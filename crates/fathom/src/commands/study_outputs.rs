@@ -30,7 +30,7 @@ pub struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// Parses the destinations of the reports. The command has the `known` formats.
+    /// Parses the destinations of the reports, each in one of these formats.
     pub fn outputs(&self, formats: &[Form]) -> Result<StudyOutputs, Faults> {
         StudyOutputs::new(&self.output, self.save.clone(), formats)
     }
@@ -110,7 +110,7 @@ pub struct Contents<'a, T: Serialize> {
 }
 
 impl StudyOutputs {
-    /// Parses the destinations of the reports. The command has the `known` formats.
+    /// Parses the destinations of the reports, each in one of these formats.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.

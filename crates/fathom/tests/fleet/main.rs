@@ -444,14 +444,14 @@ fn a_promised_rate_is_divided_among_hosts() {
     let junit = fs::read_to_string(workspace.path("junit.xml")).unwrap();
     junit.assert_contains(&["issued_by", "2 processes on "]);
     let results = workspace.saved("saved");
-    let rank_path: Vec<u64> = measured(&results)
+    let reads: Vec<u64> = measured(&results)
         .iter()
         .map(|(_, _, found, _)| found.read.as_ref().unwrap().operations)
         .collect();
-    assert_eq!(rank_path.len(), 2);
+    assert_eq!(reads.len(), 2);
     assert!(
-        rank_path.iter().all(|operations| (900..=1100).contains(operations)),
-        "{rank_path:?}"
+        reads.iter().all(|operations| (900..=1100).contains(operations)),
+        "{reads:?}"
     );
 }
 
