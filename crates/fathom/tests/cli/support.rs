@@ -180,6 +180,18 @@ pub fn spawn(command: &mut Command) -> Child {
     piped.spawn().expect("the program was built with this test")
 }
 
+/// A child that runs during a test. Dropping it ends the child.
+#[derive(Debug)]
+pub struct KilledOnDrop(pub Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 pub fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill")
         .args(["-s", name, &child.id().to_string()])

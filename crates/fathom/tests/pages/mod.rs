@@ -12,13 +12,10 @@ use crate::prelude::*;
 
 /// A report of one job on paper.
 const MAX_PRINTED_PAGES: u64 = 6;
-const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
 /// Runs the program in a folder. Its exit code is a verdict, which is not checked here.
 fn fathom(folder: &Path, arguments: &[&str]) {
-    let mut command = Command::new(FATHOM);
-    command.args(arguments).current_dir(folder);
-    let ran = finish(command.env("FATHOM_HISTORY", "off").env("FATHOM_JOURNAL", "off"));
+    let ran = finish(command(arguments).current_dir(folder).env("FATHOM_JOURNAL", "off"));
     let printed = ran.out + &ran.err;
     assert!(!printed.contains("error:"), "{arguments:?}\n{printed}");
     assert!(ran.code.is_some(), "{arguments:?}\n{printed}");
@@ -320,7 +317,7 @@ fn the_history_is_served() {
     let job = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"3s\"\nwarm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
     fs::write(place.path().join("job.toml"), job).unwrap();
     let program = |arguments: &[&str]| {
-        let mut command = Command::new(FATHOM);
+        let mut command = Command::new(PROGRAM);
         command
             .args(arguments)
             .current_dir(place.path())

@@ -11,7 +11,7 @@ use testbed::{TmpFs, Zram};
 
 use crate::calling::{between, spawn, wait_until};
 use crate::prelude::*;
-use crate::throttle::BackgroundProgram;
+use crate::throttle::start_in_background;
 
 /// Provides trace events of the kernel to one test at a time. A capture uses the first mounted
 /// tracefs, which must stay mounted until the capture ends.
@@ -22,9 +22,9 @@ fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TmpFs)> {
 }
 
 /// Starts a load that continues until it is dropped. `DEVICE` in its options is the device.
-fn begin_load(device: &Path, options: &str) -> BackgroundProgram {
+fn begin_load(device: &Path, options: &str) -> KilledOnDrop {
     let line = format!("run --time 60s --warm-up 0 -q {options}").replace("DEVICE", text(device));
-    let load = BackgroundProgram::start(&mut command(&split_words(&line)));
+    let load = start_in_background(&mut command(&split_words(&line)));
     wait_until_busy(device);
     load
 }

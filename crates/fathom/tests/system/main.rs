@@ -56,9 +56,9 @@ fn execute(plan: model::plan::Plan) -> model::results::Results {
     allow(unused_imports, reason = "most of these files are for Linux")
 )]
 mod prelude {
-    pub use crate::calling::{PROGRAM, Ran, command, end, fathom, fathom_line, finish, signal, split_words, text};
     #[cfg(target_os = "linux")]
-    pub use crate::calling::{folder, loop_device};
+    pub use crate::calling::{KilledOnDrop, folder, loop_device};
+    pub use crate::calling::{PROGRAM, Ran, command, end, fathom, fathom_line, finish, signal, split_words, text};
     pub(crate) use crate::{calling, sandbox};
     pub use model::plan::Plan;
     pub use model::results::Results;

@@ -18,22 +18,10 @@ fn take_turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A program that runs during a test. Dropping it ends the program.
-pub struct BackgroundProgram(Child);
-
-impl BackgroundProgram {
-    pub fn start(command: &mut Command) -> BackgroundProgram {
-        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        BackgroundProgram(quiet.spawn().expect("the program exists"))
-    }
-}
-
-impl Drop for BackgroundProgram {
-    fn drop(&mut self) {
-        // The program may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a program that runs during a test.
+pub fn start_in_background(command: &mut Command) -> KilledOnDrop {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    KilledOnDrop(quiet.spawn().expect("the program exists"))
 }
 
 /// A device of 64 MiB bypassing the page cache. A control group limits it to `reads` per second.
@@ -143,7 +131,7 @@ fn a_second_program_on_the_same_disk_is_named() {
     let load = ["run", "--target", text(device.path()), "--block", "64k"];
     let shape = ["--depth", "64", "--time", "60s", "--warm-up", "0s"];
     let mut hammer_command = Command::new(&hammer);
-    let _hammer = BackgroundProgram::start(hammer_command.args(load).args(shape).env("FATHOM_HISTORY", "off"));
+    let _hammer = start_in_background(hammer_command.args(load).args(shape).env("FATHOM_HISTORY", "off"));
     thread::sleep(Duration::from_secs(1));
     let (code, json) = verify_rate(&device, 1500, 8);
     let reason = reason_of_others(code, &json);
@@ -158,8 +146,8 @@ fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
     let spin = folder.path().join("spin");
     symlink("/bin/sh", &spin).unwrap();
     let processors = thread::available_parallelism().unwrap().get();
-    let loops: Vec<BackgroundProgram> = (0..processors)
-        .map(|_| BackgroundProgram::start(Command::new(&spin).args(["-c", "while :; do :; done"])))
+    let loops: Vec<KilledOnDrop> = (0..processors)
+        .map(|_| start_in_background(Command::new(&spin).args(["-c", "while :; do :; done"])))
         .collect();
     // The idle scheduling class waits for the loops at any niceness of the tests. Between two waits
     // the program may catch up with the rate, but never with the latency.
