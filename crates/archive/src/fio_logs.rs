@@ -86,7 +86,6 @@ pub fn write_fio_totals(results: &Results, prefix: &str, folder: &Path) -> Resul
     rename_all(ready)
 }
 
-/// Renames the files into place and returns their paths.
 fn rename_all(ready: Vec<(PathBuf, CompleteTempFile)>) -> Result<Vec<PathBuf>, ArchiveError> {
     let mut paths = Vec::new();
     for (path, part) in ready {

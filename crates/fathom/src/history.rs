@@ -26,7 +26,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Prefix that names an entry where a file name is expected.
 const PREFIX: &str = "history:";
 
-/// Location of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HistoryLocation {
     /// The user disabled the history.

@@ -109,7 +109,6 @@ impl Bench {
         }
     }
 
-    /// One run.
     pub(crate) fn run_once(&self, contender: &Contender) -> Result<Outcome, BenchError> {
         let Contender { tool, work } = contender;
         self.record_line(*tool, work);

@@ -43,7 +43,6 @@ fn wait_for_summary(workspace: &Workspace, text: &str) {
     }
 }
 
-/// Column `column` of each row.
 #[track_caller]
 fn figures(rows: &[Vec<String>], column: usize) -> Vec<f64> {
     rows.iter().map(|row| row[column].parse().expect("a number")).collect()

@@ -105,7 +105,6 @@ fn capture(device: &Path, more: &[&str]) -> (String, Document) {
     (ran.out, document)
 }
 
-/// Captures this load.
 fn capture_load(device: &Path, load: &str, more: &[&str]) -> (String, Document) {
     let _load = begin_load(device, load);
     capture(device, more)

@@ -23,7 +23,6 @@ pub(super) fn load_axis(varied: &[VariedParameter]) -> Option<(usize, Parameter)
     parameters.enumerate().find(|(_, parameter)| parameter.is_load())
 }
 
-/// The value of the load parameter.
 pub(super) fn load_value(varied: &[VariedParameter], settings: &[Setting]) -> Option<f64> {
     settings.get(load_axis(varied)?.0)?.number
 }

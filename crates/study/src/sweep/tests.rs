@@ -14,7 +14,6 @@ use model::{Bytes, PerDirection};
 use super::report::has_one_operation_each;
 use super::*;
 
-/// The results of a run at a depth.
 fn run_results(depth: u32, iops: f64, time: Nanos) -> Results {
     let seconds = time.as_secs();
     let operations = (iops * seconds) as u64;

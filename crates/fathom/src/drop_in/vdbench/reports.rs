@@ -26,7 +26,6 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Creates a file with a title and links.
     pub(super) fn create_linked(&mut self, name: &str, title: &str, links: &[String]) -> Result<(), Failure> {
         let runs = if self.run_links.is_empty() {
             &[][..]
