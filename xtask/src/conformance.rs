@@ -103,7 +103,6 @@ struct Options {
     suites: Vec<String>,
 }
 
-/// The outcome of a suite.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     passed: usize,

@@ -15,7 +15,6 @@ use crate::command::{fathom, root, run};
 /// A command that is short enough to be run thousands of times.
 struct Scenario {
     name: &'static str,
-    /// The command line.
     line: &'static str,
     /// Its output file. The file exists before and must be replaced completely or not at all; a
     /// table (`.csv`) grows.

@@ -55,7 +55,6 @@ pub(crate) fn wine(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// Path of the built program.
 pub(crate) fn program() -> PathBuf {
     folder().join(TARGET).join("wine/fathom.exe")
 }

@@ -201,7 +201,6 @@ pub fn parse_read_percent(text: Option<&str>) -> Result<Option<f64>, Faults> {
     })
 }
 
-/// Creates the fault of a wrong value of an option.
 pub fn wrong_value(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
     Fault::new(why).at(format!("--{name} {text}")).into_usage(help)
 }

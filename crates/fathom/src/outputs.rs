@@ -138,7 +138,6 @@ impl Output {
     }
 }
 
-/// All outputs of a command.
 #[derive(Debug)]
 pub struct Outputs {
     list: Vec<Output>,

@@ -44,7 +44,6 @@ pub(crate) struct FinishedProgram {
     pub(crate) stderr: String,
 }
 
-/// Runs a program with its arguments.
 pub(crate) fn run(line: &[String]) -> Result<FinishedProgram, BenchError> {
     let usage = tempfile::NamedTempFile::new()?;
     let child = Command::new(std::env::current_exe()?)

@@ -23,7 +23,6 @@ pub(crate) enum Tool {
 /// Path of the bare loop in the folder of a profile.
 const FLOOR: &str = "examples/floor";
 
-/// The programs.
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
     fathom: PathBuf,
@@ -88,7 +87,6 @@ impl Tools {
         program.into_iter().chain(arguments.iter().cloned()).collect()
     }
 
-    /// Runs a workload with a tool.
     pub(crate) fn run(&self, tool: Tool, work: &Work) -> Result<FinishedProgram, BenchError> {
         child::run(&self.line(tool, work))
     }

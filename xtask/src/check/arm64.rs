@@ -146,7 +146,6 @@ struct ProgramPair {
 }
 
 impl ProgramPair {
-    /// The program for ARM64.
     fn arm64_command(&self) -> Command {
         let mut command = Command::new(&self.emulator);
         command.arg(&self.theirs);

@@ -98,7 +98,6 @@ fn pages(folder: &Path) -> Result<PathBuf, String> {
     Ok(pages)
 }
 
-/// The version of the program.
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }

@@ -153,7 +153,6 @@ const SUITE: &str = "name = \"acceptance\"\n[defaults]\ntarget = \"simulated:dis
     [[workload]]\nname = \"reports\"\nblock = \"64KiB\"\nrequire = \"iops>=1000,p90<=3ms\"\n\
     [simulated.disk]\nsize = \"100GiB\"\nservers = 8\nservice = \"exponential 2ms\"\n";
 
-/// The page of a suite.
 fn suite(program: &Path) -> Result<Vec<u8>, String> {
     let line = ["suite", "disk.toml", "--report", "page.html"];
     page(program, SUITE, &[&line], &Shot::new(1280, 820))

@@ -36,7 +36,6 @@ pub const MAP_HELP: &str =
 
 /// A test, with the settings that the plan could not represent.
 pub struct Source {
-    /// The plan of the test.
     pub plan: Plan,
     /// Settings that the translation lost.
     pub lost: Vec<String>,

@@ -95,7 +95,6 @@ pub struct StudyOutputs {
     save: Option<PathBuf>,
 }
 
-/// The contents of the reports.
 pub struct Contents<'a, T: Serialize> {
     /// For people.
     pub text: String,

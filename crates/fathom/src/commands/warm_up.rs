@@ -65,7 +65,6 @@ pub struct Args {
     progress: ProgressArgs,
 }
 
-/// The range to read.
 struct WantedRange {
     path: String,
     identity: String,

@@ -454,7 +454,6 @@ fn a_limit_of_memory_is_named() {
     some_run.out.assert_contains(&["READ: bw="]);
 }
 
-/// The test file is removed even if its folder was renamed during the test.
 #[test]
 fn a_test_file_is_removed_after_its_folder_was_renamed() {
     let folder = need!(Directory::fast());

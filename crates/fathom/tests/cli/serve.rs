@@ -31,7 +31,6 @@ fn serve(workspace: &Workspace, words: &[&str]) -> Server {
     Server { child, url }
 }
 
-/// A running server.
 struct Server {
     child: KilledOnDrop,
     url: String,

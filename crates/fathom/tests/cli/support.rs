@@ -44,7 +44,6 @@ impl Ran {
         self.exits(code).prints(parts)
     }
 
-    /// Checks the exit code.
     #[track_caller]
     pub fn exits(&self, code: i32) -> &Ran {
         assert_eq!(self.code, Some(code), "{self:#?}");
@@ -231,7 +230,6 @@ pub fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are Unicode")
 }
 
-/// Names of the entries in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the test has created the folder");
     let mut names: Vec<String> = entries

@@ -21,7 +21,6 @@ pub fn diskspd_lines(stderr: &str) -> Vec<&str> {
     stderr.lines().filter(|line| !ours(line)).collect()
 }
 
-/// Reads the arguments of a recorded case.
 pub fn arguments(case: &Path) -> Vec<String> {
     let text = fs::read_to_string(case.join("argv.txt")).unwrap();
     text.lines().map(str::to_owned).collect()

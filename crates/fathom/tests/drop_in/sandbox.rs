@@ -21,7 +21,6 @@ pub trait Tool {
     const ENVIRONMENT: &'static [(&'static str, &'static str)];
 }
 
-/// The tool DiskSpd.
 pub struct Diskspd;
 
 impl Tool for Diskspd {
@@ -30,7 +29,6 @@ impl Tool for Diskspd {
     const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[];
 }
 
-/// The tool fio.
 pub struct Fio;
 
 impl Tool for Fio {

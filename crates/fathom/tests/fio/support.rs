@@ -8,7 +8,6 @@ pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fi
 /// A folder to run in.
 pub type Sandbox = sandbox::Sandbox<sandbox::Fio>;
 
-/// Reads a recorded file.
 pub fn read_recording(name: &str) -> String {
     let path = format!("{DATA}/{name}");
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))

@@ -281,7 +281,6 @@ fn threads_take_the_processors_of_their_own_host() {
     .expect(1, &["(rank 0)", "4095"]);
 }
 
-/// A command for a process on a host.
 fn command_on(hosts: &Hosts, number: usize, workspace: &Workspace, words: &[String]) -> Command {
     let mut command = prepare(hosts.on(number, PROGRAM), workspace.folder.path());
     command.args(words);

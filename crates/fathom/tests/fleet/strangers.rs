@@ -64,7 +64,6 @@ fn lead(workspace: &Workspace, port: u16) -> Ran {
     end(workspace.with_hosts(None, &format!("tcp://127.0.0.1:{port}"), "saved"))
 }
 
-/// Opens connections that send nothing.
 fn open_silent_connections(port: u16, count: usize) -> Vec<TcpStream> {
     (0..count).map(|_| connect(port)).collect()
 }

@@ -40,7 +40,6 @@ fn operations(device: &Path) -> u64 {
     fields[0] + fields[4]
 }
 
-/// Waits until a device does something.
 fn wait_until_busy(device: &Path) {
     let before = operations(device);
     wait_until(30, || operations(device) >= before + 300, "the load has not begun");

@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::calling::{Ran, command, fathom, finish, text};
 use crate::environment::diskspd;
 
-/// Runs a command with its own history.
 fn run_with_history(history: &Path, words: &[&str]) -> Ran {
     finish(command(words).env("FATHOM_HISTORY", history))
 }

@@ -20,7 +20,6 @@ const MIN_FREE_SHARE: f64 = 0.2;
 /// Prefix of a simulated device in a job file.
 const SIMULATED: &str = "simulated:";
 
-/// All targets of the test.
 pub(super) struct Targets {
     /// Directories, files and block devices, or `simulated:NAME`.
     pub(super) paths: Vec<String>,

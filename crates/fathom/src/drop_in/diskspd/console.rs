@@ -15,7 +15,6 @@ use super::super::{print_stderr, print_stdout};
 use super::local_env::LocalEnv;
 use crate::screen::Screen;
 
-/// The console of a run.
 #[derive(Debug)]
 pub struct Console<'a> {
     profile: &'a Profile,

@@ -18,7 +18,6 @@ use crate::drop_in::describe_refusal;
 pub struct Messages {
     /// Lines for stdout, before the report.
     pub stdout: Vec<String>,
-    /// Lines for stderr.
     pub stderr: Vec<String>,
     /// Texts of `hint: …` lines.
     pub hints: Vec<String>,

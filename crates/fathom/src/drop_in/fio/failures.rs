@@ -22,9 +22,7 @@ use crate::drop_in::describe_refusal;
 /// Messages about a run that failed completely or in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Messages {
-    /// Lines for stdout.
     pub(super) stdout: Vec<String>,
-    /// Lines for stderr.
     pub(super) stderr: Vec<String>,
     /// Texts of `hint: …` lines.
     pub(super) hints: Vec<String>,

@@ -169,11 +169,9 @@ struct Drive<'a> {
     output: Output,
     style: RowStyle,
     seed: u64,
-    /// Number of saved results.
     saved_results: u32,
     /// Number of pages of runs of the parameter file.
     written_pages: u32,
-    /// Number of printed runs.
     printed_runs: u32,
     /// Rate of the last run in operations per second.
     last_rate: f64,
