@@ -9,7 +9,7 @@ use testbed::{AssertContains, need};
 
 use crate::calling::{self, Ran, fathom, text};
 use crate::environment::{diskspd, fio, read_only_file, small_drive};
-use crate::sandbox::split_words;
+use crate::sandbox::{self, Diskspd, Sandbox, split_words};
 
 const FILE_NOT_FOUND: i32 = 2;
 const PATH_NOT_FOUND: i32 = 3;
@@ -129,15 +129,16 @@ fn diskspd_reports_missing_files_and_directories() {
     assert_eq!(sandbox.names(), ["folder"]);
 }
 
+fn run_as_2_3(sandbox: &Sandbox<Diskspd>, line: &str) -> Ran {
+    let mut command = sandbox.command(&split_words(line));
+    sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
+}
+
 /// Without a suitable I/O ring, the run is refused and changes no file.
 #[test]
 fn the_io_ring_is_used_or_refused() {
     let sandbox = diskspd();
-    let run_as_2_3 = |line: &str| {
-        let mut command = sandbox.command(&split_words(line));
-        crate::sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
-    };
-    let profile = run_as_2_3("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
+    let profile = run_as_2_3(&sandbox, "-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
     profile.expect(0, &["<IORing>true</IORing>"]);
     fs::write(sandbox.path().join("p.xml"), &profile.out).unwrap();
     let existing = sandbox.path().join("existing.dat");
@@ -149,7 +150,7 @@ fn the_io_ring_is_used_or_refused() {
     let refusal = engine::unsupported_reason(EngineKind::IoRing, true);
     for line in lines {
         fs::write(&existing, [7; 65536]).unwrap();
-        let ran = run_as_2_3(line);
+        let ran = run_as_2_3(&sandbox, line);
         match &refusal {
             Some(refusal) => {
                 let message = [&format!("ERROR: {refusal}"), "hint: omit -u to use a completion port"];
@@ -244,8 +245,7 @@ fn a_full_disk_is_reported() {
 fn bypass_io_is_used_or_refused() {
     let sandbox = diskspd();
     for switch in ["-Sy", "-SY"] {
-        let mut command = sandbox.command(&split_words(&format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat")));
-        let ran = crate::sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"));
+        let ran = run_as_2_3(&sandbox, &format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat"));
         match ran.code {
             Some(0) => ran.expect(0, &["Total IO"]),
             _ => ran.expect(1, &["cannot use BypassIO for reads of f.dat", THREADS]),
