@@ -49,7 +49,7 @@ fn wait_until_busy(device: &Path) {
 /// less than a load asks for, and then catches up. It may also interrupt a reading of the counter,
 /// which then describes any moment between `from` and `to`.
 fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 2]) {
-    struct ParseOutcome {
+    struct Reading {
         from: Instant,
         count: u64,
         to: Instant,
@@ -59,7 +59,7 @@ fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 
         let sampler = scope.spawn(|| {
             let mut readings = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                readings.push(ParseOutcome {
+                readings.push(Reading {
                     from: Instant::now(),
                     count: operations(device),
                     to: Instant::now(),

@@ -10,9 +10,7 @@ use crate::calling::{fathom, fathom_line, text};
 fn a_control_group_is_found_and_named() {
     let device = need!(LoopDevice::filled(64 << 20, LoopOptions::DIRECT));
     let throttle = need!(Throttle::new());
-    if need(throttle.set(device.path(), Limit::ReadOperations(1000))).is_none() {
-        return;
-    }
+    need!(throttle.set(device.path(), Limit::ReadOperations(1000)));
     let found = {
         let _inside = need!(throttle.enter());
         let path = text(device.path());
@@ -49,9 +47,7 @@ fn a_control_group_over_a_file_is_found_and_named() {
     let run = |options: &str| fathom_line(&format!("run --target {} --size 64m {options}", text(&file)));
     // The file is laid out before the limit applies.
     run("--operations 10").expect(0, &[]);
-    if need(throttle.set(ext4.device().path(), Limit::ReadOperations(1000))).is_none() {
-        return;
-    }
+    need!(throttle.set(ext4.device().path(), Limit::ReadOperations(1000)));
     let ran = {
         let _inside = need!(throttle.enter());
         run("--depth 16 --time 12s --cap disk:iops=500000")
