@@ -76,7 +76,7 @@ fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
 fn the_next_run_removes_the_tree_of_a_killed_run() {
     let folder = need!(Directory::fast());
     let long = format!("{ON_TREE} --target . --mix stat --time 60s");
-    let mut child = spawn(command(&split_words(&long)).current_dir(folder.path()));
+    let child = spawn(command(&split_words(&long)).current_dir(folder.path()));
     let find_tree = || names(folder.path()).into_iter().find(|name| name.ends_with(".tree"));
     wait_until(
         20,
@@ -87,8 +87,7 @@ fn the_next_run_removes_the_tree_of_a_killed_run() {
     let short = split_words("--target . --mix stat --operations 10");
     run_on_tree(folder.path(), &short).expect(0, &["stat"]);
     let left = find_tree().expect("the tree of a live run stays");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     assert_eq!(find_tree(), Some(left.clone()), "a killed run leaves its tree");
     let next = run_on_tree(folder.path(), &short);
     next.expect(0, &[&format!("removed ./{left}"), "a file tree left by a killed run"]);

@@ -118,11 +118,10 @@ fn the_file_of_a_killed_preparation_is_named_as_one() {
     let path = folder.path().join("f");
     let file = text(&path);
     let arguments = write_arguments(file, &["--size", "256m"]);
-    let mut child = spawn(&mut command(&arguments));
+    let child = spawn(&mut command(&arguments));
     // The size is set after the mark.
     wait_until(20, || fs::metadata(&path).is_ok_and(|meta| meta.len() > 0), "no file");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     let left = "or that a killed run left unfinished";
     fathom(&arguments).expect(
         3,
@@ -239,7 +238,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
     let other_run = "another run is writing to it";
     // A file that the first run creates is locked as well.
     for more in [&["--size", "8m"][..], &["--allow-overwrite", text(&file)]] {
-        let mut child = spawn(&mut command(&write_for("20s", text(&file), more)));
+        let child = spawn(&mut command(&write_for("20s", text(&file), more)));
         wait_until(15, || is_locked_by(child.id(), &file), "the file is not locked");
         let permitted = ["--allow-overwrite", text(&file)];
         fathom(&write_arguments(text(&file), &permitted)).expect(3, &[other_run, "help: wait until it ends"]);
@@ -247,8 +246,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
         let fio = format!("--filename={}", text(&file));
         let warned = fathom(&["fio", "--name=a", &fio, "--rw=randwrite", "--size=1m", "--io_size=64k"]);
         warned.expect(0, &["warning: ", other_run]);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill(child);
     }
     fathom(&write_arguments(text(&file), &["--allow-overwrite", text(&file)])).expect(0, &["IOPS"]);
 }

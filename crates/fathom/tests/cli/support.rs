@@ -198,6 +198,11 @@ pub fn signal(child: &Child, name: &str) {
     assert!(sent.expect("`kill` exists").success());
 }
 
+pub fn kill(mut child: Child) {
+    child.kill().expect("it was started here");
+    child.wait().expect("it was started here");
+}
+
 /// Waits until a condition is met, and fails after some seconds.
 #[track_caller]
 pub fn wait_until(seconds: u64, condition: impl Fn() -> bool, failure: &str) {

@@ -23,10 +23,9 @@ pub(crate) fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &
 
 /// Kills a run some time after it has begun.
 pub(crate) fn kill_after(folder: &Path, parameters: &str, argument: &str, millis: u64) {
-    let mut child = start(folder, parameters, &[argument], "Starting RD=rd1;");
+    let child = start(folder, parameters, &[argument], "Starting RD=rd1;");
     sleep(Duration::from_millis(millis));
-    child.kill().unwrap();
-    end(child);
+    kill(child);
 }
 
 /// Returns the numbers of compared and of corrupted key blocks of each run.
@@ -326,13 +325,12 @@ fn an_interrupted_lay_out_is_not_reported_as_loss() {
 #[test]
 fn a_journal_can_be_used_by_one_process_only() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
+    let child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
     for letters in ["-j", "-jr"] {
         let ran = run_vdbench(folder.path(), JOURNALED, &[letters, "-o", "other"]);
         ran.expect(157, &["another process is using it", "help: wait for the other run"]);
     }
-    child.kill().unwrap();
-    end(child);
+    kill(child);
     run_vdbench(folder.path(), JOURNALED, &["-jo"]).expect(0, &["completed successfully"]);
 }
 

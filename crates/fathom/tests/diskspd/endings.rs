@@ -506,11 +506,10 @@ fn an_event_outlives_its_creator_while_others_wait() {
 fn a_killed_run_leaves_no_event_behind() {
     let sandbox = Sandbox::with_file(1 << 20);
     let go = unique_event("killed");
-    let mut child = sandbox.start(&format!("-yr{go} -d60 -W0 f"));
+    let child = sandbox.start(&format!("-yr{go} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(700));
     set_event(&sandbox, &go);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     assert_event_is_gone(&sandbox, &go);
     let mut again = sandbox.start(&format!("-yr{go} -d60 -W60 f"));
     std::thread::sleep(Duration::from_millis(700));

@@ -227,10 +227,9 @@ fn a_killed_run_leaves_no_partial_report() {
         if let Some(old) = old {
             fs::write(&out, old).unwrap();
         }
-        let mut child = sandbox.start(line);
+        let child = sandbox.start(line);
         std::thread::sleep(Duration::from_millis(600));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill(child);
         assert_eq!(fs::read_to_string(&out).ok().as_deref(), old);
         assert_eq!(sandbox.names(), Vec::from_iter(old.map(|_| "out.json")));
     }

@@ -25,7 +25,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use calling::{PROGRAM, Ran, wait_until};
+use calling::{PROGRAM, Ran, kill, wait_until};
 use model::fleet::RankFacts;
 use model::results::{JobResults, Results};
 use model::{Nanos, PerDirection};
@@ -537,7 +537,7 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
 fn a_wrong_token_or_version_is_refused() {
     let workspace = need!(simulated());
     let port = free_port();
-    let mut worker = workspace
+    let worker = workspace
         .command(PROGRAM)
         .args(["agent", "--listen", &port.to_string()])
         .env("FATHOM_TOKEN", "another-token-of-16")
@@ -546,8 +546,7 @@ fn a_wrong_token_or_version_is_refused() {
     sleep(Duration::from_millis(500));
     let list = format!("tcp://127.0.0.1:{port}");
     end(workspace.with_hosts(None, &list, "saved")).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
-    let _ = worker.kill();
-    let _ = worker.wait();
+    kill(worker);
 
     // An agent of another version.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -147,10 +147,7 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
         &format!("b-0: anchor={folder}/b create complete."),
         "completed successfully",
     ]);
-    for mut agent in agents {
-        let _ = agent.kill();
-        let _ = agent.wait();
-    }
+    agents.into_iter().for_each(kill);
     // Rate of requested operations, reads, and megabytes.
     assert_sum(&workspace, "rd1", "summary", &["a", "b"], &[2, 7]);
     assert_sum(&workspace, "rd1", "summary", &["fsd_a", "fsd_b"], &[2, 7]);

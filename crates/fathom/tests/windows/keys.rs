@@ -118,7 +118,7 @@ fn the_next_run_removes_only_the_files_of_a_killed_run() {
         command.args(["--warm-up", "0"]).current_dir(sandbox.path());
         command
     };
-    let mut child = crate::calling::spawn(&mut run("8m", "10m"));
+    let child = crate::calling::spawn(&mut run("8m", "10m"));
     let prefix = format!("fathom-{}-", child.id());
     let start = Instant::now();
     let (own, path) = loop {
@@ -140,8 +140,7 @@ fn the_next_run_removes_only_the_files_of_a_killed_run() {
         path.exists() && !second.err.contains(message),
         "a live run keeps its file: {second:#?}"
     );
-    child.kill().unwrap();
-    child.wait().unwrap();
+    crate::calling::kill(child);
     assert!(path.exists());
     crate::calling::finish(&mut run("1m", "300ms")).expect(0, &[&own, message]);
     assert_eq!(sandbox.names(), ["fathom-1-0.dat"]);
