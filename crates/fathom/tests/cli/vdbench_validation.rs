@@ -40,6 +40,12 @@ pub(crate) fn parse_totals(ran: &Ran) -> Vec<(u64, u64)> {
     numbers.collect()
 }
 
+/// Runs a file that succeeds. Returns its [`parse_totals`].
+pub(crate) fn validate(folder: &Path, parameters: &str, options: &[&str]) -> Vec<(u64, u64)> {
+    let ran = run_vdbench(folder, parameters, options);
+    parse_totals(ran.expect(0, &["completed successfully"]))
+}
+
 /// Kills three runs with a journal, each a little later. None may report a corrupted block.
 pub(crate) fn kill_and_restart(folder: &Path, parameters: &str) {
     for (argument, millis) in [("-jn", 400), ("-jrn", 477), ("-jr", 554)] {
@@ -67,10 +73,8 @@ fn a_run_validates_all_blocks_that_the_previous_run_wrote() {
     let parameters = "sd=sd1,lun=DIR/a,size=1m\nsd=sd2,lun=DIR/b,size=1m\n\
                       wd=fill,sd=sd*,xfersize=8k,rdpct=0,seekpct=eof\nwd=read,sd=sd*,xfersize=4k,seekpct=eof\n\
                       rd=rd1,wd=fill,iorate=max,elapsed=10\nrd=rd2,wd=read,iorate=max,elapsed=10\n";
-    let ran = run_vdbench(folder.path(), parameters, &["-v"]);
-    ran.expect(0, &["completed successfully"]);
     // Two files of 256 blocks. The first write of a block needs no read before it.
-    assert_eq!(parse_totals(&ran), [(0, 0), (512, 0)]);
+    assert_eq!(validate(folder.path(), parameters, &["-v"]), [(0, 0), (512, 0)]);
     assert!(!names(&folder.path().join("output")).contains(&"sd1.map".to_owned()));
     // With `-vw`, blocks are not read before a write; with `-vr`, they are read after it.
     let twice = parameters.replace("rd=rd2,wd=read", "rd=rd2,wd=fill");
@@ -90,9 +94,7 @@ fn transfers_of_several_sizes_and_threads_raise_no_false_alarm() {
                       wd=wd1,sd=sd*,xfersize=(4k,50,6k,20,64k,30),rdpct=40\n\
                       wd=wd2,sd=sd1,xfersize=16k,rdpct=0,seekpct=50\nwd=wd3,sd=sd2,xfersize=8k,rhpct=50\n\
                       rd=rd1,wd=wd*,iorate=max,elapsed=3\n";
-    let ran = run_vdbench(folder.path(), parameters, &[]);
-    ran.expect(0, &["completed successfully"]);
-    let (compared, wrong) = parse_totals(&ran)[1];
+    let (compared, wrong) = validate(folder.path(), parameters, &[])[1];
     assert!(compared > 1000 && wrong == 0, "{compared} {wrong}");
 }
 
@@ -148,9 +150,7 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
         .prints(&["Key block lba: 0x0000a000: the write number in its header is ", WRONG]);
     assert_eq!(parse_totals(&lost), [(520, 1)]);
     // After the report, the contents of the block are unknown.
-    let again = run_vdbench(folder.path(), &short, &["-jo"]);
-    again.expect(0, &["completed successfully"]);
-    assert_eq!(parse_totals(&again), [(519, 0)]);
+    assert_eq!(validate(folder.path(), &short, &["-jo"]), [(519, 0)]);
     // A truncated file lacks blocks of its journal.
     truncate(&file, 1 << 20);
     run_vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, but its journal contains blocks"]);
@@ -162,9 +162,8 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
 fn a_killed_run_leaves_old_or_new_contents() {
     let folder = tempfile::tempdir().unwrap();
     kill_and_restart(folder.path(), JOURNALED);
-    let ran = run_vdbench(folder.path(), JOURNALED, &["-jo"]);
-    ran.expect(0, &["completed successfully"]);
-    assert!(parse_totals(&ran)[0].0 > 400, "{ran:#?}");
+    let totals = validate(folder.path(), JOURNALED, &["-jo"]);
+    assert!(totals[0].0 > 400, "{totals:?}");
     // A journal that is written only at the end is unusable after a kill.
     kill_after(folder.path(), JOURNALED, "-jm", 400);
     run_vdbench(folder.path(), JOURNALED, &["-jr"])
@@ -287,9 +286,7 @@ fn a_damaged_journal_is_refused() {
     // recovered.
     run_vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
     let larger = parameters.replace("size=1m", "size=2m");
-    let ran = run_vdbench(folder.path(), &larger, &["-jrn"]);
-    ran.expect(0, &["completed successfully"]);
-    assert_eq!(parse_totals(&ran)[0], (256, 0));
+    assert_eq!(validate(folder.path(), &larger, &["-jrn"])[0], (256, 0));
     fs::remove_file(&journal).unwrap();
     run_vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["help: run with `-j` first"]);
 }
