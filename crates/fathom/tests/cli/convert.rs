@@ -87,8 +87,7 @@ fn the_dialect_of_a_file_follows_from_its_name() {
     job.expect(0, &["diskspd -b4K -d9 -W2 -r -o1 -Su -n -L a.dat\n"]);
     let saved = path("r.fathom");
     fathom_line(&format!("run --target null --time 100ms --warm-up 0 -q --save {saved}")).expect(0, &[]);
-    let result = fathom(&["convert", "--to", "fio", &saved]);
-    result.expect(0, &["ioengine=null", "runtime=100ms"]);
+    fathom(&["convert", "--to", "fio", &saved]).expect(0, &["ioengine=null", "runtime=100ms"]);
     let job = "[j]\nfilename=a.dat\nsize=1m\nrw=randread\nnorandommap\nbs=8k\ndirect=1\nruntime=7\ntime_based\n";
     fs::write(path("job.fio"), job).unwrap();
     let job = fathom(&["convert", "--to", "diskspd", &path("job.fio")]);

@@ -284,8 +284,7 @@ fn figures_that_contradict_each_other_fail() {
     let path = folder.path().join("r.txt");
     let report = fs::read_to_string(data("diskspd/legacy/report.txt")).unwrap();
     fs::write(&path, report.replace("| 7177.32 |", "| 9177.32 |")).unwrap();
-    let ran = fathom(&["explain", text(&path)]);
-    ran.exits(1).prints(&[
+    fathom(&["explain", text(&path)]).exits(1).prints(&[
         "error RATE-MISMATCH", "error LITTLE-MISMATCH", "error PARTS-MISMATCH", "that is impossible",
     ]);
 }
@@ -308,8 +307,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
     ]);
     assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     let require = |clauses: &str, code: i32, expected: &[&str]| {
-        let ran = fathom(&["explain", &summary, "--require", clauses]);
-        ran.expect(code, expected);
+        fathom(&["explain", &summary, "--require", clauses]).expect(code, expected);
     };
     require("iops>=4500,mean<=1ms", 0, &["PASS iops >= 4500", "PASS mean <= 1 ms"]);
     require("mean<=500us", 1, &["PASS mean <= 500 us", "FAIL mean <= 500 us"]);
@@ -439,8 +437,7 @@ fn files_that_cannot_be_explained_are_refused_with_the_reason() {
 
 #[test]
 fn anti_patterns_are_reported() {
-    let all = fathom(&["explain", "anti-patterns"]);
-    all.exits(0).prints(&[
+    fathom(&["explain", "anti-patterns"]).exits(0).prints(&[
         "file-copy", "drag-and-drop", "dd", "unzip", "mkfile", "rlarge-wlarge", "crystaldiskmark", "Instead:",
     ]);
     let explanation = fathom(&["explain", "anti-patterns", "dd"]);
@@ -497,8 +494,7 @@ fn a_run_is_explained_without_repeating_its_findings() {
         let load = format!("depth = 16\ntime = \"60s\"\nwarm-up = \"5s\"\n{load}");
         let content = format!("[[job]]\ntarget = \"simulated:disk\"\n{load}[simulated.disk]\n{device}");
         fs::write(&job, content).unwrap();
-        let ran = fathom(&["run", text(&job), "-q", "--save", text(&saved)]);
-        ran.expect(0, &[&format!("{rule} (job1)")]);
+        fathom(&["run", text(&job), "-q", "--save", text(&saved)]).expect(0, &[&format!("{rule} (job1)")]);
         let out = fathom(&["explain", text(&saved)]).out;
         assert_eq!(out.matches(&format!("{rule} (job1)")).count(), 1, "{rule}: {out}");
         out.assert_lacks(&["also (job1)"]);
@@ -536,8 +532,7 @@ fn weak_runs_do_not_pass() {
     let (saved, sparse) = (folder.path().join("saved"), folder.path().join("sparse"));
     File::create(&sparse).unwrap().set_len(64 << 20).unwrap();
     let judged = |reason: &str| {
-        let ran = fathom(&["explain", text(&saved), "--require", "iops>=1"]);
-        ran.expect(2, &["INCONCLUSIVE iops >= 1", reason]);
+        fathom(&["explain", text(&saved), "--require", "iops>=1"]).expect(2, &["INCONCLUSIVE iops >= 1", reason]);
     };
     for (target, reason) in [(text(&sparse), "HOLES"), ("null", "the null engine does no I/O")] {
         let line = "--time 500ms --warm-up 0s -q --save";

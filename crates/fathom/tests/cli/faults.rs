@@ -233,8 +233,7 @@ fn a_full_file_system_is_reported_before_and_during_the_run() {
     File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let file = text(&path);
     let line = format!("--write 100 --cache buffered --access sequential --block 64k --allow-overwrite {file}");
-    let ran = fathom(&short(file, &split_words(&line)));
-    ran.expect(1, &["WORKER-FAILED", "No space left on device", "IOPS", "help:"]);
+    fathom(&short(file, &split_words(&line))).expect(1, &["WORKER-FAILED", "No space left on device", "IOPS", "help:"]);
 }
 
 #[test]
@@ -242,8 +241,7 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
     let (folder, device) = need!(device_that_ends());
     let saved = folder.path().join("saved");
     let walk = ["--access", "sequential", "--block", "64k", "--save", text(&saved)];
-    let ran = fathom(&short(text(device.path()), &walk));
-    ran.expect(
+    fathom(&short(text(device.path()), &walk)).expect(
         1,
         &["WORKER-FAILED", "read failed: Input/output error", "offset", "dmesg"],
     );
@@ -380,8 +378,7 @@ fn a_limit_on_file_sizes_is_reported_as_an_error() {
         "ulimit -f 4096; exec {PROGRAM} run --target {} --size 16m --time 1s",
         text(&path)
     );
-    let ran = finish(Command::new("sh").args(["-c", &script]));
-    ran.expect(3, &["File too large", "ulimit -f"]);
+    finish(Command::new("sh").args(["-c", &script])).expect(3, &["File too large", "ulimit -f"]);
     assert!(!path.exists(), "no incomplete file is left");
 }
 

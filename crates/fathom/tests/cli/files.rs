@@ -89,8 +89,7 @@ fn the_next_run_removes_the_tree_of_a_killed_run() {
     let left = find_tree().expect("the tree of a live run stays");
     kill(child);
     assert_eq!(find_tree(), Some(left.clone()), "a killed run leaves its tree");
-    let next = run_on_tree(folder.path(), &short);
-    next.expect(0, &[&format!("removed ./{left}"), "a file tree left by a killed run"]);
+    run_on_tree(folder.path(), &short).expect(0, &[&format!("removed ./{left}"), "a file tree left by a killed run"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
@@ -104,8 +103,7 @@ fn impossible_trees_are_refused_before_anything_is_created() {
     };
     run("file").expect(3, &["file is not a directory"]);
     run("missing").expect(3, &["missing does not exist"]);
-    let dry = run(". --dry-run");
-    dry.exits(0).prints(&[
+    run(". --dry-run").exits(0).prints(&[
         "a tree of 100 files in 5 directories, removed at the end",
         "nothing was opened for writing",
     ]);

@@ -84,8 +84,7 @@ fn several_outputs_are_written_by_one_run() {
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let spec = format!("text,json={},csv={}", path("r.json"), path("r.csv"));
     let stream = format!("ndjson={}", path("r.ndjson"));
-    let ran = run(&["--out", &spec, "--out", &stream, "--save", &path("r.fathom")]);
-    ran.expect(0, &["IOPS", "MiB/s", "MB/s"]);
+    run(&["--out", &spec, "--out", &stream, "--save", &path("r.fathom")]).expect(0, &["IOPS", "MiB/s", "MB/s"]);
     assert_eq!(
         names(folder.path()),
         ["r.csv", "r.fathom", "r.json", "r.ndjson"],
@@ -141,8 +140,7 @@ fn a_result_that_can_no_longer_be_written_is_shown_instead() {
         text(&target),
         text(&ballast)
     );
-    let ran = finish(Command::new("sh").args(["-c", &fill]));
-    ran.expect(5, &["cannot write", "No space left on device", "IOPS"]);
+    finish(Command::new("sh").args(["-c", &fill])).expect(5, &["cannot write", "No space left on device", "IOPS"]);
     assert!(!target.exists(), "the result is complete or absent");
 }
 
@@ -469,8 +467,7 @@ fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
         if part.starts_with("FATHOM_RESULT") {
             command.env("FATHOM_RESULT", "result");
         }
-        let ran = finish(command.current_dir(folder.path()));
-        ran.expect(1, &[&format!("cannot write {part}: it is a block device")]);
+        finish(command.current_dir(folder.path())).expect(1, &[&format!("cannot write {part}: it is a block device")]);
         let is_laid_out = folder.path().join("t").exists();
         assert!(!is_laid_out, "{line}: it was refused only after the layout");
     }

@@ -4,15 +4,13 @@ use crate::prelude::*;
 
 #[test]
 fn presets_are_listed_and_printed_in_full() {
-    let list = fathom(&["presets"]);
-    list.expect(0, &["oltp@1", "COPY TEST, NOT STORAGE TEST", "powerstore-16@1"]);
+    fathom(&["presets"]).expect(0, &["oltp@1", "COPY TEST, NOT STORAGE TEST", "powerstore-16@1"]);
     let all = fathom(&["presets", "--json"]);
     let all = all.expect(0, &[]).json();
     assert_eq!(all.as_array().unwrap().len(), 24);
     for preset in all.as_array().unwrap() {
         let id = preset["id"].as_str().unwrap();
-        let ran = fathom(&["presets", id]);
-        ran.expect(0, &["Its job file", "For DiskSpd, on", "For fio, on", "From: "]);
+        fathom(&["presets", id]).expect(0, &["Its job file", "For DiskSpd, on", "For fio, on", "From: "]);
         let whole = fathom(&["presets", id, "--json"]);
         let whole = whole.expect(0, &[]).json();
         let toml = fathom(&["presets", id, "--toml"]);
@@ -90,8 +88,7 @@ fn a_result_contains_its_preset_its_changes_and_its_objective() {
         saved.display()
     );
     let words = split_words(&line);
-    let ran = fathom(&words);
-    ran.exits(0).prints(&[
+    fathom(&words).exits(0).prints(&[
         "preset: oltp@1, changed: size, time, warm-up",
         "objective: most operations per second",
         "8 KiB",

@@ -158,8 +158,7 @@ fn the_history_is_listed_shown_and_compared() {
     let page = server.get("/?label=%3C%2Fscript%3E");
     page.expect(200, &["value=\"&lt;/script&gt;\"", "href=\"/entry/2\""]);
 
-    let report = server.get("/entry/1");
-    report.expect(
+    server.get("/entry/1").expect(
         200,
         &[
             "<title>SIMULATION: no real storage — ",
@@ -188,8 +187,7 @@ fn the_history_is_listed_shown_and_compared() {
     );
     // Results of different loads are not comparable.
     workspace.expect("run job.toml -q --depth 8", 0, &[]);
-    let refused = server.get("/compare?entry=3&entry=1");
-    refused.expect(
+    server.get("/compare?entry=3&entry=1").expect(
         422,
         &[
             "are not comparable",

@@ -52,8 +52,7 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     // A simulated device is not compared with real ones.
     page.assert_contains(&["Is it good?", "Settings and environment", "plan of the first point"]);
     page.assert_lacks(&["cloud providers"]);
-    let again = fathom(&["sweep", "--from", text(&saved)]);
-    again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
+    fathom(&["sweep", "--from", text(&saved)]).expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
     let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
     limited.expect(0, &["Use 8 in flight", "p99 <= 300 us is", "does not meet it"]);
     // A limit that no point meets.
@@ -269,8 +268,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
         fs::write(&file, sd + runs).unwrap();
         sweep(&file, "--dry-run --over depth=1..8")
     };
-    let one_run = dry("", "rd=rd1,wd=wd1,iorate=max\n");
-    one_run.expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
+    dry("", "rd=rd1,wd=wd1,iorate=max\n").expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
     // The shares and the rate of several streams remain; hits in a part of an SD do not.
     let shares = dry("", "wd=wd2,sd=sd1,xfersize=(4k,60,16k,40)\nrd=rd1,wd=wd2,iorate=500\n");
     shares.expect(0, &["500 IOPS", "60 %", "16 KiB"]);
@@ -372,8 +370,7 @@ fn saved_results_are_compared_and_ranked() {
         let job = device(folder.path(), name, 8, service);
         saved(&job, &format!("{name}.fathom"), &[])
     });
-    let ran = fathom(&["compare", &disks[0], &disks[2]]);
-    ran.expect(0, &["is better than", "+25 %", "fathom ab"]);
+    fathom(&["compare", &disks[0], &disks[2]]).expect(0, &["is better than", "+25 %", "fathom ab"]);
     let three = fathom(&["compare", &disks[0], &disks[1], &disks[2]]);
     three.exits(0).prints(&[
         "From the best to the worst",
@@ -427,8 +424,7 @@ fn different_loads_are_not_compared_by_accident() {
     let text = fs::read_to_string(&four).unwrap();
     let other = folder.path().join("other");
     fs::write(&other, text.replace("\"engine_revision\":1", "\"engine_revision\":9")).unwrap();
-    let refused = fathom(&["compare", &four, other.to_str().unwrap()]);
-    refused.expect(3, &["engine revision: 1 / 9"]);
+    fathom(&["compare", &four, other.to_str().unwrap()]).expect(3, &["engine revision: 1 / 9"]);
     fathom(&["compare", &four, "/no/such/file"]).expect(3, &["cannot read"]);
     fathom(&["compare", &four]).expect(4, &["RESULT"]);
 }
@@ -443,8 +439,7 @@ fn reports_of_other_tools_are_compared() {
     ran.exits(0)
         .prints(&["21,300      16,000   -25 %", "not known", "how much of that is chance"]);
     let others = [report("02-fiowrite/out.json"), report("03-fioread/out.json")];
-    let refused = fathom(&["compare", &others[0], &others[1]]);
-    refused.expect(3, &["are not comparable", "reads: 0 % / 100 %"]);
+    fathom(&["compare", &others[0], &others[1]]).expect(3, &["are not comparable", "reads: 0 % / 100 %"]);
     // A has no facts that B lacks.
     let a = data("diskspd/legacy/report.txt");
     let b = data("diskspd/runs/02-latency-and-buckets-mixed/result.txt");

@@ -127,8 +127,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
 fn the_worst_verdict_decides_the_exit_code() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";
-    let ran = on_device(&folder, kept, &[]);
-    ran.exits(0).prints(&[
+    on_device(&folder, kept, &[]).exits(0).prints(&[
         "trial, 20",
         "objective: the device is understood",
         "kept      PASS          iops >= 1000",

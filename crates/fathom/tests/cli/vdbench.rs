@@ -253,8 +253,7 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
          rd=default,fwd=fwd1,fwdrate=max,format=no,elapsed=20,interval=1\n\
          rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
          rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n";
-    let ran = run_vdbench(folder.path(), parameters, &[]);
-    ran.exits(0).prints(&[
+    run_vdbench(folder.path(), parameters, &[]).exits(0).prints(&[
         "Vdbench is trying to create a directory, but the directory that we are",
         "trying to delete does not exist, and there are no threads currently",
         "..setattr... ...access...",
@@ -290,8 +289,7 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
          rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=20,interval=1\n\
          rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
          rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n";
-    let ran = run_vdbench(folder.path(), parameters, &[]);
-    ran.exits(0).prints(&[
+    run_vdbench(folder.path(), parameters, &[]).exits(0).prints(&[
         "Created totalsize=800.0k using          100 of          200 files for anchor=",
         "Created workingset=200.0k using           25 of          100 files for anchor=",
     ]);

@@ -35,8 +35,7 @@ fn one_file_with_two_names_is_named_twice() {
     let (file, link) = (folder.path().join("file"), folder.path().join("link"));
     fs::write(&file, "text").unwrap();
     fs::hard_link(&file, &link).unwrap();
-    let ran = fathom(&["verify", text(&file), text(&link), "--require", "iops>=1"]);
-    ran.expect(4, &["link is named twice"]);
+    fathom(&["verify", text(&file), text(&link), "--require", "iops>=1"]).expect(4, &["link is named twice"]);
 }
 
 #[test]
@@ -96,8 +95,7 @@ fn near_the_limit_the_tolerance_decides() {
     let folder = need!(Directory::fast());
     let page = folder.path().join("page.html");
     let arguments = format!("--require iops>=400 --time 60s --report {}", text(&page));
-    let ran = on_device(&capped(392), &arguments);
-    ran.exits(1).prints(&[
+    on_device(&capped(392), &arguments).exits(1).prints(&[
         "FAIL          iops >= 400",
         "(>= 396 passes: 1 % tolerance)",
         "saturated",
@@ -229,8 +227,7 @@ fn the_lowest_limit_is_the_promise_to_test() {
     on_device(device, &format!("{policy} --block 16KiB")).expect(0, &[bytes]);
     let behind = "--policy azure/premium --tier P30 --vm Standard_B2ms --time 20s";
     on_device(device, behind).expect(0, &[bytes, "PASS          mean <= 10 ms", "stranded: 3627 IOPS"]);
-    let small = on_device(device, &format!("{behind} --block 4KiB"));
-    small.expect(0, &["PASS          iops >= 1920", untested]);
+    on_device(device, &format!("{behind} --block 4KiB")).expect(0, &["PASS          iops >= 1920", untested]);
     on_device(device, "--policy azure/premium --tier P30 --disks 4").expect(4, &["--disk <NAME>"]);
 }
 
@@ -281,8 +278,7 @@ fn a_change_in_the_window_is_named_as_the_cause() {
         (drifting, "iops>=9000 --read 100", "D-DRIFT"),
         (buffered, "iops>=6000 --read 0", "D-SLC-CLIFF"),
     ] {
-        let ran = on_device(device, &format!("--require {require} --time 300s"));
-        ran.expect(1, &["FAIL          iops >=", rule]);
+        on_device(device, &format!("--require {require} --time 300s")).expect(1, &["FAIL          iops >=", rule]);
     }
     // A rate that was kept explains nothing about a latency; verify has no --confirm.
     let slow = "servers = 64\nservice = \"exponential 5ms\"";
@@ -358,8 +354,7 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
         junit.display()
     );
     let short = "measured for 20 s instead of the 300 s that a verdict needs";
-    let ran = on_device(&capped(300), &line);
-    ran.expect(1, &["limit: VM Standard_B2ms, uncached: 1920 IOPS", "stranded", short]);
+    on_device(&capped(300), &line).expect(1, &["limit: VM Standard_B2ms, uncached: 1920 IOPS", "stranded", short]);
     let verdict: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!(verdict["kind"].as_str(), Some("verdict"));
     assert_eq!(verdict["format_version"].as_u64(), Some(1));

@@ -135,8 +135,7 @@ fn targets_that_cannot_be_warmed_are_explained() {
 fn a_range_that_could_not_be_read_is_not_recorded() {
     let (folder, device) = need!(crate::support::device_that_ends());
     let state = folder.path().join("state");
-    let ran = call(&state, &["warm-up", text(device.path()), "--quiet"]);
-    ran.expect(1, &["was not warmed", "nothing was recorded"]);
+    call(&state, &["warm-up", text(device.path()), "--quiet"]).expect(1, &["was not warmed", "nothing was recorded"]);
     assert!(!state.exists());
     call(&state, &["warm-up", text(device.path()), "--quiet", "--size", "4m"]).expect(0, &["4 MiB read"]);
     assert_eq!(names(&state.join("warmed")).len(), 1);

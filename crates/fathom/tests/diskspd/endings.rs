@@ -297,8 +297,7 @@ fn errors_of_a_file_system_end_the_run_at_once() {
     let file = text(faulty.file());
     faulty.fail_reads(8 * MIB..8 * MIB + 4096, EIO);
     let read = "t[0] error during read error code: 5)";
-    let ran = fail_thread(&sandbox, &format!("-d60 -W0 -b4K -o1 {file}"), read);
-    ran.expect(1, &["hint: ", "dmesg"]);
+    fail_thread(&sandbox, &format!("-d60 -W0 -b4K -o1 {file}"), read).expect(1, &["hint: ", "dmesg"]);
     fail_thread(&sandbox, &format!("-d60 -W60 -b4K -o1 -L -D {file}"), read);
     fail_thread(&sandbox, &format!("-Rxml -d60 -W0 -b4K -o1 {file}"), read);
     // Any of the requests may fail first.
@@ -350,8 +349,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     }
     // FATHOM_ALLOW_DESTROY does not help.
     let line = format!("-w100 -d60 {device}");
-    let ran = finish(sandbox.command(&split_words(&line)).env("FATHOM_ALLOW_DESTROY", device));
-    ran.expect(1, &["is mounted at"]);
+    finish(sandbox.command(&split_words(&line)).env("FATHOM_ALLOW_DESTROY", device)).expect(1, &["is mounted at"]);
     // Reading is allowed.
     sandbox.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
 

@@ -148,6 +148,5 @@ fn windowsaio_uses_an_asynchronous_engine_of_linux() {
 /// Without edits, the file names a Windows folder.
 #[test]
 fn a_windows_folder_is_refused() {
-    let ran = run("fio3.ini", &read_recording("seeds/fio3.ini"));
-    ran.expect(1, &["fio: F:\\ is not a directory"]);
+    run("fio3.ini", &read_recording("seeds/fio3.ini")).expect(1, &["fio: F:\\ is not a directory"]);
 }

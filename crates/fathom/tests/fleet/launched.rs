@@ -105,8 +105,7 @@ fn mpirun_starts_command_lines_of_diskspd() {
     let folder = need!(Directory::fast());
     let folder = folder.path();
     let words = ["diskspd", "-c1M", "-d1", "-b4K", "-o1", "-t2", "-r", "-Sb", "%r.dat"];
-    let ran = end(mpirun(folder, 2, &[], &words));
-    ran.expect(0, &["Total IO"]);
+    end(mpirun(folder, 2, &[], &words)).expect(0, &["Total IO"]);
     let found = operations(&result(folder));
     let ranks: Vec<u32> = found.iter().map(|(rank, _)| *rank).collect();
     assert_eq!(ranks, [0, 0, 1, 1]);
@@ -157,8 +156,7 @@ fn a_cpu_binding_of_a_launcher_is_undone_and_reported() {
     assert_eq!(environment.widened_from, Some(1));
     assert!(environment.cpu.usable > 1 && results.fleet.is_none());
     assert!(fs::read_to_string(&page).unwrap().contains("AFFINITY-WIDENED"));
-    let ran = end(mpirun(folder, 2, &bound, &words));
-    ran.expect(0, &["AFFINITY-WIDENED", "(rank 0) 1 of", "(rank 1) 1 of"]);
+    end(mpirun(folder, 2, &bound, &words)).expect(0, &["AFFINITY-WIDENED", "(rank 0) 1 of", "(rank 1) 1 of"]);
     assert!(fs::read_to_string(&page).unwrap().contains("(rank 1) 1 of"));
     // The user's own binding by `taskset` stays.
     let ran = run(workspace

@@ -85,8 +85,7 @@ fn drop_in_modes_name_a_lost_host_too() {
         let workers = wait_for_agents(&workspace);
         wait_for_intervals();
         signal(workers[1], "KILL");
-        let ran = end(child);
-        ran.expect(1, &["(rank 1)", "was lost: its process has ended", report]);
+        end(child).expect(1, &["(rank 1)", "was lost: its process has ended", report]);
         let _ = fs::remove_dir_all(workspace.journal());
     }
 }

@@ -234,16 +234,14 @@ fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
         "exit status: 255",
         "why: Could not resolve hostname db1",
     ];
-    let ran = end(start(&workspace, None, &refused, &parameters("db1", "")));
-    ran.expect(157, &parts);
+    end(start(&workspace, None, &refused, &parameters("db1", ""))).expect(157, &parts);
     assert!(!workspace.path("one.dat").exists());
 
     // An agent on this machine, as on a host whose file is missing, or holds foreign data.
     let local = local_agent(&workspace);
     fs::write(workspace.path("one.dat"), vec![7; 1 << 20]).unwrap();
     let missing = format!("formatsds=no\n{}", parameters("db1", ""));
-    let ran = end(start(&workspace, None, &local, &missing));
-    ran.expect(157, &["(rank 1): ", "two.dat does not exist"]);
+    end(start(&workspace, None, &local, &missing)).expect(157, &["(rank 1): ", "two.dat does not exist"]);
     assert_eq!(fs::read(workspace.path("one.dat")).unwrap(), vec![7; 1 << 20]);
 
     let mut database = b"SQLite format 3\0".to_vec();

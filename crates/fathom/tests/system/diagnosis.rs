@@ -118,8 +118,7 @@ fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
         ["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]
     );
     // The file states its limits, so the result keeps them.
-    let again = fathom(&["explain", result]);
-    again.expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);
+    fathom(&["explain", result]).expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);
     let page = folder.path().join("combined.html");
     fathom(&["report", result, "-o", text(&page)]).expect(0, &[]);
     let page = std::fs::read_to_string(&page).unwrap();

@@ -43,8 +43,7 @@ fn a_result_is_saved_recorded_and_reported() {
 fn quick_reports_iops() {
     let sandbox = diskspd();
     let target = sandbox.path().join("quick.dat");
-    let ran = fathom(&["quick", text(&target), "--size", "16M"]);
-    ran.expect(0, &["IOPS"]);
+    fathom(&["quick", text(&target), "--size", "16M"]).expect(0, &["IOPS"]);
 }
 
 #[test]

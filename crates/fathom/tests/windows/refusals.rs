@@ -121,8 +121,7 @@ fn diskspd_reports_missing_files_and_directories() {
     let opening = format!("Error opening file: missing.dat [{FILE_NOT_FOUND}]");
     ran.expect(1, &[&opening, "-c1G"]);
     fs::create_dir(sandbox.path().join("folder")).unwrap();
-    let ran = sandbox.noted("-d60 folder");
-    ran.exits(1).prints(&[
+    sandbox.noted("-d60 folder").exits(1).prints(&[
         &format!("Error opening file: folder [{ACCESS_DENIED}]"),
         "hint: name a file in it",
     ]);
@@ -194,8 +193,7 @@ fn a_file_without_write_permission_is_refused() {
     let words = [
         "run", "--target", file, "--read", "0", "--allow-overwrite", file, "--time", "1s",
     ];
-    let ran = fathom(&words);
-    ran.expect(3, &[file, "denied", "help:"]);
+    fathom(&words).expect(3, &[file, "denied", "help:"]);
 }
 
 #[test]
@@ -209,8 +207,7 @@ fn a_full_disk_is_reported() {
     );
     assert!(ran.err.contains("MiB"), "{ran:#?}");
     assert!(!path.exists());
-    let ran = fathom(&["run", "--target", file, "--size", "200M", "--time", "1s"]);
-    ran.expect(3, &[file, "help:"]);
+    fathom(&["run", "--target", file, "--size", "200M", "--time", "1s"]).expect(3, &[file, "help:"]);
     assert!(!path.exists());
     let named = drive.join("job.0.0");
     let folder = text(&drive).replace(':', r"\:");
