@@ -364,8 +364,7 @@ fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Resu
 }
 
 fn calculate_crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
-    let solution = calc::crossover(throughput, iops);
-    let solution = solution.ok_or_else(|| two_values_fault("--iops and --throughput"))?;
+    let solution = calc::crossover(throughput, iops).ok_or_else(|| two_values_fault("--iops and --throughput"))?;
     let text = format!(
         "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations reach the IOPS limit first, larger ones the \
          throughput limit.\n",

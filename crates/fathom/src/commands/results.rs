@@ -188,8 +188,7 @@ fn from_import(file: String, imported: Imported) -> LoadedFile {
             .at
             .as_ref()
             .map(|place| format!("{}:{}", place.file, place.line));
-        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, problem.what.clone());
-        let finding = finding.why("the row is omitted");
+        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, problem.what.clone()).why("the row is omitted");
         match location {
             Some(location) => finding.at(location),
             None => finding,

@@ -246,8 +246,7 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     let own = own_outputs();
     let job_files = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);
     let all = outputs.iter().copied();
-    let all = all.chain(own.iter().map(|(name, path)| (*name, &**path)));
-    let all = all.chain(
+    let all = all.chain(own.iter().map(|(name, path)| (*name, &**path))).chain(
         job_files
             .flatten()
             .map(|path| ("the log of operations", Path::new(path))),

@@ -242,8 +242,7 @@ fn reports_of_lint_agree() {
     let findings = found.as_array().unwrap().iter();
     let rules: Vec<&Value> = findings.map(|finding| &finding["rule"]).collect();
     assert!(rules.contains(&&"SHORT-RUN".into()), "{rules:?}");
-    let sarif = lint(&["--out", "sarif"]);
-    let sarif = sarif.expect(0, &[]).json();
+    let sarif = lint(&["--out", "sarif"]).expect(0, &[]).json();
     let results = sarif["runs"][0]["results"].as_array().unwrap().iter();
     assert_eq!(results.map(|result| &result["ruleId"]).collect::<Vec<_>>(), rules);
     // Warnings fail a build only if they fail the command.

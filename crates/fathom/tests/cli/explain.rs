@@ -203,8 +203,7 @@ fn a_promise_is_judged() {
 #[test]
 fn a_report_from_a_pipe_is_explained_as_json() {
     let report = fs::read(data("fio/golden/05-sla-70-30/out.json")).unwrap();
-    let ran = explain_stdin(&["--out", "json"], &report);
-    let document = ran.expect(0, &[]).json();
+    let document = explain_stdin(&["--out", "json"], &report).expect(0, &[]).json();
     assert_eq!(document["kind"], "explanation");
     assert_eq!(document["source"]["file"], "standard input");
     let load = &document["loads"][0];

@@ -173,8 +173,7 @@ fn quick_only_reads_a_device_without_permission() {
 #[test]
 fn targets_are_listed_with_the_reasons() {
     let mounted = need!(LoopFs::ext4(32 * MIB));
-    let list = fathom(&["targets", "--json"]);
-    let list = list.expect(0, &[]).json();
+    let list = fathom(&["targets", "--json"]).expect(0, &[]).json();
     let find = |path: &str| {
         let list = list.as_array().unwrap();
         list.iter()

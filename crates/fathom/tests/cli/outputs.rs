@@ -16,8 +16,7 @@ fn run(more: &[&str]) -> Ran {
 
 #[test]
 fn machine_readable_output_is_alone_on_stdout() {
-    let ran = run(&["--out", "json"]);
-    let json = ran.expect(0, &[]).json();
+    let json = run(&["--out", "json"]).expect(0, &[]).json();
     assert!(json["jobs"][0]["read"]["operations"].as_u64().unwrap() > 1000);
     let ran = run(&["--out", "csv"]);
     let mut lines = ran.expect(0, &[]).out.lines();

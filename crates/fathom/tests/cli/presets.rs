@@ -5,14 +5,12 @@ use crate::prelude::*;
 #[test]
 fn presets_are_listed_and_printed_in_full() {
     fathom(&["presets"]).expect(0, &["oltp@1", "COPY TEST, NOT STORAGE TEST", "powerstore-16@1"]);
-    let all = fathom(&["presets", "--json"]);
-    let all = all.expect(0, &[]).json();
+    let all = fathom(&["presets", "--json"]).expect(0, &[]).json();
     assert_eq!(all.as_array().unwrap().len(), 24);
     for preset in all.as_array().unwrap() {
         let id = preset["id"].as_str().unwrap();
         fathom(&["presets", id]).expect(0, &["Its job file", "For DiskSpd, on", "For fio, on", "From: "]);
-        let whole = fathom(&["presets", id, "--json"]);
-        let whole = whole.expect(0, &[]).json();
+        let whole = fathom(&["presets", id, "--json"]).expect(0, &[]).json();
         let toml = fathom(&["presets", id, "--toml"]);
         assert_eq!(toml.expect(0, &[]).out, whole["toml"].as_str().unwrap());
         // fio has no trees of files.
@@ -93,8 +91,7 @@ fn a_result_contains_its_preset_its_changes_and_its_objective() {
         "objective: most operations per second",
         "8 KiB",
     ]);
-    let shown = fathom(&["show", text(&saved), "--out", "json"]);
-    let shown = shown.expect(0, &[]).json();
+    let shown = fathom(&["show", text(&saved), "--out", "json"]).expect(0, &[]).json();
     assert_eq!(shown["preset"]["name"], "oltp@1");
     assert_eq!(shown["preset"]["changed"], Value::from(vec!["size", "time", "warm-up"]));
     let own = [&words[..], &["--objective", "what  this\ndisk does"]].concat();

@@ -182,11 +182,9 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
         assert!(!ran.err.contains("panicked"), "{ran:#?}");
         ran
     };
-    let kept = verify("iops>=900");
-    let json = kept.expect(0, &[]).json();
+    let json = verify("iops>=900").expect(0, &[]).json();
     assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
-    let broken = verify("iops>=1200");
-    let json = broken.expect(1, &[]).json();
+    let json = verify("iops>=1200").expect(1, &[]).json();
     let iops = &json["verdict"]["clauses"][0];
     assert_eq!(iops["outcome"], "fail", "{json:#}");
     let found = iops["value"].as_f64().unwrap();
@@ -198,8 +196,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     let layer = diagnosis["layer"].as_str().unwrap_or_default();
     assert!(layer.starts_with("control group, reads"), "{json:#}");
     // The diagnosis is about the window, not about the preceding probe.
-    let evidence = diagnosis["evidence"].as_array().unwrap();
-    let mut evidence = evidence.iter();
+    let mut evidence = diagnosis["evidence"].as_array().unwrap().iter();
     let in_flight = evidence
         .find(|evidence| evidence["what"] == "operations in flight")
         .unwrap();
@@ -225,8 +222,7 @@ fn several_targets_share_a_promise() {
     let (first, second) = (text(first.path()), text(second.path()));
     let notes = |json: &Value| json["verdict"]["notes"].to_string();
 
-    let alone = verify(&[first], "iops>=800", "2s");
-    let json = alone.expect(1, &[]).json();
+    let json = verify(&[first], "iops>=800", "2s").expect(1, &[]).json();
     assert!(!notes(&json).contains("were in use"), "it is not an array: {json:#}");
     let both = verify(&[first, second], "iops>=800", "6s");
     let json = both.expect(0, &[]).json();
@@ -234,8 +230,7 @@ fn several_targets_share_a_promise() {
     // 800 are more than the limit of either device, and less than the sum of both limits.
     assert!(!both.out.contains("DEVICE-CACHE-HIT"), "{json:#}");
     assert!(!notes(&json).contains("were in use"), "{json:#}");
-    let too_much = verify(&[first, second], "iops>=1500", "2s");
-    let json = too_much.expect(1, &[]).json();
+    let json = verify(&[first, second], "iops>=1500", "2s").expect(1, &[]).json();
     let found = json["verdict"]["clauses"][0]["value"].as_f64().unwrap();
     // More than the limit of one device. A busy machine might not issue all that both allow.
     assert!((600.0..=1050.0).contains(&found), "{found} of twice 500");
