@@ -70,8 +70,7 @@ fn check_job(job: &JobResults) -> Result<(), String> {
         _ => 0,
     };
     for (number, interval) in job.histograms.iter().enumerate().take(series_length) {
-        let checked = check_length(interval.length_ns, job.measured(), held);
-        checked.map_err(|why| format!("histograms[{number}].{why}"))?;
+        check_length(interval.length_ns, job.measured(), held).map_err(|why| format!("histograms[{number}].{why}"))?;
     }
     Ok(())
 }

@@ -126,8 +126,7 @@ fn write_operations<'a>(
         let outs = parts.map(|(file, (part, _))| LogWriter::new(part.file(), file.compressed));
         let mut outs: Vec<_> = files.iter().copied().cloned().zip(outs).collect();
         let mut lines = BufReader::new(File::open(log).map_err(failed_to("read", log))?);
-        let written = logs::write_operations(&mut outs, &mut lines);
-        written.map_err(failed_to("convert to fio's logs", log))?;
+        logs::write_operations(&mut outs, &mut lines).map_err(failed_to("convert to fio's logs", log))?;
         for (file, out) in outs {
             out.finish().map_err(failed_to("write", &folder.join(&file.name)))?;
         }

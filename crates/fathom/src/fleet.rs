@@ -109,10 +109,8 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
     if is_agent {
         return Ok(FleetRole::Alone { widened_from: None });
     }
-    let rendezvous = rendezvous(variable).map_err(|(what, help)| {
-        let fault = Fault::new(what).at("FATHOM_HEAD");
-        fault.into_usage(help)
-    })?;
+    let rendezvous =
+        rendezvous(variable).map_err(|(what, help)| Fault::new(what).at("FATHOM_HEAD").into_usage(help))?;
     if let Some(rendezvous) = rendezvous.filter(|rendezvous| rendezvous.size > 1) {
         return rendezvous::join_over_tcp(process, &rendezvous);
     }

@@ -23,8 +23,7 @@ const RULES: [&str; 2] = ["BUSY-DISK", "DEGRADED-RAID"];
 /// # Errors
 /// The text is not a time.
 pub fn parse_time(text: &Option<String>, default: Nanos) -> Result<Nanos, Faults> {
-    let time = options::parse_value("preflight", text, "for example --preflight 10s; 0 turns it off")?;
-    Ok(time.unwrap_or(default))
+    Ok(options::parse_value("preflight", text, "for example --preflight 10s; 0 turns it off")?.unwrap_or(default))
 }
 
 /// Watches the devices under the targets of a plan; `None` without devices or time. Prints findings

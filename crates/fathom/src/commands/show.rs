@@ -73,8 +73,7 @@ pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
         Saved::Run(results) => results,
         Saved::Study(study) => return show_study(file, &study, args),
     };
-    let outputs = args.outputs(&results.plan)?;
-    outputs.finish(&results, None)?;
+    args.outputs(&results.plan)?.finish(&results, None)?;
     Ok(Exit::from_results(&results, false))
 }
 

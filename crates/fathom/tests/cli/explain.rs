@@ -43,8 +43,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
     let figures = data("figures/azure-stack-hci.toml");
     let ran = fathom_line(&format!("explain {figures} --vm Standard_B2ms --disk P30 --disks 4"));
     ran.expect(0, &[]);
-    let answer = unwrap_lines(&ran.out);
-    answer.assert_contains(&[
+    unwrap_lines(&ran.out).assert_contains(&[
         "N = 64.00 operations were in flight on average, with a queue depth of 64",
         "at the limit of VM Standard_B2ms, uncached: 1,953 IOPS of 1,920 IOPS is 101.7 %",
         "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) are unreachable because of it",
@@ -62,8 +61,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
 fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let figures = data("figures/azure-d8ds-v4.csv");
     let plain = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4"]);
-    let answer = unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out);
-    answer.assert_contains(&[
+    unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out).assert_contains(&[
         "13,053 IOPS of 12,800 IOPS is 102.0 %",
         "The load exceeds the limit of VM Standard_D8ds_v4, uncached",
         "add --path cached. The load is below all other known limits",
@@ -167,8 +165,7 @@ fn a_promise_is_judged() {
     ));
     // The latencies of DiskSpd are of all operations together, and its author judges by them.
     ran.expect(0, &[]);
-    let answer = unwrap_lines(&ran.out);
-    answer.assert_contains(&[
+    unwrap_lines(&ran.out).assert_contains(&[
         "so this is the mean of all operations",
         "PASS iops >= 4000: 4000 IOPS: at the required rate",
         "PASS read.mean <= 3 ms: 1.01 ms",

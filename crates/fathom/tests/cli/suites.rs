@@ -54,8 +54,7 @@ fn every_workload_is_judged_by_its_requirement() {
         let measured = value(&json, workload, 0);
         assert!(range.contains(&measured), "{workload}: {measured}");
     }
-    let page = fs::read_to_string(page).unwrap();
-    page.assert_contains(&[
+    fs::read_to_string(page).unwrap().assert_contains(&[
         "# Sign-off: trial",
         "| Result | FAIL |",
         "| To show | the device is understood |",
@@ -102,8 +101,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
     }
     // The JSON document agrees.
     assert_eq!(rows[0][5].parse::<f64>().unwrap(), value(&json, 0, 1));
-    let page = fs::read_to_string(page).unwrap();
-    page.assert_contains(&[
+    fs::read_to_string(page).unwrap().assert_contains(&[
         "<title>SIMULATION: no real storage — trial: workload “broken” misses p90 &lt;= 3 ms by ",
         "Scope of this verdict: each workload was measured for",
         "<p>Use faster storage, or a limit that this storage can meet: p90 of ",

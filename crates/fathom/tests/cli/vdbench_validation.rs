@@ -60,8 +60,7 @@ pub(crate) fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
 }
 
 pub(crate) fn truncate(path: &Path, length: u64) {
-    let file = File::options().write(true).open(path).unwrap();
-    file.set_len(length).unwrap();
+    File::options().write(true).open(path).unwrap().set_len(length).unwrap();
 }
 
 /// Blocks of earlier executions of the program are unknown.

@@ -101,8 +101,7 @@ fn near_the_limit_the_tolerance_decides() {
         "saturated",
     ]);
     // Title and first sentence say what is broken, and by how much.
-    let written = fs::read_to_string(&page).unwrap();
-    written.assert_contains(&[
+    fs::read_to_string(&page).unwrap().assert_contains(&[
         ": misses iops &gt;= 400 by 2.0 %</title>",
         "The storage misses iops\u{a0}&gt;=\u{a0}400 by 2.0\u{a0}%.",
     ]);

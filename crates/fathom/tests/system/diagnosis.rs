@@ -121,8 +121,7 @@ fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
     fathom(&["explain", result]).expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);
     let page = folder.path().join("combined.html");
     fathom(&["report", result, "-o", text(&page)]).expect(0, &[]);
-    let page = std::fs::read_to_string(&page).unwrap();
-    page.assert_contains(&[
+    std::fs::read_to_string(&page).unwrap().assert_contains(&[
         "Limits of jobs that ran at the same time",
         "3 copies: each write causes 3 device writes",
         "2 times",

@@ -134,8 +134,7 @@ fn a_second_program_on_the_same_disk_is_named() {
     let _hammer = start_in_background(hammer_command.args(load).args(shape).env("FATHOM_HISTORY", "off"));
     thread::sleep(Duration::from_secs(1));
     let (code, json) = verify_rate(&device, 1500, 8);
-    let reason = reason_of_others(code, &json);
-    reason.assert_contains(&["other programs moved", "hammer"]);
+    reason_of_others(code, &json).assert_contains(&["other programs moved", "hammer"]);
 }
 
 #[test]
@@ -154,8 +153,7 @@ fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
     let require = "iops>=4000, p95<=2ms";
     let (code, json) = verify(&["chrt", "--idle", "0", PROGRAM], &device, require, 6);
     drop(loops);
-    let reason = reason_of_others(code, &json);
-    reason.assert_contains(&["other programs used", "spin "]);
+    reason_of_others(code, &json).assert_contains(&["other programs used", "spin "]);
     let diagnosis = &json["diagnoses"][0]["diagnosis"];
     let sentence = diagnosis["sentence"].as_str().unwrap();
     if diagnosis["answer"] == "processor" {

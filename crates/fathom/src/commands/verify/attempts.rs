@@ -245,8 +245,7 @@ fn find_shrunk_target(before: &Results, now: &Results) -> Option<Finding> {
         targets.map(|target| (target.path.clone(), target.size.0)).collect()
     };
     let (before, now) = (targets(before), targets(now));
-    let mut pairs = before.into_iter().zip(now);
-    pairs.find_map(|((path, size), (same, smaller))| {
+    before.into_iter().zip(now).find_map(|((path, size), (same, smaller))| {
         let what = format!("{path} became smaller ({smaller} of {size} bytes) during the test");
         (path == same && smaller < size).then(|| lost_target_finding(what))
     })

@@ -457,8 +457,7 @@ fn skip_all_clones(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
 }
 
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
-    let messages = failures::messages_for_results(&results);
-    messages.print(output, |line| line.to_owned());
+    failures::messages_for_results(&results).print(output, |line| line.to_owned());
     let lost = lost_host_lines(&results);
     lost.iter()
         .for_each(|line| output.print_problem(&format!("fio: {line}")));
