@@ -356,8 +356,7 @@ mod tests {
                 recorder.record(BlockEvent::Issued(request(step, BlockAction::Read, sector, 16)));
             }
         }
-        let seen = recorder.finish(Nanos::secs(1));
-        assert_eq!(seen.reads.sequential, Some(8 * 49));
+        assert_eq!(recorder.finish(Nanos::secs(1)).reads.sequential, Some(8 * 49));
     }
 
     #[test]

@@ -73,8 +73,7 @@ mod tests {
     fn a_smoke_run_is_short_unless_asked_otherwise() {
         let smoke = parse("--smoke").unwrap();
         assert_eq!((smoke.pairs, smoke.seconds), (1, 1.0));
-        let longer = parse("--smoke --pairs 3").unwrap();
-        assert_eq!(longer.pairs, 3);
+        assert_eq!(parse("--smoke --pairs 3").unwrap().pairs, 3);
         assert_eq!(parse("").unwrap().pairs, 5);
     }
 

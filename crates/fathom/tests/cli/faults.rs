@@ -247,8 +247,7 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
     );
     // The first 8 MiB, in blocks of 64 KiB, were read before the error.
     let results = archive::load(&saved).unwrap();
-    let total = results.steps[0].jobs[0].total();
-    assert_eq!(total.operations, 128);
+    assert_eq!(results.steps[0].jobs[0].total().operations, 128);
     let tolerant = short(text(device.path()), &["--tolerate-errors"]);
     fathom(&tolerant).expect(1, &["IO-ERRORS", "read operations failed and were tolerated"]);
 }

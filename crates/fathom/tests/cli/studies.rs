@@ -78,8 +78,7 @@ fn a_saved_study_contains_every_run_completely() {
     let job = device(folder.path(), "one", 1, "100us");
     let saved = folder.path().join("saved");
     let line = format!("--over depth=1,2 --time 100ms --grid-only -q --save {}", text(&saved));
-    let ran = sweep(&job, &line);
-    assert_eq!(ran.expect(0, &["Recommendation"]).err, "");
+    assert_eq!(sweep(&job, &line).expect(0, &["Recommendation"]).err, "");
     let study: Value = serde_json::from_slice(&fs::read(&saved).unwrap()).unwrap();
     assert_eq!((&study["kind"], &study["format_version"]), (&"study".into(), &1.into()));
     assert_eq!(study["question"]["asks"], "sweep");

@@ -331,8 +331,7 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
     let ran = finish(sandbox.command(&split_words(&line)).env("FATHOM_RESULT", &saved));
     assert_eq!(ran.code, Some(1));
     // 8 MiB in blocks of 64 KiB precede the error. The report has no figures, like DiskSpd's.
-    let results = archive::load(&saved).unwrap();
-    assert_eq!(results.steps[0].jobs[0].total().operations, 128);
+    assert_eq!(archive::load(&saved).unwrap().steps[0].jobs[0].total().operations, 128);
     assert!(ran.out.ends_with(NOT_MEASURED));
 }
 
@@ -521,8 +520,7 @@ fn a_killed_run_leaves_no_event_behind() {
 #[test]
 fn only_the_targets_are_created() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.line("-c1M -d1 -W0 -w50 -r -b4K a.dat b.dat");
-    assert_eq!(ran.code, Some(0));
+    assert_eq!(sandbox.line("-c1M -d1 -W0 -w50 -r -b4K a.dat b.dat").code, Some(0));
     assert_eq!(sandbox.names(), ["a.dat", "b.dat"]);
     let size = |name: &str| fs::metadata(sandbox.path().join(name)).unwrap().len();
     assert_eq!((size("a.dat"), size("b.dat")), (MIB, MIB));

@@ -323,8 +323,7 @@ fn a_socket_in_the_file_system_is_only_for_its_user() {
     let ran = client(folder, &job);
     let process = fs::read_to_string(&number).unwrap().trim().to_owned();
     client(folder, &["--server=sock:socket"]).expect(1, &["another process listens there"]);
-    let stopped = Command::new("kill").arg(&process).status().unwrap();
-    assert!(stopped.success());
+    assert!(Command::new("kill").arg(&process).status().unwrap().success());
     wait_until(20, || !path.exists(), "the socket stays");
     let entry = &document(&ran)["client_stats"][0];
     assert_eq!((&entry["hostname"], &entry["port"]), (&"socket".into(), &0.into()));

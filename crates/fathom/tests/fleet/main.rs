@@ -278,8 +278,7 @@ fn the_transport_changes_no_result() {
         job.series
     );
     assert_eq!(job.rank_series.len(), 3);
-    let operations = job.total().operations;
-    assert_eq!(operations, 300_000);
+    assert_eq!(job.total().operations, 300_000);
     // Each rank has drawn its own numbers.
     assert_ne!(expected[0].2, expected[1].2);
     for saved in ["ssh", "tcp", "open-mpi", "mpich"] {

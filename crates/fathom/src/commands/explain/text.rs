@@ -201,8 +201,7 @@ fn format_verdict(verdict: &Verdict) -> String {
     for (clause, (reason, _)) in verdict.clauses.iter().zip(&words.clauses) {
         text += &screen::wrap_paragraph(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
     }
-    let reasons = verdict.reasons.iter().map(|reason| &reason.what);
-    for reason in reasons.chain(&words.shared) {
+    for reason in verdict.reasons.iter().map(|reason| &reason.what).chain(&words.shared) {
         text += &screen::wrap_paragraph(reason);
     }
     for note in &verdict.notes {

@@ -240,8 +240,7 @@ pub(super) fn ended_early(results: &Results) -> bool {
 /// Finds a target that became smaller between two attempts.
 fn find_shrunk_target(before: &Results, now: &Results) -> Option<Finding> {
     let targets = |results: &'_ Results| -> Vec<(String, u64)> {
-        let hosts = results.hosts.iter();
-        let targets = hosts.flat_map(|host| &host.environment.targets);
+        let targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
         targets.map(|target| (target.path.clone(), target.size.0)).collect()
     };
     let (before, now) = (targets(before), targets(now));

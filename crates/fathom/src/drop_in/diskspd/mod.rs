@@ -231,8 +231,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
 fn assign_cpus_in_turn(profile: &Profile, plan: &mut Plan) {
     let spans = profile.time_spans.iter().zip(&mut plan.steps);
     for (_, step) in spans.filter(|(span, _)| !span.no_affinity && span.affinity.is_empty()) {
-        let workers = step.jobs.iter_mut().flat_map(|job| &mut job.workers);
-        for (turn, worker) in workers.enumerate() {
+        for (turn, worker) in step.jobs.iter_mut().flat_map(|job| &mut job.workers).enumerate() {
             worker.placement.cpus.clear();
             worker.placement.round_robin_index = Some(turn as u32);
         }

@@ -204,8 +204,7 @@ fn parse_hosts<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, S
     }
     let text = user_file::read_text(Path::new(named), user_file::MAX_TEXT)
         .map_err(|error| format!("fio: could not open client list file {named} for read: {error}"))?;
-    let words = text.split_whitespace();
-    let hosts = words.map(parse_host).collect::<Result<Vec<_>, _>>()?;
+    let hosts = text.split_whitespace().map(parse_host).collect::<Result<Vec<_>, _>>()?;
     match hosts.is_empty() {
         true => Err(format!("fio: the client list file {named} is empty")),
         false => Ok(hosts),
@@ -453,8 +452,7 @@ fn conclude(
     output: &mut Output,
 ) -> u8 {
     let mut failed = 0;
-    let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
-    for (facts, host) in ranks.zip(hosts) {
+    for (facts, host) in results.fleet.iter().flat_map(|fleet| &fleet.ranks).zip(hosts) {
         if let Some(why) = &facts.lost {
             failed += 1;
             output.print_problem(&format!("fio: client <{}>: {why}", host.hostname));

@@ -343,8 +343,7 @@ impl<'a> Drive<'a> {
         let mut refusals = Vec::new();
         let mut check = |plan: &Plan| {
             let judged = ::run::targets::judge(plan, &permissions).map_err(RunError::Targets)?;
-            let refused = judged.iter().filter_map(|target| target.decision.refusal().cloned());
-            for refusal in refused {
+            for refusal in judged.iter().filter_map(|target| target.decision.refusal().cloned()) {
                 if !refusals.contains(&refusal) {
                     refusals.push(refusal);
                 }

@@ -122,8 +122,7 @@ impl Drive<'_> {
             self.create_linked(host, &format!("Host summary report(s) for host={host}"), &to_slave)?;
             self.create_linked(&slave, &format!("Slave summary report for slave={slave}"), &[])?;
         }
-        let histograms_of_hosts = hosts.iter().filter(|_| hosts.len() > 1);
-        for host in histograms_of_hosts {
+        for host in hosts.iter().filter(|_| hosts.len() > 1) {
             let title = format!("Response time histogram of {host}");
             self.create_linked(&format!("{host}.histogram"), &title, &[])?;
         }

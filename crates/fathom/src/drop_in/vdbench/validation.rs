@@ -399,8 +399,7 @@ impl Drive<'_> {
             );
             self.print_rank_line(Some(rank as usize), &line);
         }
-        let streams = workers.iter().flat_map(|worker| &worker.streams);
-        let directions = streams.flat_map(|stream| {
+        let directions = workers.iter().flat_map(|worker| &worker.streams).flat_map(|stream| {
             stream
                 .directions
                 .iter()
