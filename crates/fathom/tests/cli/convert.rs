@@ -101,8 +101,7 @@ fn the_dialect_of_a_file_follows_from_its_name() {
 fn wrong_values_are_reported_in_the_words_of_their_dialect() {
     let check = |words: &[&str], parts: &[&str]| {
         let ran = fathom(&[&["convert", "--to", "fio"], words].concat());
-        ran.expect(4, parts);
-        assert_eq!(ran.out, "");
+        assert_eq!(ran.expect(4, parts).out, "");
     };
     check(&["diskspd", "-b8K"], &["need to provide at least one filename"]);
     check(&["diskspd", "-q", "a.dat"], &["invalid option: '-q'"]);

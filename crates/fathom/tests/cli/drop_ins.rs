@@ -272,8 +272,7 @@ fn help_is_printed_for_the_modes_of_fathom() {
     ] {
         for option in ["-h", "--help"] {
             let help = fathom(&[tool, option]);
-            help.expect(0, &["Usage:", page, "--report FILE"]);
-            assert_eq!(help.err, "");
+            assert_eq!(help.expect(0, &["Usage:", page, "--report FILE"]).err, "");
         }
         let link = folder.path().join(tool);
         std::os::unix::fs::symlink(PROGRAM, &link).unwrap();

@@ -102,8 +102,7 @@ fn every_simulated_example_measures_the_stated_rate() {
         fs::write(&file, example).unwrap();
         let ran = fathom_in(folder.path(), &["run", text(&file), "--out", "json"]);
         let fails = example.contains("fault = ");
-        ran.expect(i32::from(fails), &[]);
-        let summary = ran.json();
+        let summary = ran.expect(i32::from(fails), &[]).json();
         let jobs = summary["jobs"].as_array().unwrap();
         assert_eq!(jobs[0]["total"]["errors"], u64::from(fails));
         let directions = jobs.iter().flat_map(|job| [&job["read"], &job["write"]]);

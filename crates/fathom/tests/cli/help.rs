@@ -73,8 +73,7 @@ fn job_files_of_other_tools_name_the_right_command() {
 fn a_call_without_arguments_prints_the_help_as_an_error() {
     let empty: [&str; 0] = [];
     let ran = fathom(&empty);
-    ran.expect(4, &["Usage: fathom <COMMAND>", "quick"]);
-    assert_eq!(ran.out, "");
+    assert_eq!(ran.expect(4, &["Usage: fathom <COMMAND>", "quick"]).out, "");
 }
 
 #[test]

@@ -506,8 +506,7 @@ fn calculations_are_right() {
         "percentile --iops 0",
     ] {
         let ran = fathom_line(&format!("calc {wrong}"));
-        ran.expect(4, &["error: "]);
-        assert_eq!(ran.out, "", "{wrong}");
+        assert_eq!(ran.expect(4, &["error: "]).out, "", "{wrong}");
     }
 }
 
