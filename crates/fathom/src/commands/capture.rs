@@ -426,6 +426,8 @@ fn build_part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use testbed::AssertContains;
+
     use super::*;
 
     fn direction(sizes: &[(u64, u64)], sequential: Option<u64>) -> DirectionLoad {
@@ -463,18 +465,14 @@ mod tests {
             (reads.share, reads.read_percent, writes.share, writes.read_percent),
             (700, 100.0, 300, 0.0)
         );
-        assert!(text.contains("mixed:60") && text.contains("4k/60,64k/40"), "{text}");
-        assert!(text.contains("sequential") && text.contains("8k"), "{text}");
+        text.assert_contains(&["mixed:60", "4k/60,64k/40", "sequential", "8k"]);
         let text = format_comments("vda", &load, &Source::Events { merged: true }, &Zoned::now());
         assert!(text.lines().all(|line| line.starts_with('#')), "{text}");
-        assert!(
-            text.contains("70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential"),
-            "{text}"
-        );
-        assert!(
-            text.contains("3.4 on average") && text.contains("up to 6 for 99 % of the operations, 9 at most"),
-            "{text}"
-        );
+        text.assert_contains(&[
+            "70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential",
+            "3.4 on average",
+            "up to 6 for 99 % of the operations, 9 at most",
+        ]);
     }
 
     #[test]
@@ -491,9 +489,6 @@ mod tests {
         assert_eq!(document.jobs[0].part.read_percent, 69.9);
         assert_eq!((document.jobs[0].depth, document.jobs[0].flush_every), (None, 0));
         let weak = format_comments("vda", &load, &Source::Counters("why".into()), &Zoned::now());
-        assert!(
-            weak.contains("are assumed to be random because their") && weak.contains("order is unknown (why)"),
-            "{weak}"
-        );
+        weak.assert_contains(&["are assumed to be random because their", "order is unknown (why)"]);
     }
 }
