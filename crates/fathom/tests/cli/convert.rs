@@ -186,10 +186,8 @@ fn the_loss_of_a_simulated_device_is_reported_in_plain_words() {
     fs::write(&job, content).unwrap();
     let device = "a simulated device (size 1g, servers 64, iops-cap 4000)";
     let ran = fathom(&["convert", "--to", "fio", text(&job)]);
-    ran.expect(
-        6,
-        &[&format!("lost: native target: {device}; fio: the null engine, 1 TiB")],
-    );
+    ran.exits(6)
+        .prints(&[&format!("lost: native target: {device}; fio: the null engine, 1 TiB")]);
     ran.err.assert_lacks(&["SimulatedDevice"]);
 }
 

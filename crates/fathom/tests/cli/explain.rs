@@ -217,10 +217,9 @@ fn short_operations_of_fio_are_reported() {
     let original = fs::read_to_string(data("fio/golden/05-sla-70-30/out.json")).unwrap();
     let changed = original.replacen("\"short_ios\" : 0", "\"short_ios\" : 5000", 1);
     fs::write(&report, changed).unwrap();
-    fathom(&["explain", text(&report), "--require", "iops>=1000"]).expect(
-        0,
-        &["SHORT-TRANSFERS", "5000 operations transferred less than requested"],
-    );
+    fathom(&["explain", text(&report), "--require", "iops>=1000"])
+        .exits(0)
+        .prints(&["SHORT-TRANSFERS", "5000 operations transferred less than requested"]);
 }
 
 /// fio reports percentiles of reads and of writes, but not of all operations.

@@ -123,10 +123,9 @@ fn the_file_of_a_killed_preparation_is_named_as_one() {
     wait_until(20, || fs::metadata(&path).is_ok_and(|meta| meta.len() > 0), "no file");
     kill(child);
     let left = "or that a killed run left unfinished";
-    fathom(&arguments).expect(
-        3,
-        &[left, "help: if no other run uses it, remove it", "--allow-overwrite"],
-    );
+    fathom(&arguments)
+        .exits(3)
+        .prints(&[left, "help: if no other run uses it, remove it", "--allow-overwrite"]);
     fs::remove_file(&path).unwrap();
     fathom(&write_arguments(file, &["--size", "8m"])).expect(0, &["IOPS"]);
 }
@@ -208,13 +207,10 @@ fn targets_are_listed_with_the_reasons() {
 #[test]
 fn no_file_is_suggested_in_place_of_a_missing_device() {
     let missing = fathom(&["run", "--target", "/dev/no-such-disk", "--time", "1s"]);
-    missing.expect(
-        3,
-        &[
-            "/dev/no-such-disk does not exist",
-            "help: check the spelling, and that the device",
-        ],
-    );
+    missing.exits(3).prints(&[
+        "/dev/no-such-disk does not exist",
+        "help: check the spelling, and that the device",
+    ]);
     assert!(!missing.err.contains("set a size"), "{missing:#?}");
 }
 

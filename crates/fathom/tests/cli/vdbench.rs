@@ -436,14 +436,13 @@ fn data_has_the_requested_duplicates_and_compressibility() {
 #[test]
 fn wrong_input_fails_with_code_157_and_the_cause() {
     let folder = tempfile::tempdir().unwrap();
-    run_vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[]).expect(
-        157,
-        &[
+    run_vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[])
+        .exits(157)
+        .prints(&[
             "Unknown keyword: xfresize",
             "help: did you mean `xfersize`?",
             "parmfile:2",
-        ],
-    );
+        ]);
     run_vdbench(folder.path(), "", &["-z"]).expect(157, &["Invalid execution parameter: '-z'"]);
     fathom(&["vdbench"]).expect(157, &["No input parameters specified"]);
     let idle = "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=0\n";

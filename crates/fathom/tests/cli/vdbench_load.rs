@@ -340,10 +340,9 @@ fn concatenated_sds_are_read_as_one() {
     run_vdbench(folder.path(), &short, &[])
         .expect(157, &["File creation or expansion not supported for SD concatenation"]);
     let threads = parameters.replace("seekpct=eof,threads=2", "seekpct=eof");
-    run_vdbench(folder.path(), &threads, &[]).expect(
-        157,
-        &["wd=wd1: for SD concatenation each WD must request a threads= value"],
-    );
+    run_vdbench(folder.path(), &threads, &[])
+        .exits(157)
+        .prints(&["wd=wd1: for SD concatenation each WD must request a threads= value"]);
     let limited = parameters.replace("iorate=100,elapsed=3", "iorate=100,elapsed=3,maxdata=1m");
     run_vdbench(folder.path(), &limited, &[]).expect(157, &["`maxdata=` with sequential work"]);
     let flags = parameters.replace("lun=DIR/two", "lun=DIR/two,openflags=o_direct");

@@ -291,10 +291,8 @@ fn a_change_in_the_window_is_named_as_the_cause() {
     let stalling = format!("servers = 64\nservice = \"500us\"\nstall = [{}]", stalls.join(", "));
     let require = "--require iops>=1000,availability>=99% --cap iops=1000 --time 30s";
     let ran = on_device(&stalling, require);
-    ran.expect(
-        1,
-        &["PASS          iops >= 1000", "FAIL          availability", "D-STALL: "],
-    );
+    ran.exits(1)
+        .prints(&["PASS          iops >= 1000", "FAIL          availability", "D-STALL: "]);
     ran.out.assert_lacks(&["no action needed"]);
 }
 

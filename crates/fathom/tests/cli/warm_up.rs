@@ -25,10 +25,9 @@ fn a_warmed_file_is_warm_until_the_machine_restarts() {
     let (state, file) = (folder.path().join("state"), folder.path().join("data"));
     fs::write(&file, vec![7; 4 << 20]).unwrap();
     let before = fs::metadata(&file).unwrap().modified().unwrap();
-    lint(&state, &file, &[]).expect(
-        0,
-        &[COLD, "no warm-up of the cache is recorded", "fathom warm-up TARGET"],
-    );
+    lint(&state, &file, &[])
+        .exits(0)
+        .prints(&[COLD, "no warm-up of the cache is recorded", "fathom warm-up TARGET"]);
     let ran = call(&state, &["warm-up", text(&file), "--quiet"]);
     ran.exits(0).prints(&[
         "4 MiB read bypassing the page cache",

@@ -284,14 +284,11 @@ fn maxdata_and_the_monitor_end_runs_of_several_hosts() {
     wait_for_summary(&workspace, "Starting RD=rd2");
     fs::write(workspace.path("control"), "end_rd\n").unwrap();
     let ran = end(child);
-    ran.expect(
-        0,
-        &[
-            "Reached maxdata=1m. rd=rd1",
-            "rd=rd2 shutting down",
-            "completed successfully",
-        ],
-    );
+    ran.exits(0).prints(&[
+        "Reached maxdata=1m. rd=rd1",
+        "rd=rd2 shutting down",
+        "completed successfully",
+    ]);
     assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
     // The last run is complete.
     assert_eq!(rows(&workspace, "two", "rd3").len(), 4);
