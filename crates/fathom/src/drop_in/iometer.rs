@@ -73,7 +73,8 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         let fault = Fault::new(what).help("use another file for the results");
         Faults::one(fault, Exit::Failed)
     })?;
-    let mut file = open_results(results)?;
+    let opened = OpenOptions::new().append(true).create(true).open(results);
+    let mut file = opened.map_err(|error| cannot_write(results, &error))?;
     if !can_save_result() {
         return Ok(FAILED);
     }
@@ -149,11 +150,6 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<(Lowered, V
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
     let lowered = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
     Ok((lowered, warnings))
-}
-
-fn open_results(path: &str) -> Result<File, Faults> {
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    file.map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &str, error: &std::io::Error) -> Faults {

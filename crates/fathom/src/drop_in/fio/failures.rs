@@ -70,12 +70,7 @@ pub(super) fn process_line(errno: i32, function: &str) -> String {
     format_error_line(std::process::id(), errno, function)
 }
 
-/// Formats the line about a clone that failed before it had a process.
-pub(super) fn set_up_line(errno: i32, function: &str) -> String {
-    format_error_line(0, errno, function)
-}
-
-fn format_error_line(process: u32, errno: i32, function: &str) -> String {
+pub(super) fn format_error_line(process: u32, errno: i32, function: &str) -> String {
     format!("fio: pid={process}, err={errno}/{}", format_place(errno, function))
 }
 

@@ -301,7 +301,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     }
     prepared.stdout_lines.iter().for_each(|line| output.print_line(line));
     prepared.stderr_lines.iter().for_each(|line| output.print_problem(line));
-    for job in prepared.actions.commands.run_before_first_step(output) {
+    for job in prepared.actions.commands.run_prerun(0, output) {
         unusable.extend(skip_all_clones(plan, job));
     }
     let results = attempt::execute_usable(session, &mut prepared.actions, plan, &unusable, output);
@@ -427,7 +427,7 @@ fn print_unusable(unusable: &[Unusable], output: &mut Output) {
             // fio has not created the process of the clone yet.
             (false, false) => {
                 output.print_problem(&error.line);
-                output.print_problem(&failures::set_up_line(error.errno, &error.function));
+                output.print_problem(&failures::format_error_line(0, error.errno, &error.function));
             }
         }
     }
