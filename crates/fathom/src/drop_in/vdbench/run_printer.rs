@@ -333,7 +333,7 @@ impl<'a> RunPrinter<'a> {
 
     fn with_headers(&self, label: &str, number: u64, tally: &Tally, cpu: Cpu) -> Vec<String> {
         let mut lines = match number % 30 == 1 && !label.starts_with("avg") {
-            true => self.headers().to_vec(),
+            true => Vec::from(self.headers()),
             false => Vec::new(),
         };
         lines.push(self.format_row(label, tally, cpu));
