@@ -381,7 +381,7 @@ impl Plans {
         job
     }
 
-    /// Returns the first run after so many passes of filling.
+    /// Returns the first run after a number of passes of filling.
     fn first_with_passes(&self, passes: u32) -> NextRun {
         let settings = ProcedureSettings {
             passes,

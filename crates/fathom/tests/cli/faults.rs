@@ -215,12 +215,12 @@ fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
     let secret = secret_file(folder.path());
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fathom", "--version"));
-    let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
-    as_nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
+    let run_as_other = |arguments: &[&str]| finish(&mut other_user(arguments));
+    run_as_other(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
     let new = folder.path().join("new");
-    as_nobody(&short(text(&new), &["--size", "16m"]))
+    run_as_other(&short(text(&new), &["--size", "16m"]))
         .expect(3, &["cannot create", text(&new), "Permission denied", "help:"]);
-    as_nobody(&["run", "--target", "null", "--time", "100ms", "--save", text(&new)])
+    run_as_other(&["run", "--target", "null", "--time", "100ms", "--save", text(&new)])
         .expect(3, &["cannot write", "Permission denied", "help:"]);
 }
 

@@ -308,13 +308,14 @@ fn a_missing_permission_to_write_is_reported() {
     let folder = workspace.folder.path();
     let other_user = need!(testbed::as_other_user(PROGRAM, folder, "fathom", "--version"));
     let history = workspace.path("h.sqlite");
-    let as_nobody = |words: &[&str]| finish(other_user(words).current_dir(folder).env("FATHOM_HISTORY", &history));
-    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot write to the history", "check the owner of"]);
-    as_nobody(&["history"]).expect(0, &["tried"]);
-    as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot write to the history", "check the owner of"]);
+    let run_as_other = |words: &[&str]| finish(other_user(words).current_dir(folder).env("FATHOM_HISTORY", &history));
+    run_as_other(&["run", "job.toml", "-q"])
+        .expect(0, &["reads: ", "cannot write to the history", "check the owner of"]);
+    run_as_other(&["history"]).expect(0, &["tried"]);
+    run_as_other(&["history", "label", "1", "mine"]).expect(5, &["cannot write to the history", "check the owner of"]);
     fs::set_permissions(workspace.path("h.sqlite"), fs::Permissions::from_mode(0o600)).unwrap();
-    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot open the history", "check the owner of"]);
-    as_nobody(&["history"]).expect(5, &["cannot open the history"]);
+    run_as_other(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot open the history", "check the owner of"]);
+    run_as_other(&["history"]).expect(5, &["cannot open the history"]);
     assert_eq!(workspace.entries().len(), 1);
 }
 

@@ -247,16 +247,16 @@ fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
     let secret = secret_file(folder.path());
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "diskspd", "-?"));
-    let as_nobody = |line: &str| finish(&mut other_user(&split_words(line)));
+    let run_as_other = |line: &str| finish(&mut other_user(&split_words(line)));
     let file = text(&secret);
     let opening = format!("Error opening file: {file} [13]");
-    let ran = as_nobody(&format!("-d60 {file}"));
+    let ran = run_as_other(&format!("-d60 {file}"));
     assert_eq!(
         diskspd_lines(&ran.exits(1).err),
         [&*opening, THREADS_FAILED, RUN_FAILED]
     );
     let new = folder.path().join("new");
-    let ran = as_nobody(&format!("-d60 -c1M {}", text(&new)));
+    let ran = run_as_other(&format!("-d60 -c1M {}", text(&new)));
     let creating = "Could not create the file (error code: 13)";
     assert_eq!(diskspd_lines(&ran.exits(1).err), [creating, RUN_FAILED]);
     assert!(!new.exists());

@@ -176,11 +176,11 @@ fn a_missing_permission_to_open_is_reported() {
     let folder = need!(Directory::fast());
     let secret = secret_file(folder.path());
     let other_user = need!(testbed::as_other_user(PROGRAM, folder.path(), "fio", "--version"));
-    let as_nobody = |arguments: &[&str]| finish(&mut other_user(arguments));
+    let run_as_other = |arguments: &[&str]| finish(&mut other_user(arguments));
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
     let hint = "hint: use a target that this user may open, or run as root\n";
-    as_nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
+    run_as_other(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
     // Only the job that becomes another user fails.
     let line = format!("--name=ours {name} --rw=read --name=theirs {name} --rw=read --uid=65534 --gid=65534");
     let ran = Sandbox::new().line(&line);
